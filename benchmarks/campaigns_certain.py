@@ -59,7 +59,7 @@ def simulate(store: Store, name: str, gap: float, confidence: float, seed: int) 
     )
     told: Counter[str] = Counter()
     late = failed = repeated = 0
-    queue: list[tuple[float, int, str, eh.Ticket | None]]
+    queue: list[tuple[float, int, str, eh.campaigns.Ticket | None]]
     queue = [(0.001 * e, e, "asks", None) for e in range(EVALUATORS)]
     finished = False
     while queue and not finished:
@@ -68,7 +68,7 @@ def simulate(store: Store, name: str, gap: float, confidence: float, seed: int) 
         name_of = f"judge {e}"
         if what == "asks":
             got = campaign.ask(name_of)
-            if isinstance(got, eh.NoTicket):
+            if isinstance(got, eh.campaigns.NoTicket):
                 finished = got.reason == "finished"
                 wait = LEASE / 4 if got.again_in is None else max(got.again_in, 0.5)
                 heapq.heappush(queue, (now + wait + rng.random(), e, "asks", None))

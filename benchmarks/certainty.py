@@ -27,7 +27,7 @@ import evenhand as eh
 from evenhand.certainty.models import Fit
 from evenhand.certainty.stage_plans import Planner
 from evenhand.certainty.stages import Evidence
-from evenhand.environments.skating import skate_canada
+from evenhand.research.environments.skating import skate_canada
 
 DELTA = 0.05
 
@@ -329,7 +329,7 @@ def bias(runs: int, seed: int) -> None:
     print("| policy | noise | evaluations | covered | mean half-width | in sd |")
     print("| --- | --- | --- | --- | --- | --- |")
     problem = skate_canada().problem
-    for cls in (eh.CertainChoice, eh.CertainBias):
+    for cls in (eh.CertainChoice, eh.certainty.CertainBias):
         for known in (True, False):
             covered, widths, scaled, spent = 0, [], [], []
             for i in range(seed, seed + runs):

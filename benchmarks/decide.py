@@ -22,8 +22,8 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand import families
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.panels import SkatingPanel, skating_panels
+from evenhand.cases.panels import SkatingPanel, skating_panels
+from evenhand.research.environments import SimulatedEvaluations
 
 
 def frame_of(
@@ -88,7 +88,7 @@ def nobody_best(n: int) -> Iterator[str]:
         for i in range(n):
             questions, scores = make(i)
             ones = np.ones(len(questions), dtype=np.int64)
-            policy = eh.PlannedChoice(questions, planned=ones)  # what `decide` decides by
+            policy = eh.certainty.PlannedChoice(questions, planned=ones)  # what `decide` decides by
             policy.checked = False
             policy.ask()
             policy.tell(eh.Feedback(ones, scores, scores**2))

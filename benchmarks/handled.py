@@ -45,7 +45,9 @@ class World:
         return float(self.values[question.option] + self.lenient[question.evaluator] + noise)
 
 
-def ask_all(world: World, campaign: eh.Campaign, take: Callable[[eh.Ticket], None]) -> None:
+def ask_all(
+    world: World, campaign: eh.Campaign, take: Callable[[eh.campaigns.Ticket], None]
+) -> None:
     """Have everybody answer what there is to ask."""
     while True:
         told = 0
@@ -63,7 +65,7 @@ def withdrawn(rng: np.random.Generator, folder: Path, blind: bool = False) -> eh
     world, own = World(rng, 8, 8), {}
     campaign = eh.Campaign.create(folder / "it.db", "it", world.panel(1), looks="once")
 
-    def take(ticket: eh.Ticket) -> None:
+    def take(ticket: eh.campaigns.Ticket) -> None:
         score = world.score(ticket.question)
         own[campaign.tell(ticket, score).evaluation] = ticket.question.option, score
 
@@ -86,7 +88,7 @@ def failing(
     panel = world.panel(made.pop("capacity", 1))
     campaign = eh.Campaign.create(folder / "it.db", "it", panel, retries=20, **made)
 
-    def take(ticket: eh.Ticket) -> None:
+    def take(ticket: eh.campaigns.Ticket) -> None:
         score = world.score(ticket.question, fails=True)
         if score is not None:
             campaign.tell(ticket, score)

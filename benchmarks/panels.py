@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
+from evenhand.cases.panels import skating_panels
 from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.models import Design
 from evenhand.certainty.stages import Inference
-from evenhand.environments.panels import skating_panels
 from evenhand.policies.sayings import checks_of
 from evenhand.questions import Questions
 

@@ -37,8 +37,8 @@ from rich.table import Table
 import evenhand as eh
 from evenhand.certainty.arrow import ArrowModel
 from evenhand.certainty.dense import DenseModel
-from evenhand.environments import SimulatedEvaluations
 from evenhand.policies.sayings import checks_of
+from evenhand.research.environments import SimulatedEvaluations
 
 MODELS = {"arrow": ArrowModel, "dense": DenseModel}
 SIZES = ((20, 5), (60, 10), (200, 20), (2000, 50))

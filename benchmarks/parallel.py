@@ -34,11 +34,17 @@ from rich.console import Console
 from rich.table import Table
 from scipy import integrate, stats
 
-from evenhand.comparison.instances import GapDependent, Instance, Random, Skating, WorstCase
-from evenhand.comparison.table import geometric_mean
-from evenhand.environments import Latency
-from evenhand.simulation import Parallel, simulate
-from evenhand.simulation.experiment import Contender
+from evenhand.research.comparison.instances import (
+    GapDependent,
+    Instance,
+    Random,
+    Skating,
+    WorstCase,
+)
+from evenhand.research.comparison.table import geometric_mean
+from evenhand.research.environments import Latency
+from evenhand.research.simulation import Parallel, simulate
+from evenhand.research.simulation.experiment import Contender
 
 Floats = NDArray[np.float64]
 

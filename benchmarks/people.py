@@ -21,8 +21,8 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand import families
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.panels import SkatingPanel, skating_panels
+from evenhand.cases.panels import SkatingPanel, skating_panels
+from evenhand.research.environments import SimulatedEvaluations
 
 POOLED = 2.998
 """Standard deviation of a score about performance, judge and bias, pooled over all events."""
@@ -61,7 +61,7 @@ def run(
     give_up: float = 0.05,
 ) -> Outcome:
     """Ask, one by one where one looks always, until the policy has enough."""
-    policy = eh.PlannedChoice(
+    policy = eh.certainty.PlannedChoice(
         questions, looks=looks, noise_scale=noise_scale, seed=seed, give_up=give_up
     )
     policy.checked = checked
@@ -209,7 +209,7 @@ def judges_differ(panels: Sequence[SkatingPanel], seeds: Iterable[int]) -> Itera
                         own = 3.18 + spread * rng.standard_normal(len(panel.judges))
                         means = panel.values[:, None] + panel.leniencies + own * panel.partial
                         scores = (means + loud * rng.standard_normal(means.shape)).ravel()
-                        policy = eh.PlannedChoice(panel.questions(bias=bias))  # type: ignore[arg-type]
+                        policy = eh.certainty.PlannedChoice(panel.questions(bias=bias))  # type: ignore[arg-type]
                         one = np.ones(len(scores), dtype=np.int64)
                         policy.ask()
                         policy.tell(eh.Feedback(one, scores, scores**2))

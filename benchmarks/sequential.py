@@ -32,11 +32,11 @@ from rich.table import Table
 from setuptools import Distribution, Extension
 
 import evenhand as eh
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.problem import BiasedLinearBandit
-from evenhand.rivals.ridge import feature_coordinates
-from evenhand.simulation._loop import Regret, advance
-from evenhand.simulation.experiment import policy_for
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.rivals.ridge import feature_coordinates
+from evenhand.research.simulation._loop import Regret, advance
+from evenhand.research.simulation.experiment import policy_for
 
 NAMES = (
     "oful",

@@ -36,7 +36,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 import evenhand as eh
-from evenhand.comparison.instances import (
+from evenhand.designs import g_optimal_design
+from evenhand.files import write_atomically
+from evenhand.policies.base import Policy
+from evenhand.policies.certified import Certified
+from evenhand.policies.priced_exploration import BoundaryExploration, PricedExploration
+from evenhand.research.comparison.instances import (
     FULL,
     QUICK,
     Benchmark,
@@ -50,15 +55,10 @@ from evenhand.comparison.instances import (
     WorstCase,
     short_power,
 )
-from evenhand.designs import g_optimal_design
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.problem import BiasedLinearBandit
-from evenhand.files import write_atomically
-from evenhand.policies.base import Policy
-from evenhand.policies.certified import Certified
-from evenhand.policies.priced_exploration import BoundaryExploration, PricedExploration
-from evenhand.simulation import Runs
-from evenhand.simulation.experiment import Contender, play_out
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.simulation import Runs
+from evenhand.research.simulation.experiment import Contender, play_out
 
 Floats = NDArray[np.float64]
 Record = dict[str, Any]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 import sqlite3
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import typer.testing
 from hypothesis import HealthCheck, settings
+
+from rotation import rotated
 
 if TYPE_CHECKING:
     from postgres_server import Postgres
@@ -40,6 +43,46 @@ settings.register_profile(
 )
 
 settings.load_profile("evenhand")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--nightly",
+        action="store_true",
+        help="also run the tests marked nightly, and all combinations of those marked rotated",
+    )
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    if config.getoption("--nightly"):
+        return "nightly: all combinations, and what is slow"
+    return "without --nightly: rotated combinations, and nothing marked nightly"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Parametrise by ``@pytest.mark.rotated(each, name=levels, …)``: all combinations at night."""
+    for mark in metafunc.definition.iter_markers("rotated"):
+        (each,), factors = mark.args, mark.kwargs
+        if metafunc.config.getoption("--nightly"):
+            combinations = list(itertools.product(*factors.values()))
+        else:
+            combinations = rotated(*factors.values(), each=each)
+        ids = ["-".join(map(_called, combination)) for combination in combinations]
+        metafunc.parametrize(list(factors), combinations, ids=ids)
+
+
+def _called(level: Any) -> str:
+    return level if isinstance(level, str) else getattr(level, "name", None) or level.__name__
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is for the night; pytest counts it as deselected."""
+    if config.getoption("--nightly"):
+        return
+    left_out = [item for item in items if item.get_closest_marker("nightly")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
 
 
 @pytest.fixture(scope="session")

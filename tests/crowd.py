@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
 import os
 import signal
 import sys
@@ -20,6 +21,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 import numpy as np
@@ -71,8 +73,8 @@ def crowd(address: str, folder: Path, processes: int, evaluations: int) -> Crowd
     policy = eh.PricedExploration(options, horizon=evaluations, noise_scale=1.0)
     eh.Campaign.create(address, "crowd", options, policy=policy, lease=600.0).close()
     began = time.monotonic()
-    begin = time.time() + 0.5  # together
-    pids = [_start(address, folder, process, begin) for process in range(processes)]
+    together = multiprocessing.Barrier(processes)
+    pids = [_start(address, folder, process, together) for process in range(processes)]
     _wait_for_all(pids)
     seconds = time.monotonic() - began
     asks, told = [], {}
@@ -84,13 +86,13 @@ def crowd(address: str, folder: Path, processes: int, evaluations: int) -> Crowd
         return Crowd(seconds, asks, told, Record(store, "crowd"))
 
 
-def _start(address: str, folder: Path, process: int, begin: float) -> int:
+def _start(address: str, folder: Path, process: int, together: Barrier) -> int:
     pid = os.fork()
     if pid:
         return pid
     code = 1
     try:
-        left = json.dumps(_work(address, process, begin))
+        left = json.dumps(_work(address, process, together))
         (folder / f"{process}.json").write_text(left)
         code = 0
     except BaseException:
@@ -113,11 +115,11 @@ def _wait_for_all(pids: list[int]) -> None:
             raise RuntimeError("a process failed; see above")
 
 
-def _work(address: str, process: int, begin: float) -> dict[str, list[float]]:
+def _work(address: str, process: int, together: Barrier) -> dict[str, list[float]]:
     rng = np.random.default_rng(process)
     campaign = eh.Campaign.open(address, "crowd")
     asks, told = [], []
-    time.sleep(max(0.0, begin - time.time()))
+    together.wait()  # if one fails before, the others are ended by their parent
     while True:
         start = time.monotonic()
         ticket = campaign.ask(f"process {process}")

@@ -112,7 +112,9 @@ def _policies() -> Iterator[tuple[str, Any, str]]:
                         continue
                     yield name, policy, f"{name} on {where} {settings or ''}"
     for inside in ("uniform", "phased-elimination"):
-        policy = eh.Certified(eh.policy(inside, OPTIONS, HORIZON, noise_scale=0.5), budget=0.05)
+        policy = eh.policies.Certified(
+            eh.policy(inside, OPTIONS, HORIZON, noise_scale=0.5), budget=0.05
+        )
         yield "certified", policy, f"certified {inside}"
 
 

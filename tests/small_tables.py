@@ -184,7 +184,7 @@ def check(table: Table) -> list[str]:
         if possible:
             return [f"says it cannot be estimated, but κ* = {elfving_value(A, e).kappa:.9g}"]
         return _false_combination(table, error)
-    except eh.AccuracyError as error:
+    except eh.errors.AccuracyError as error:
         return _unhelpful(table, error)
     if not possible:
         return [f"says κ* = {geometry.kappa_star:.9g}, but it cannot be estimated"]
@@ -201,7 +201,7 @@ def check(table: Table) -> list[str]:
     for question in questions:
         try:
             complaints += question()
-        except eh.AccuracyError as error:
+        except eh.errors.AccuracyError as error:
             complaints += _unhelpful(table, error)
         except eh.NotIdentifiableError as error:
             complaints.append(f"κ* is finite, but: {error}")
@@ -212,7 +212,7 @@ def check_g(table: Table) -> list[str]:
     """Return what is wrong with the G-optimal design of this table's points."""
     try:
         design = eh.g_optimal_design(table.actions.points)
-    except eh.AccuracyError as error:
+    except eh.errors.AccuracyError as error:
         return _unhelpful(table, error)
     rank = exact_rank(bias_points(table.counts, table.groups)[0])
     if round(design.certificate.bound) != rank:
@@ -226,7 +226,7 @@ def _close(found: float, exact: float) -> bool:
     return abs(found - exact) <= 1e-6 * exact
 
 
-def _unhelpful(table: Table, error: eh.AccuracyError) -> list[str]:
+def _unhelpful(table: Table, error: eh.errors.AccuracyError) -> list[str]:
     """A refusal is right only for a hard table, and if it names a column of the user's."""
     named = ["columns 0", "columns 1", "columns 2", *table.actions.feature_names]
     if table.hard and any(name in str(error) for name in named):
@@ -251,7 +251,7 @@ def _false_combination(table: Table, error: eh.NotIdentifiableError) -> list[str
     return []
 
 
-def _alpha(table: Table, geometry: eh.BiasGeometry, exact: float) -> list[str]:
+def _alpha(table: Table, geometry: eh.geometry.BiasGeometry, exact: float) -> list[str]:
     """α by one exact program per pair where they are few; else between its bounds."""
     alpha, root = geometry.alpha(), math.sqrt(exact)
     A, _ = bias_points(table.counts, table.groups)
@@ -266,7 +266,7 @@ def _alpha(table: Table, geometry: eh.BiasGeometry, exact: float) -> list[str]:
     return []
 
 
-def _minimax(table: Table, geometry: eh.BiasGeometry, exact: float) -> list[str]:
+def _minimax(table: Table, geometry: eh.geometry.BiasGeometry, exact: float) -> list[str]:
     """κ̃ within a factor two of κ_*, its certificate verified, its worst case exact for few."""
     design = eh.minimax_design(table.actions)
     complaints = []

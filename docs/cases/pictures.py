@@ -105,7 +105,7 @@ def prompts(path: Path) -> None:
 def season(path: Path) -> None:
     """Draw scores for the own nation beside others, and the bias by several ways."""
     import evenhand as eh  # noqa: PLC0415
-    from evenhand.environments.skating import scores  # noqa: PLC0415
+    from evenhand.cases.skating import scores  # noqa: PLC0415
 
     table = scores()
     event = ["competition", "program"]

@@ -37,7 +37,7 @@ class AccuracyError(EvenhandError):
     Examples
     --------
     >>> import evenhand as eh
-    >>> issubclass(eh.AccuracyError, eh.EvenhandError)
+    >>> issubclass(eh.errors.AccuracyError, eh.EvenhandError)
     True
     """
 
@@ -131,6 +131,6 @@ class ConflictError(EvenhandError):
     Examples
     --------
     >>> import evenhand as eh
-    >>> issubclass(eh.ConflictError, eh.EvenhandError)
+    >>> issubclass(eh.errors.ConflictError, eh.EvenhandError)
     True
     """

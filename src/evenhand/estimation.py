@@ -18,8 +18,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.identifying import INDEPENDENT
-from evenhand.numerics.row_space import RANK_TOLERANCE
+from evenhand.numerics.svd import Svd
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,17 +68,10 @@ def least_squares(points: Floats, counts: Counts, targets: Floats) -> LeastSquar
     (array([1.5, 0. ]), array([0.5, inf]))
     """
     (used,) = np.nonzero(counts)
-    scales = np.abs(points).max(axis=0)
-    scales[scales == 0.0] = 1.0
     root = np.sqrt(counts[used].astype(np.float64))
-    rows, wanted = points[used] / scales * root[:, None], targets / scales
-    if len(used) == 0:
-        return LeastSquares(used, np.zeros((len(targets), 0)), np.full(len(targets), np.inf))
-    solution = np.linalg.lstsq(rows.T, wanted.T, rcond=RANK_TOLERANCE)[0].T
-    missed = np.linalg.norm(solution @ rows - wanted, axis=1)
-    shown = missed <= INDEPENDENT * np.linalg.norm(wanted, axis=1)
-    deviations = np.where(shown, np.linalg.norm(solution, axis=1), np.inf)
-    return LeastSquares(used, solution * root, deviations)
+    rows = Svd.of(points[used] * root[:, None])
+    weights, _ = rows.weights(targets)
+    return LeastSquares(used, weights @ rows.U.T * root, np.sqrt(rows.variances(targets)))
 
 
 def gaussian_width(deviation: float, failure: float) -> float:

@@ -59,7 +59,7 @@ def kinds(campaign: eh.Campaign) -> list[str]:
     return [event.kind for event in log(campaign)]
 
 
-def expire(campaign: eh.Campaign, ticket: eh.Ticket) -> None:
+def expire(campaign: eh.Campaign, ticket: eh.campaigns.Ticket) -> None:
     """Have the lease of a ticket be over."""
 
     def work(session: Any) -> None:
@@ -71,8 +71,8 @@ def expire(campaign: eh.Campaign, ticket: eh.Ticket) -> None:
     campaign.store.write(work)
 
 
-def taken(got: eh.Ticket | eh.NoTicket) -> eh.Ticket:
-    assert isinstance(got, eh.Ticket), got
+def taken(got: eh.campaigns.Ticket | eh.campaigns.NoTicket) -> eh.campaigns.Ticket:
+    assert isinstance(got, eh.campaigns.Ticket), got
     return got
 
 
@@ -89,7 +89,7 @@ def decided(campaign: eh.Campaign, most: int = 500) -> None:
     for turn in range(most):
         got = [campaign.ask(name) for name in ("Paul", "Quinn", "Rita")]
         for ticket in got:
-            if isinstance(ticket, eh.Ticket):
+            if isinstance(ticket, eh.campaigns.Ticket):
                 campaign.tell(ticket, WORTH[ticket.question.label] + 0.1 * (turn % 3))
             elif ticket.reason == "finished":
                 return
@@ -154,7 +154,7 @@ def test_an_evaluator_gets_only_questions_of_his_own(panel: eh.Campaign) -> None
     for _ in range(30):
         for name in ("Paul", "Quinn", "Rita"):
             ticket = panel.ask(name)
-            if isinstance(ticket, eh.Ticket):
+            if isinstance(ticket, eh.campaigns.Ticket):
                 assert ticket.question.evaluator == ticket.holder == name
                 panel.tell(ticket, WORTH[ticket.question.label])
 
@@ -166,14 +166,14 @@ def test_an_ask_that_has_nothing_says_why_and_when_to_come_back(store: Store, na
     assert isinstance(tickets, list)
     assert len(tickets) == 2
     nothing = campaign.ask("Paul", worker="another")
-    assert isinstance(nothing, eh.NoTicket)
+    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert nothing.reason == "waiting"
     assert "Paul" in nothing.why
     assert nothing.again_in is not None
     assert 0.0 < nothing.again_in <= 100.0
     campaign.tell_many((ticket, 5.0, None) for ticket in tickets)
     nothing = campaign.ask("Paul")
-    assert isinstance(nothing, eh.NoTicket)
+    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert nothing.reason == "not now"
     assert "Quinn" in nothing.why
     assert nothing.again_in is None
@@ -186,7 +186,7 @@ def test_a_budget_that_is_spent_is_why_a_campaign_is_finished(store: Store, name
         if ticket:
             campaign.tell(ticket, 5.0)
     nothing = campaign.ask("Paul")
-    assert isinstance(nothing, eh.NoTicket)
+    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert (nothing.reason, nothing.again_in) == ("finished", float("inf"))
     assert campaign.status().paid <= 4.0
     assert campaign.answer().stopped_because in nothing.why
@@ -254,9 +254,16 @@ def test_telling_again_is_the_same_receipt(panel: eh.Campaign) -> None:
     again = eh.Campaign.open(panel.store, panel.name).tell(ticket, 7.0, key="mail 17")
     assert (again.evaluation, again.counted, again.repeated) == (first.evaluation, True, True)
     assert len(log(panel)) == n
-    refused(panel, lambda: panel.tell(ticket, 7.5, key="mail 17"), eh.ConflictError, "told before")
+    refused(
+        panel,
+        lambda: panel.tell(ticket, 7.5, key="mail 17"),
+        eh.errors.ConflictError,
+        "told before",
+    )
     other = taken(panel.ask("Paul"))
-    refused(panel, lambda: panel.tell(other, 7.0, key="mail 17"), eh.ConflictError, "told before")
+    refused(
+        panel, lambda: panel.tell(other, 7.0, key="mail 17"), eh.errors.ConflictError, "told before"
+    )
 
 
 def test_a_ticket_is_told_by_its_id_as_well(panel: eh.Campaign) -> None:
@@ -289,7 +296,7 @@ def test_tickets_of_others_and_of_nobody_are_refused(panel: eh.Campaign, crew: e
     taken(panel.ask("Paul"))
     for given in (foreign, "999-abcdef", "1-000000", "7", "", "1", "-1-abcdef", None, "1-x-y"):
         refused(panel, lambda given=given: panel.tell(given, 7.0), eh.InputError, "ticket")
-    nothing = eh.NoTicket("paused", "the campaign is paused: lunch", None)
+    nothing = eh.campaigns.NoTicket("paused", "the campaign is paused: lunch", None)
     refused(panel, lambda: panel.tell(nothing, 7.0), eh.InputError, "lunch")  # type: ignore[arg-type]
 
 
@@ -299,7 +306,7 @@ def test_of_several_scores_all_count_or_none(panel: eh.Campaign) -> None:
     bad = [(tickets[0], 7.0, None), (tickets[1], float("nan"), None)]
     refused(panel, lambda: panel.tell_many(bad), eh.InputError, "finite")
     twice = [(tickets[0], 7.0, "x"), (tickets[1], 6.0, "x")]
-    refused(panel, lambda: panel.tell_many(twice), eh.ConflictError, "'x' was told before")
+    refused(panel, lambda: panel.tell_many(twice), eh.errors.ConflictError, "'x' was told before")
     good = [(ticket, 7.0, None) for ticket in tickets]
     assert [r.counted for r in panel.tell_many([*good, good[0]])] == [True, True, True, True]
     assert kinds(panel).count("told") == 1
@@ -351,7 +358,7 @@ def test_several_tickets_are_given_back_at_once(crew: eh.Campaign) -> None:
     assert [t.number for t in crew.ask("other", n=3)] == [1, 3, 4]
 
 
-def lose(campaign: eh.Campaign, times: int) -> list[eh.Ticket]:
+def lose(campaign: eh.Campaign, times: int) -> list[eh.campaigns.Ticket]:
     """Have workers ask, each under a name of its own, and be lost with their tickets."""
     tickets = []
     for number in range(times):
@@ -407,7 +414,7 @@ def test_where_all_workers_are_lost_the_campaign_pauses(crew: eh.Campaign) -> No
         nothing = crew.ask("a worker that dies")
         if nothing:
             expire(crew, nothing)
-    assert isinstance(nothing, eh.NoTicket)
+    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert nothing.reason == "paused"
     assert "tries came to nothing" in nothing.why
     assert len(crew.status().put_aside) >= 5  # those that are known by then
@@ -421,7 +428,7 @@ def test_an_evaluator_who_fails_again_and_again_is_taken_to_have_left(panel: eh.
         for _ in range(2):
             panel.fail(taken(panel.ask("Paul")), "the line is dead")
     nothing = panel.ask("Paul")
-    assert isinstance(nothing, eh.NoTicket)
+    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert nothing.reason == "left"
     assert "the line is dead" in nothing.why
     panel.join("Paul")
@@ -433,7 +440,7 @@ def test_who_failed_and_left_does_not_count_against_the_options(store: Store, na
     """Five failures of one evaluator about one option are not five of the option's."""
     two = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Quinn", "Rita"], capacity=None)
     campaign = eh.Campaign.create(store, named, two, noise_scale=0.2, retries=0, at_most=300)
-    tickets: list[eh.Ticket] = []
+    tickets: list[eh.campaigns.Ticket] = []
     while len(tickets) < 5:  # the policy goes on with others until it asks him one thing so often
         got = campaign.ask("Paul", n=20)
         if isinstance(got, list):
@@ -458,7 +465,7 @@ def test_where_all_evaluators_fail_the_campaign_is_paused_and_not_decided(
             if ticket := panel.ask(name):
                 panel.fail(taken(ticket), "no key")
     nothing = panel.ask("Paul")
-    assert isinstance(nothing, eh.NoTicket)
+    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert (nothing.reason, panel.status().status) == ("paused", "paused")
     assert "no key" in nothing.why
     assert "decided" not in kinds(panel)
@@ -482,7 +489,7 @@ def test_where_everything_fails_the_campaign_is_paused(crew: eh.Campaign) -> Non
         for _ in range(2):
             crew.fail(taken(crew.ask("one")), "no such model")
     nothing = crew.ask("one")
-    assert isinstance(nothing, eh.NoTicket)
+    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert nothing.reason == "paused"
     assert "no such model" in nothing.why
     crew.resume()
@@ -506,7 +513,7 @@ def test_a_ticket_that_is_given_back_goes_to_the_next(crew: eh.Campaign) -> None
 def test_a_ticket_can_be_kept_for_longer(crew: eh.Campaign) -> None:
     ticket = taken(crew.ask("one"))
     longer = crew.renew(ticket, lease=10 * 3600.0)
-    assert isinstance(longer, eh.Ticket)
+    assert isinstance(longer, eh.campaigns.Ticket)
     assert longer.until > ticket.until + 8 * 3600.0
     assert crew.ask("one") == longer
     expire(crew, ticket)
@@ -525,7 +532,7 @@ def test_a_pause_hands_out_nothing_and_takes_what_comes(panel: eh.Campaign) -> N
     panel.pause("lunch")
     panel.pause("dinner")  # it is paused already
     nothing = panel.ask("Paul")
-    assert isinstance(nothing, eh.NoTicket)
+    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert (nothing.reason, nothing.again_in) == ("paused", None)
     assert "lunch" in nothing.why
     assert panel.tell(ticket, 7.0).counted
@@ -540,7 +547,7 @@ def test_who_leaves_is_not_asked_and_his_tickets_are_taken_back(panel: eh.Campai
     panel.leave("Paul", "ill")
     panel.leave("Paul", "ill")
     nothing = panel.ask("Paul")
-    assert isinstance(nothing, eh.NoTicket)
+    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert (nothing.reason, nothing.again_in) == ("left", None)
     assert "ill" in nothing.why
     late = panel.tell(ticket, 7.0)
@@ -599,7 +606,7 @@ def test_more_options_and_evaluators_come_beside_those_there_are(panel: eh.Campa
     for turn in range(400):
         for name in names:
             ticket = late.ask(name)
-            if isinstance(ticket, eh.Ticket):
+            if isinstance(ticket, eh.campaigns.Ticket):
                 assert ticket.question.evaluator == name
                 shown = {"title": "Fugue"} if ticket.question.label == "Di" else {}
                 assert ticket.shown == (shown,)
@@ -623,7 +630,7 @@ def test_what_is_withdrawn_counts_no_more_and_is_asked_again(panel: eh.Campaign)
     again = panel.tell(ticket, 75.0)  # a message that was repeated on its way
     assert (again.evaluation, again.counted, again.why) == (1, False, "it was withdrawn")
     assert panel.tell(ticket.id, 75.0).repeated
-    refused(panel, lambda: panel.tell(ticket, 7.5), eh.ConflictError, "withdrawn")
+    refused(panel, lambda: panel.tell(ticket, 7.5), eh.errors.ConflictError, "withdrawn")
     assert panel.tell(ticket.id, 7.5).counted  # by its id: the ticket waits for another score
     status = panel.status()
     assert (status.evaluations, status.withdrawn, status.done) == (1, 1, 1)
@@ -692,6 +699,6 @@ def test_campaigns_of_one_store_do_not_meet(panel: eh.Campaign, crew: eh.Campaig
     refused(
         panel,
         lambda: eh.Campaign.create(panel.store, panel.name, PANEL),
-        eh.ConflictError,
+        eh.errors.ConflictError,
         "there is a campaign",
     )

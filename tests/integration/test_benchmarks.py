@@ -1,4 +1,4 @@
-"""The benchmarks run: each of them, on a size that is only there for this."""
+"""The benchmarks run: each of them, on a size that is only there for this; the quickest by day."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture
-def benchmark_(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
+def benchmark_(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[ModuleType]:
+    monkeypatch.syspath_prepend(FOLDER)  # some share a module
     name = f"benchmark_{request.param}"
     spec = importlib.util.spec_from_file_location(name, FOLDER / f"{request.param}.py")
     assert spec is not None
@@ -29,6 +32,11 @@ def benchmark_(request: pytest.FixtureRequest) -> Iterator[ModuleType]:
     spec.loader.exec_module(module)
     yield module
     del sys.modules[name]
+
+
+@pytest.mark.parametrize("benchmark_", sorted(p.stem for p in FOLDER.glob("*.py")), indirect=True)
+def test_every_benchmark_finds_what_it_imports(benchmark_: ModuleType) -> None:
+    assert callable(benchmark_.main)
 
 
 @pytest.mark.parametrize("benchmark_", ["regret"], indirect=True)
@@ -61,6 +69,7 @@ def test_parallel_compares_side_by_side_with_rounds(
         assert benchmark_.ideal(sigma, 2) == pytest.approx(exact, rel=1e-9)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["sequential"], indirect=True)
 def test_sequential_measures_every_stepper(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -71,6 +80,7 @@ def test_sequential_measures_every_stepper(
         assert shown.count(f" {name} ") == 2, "a row for 100 options and one for 10,000"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["variants"], indirect=True)
 def test_variants_runs_every_part(
     benchmark_: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -86,6 +96,7 @@ def test_variants_runs_every_part(
     assert sum(one["failed"] for one in said) <= 0.2 * sum(one["n"] for one in said)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["designs"], indirect=True)
 def test_designs_measures_every_cloud(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -96,6 +107,7 @@ def test_designs_measures_every_cloud(
         assert kind in shown
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["imports"], indirect=True)
 def test_imports_measures_every_program(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -105,6 +117,7 @@ def test_imports_measures_every_program(
     assert all(name in shown for name in benchmark_.PROGRAMS)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["checks"], indirect=True)
 def test_checks_counts_alarms_in_every_case(
     benchmark_: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -121,6 +134,7 @@ def test_checks_counts_alarms_in_every_case(
             assert max(shares.values()) == shares["any"] >= shares["right"]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["certainty"], indirect=True)
 def test_certainty_measures_cost_errors_and_bias(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -144,6 +158,7 @@ def test_bent_measures_every_case(
     assert next(line for line in lines if "scores that repeat" in line).split(" | ")[2] == "100.0%"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["careful"], indirect=True)
 def test_careful_measures_every_part(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -177,6 +192,7 @@ def test_comparisons_counts_calls_of_judges(
     assert math.isinf(benchmark_.calls_to(wrong[:, :2])[0])
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["people"], indirect=True)
 def test_people_measures_every_mode(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -191,6 +207,7 @@ def test_people_measures_every_mode(
     assert agree == f"{sure} of {sure}", "at one look the whole panel is the look itself"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["decide"], indirect=True)
 def test_decide_measures_every_part(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -206,6 +223,7 @@ def test_decide_measures_every_part(
     assert benchmark_._stop(pd.DataFrame([[1.0, 1.1], [0.0, 0.1]] * 4).to_numpy()) == 8
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["panels_large"], indirect=True)
 def test_large_panels_are_measured_against_the_dense_way(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -217,6 +235,7 @@ def test_large_panels_are_measured_against_the_dense_way(
     assert shown.count("2 right") == 2  # by both models, of two searches to certainty
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["plan"], indirect=True)
 def test_plan_holds_plans_to_what_happens(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -228,6 +247,7 @@ def test_plan_holds_plans_to_what_happens(
     assert "false certificates" in shown
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["panels"], indirect=True)
 @pytest.mark.parametrize("section", ["skating", "comparisons", "prices", "crossing", "errors"])
 def test_panels_tells_what_certainty_costs(
@@ -239,6 +259,7 @@ def test_panels_tells_what_certainty_costs(
     assert len(rows) > 4
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["audit"], indirect=True)
 def test_audit_measures_every_world(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -249,6 +270,7 @@ def test_audit_measures_every_world(
     assert [row.count(" | ") for row in rows] == [len(benchmark_.WORLDS), 4, 4]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["audit"], indirect=True)
 def test_audit_finds_what_is_known_of_skating(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -262,6 +284,7 @@ def test_audit_finds_what_is_known_of_skating(
     assert abs(float(found["nations"]) - 0.88) < 0.05
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["jury"], indirect=True)
 def test_jury_tells_what_standardising_costs(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -286,6 +309,7 @@ def test_jury_tells_what_standardising_costs(
     assert benchmark_.verdict(held, standardised).correlation < 0.9
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["prompts"], indirect=True)
 def test_prompts_asks_in_every_way(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -301,6 +325,7 @@ def test_prompts_asks_in_every_way(
         assert (by_people > 0) == ("people" in panel.questions.evaluators)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["audit_checks"], indirect=True)
 def test_audit_checks_look_at_every_shape(
     benchmark_: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -315,6 +340,7 @@ def test_audit_checks_look_at_every_shape(
     assert "tables each" in capsys.readouterr().out
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["audit_verdicts"], indirect=True)
 def test_audit_verdicts_are_held_to_the_truth(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
@@ -331,6 +357,7 @@ def test_audit_verdicts_are_held_to_the_truth(
     assert set(np.unique(scores.score)) <= set(range(1, 11))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["audit_large"], indirect=True)
 def test_large_audits_are_measured_at_every_size(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str], tmp_path: Path
@@ -346,6 +373,7 @@ def test_large_audits_are_measured_at_every_size(
     assert not pd.read_csv(path).duplicated(["option", "evaluator"]).any()
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["campaigns"], indirect=True)
 def test_campaigns_are_measured_on_both_stores(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]

@@ -73,17 +73,19 @@ def test_an_async_function_answers(tmp_path: Path) -> None:
 
 
 _SCRIPT = """
-import sys
-import time
+import itertools, sys, threading
 sys.path.insert(0, sys.argv[2])
 import evenhand as eh
 from test_campaign_run import PANEL, judged
 
-def slow(question):
-    time.sleep(0.01)
+calls = itertools.count(1)
+
+def evaluate(question):
+    if next(calls) > 20:
+        threading.Event().wait()  # for ever, with a ticket in hand
     return judged(question, noise=2.0)
 
-eh.choose(PANEL, slow, store=sys.argv[1], parallel=4)
+eh.choose(PANEL, evaluate, store=sys.argv[1], parallel=4)
 """
 
 
@@ -92,14 +94,15 @@ def test_a_killed_run_goes_on(tmp_path: Path) -> None:
     store, here = tmp_path / "choice.db", str(Path(__file__).parent)
     dead = subprocess.Popen([sys.executable, "-c", _SCRIPT, store, here])
     while not store.exists() or not eh.Campaign.names(store):
+        assert dead.poll() is None
         time.sleep(0.01)
     with eh.Campaign.open(store, "choice") as campaign:
-        while campaign.status().evaluations < 20:
+        while (campaign.status().evaluations, campaign.status().leased) != (20, 4):
+            assert dead.poll() is None
             time.sleep(0.01)
         os.kill(dead.pid, signal.SIGKILL)
         dead.wait()
         before = told(store)
-        assert campaign.status().leased > 0
         began = time.monotonic()
         answer = campaign.run(lambda question: judged(question, noise=2.0), parallel=4)
         assert time.monotonic() - began < 55.0  # a lease is 60 s: nobody waited for the dead
@@ -295,11 +298,13 @@ def test_two_runs_share_one_campaign(tmp_path: Path) -> None:
     eh.Campaign.create(store, "prize", PANEL, noise_scale=2.0).close()
     answers: list[eh.Answer] = []
     by: list[set[int]] = [set(), set()]
+    begun = threading.Event(), threading.Event()
 
     def work(which: int) -> None:
         def evaluate(question: eh.Question) -> float:
             by[which].add(question.number)
-            time.sleep(0.003)
+            begun[which].set()
+            assert begun[1 - which].wait(60)  # neither is done before the other has begun
             return judged(question, noise=2.0)
 
         with eh.Campaign.open(store, "prize") as campaign:

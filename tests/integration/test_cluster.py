@@ -1,6 +1,7 @@
 """A real scheduler and real worker processes, some of which die: the rows are those of one machine.
 
-Started by Dask's own commands, on loopback addresses and ports that the system chooses.
+Started by Dask's own commands, on loopback addresses and ports that the system chooses. What needs
+workers of its own but for one that is killed is for the night.
 """
 
 from __future__ import annotations
@@ -26,18 +27,18 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
-from evenhand.rivals.uniform import Uniform
-from evenhand.simulation import Results, cluster, executors, simulate
-from evenhand.simulation.results import OUTCOMES
+from evenhand.research.rivals.uniform import Uniform
+from evenhand.research.simulation import Results, cluster, executors, simulate
+from evenhand.research.simulation.results import OUTCOMES
 
 PROBLEM = eh.families.random(k=12, d=3, seed=4)
 FEW = ("--family", "random", "--k", "8", "--d", "2", "--horizon", "2000", "--replications", "20")
-PATIENCE = 40  # seconds for what takes two on a quiet machine
+PATIENCE = 240  # seconds for what takes two on a quiet machine
 
 SLOW = """
 import os, time
 from pathlib import Path
-from evenhand.rivals.uniform import Uniform
+from evenhand.research.rivals.uniform import Uniform
 
 class Slow(Uniform):
     def recommend(self):
@@ -124,6 +125,12 @@ def started(folder: Path) -> Iterator[Cluster]:
         made.close()
 
 
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have commands wait for the scheduler of a busy machine, too."""
+    monkeypatch.setattr(cluster, "_PATIENCE", float(PATIENCE))
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     with started(tmp_path_factory.mktemp("cluster")) as made:
@@ -207,6 +214,7 @@ def test_a_worker_that_is_killed_changes_no_bit(
     running.kill(one)
 
 
+@pytest.mark.nightly
 def test_the_experiments_bytes_survive_their_worker(running: Cluster, tmp_path: Path) -> None:
     # The only worker dies, with everything that it was sent; the next one is sent it again.
     log = tmp_path / "log"
@@ -242,6 +250,7 @@ def test_pieces_are_cut_for_the_threads_of_the_cluster(running: Cluster) -> None
 # ---------------------------------------------------------------- what goes wrong, in words
 
 
+@pytest.mark.nightly
 def test_a_worker_without_evenhand_says_what_to_install(running: Cluster) -> None:
     bare = running.worker(bare=True)
     try:
@@ -286,6 +295,7 @@ def test_what_cannot_be_sent_is_named(running: Cluster) -> None:
         simulate(PROBLEM, {"locked": make}, 100, 20, executor=running.client.get_executor())
 
 
+@pytest.mark.nightly
 def test_a_piece_that_kills_its_workers_is_given_up(running: Cluster) -> None:
     class Deadly(Uniform):
         def recommend(self) -> eh.Decision:
@@ -305,13 +315,14 @@ def test_a_piece_that_kills_its_workers_is_given_up(running: Cluster) -> None:
         running.client.run_on_scheduler(lambda dask_scheduler: forgive(3, dask_scheduler))
 
 
+@pytest.mark.nightly
 def test_a_scheduler_that_is_lost_or_has_no_workers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cluster, "_PATIENCE", 1.0)
     log = tmp_path / "log-of-runs"
     with started(tmp_path) as own:
-        assert "has no workers. Start some: `dask worker" in refusal("--cluster", own.address)
+        monkeypatch.setattr(cluster, "_PATIENCE", 4.0)
+        assert "has no workers. Start some: `dask worker" in refusal("--dask", own.address)
         own.worker()
         executor = own.client.get_executor()
         with ThreadPoolExecutor(1) as background:
@@ -322,7 +333,8 @@ def test_a_scheduler_that_is_lost_or_has_no_workers(
             own.scheduler.kill()
             with pytest.raises(eh.EvenhandError, match=r"the cluster was lost.*run this again"):
                 future.result(timeout=PATIENCE)
-        said = refusal("--cluster", own.file)
+        monkeypatch.setattr(cluster, "_PATIENCE", 1.0)
+        said = refusal("--dask", own.file)
         assert f"no scheduler answers at {own.address}" in said
 
 
@@ -334,14 +346,14 @@ def test_the_commands_give_the_same_on_a_cluster(running: Cluster) -> None:
     for call in (("simulate", *FEW), (*playing, "--replications", "3")):
         here = run(*call, "--json", "--workers", "1")
         for where in (running.address, running.file, running.address.removeprefix("tcp://")):
-            there = run(*call, "--json", "--cluster", where)
+            there = run(*call, "--json", "--dask", where)
             assert there.exit_code == 0, there.output
             assert there.stdout == here.stdout
 
 
 @pytest.mark.parametrize("command", [("simulate", *FEW), ("compare", "--suite", "skating")])
 def test_a_cluster_and_workers_exclude_each_other(command: tuple[str, ...]) -> None:
-    result = run(*command, "--workers", "2", "--cluster", "tcp://127.0.0.1:8786")
+    result = run(*command, "--workers", "2", "--dask", "tcp://127.0.0.1:8786")
     assert result.exit_code == 2
     assert "give one of the two" in result.stderr
 
@@ -354,14 +366,14 @@ def test_a_cluster_and_workers_exclude_each_other(command: tuple[str, ...]) -> N
     ],
 )
 def test_nonsense_for_an_address_is_refused(address: str) -> None:
-    assert "such as tcp://10.0.0.1:8786" in refusal("--cluster", address)
+    assert "such as tcp://10.0.0.1:8786" in refusal("--dask", address)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", "{", '"tcp://127.0.0.1:1"', "\udcff"])
 def test_a_file_that_is_not_a_schedulers_is_refused(content: str, tmp_path: Path) -> None:
     file = tmp_path / "other.json"
     file.write_text(content, errors="surrogateescape")
-    assert f"{file} is not the file of a scheduler" in refusal("--cluster", file)
+    assert f"{file} is not the file of a scheduler" in refusal("--dask", file)
 
 
 def test_nobody_who_listens_or_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,12 +381,12 @@ def test_nobody_who_listens_or_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        assert f"no scheduler answers at tcp://{address}" in refusal("--cluster", address)
+        assert f"no scheduler answers at tcp://{address}" in refusal("--dask", address)
         silent.listen()
-        assert f"no scheduler answers at tcp://{address}" in refusal("--cluster", address)
+        assert f"no scheduler answers at tcp://{address}" in refusal("--dask", address)
 
 
 def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    said = refusal("--cluster", "tcp://127.0.0.1:8786")
+    said = refusal("--dask", "tcp://127.0.0.1:8786")
     assert 'pip install "evenhand[dask]"' in said

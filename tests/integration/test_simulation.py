@@ -26,15 +26,19 @@ import pyarrow.parquet as pq
 import pytest
 
 import evenhand as eh
-from evenhand.environments.problem import BiasedLinearBandit
-from evenhand.limits import gap_dependent_upper, worst_case_upper
 from evenhand.policies.rounds import Play
-from evenhand.report.regret_figure import RegretLine, draw_regret_picture, regret_picture
-from evenhand.rivals.uniform import Uniform
-from evenhand.simulation import Results, Runs, simulate
-from evenhand.simulation.experiment import log_spaced
-from evenhand.simulation.results import OUTCOMES
-from evenhand.simulation.storage import _refuse_damaged
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.limits import gap_dependent_upper, worst_case_upper
+from evenhand.research.rivals.uniform import Uniform
+from evenhand.research.simulation import Results, Runs, simulate
+from evenhand.research.simulation.experiment import log_spaced
+from evenhand.research.simulation.regret_figure import (
+    RegretLine,
+    draw_regret_picture,
+    regret_picture,
+)
+from evenhand.research.simulation.results import OUTCOMES
+from evenhand.research.simulation.storage import _refuse_damaged
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1]], [1, -1, -1])
 # values .5, .75, −.025: gaps .25, 0, .775
@@ -171,6 +175,7 @@ def test_uniform_loses_what_arithmetic_says() -> None:
     np.testing.assert_allclose(results.runs[0].final_regret, 10**5 * (0.25 + 0.775))
 
 
+@pytest.mark.nightly
 def test_intervals_cover_at_least_as_often_as_they_claim() -> None:
     sure = ("sure", partial(eh.FairPhasedElimination, delta=0.2))
     coverage = simulate(PROBLEM, ["uniform", sure], 5000, 2000).coverage()
@@ -230,6 +235,7 @@ def test_replications_differ_and_do_not_depend_on_how_many_there_are() -> None:
     assert not np.isin(other.bias, many.bias).any()
 
 
+@pytest.mark.nightly
 def test_estimates_scatter_as_theory_says() -> None:
     # Two rows and the group: uniform evaluation identifies the bias exactly, var = σ² Σ w²/n.
     runs = simulate(PROBLEM, "uniform", 30_000, 4000).runs[0]
@@ -519,14 +525,14 @@ def test_two_threads_do_not_share_a_file(tmp_path: Path) -> None:
     class Waits(Uniform):
         def recommend(self) -> eh.Decision:
             entered.set()
-            assert leave.wait(60)
+            assert leave.wait(300)
             return super().recommend()
 
     Waits.__qualname__ = "Waits"  # so that its runs may be stored
     with ThreadPoolExecutor(1) as other:
         first = other.submit(stored, path, policies={"mine": Waits})
         try:
-            assert entered.wait(60)
+            assert entered.wait(300)
             for same in (path, tmp_path / "." / "runs.parquet", Path(os.path.relpath(path))):
                 with pytest.raises(eh.InputError, match="another thread is adding runs"):
                     stored(same)
@@ -551,15 +557,17 @@ def test_two_threads_do_not_share_a_file(tmp_path: Path) -> None:
 SWEEP = """
 import os, sys, time
 import evenhand as eh
-from evenhand.rivals.uniform import Uniform
-from evenhand.environments.problem import BiasedLinearBandit
-from evenhand.simulation import simulate
+from evenhand.research.rivals.uniform import Uniform
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.simulation import simulate
 
 store, log = sys.argv[1:3]
 
 class Slow(Uniform):
     def recommend(self):
         time.sleep(0.01)
+        while self.horizon > 1000 and os.path.exists(store + ".hold"):
+            time.sleep(0.01)
         with open(log, "a") as file:
             file.write(f"{os.getpid()} {self.seed} {self.horizon}\\n")
         return super().recommend()
@@ -584,9 +592,9 @@ def running(pid: int) -> bool:
 
 
 def wait_until(condition: Any) -> None:
-    end = time.monotonic() + 60
+    end = time.monotonic() + 300
     while not condition():
-        assert time.monotonic() < end, "waited a minute"
+        assert time.monotonic() < end, "waited five minutes"
         time.sleep(0.005)
 
 
@@ -639,10 +647,15 @@ def test_two_processes_do_not_share_a_file(tmp_path: Path) -> None:
     script.write_text(textwrap.dedent(SWEEP))
     path = tmp_path / "runs.parquet"
     command = [sys.executable, str(script), str(path), str(tmp_path / "log")]
+    hold = tmp_path / "runs.parquet.hold"
+    hold.touch()  # the sweep is not done before this is gone
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as sweep:
-        wait_until(lambda: list(tmp_path.glob("runs.parquet.parts/*.parquet")))
-        with pytest.raises(eh.InputError, match="another process is adding runs"):
-            simulate(PROBLEM, "uniform", 10, 2, store=path)
+        try:
+            wait_until(lambda: list(tmp_path.glob("runs.parquet.parts/*.parquet")))
+            with pytest.raises(eh.InputError, match="another process is adding runs"):
+                simulate(PROBLEM, "uniform", 10, 2, store=path)
+        finally:
+            hold.unlink()
         assert sweep.wait() == 0
     assert pq.read_metadata(path).num_rows == 120
 
@@ -654,7 +667,8 @@ def test_importing_loads_neither_tables_nor_terminals() -> None:
     """Who wants no frame, picture or progress bar does not wait for their libraries."""
     script = """
 import sys
-import evenhand.comparison, evenhand.environments.skating, evenhand.reproduction
+import evenhand.research.comparison, evenhand.research.reproduction
+import evenhand.cases.panels, evenhand.research.environments.skating
 print(*({"pandas", "rich", "matplotlib"} & set(sys.modules)))
 """
     ended = subprocess.run(

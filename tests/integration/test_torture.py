@@ -1,4 +1,4 @@
-"""Killed processes, and many at once: small counts of what `make torture` does in full."""
+"""Killed processes, and many at once: by day few, and small counts of what `make torture` does."""
 
 from __future__ import annotations
 
@@ -25,14 +25,24 @@ def run(program: str, *arguments: str) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("store", ["sqlite", "postgres"])
-def test_nothing_is_lost_doubled_or_stuck_when_processes_are_killed(store: str) -> None:
-    said = run("torture.py", "--store", store, "--kills", "25", "--seed", "13")
+NIGHT = [pytest.param(store, 25, marks=pytest.mark.nightly) for store in ("sqlite", "postgres")]
+
+
+@pytest.mark.parametrize(("store", "kills"), [("sqlite", 3), *NIGHT])
+def test_nothing_is_lost_doubled_or_stuck_when_processes_are_killed(store: str, kills: int) -> None:
+    said = run("torture.py", "--store", store, "--kills", str(kills), "--seed", "13")
     (total,) = [int(n) for n in re.findall(r"(\d+) killed in all", said)]
-    assert total >= 25
+    assert total >= kills
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
 def test_sixteen_processes_share_a_campaign(store: str) -> None:
     said = run("crowd.py", "--store", store, "--processes", "16", "--evaluations", "160")
     assert "16 processes" in said
+
+
+def test_four_processes_share_a_campaign() -> None:
+    assert "4 processes" in run(
+        "crowd.py", "--store", "postgres", "--processes", "4", "--evaluations", "40"
+    )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand import families, limits
-from evenhand.environments.problem import BiasedLinearBandit
+from evenhand.research.environments.problem import BiasedLinearBandit
 from reference import exact_rank, kappa_gaps, kappa_star
 
 KAPPAS = (1.0, 1.7, 4.0, 16.0, 1e4)

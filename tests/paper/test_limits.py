@@ -14,9 +14,9 @@ from scipy.stats import norm
 
 import evenhand as eh
 from evenhand import families, limits
-from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies.base import Feedback
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
+from evenhand.research.environments.problem import BiasedLinearBandit
 from reference import kappa_gaps, kappa_star
 
 PHASES = 200

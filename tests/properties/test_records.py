@@ -70,7 +70,7 @@ class Life:
             score = min(max(round(self.rng.gauss(value, 0.5), 1), -3.0), 4.0)
             self.told.append(self.campaign.tell(ticket, score).evaluation)
 
-    def _tickets(self, n: int) -> list[eh.Ticket]:
+    def _tickets(self, n: int) -> list[eh.campaigns.Ticket]:
         who = None if self.kind.startswith("options") else self.rng.choice(self.names)
         found = self.campaign.ask(who, n=n, worker="w")
         tickets = found if isinstance(found, list) else []
@@ -124,7 +124,7 @@ class Life:
                 self.ask(self.rng.randint(1, 4))
             else:
                 self.rng.choice(rare)()
-        except (eh.InputError, eh.ConflictError, IndexError):
+        except (eh.InputError, eh.errors.ConflictError, IndexError):
             pass
 
 
@@ -139,7 +139,7 @@ def test_what_happened_to_a_campaign_is_no_reason_not_to_verify(
     for _ in range(40):
         life.ask(4)
     if seed % 2:  # extended after it was decided, or given up
-        with suppress(eh.InputError, eh.ConflictError):
+        with suppress(eh.InputError, eh.errors.ConflictError):
             life.add()
         for _ in range(20):
             life.ask(4)

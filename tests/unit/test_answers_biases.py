@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.answers.biases import Biases, NamedBias, shrunk
 from evenhand.answers.least_squares import _OfPanel, _OfRows
-from evenhand.answers.panel_words import biases_in_words, evaluators_in_words
 from evenhand.answers.scores import Scores
+from evenhand.answers.words import biases_in_words, evaluators_in_words
+from evenhand.checks import Checks
 
 numbers = st.floats(-5.0, 5.0).map(lambda x: round(x, 3))
 sizes = st.floats(0.01, 4.0).map(lambda x: round(x, 3))
@@ -126,7 +127,7 @@ def test_least_squares_is_that_of_the_textbook(route: str, noise: list[float] | 
     loud = np.ones(len(panel)) if panel.noise is None else panel.noise
     A = panel.points[asked] / loud[asked, None]
     y = (panel.points @ rng.standard_normal(9))[asked] / loud[asked] + rng.standard_normal(60)
-    checks = eh.checks.Checks(panel)
+    checks = Checks(panel)
     for question, score in zip(asked, y, strict=True):
         one = (np.arange(len(panel)) == question).astype(np.int64)
         checks.take(one, one * score, one * score**2)

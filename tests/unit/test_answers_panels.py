@@ -14,6 +14,7 @@ import pytest
 import evenhand as eh
 from asking import Wants
 from evenhand.arrays import Counts, Floats
+from evenhand.questions import Column
 
 NATIONS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr"}
 JUDGES = {"P": "fr", "Q": "it", "R": "us", "S": "de"}
@@ -118,7 +119,7 @@ def test_people_are_asked_once_by_a_plan(looks: Literal["always", "once"] | None
 
     questions = eh.Questions.panel(list("ABCDEF"), [f"judge {j}" for j in range(8)])
     answer = eh.choose(questions, evaluate, looks=looks)
-    assert isinstance(answer.policy, eh.PlannedChoice)
+    assert isinstance(answer.policy, eh.certainty.PlannedChoice)
     assert answer.policy.looks == (looks or "always")
     assert (answer.label, answer.sure, answer.certainty) == ("A", True, "own scores")
     assert max(Counter((q.label, q.evaluator) for q in asked).values()) == 1
@@ -127,7 +128,12 @@ def test_people_are_asked_once_by_a_plan(looks: Literal["always", "once"] | None
 
 @pytest.mark.parametrize(
     ("capacity", "kind"),
-    [(1, eh.PlannedChoice), (4, eh.PlannedChoice), (5, eh.CertainChoice), (None, eh.CertainChoice)],
+    [
+        (1, eh.certainty.PlannedChoice),
+        (4, eh.certainty.PlannedChoice),
+        (5, eh.CertainChoice),
+        (None, eh.CertainChoice),
+    ],
 )
 def test_who_asks_depends_on_how_often_one_may(capacity: int | None, kind: type) -> None:
     answer = eh.choose(panel(capacity=capacity), Log(), at_most=10, confidence=0.9, seed=3)
@@ -511,7 +517,7 @@ class Says(Wants):
             self.said.get("warnings", ()),
         )
 
-    def biases(self) -> list[tuple[eh.questions.Column, eh.Estimate]]:
+    def biases(self) -> list[tuple[Column, eh.Estimate]]:
         return list(self.said.get("biases", ()))
 
     def findings(self) -> tuple[eh.Finding, ...]:
@@ -524,7 +530,7 @@ def said(questions: eh.Questions, evaluate: Any = None, **what: Any) -> eh.Answe
 
 def test_a_policy_that_knows_its_biases_is_believed() -> None:
     questions = panel()
-    lenient = eh.questions.Column("Q", "leniency", "Q")
+    lenient = Column("Q", "leniency", "Q")
     mine = [
         (questions.columns[0], eh.Estimate(1.25, 1.0, 1.5, 0.95)),
         (lenient, eh.Estimate(-0.5, -0.75, -0.25, 0.95)),
@@ -565,7 +571,7 @@ def test_html_shows_options_and_evaluators() -> None:
     answer = eh.choose(questions, lambda q: q.number / 2, policy=Wants(questions, 1))
     page = answer._repr_html_()
     assert "<script>" not in page
-    for words in ("own group", "leniency", "towards the mean", "Bo"):
+    for words in ("own group", "leniency", "shrunken", "Bo"):
         assert words in page
 
 
@@ -619,7 +625,9 @@ def test_values_and_leniencies_are_by_the_average_of_those_who_scored() -> None:
         apart = 0.5 + off[question.option]
         return worth[question.label] + (apart if question.evaluator == "P" else -apart)
 
-    answer = eh.choose(questions, evaluate, policy=eh.PlannedChoice(questions, planned=asked))
+    answer = eh.choose(
+        questions, evaluate, policy=eh.certainty.PlannedChoice(questions, planned=asked)
+    )
     assert [one.option for one in answer.ranking] == ["Di", "Bo", "Cy", "Ann"]
     assert [one.lead for one in answer.ranking] == pytest.approx([0.0, 4.0, 6.0, 8.0])
     assert [one.value for one in answer.ranking] == pytest.approx([9.0, 5.0, 3.0, 1.0])

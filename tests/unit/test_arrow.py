@@ -11,12 +11,12 @@ from evenhand.certainty import model_choice
 from evenhand.certainty.arrow import ArrowModel
 from evenhand.checks.fit import residuals
 from evenhand.checks.spans import RowSpan
-from evenhand.environments import SimulatedEvaluations
 from evenhand.numerics.arrow import Arrow
 from evenhand.numerics.panels import PanelForm
 from evenhand.policies.messages import Feedback
 from evenhand.policies.sayings import checks_of
 from evenhand.questions.forms import form_of
+from evenhand.research.environments import SimulatedEvaluations
 from random_panels import random_panel
 
 
@@ -139,7 +139,9 @@ def test_which_questions_have_the_form():
 
 
 def test_rows_without_attributes():
-    form = Arrow.of(np.array([0, 1, 1]), sparse.csr_array((3, 0)), np.array([1.0, 2.0, 2.0]), 3)
+    form = Arrow.of_rows(
+        np.array([0, 1, 1]), sparse.csr_array((3, 0)), np.array([1.0, 2.0, 2.0]), 3
+    )
     variances = form.lead_variances(0, np.arange(3))
     np.testing.assert_allclose(variances, [0.0, 1.25, np.inf])
     assert form.rank == 2

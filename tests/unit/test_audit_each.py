@@ -153,7 +153,7 @@ def test_biases_are_drawn_to_their_mean_by_the_share_that_is_noise() -> None:
     b, v = np.array([1.0, 2.0, 4.0, 5.0, 8.0]), np.array([0.5, 0.5, 0.5, 0.5, np.inf])
     mine = OwnBiases(np.arange(5), np.where(np.isinf(v), np.nan, b), v, 50.0)
     found = spread(mine, 0.95)
-    shrunk = drawn(mine, found)
+    shrunk = drawn(mine, 0.95)
     kept = found.sd**2 / (found.sd**2 + 0.5)
     assert shrunk.bias[:4] == pytest.approx(found.mean + kept * (b[:4] - found.mean))
     assert shrunk.bias[4] == pytest.approx(found.mean)  # nothing is known but the others

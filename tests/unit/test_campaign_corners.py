@@ -23,9 +23,9 @@ def panel(tmp_path: Path) -> eh.Campaign:
     return eh.Campaign.create(tmp_path / "store.db", "it", PANEL, noise_scale=1.0)
 
 
-def ticket_of(campaign: eh.Campaign, *who: Any, **how: Any) -> eh.Ticket:
+def ticket_of(campaign: eh.Campaign, *who: Any, **how: Any) -> eh.campaigns.Ticket:
     ticket = campaign.ask(*who, **how)
-    assert isinstance(ticket, eh.Ticket), ticket
+    assert isinstance(ticket, eh.campaigns.Ticket), ticket
     return ticket
 
 
@@ -54,17 +54,17 @@ def test_others_make_up_for_who_never_comes(panel: eh.Campaign) -> None:
     worth = {"Ann": 9.0, "Bo": 1.0}
     while any(asked := [panel.ask("P"), panel.ask("Q")]):
         for ticket in asked:
-            if isinstance(ticket, eh.Ticket):
+            if isinstance(ticket, eh.campaigns.Ticket):
                 panel.tell(ticket, worth[ticket.question.label] + rng.standard_normal())
     for nothing in asked:
-        assert isinstance(nothing, eh.NoTicket)
+        assert isinstance(nothing, eh.campaigns.NoTicket)
         assert nothing.reason == "not now"
         assert "R" in nothing.why
         assert "`leave`" in nothing.why
     panel.leave("R", "never came")
     while any(asked := [panel.ask("P"), panel.ask("Q")]):
         for ticket in asked:
-            if isinstance(ticket, eh.Ticket):
+            if isinstance(ticket, eh.campaigns.Ticket):
                 panel.tell(ticket, worth[ticket.question.label] + rng.standard_normal())
     assert panel.answer().sure
     assert panel.answer().label == "Ann"
@@ -76,7 +76,7 @@ def test_who_is_too_dear_hears_whom_to_ask(tmp_path: Path) -> None:
     panel = eh.Campaign.create(tmp_path / "store.db", "it", dear, noise_scale=1.0)
     while asked := panel.ask("R"):
         panel.tell(asked, 1.0)
-    assert isinstance(asked, eh.NoTicket)
+    assert isinstance(asked, eh.campaigns.NoTicket)
     assert asked.reason == "not now"
     assert "P" in asked.why
     assert "`leave`" in asked.why
@@ -107,7 +107,7 @@ def test_what_came_while_somebody_looked_for_work_is_looked_at(
 
     monkeypatch.setattr(ask, "_proposal", overtaken)
     nothing = one.ask("me")
-    assert isinstance(nothing, eh.NoTicket)
+    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert nothing.reason == "finished"
 
 
@@ -251,7 +251,7 @@ def test_a_look_before_a_campaign_was_extended_is_verified_by_the_plan_of_then(
     panel = eh.Questions.panel(items, JUDGES, capacity=3)
     campaign = eh.Campaign.create(tmp_path / "store.db", "it", panel, at_most=20)
     rng = np.random.default_rng(0)
-    while isinstance(ticket := campaign.ask(), eh.Ticket):
+    while isinstance(ticket := campaign.ask(), eh.campaigns.Ticket):
         if campaign.tell(ticket, rng.standard_normal()).evaluation == 8:
             campaign.extend(at_most=30)
     assert campaign.status().status == "finished"
@@ -266,13 +266,13 @@ def test_who_gave_up_has_no_chance_to_be_wrong_left_for_a_new_plan(
     panel = eh.Questions.panel({"Ann": "x", "Bo": "y", "Cy": "x"}, JUDGES, capacity=3)
     campaign = eh.Campaign.create(tmp_path / "store.db", "it", panel, at_most=20)
     rng = np.random.default_rng(seed)
-    while isinstance(ticket := campaign.ask(), eh.Ticket):
+    while isinstance(ticket := campaign.ask(), eh.campaigns.Ticket):
         campaign.tell(ticket, rng.standard_normal())
     spent = campaign.status().evaluations
     assert spent < 20
     campaign.extend(at_most=30)
     nothing = campaign.ask()
-    assert isinstance(nothing, eh.NoTicket)
+    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert nothing.reason == "finished"
     assert "is used up" in nothing.why
     assert campaign.status().evaluations == spent

@@ -40,10 +40,10 @@ def played(campaign: eh.Campaign, seed: int, noise: float = 0.5, most: int = 400
     """Have a campaign's questions answered in a wild order, until it is finished."""
     rng = np.random.default_rng(seed)
     names: list[Any] = list(campaign._followed().questions.evaluators) or ["one", "two", "three"]
-    hands: dict[str, eh.Ticket] = {}
+    hands: dict[str, eh.campaigns.Ticket] = {}
     for _ in range(most):
         got = campaign.ask(str(rng.choice(names)), worker=str(rng.integers(3)))
-        if isinstance(got, eh.Ticket):
+        if isinstance(got, eh.campaigns.Ticket):
             hands[got.id] = got
         elif got.reason == "finished":
             return
@@ -110,7 +110,7 @@ def test_a_campaign_decides_as_its_policy_does_that_is_told_the_same(
     decided = log(campaign)[-1]
     assert decided.kind == "decided"
     tried = decided.content["answer"]["attempts"]  # which the policy knows nothing of
-    assert decided.content["answer"] == status.plain(own.to_dict()) | {"attempts": tried}
+    assert decided.content["answer"] == own.to_dict() | {"attempts": tried}
     kinds = [event.kind for event in log(campaign)]
     assert (tried["failures"], tried["tries"]) == (
         kinds.count("failed"),
@@ -119,7 +119,7 @@ def test_a_campaign_decides_as_its_policy_does_that_is_told_the_same(
     assert decided.content["because"] == own.stopped_because
     assert decided.content["evaluations"] == policy.spent
     again = eh.Campaign.open(tmp_path / "store.db", "it").answer()
-    assert status.plain(again.to_dict()) == decided.content["answer"]
+    assert again.to_dict() == decided.content["answer"]
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -190,7 +190,7 @@ def test_to_ask_for_the_answer_changes_nothing(tmp_path: Path) -> None:
     campaign = eh.Campaign.create(tmp_path / "store.db", "it", PANEL, at_most=200)
     for turn in range(60):
         ticket = campaign.ask(("Paul", "Quinn", "Rita")[turn % 3])
-        if isinstance(ticket, eh.Ticket):
+        if isinstance(ticket, eh.campaigns.Ticket):
             campaign.tell(ticket, 5.0 - ticket.question.option + 0.1 * (turn % 4))
             campaign.answer()  # a look that counts, in a copy
     replica = campaign._followed()
@@ -299,7 +299,7 @@ def test_one_option_is_the_best_of_all(tmp_path: Path) -> None:
     options = eh.ActionSet([[1.0]], attributes=[[2.0]], labels=["Ann"])
     campaign = eh.Campaign.create(tmp_path / "store.db", "it", options)
     nothing = campaign.ask()
-    assert isinstance(nothing, eh.NoTicket)
+    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert (nothing.reason, campaign.answer().label) == ("finished", "Ann")
     assert "no other option" in nothing.why
 
@@ -308,7 +308,7 @@ def test_evaluators_see_what_is_declared_and_nothing_else(tmp_path: Path) -> Non
     shown = {"Ann": {"title": "Sonata"}, "Bo": {"title": "=Fugue"}}
     campaign = eh.Campaign.create(tmp_path / "store.db", "it", PANEL, display=shown)
     ticket = campaign.ask("Paul")
-    assert isinstance(ticket, eh.Ticket)
+    assert isinstance(ticket, eh.campaigns.Ticket)
     assert ticket.shown == (shown.get(ticket.question.label, {}),)
     assert "home" not in repr(ticket)
 
@@ -317,7 +317,7 @@ def test_verdicts_are_told_as_they_are_said(tmp_path: Path) -> None:
     pairs = eh.Questions.comparisons(["Ann", "Bo", "Cy"], ["P"], capacity=None)
     campaign = eh.Campaign.create(tmp_path / "store.db", "it", pairs, scores="verdicts", at_most=40)
     while ticket := campaign.ask("P"):
-        assert isinstance(ticket, eh.Ticket)
+        assert isinstance(ticket, eh.campaigns.Ticket)
         first, second = ticket.question.options
         campaign.tell(ticket, "first" if first < second else "second")
     told = [e.content["evaluations"][0] for e in log(campaign) if e.kind == "told"]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns import ask, follower, ledger, status
+from evenhand.campaigns import ask, follower, ledger
 from evenhand.campaigns.events import Event
 from evenhand.campaigns.stores import gate, line, open_store
 
@@ -35,13 +35,13 @@ def answered(campaign: eh.Campaign, n: int, who: str | None = None) -> None:
     rng = np.random.default_rng(n)
     for _ in range(n):
         ticket = campaign.ask(who)
-        assert isinstance(ticket, eh.Ticket), ticket
+        assert isinstance(ticket, eh.campaigns.Ticket), ticket
         campaign.tell(ticket, 0.5 * rng.standard_normal())
 
 
 def same(one: eh.Campaign, other: eh.Campaign) -> bool:
     """Tell whether two have come to the same, by answer and by what their policies remember."""
-    answers = [status.plain(each.answer().to_dict()) for each in (one, other)]
+    answers = [each.answer().to_dict() for each in (one, other)]
     states = [each._followed().policy.state()["run"] for each in (one, other)]
     for state in states:
         state.update(outstanding=None)  # what was asked for only in thought
@@ -159,7 +159,7 @@ def test_what_was_withdrawn_is_as_if_it_had_never_been_told(tmp_path: Path) -> N
         for ticket, score in zip(tickets[1:], rest, strict=True):  # type: ignore[index] # a list
             each.tell(ticket, score)
     one.withdraw(spoilt, "a slip", blind=True)
-    there, never = (status.plain(each.answer().to_dict()) for each in (one, two))
+    there, never = (each.answer().to_dict() for each in (one, two))
     assert there.pop("withdrawn")["scores"][0]["score"] == 99.0
     assert never.pop("withdrawn") is None
     assert there == never
@@ -218,12 +218,12 @@ def test_a_campaign_that_cannot_do_without_somebody_says_so_and_goes_on_when_he_
     fussy.leave("R", "ill")
     for campaign in (fussy, reopened(fussy)):
         nothing = campaign.ask("Q")
-        assert isinstance(nothing, eh.NoTicket)
+        assert isinstance(nothing, eh.campaigns.NoTicket)
         assert (nothing.reason, nothing.again_in) == ("blocked", None)
         assert "nobody compares Ann and Bo" in nothing.why
         assert "nobody compares" in campaign.status().trouble
         assert "without those who left" in campaign.answer().stopped_because
-    assert isinstance(out, eh.Ticket)
+    assert isinstance(out, eh.campaigns.Ticket)
     assert fussy.tell(out, 1.0).counted  # what is out may come back
     fussy.join("R")
     for campaign in (fussy, reopened(fussy)):
@@ -240,11 +240,11 @@ def test_a_campaign_that_cannot_do_without_somebody_says_so_and_goes_on_when_he_
 
 def test_a_score_that_breaks_the_policy_can_be_withdrawn(fussy: eh.Campaign) -> None:
     ticket = fussy.ask("Q")
-    assert isinstance(ticket, eh.Ticket)
+    assert isinstance(ticket, eh.campaigns.Ticket)
     bad = fussy.tell(ticket, 13.0)
     for campaign in (fussy, reopened(fussy)):
         nothing = campaign.ask("Q")
-        assert isinstance(nothing, eh.NoTicket)
+        assert isinstance(nothing, eh.campaigns.NoTicket)
         assert nothing.reason == "blocked"
         assert "13 cannot be borne" in nothing.why
         assert campaign.status().evaluations == 4
@@ -294,7 +294,7 @@ def test_threads_share_a_campaign(tmp_path: Path, objects: int) -> None:
         try:
             while True:
                 ticket = campaign.ask("model", worker=str(number))
-                if isinstance(ticket, eh.NoTicket):
+                if isinstance(ticket, eh.campaigns.NoTicket):
                     if ticket.reason == "finished":
                         return
                     continue
@@ -334,7 +334,7 @@ def test_what_another_process_put_in_meanwhile_is_not_put_in_twice(
 
     monkeypatch.setattr(ask, "_proposal", overtaken)
     nothing = one.ask("one")
-    assert isinstance(nothing, eh.NoTicket)
+    assert isinstance(nothing, eh.campaigns.NoTicket)
     assert nothing.reason == "waiting"
     made = [t for event in log(one) if event.kind == "proposed" for t in event.content["tickets"]]
     assert len(made) == 8

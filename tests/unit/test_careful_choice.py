@@ -48,7 +48,7 @@ def test_a_plain_leader_is_sure_by_own_scores() -> None:
     actions = options(12)
     u = np.random.default_rng(3).normal(0.0, 0.3, 12)
     u[5] = 6.0
-    policy = judged(eh.CarefulChoice(actions, at_most=3_000), u + 0.4 * groups_of(12))
+    policy = judged(eh.certainty.CarefulChoice(actions, at_most=3_000), u + 0.4 * groups_of(12))
     decision = policy.recommend()
     assert (decision.option, decision.certainty, decision.loss) == (5, "own scores", 0.0)
     assert decision.leads is not None
@@ -65,7 +65,9 @@ def test_exact_features_are_said_to_be_taken_for_exact() -> None:
     actions = options(10, seed=2)
     gamma = np.array([0.0, 0.35])
     values = actions.features @ gamma
-    policy = judged(eh.CarefulChoice(actions, at_most=20_000), values + 0.5 * groups_of(10))
+    policy = judged(
+        eh.certainty.CarefulChoice(actions, at_most=20_000), values + 0.5 * groups_of(10)
+    )
     decision = policy.recommend()
     assert decision.certainty in ("features exact", "own scores")
     assert decision.option == int(values.argmax())
@@ -75,7 +77,7 @@ def test_exact_features_are_said_to_be_taken_for_exact() -> None:
 def test_a_lack_of_fit_ends_reliance_on_features_and_is_a_note() -> None:
     k = 14
     u = np.random.default_rng(4).normal(0.0, 2.0, k)
-    policy = judged(eh.CarefulChoice(options(k), at_most=2_000), u + 0.5 * groups_of(k))
+    policy = judged(eh.certainty.CarefulChoice(options(k), at_most=2_000), u + 0.5 * groups_of(k))
     decision = policy.recommend()
     assert decision.certainty != "features exact"
     (fit,) = [finding for finding in decision.warnings if finding.assumption == "fit"]
@@ -86,7 +88,7 @@ def test_a_lack_of_fit_ends_reliance_on_features_and_is_a_note() -> None:
 def test_asserting_exact_features_against_the_scores_is_an_alarm() -> None:
     k = 14
     u = np.random.default_rng(4).normal(0.0, 2.0, k)
-    policy = judged(eh.CarefulChoice(options(k), at_most=2_000, deviation=0.0), u)
+    policy = judged(eh.certainty.CarefulChoice(options(k), at_most=2_000, deviation=0.0), u)
     decision = policy.recommend()
     assert decision.certainty is None
     assert math.isinf(decision.loss)
@@ -111,7 +113,7 @@ def test_what_no_number_of_evaluations_can_settle_is_told_early() -> None:
     n_plus, n_minus = (len(s) for s in sides(k))
     floor = t.isf(0.05, k - 2) * tau * math.sqrt(1 / n_plus + 1 / n_minus)
     assert floor > 3.0  # beside a lead of 1
-    policy = judged(eh.CarefulChoice(actions, at_most=100_000), u)
+    policy = judged(eh.certainty.CarefulChoice(actions, at_most=100_000), u)
     assert policy.recommend().certainty is None
     assert "No number of evaluations" in str(policy.stopped_because)
     assert "outside the groups" in str(policy.stopped_because)
@@ -128,7 +130,8 @@ def test_a_known_deviation_is_believed() -> None:
     u = np.zeros(k)
     u[5] = 2.0
     small, large = (
-        judged(eh.CarefulChoice(options(k), at_most=4_000, deviation=tau), u) for tau in (0.1, 5.0)
+        judged(eh.certainty.CarefulChoice(options(k), at_most=4_000, deviation=tau), u)
+        for tau in (0.1, 5.0)
     )
     assert small.recommend().certainty == "own scores"
     assert large.recommend().certainty is None
@@ -137,26 +140,26 @@ def test_a_known_deviation_is_believed() -> None:
 
 def test_with_as_many_parameters_as_options_nothing_is_checked_and_nothing_sure() -> None:
     actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
-    policy = judged(eh.CarefulChoice(actions, at_most=5_000), np.array([2.0, 0.0, -0.6]))
+    policy = judged(eh.certainty.CarefulChoice(actions, at_most=5_000), np.array([2.0, 0.0, -0.6]))
     decision = policy.recommend()
     assert decision.certainty is None
     assert "nothing was checked" in str(policy.stopped_because)
     assert policy.bias().high == math.inf
     # within the group, own scores still compare
     assert decision.leads is not None
-    assert eh.CarefulChoice(actions, at_most=5_000).recommend().certainty is None
+    assert eh.certainty.CarefulChoice(actions, at_most=5_000).recommend().certainty is None
 
 
 def test_a_tie_is_told_as_one_and_a_tolerance_settles_it() -> None:
     k = 12
     u = np.random.default_rng(9).normal(0.0, 0.2, k)
     u[4] = u[7] = 5.0  # the same group
-    policy = judged(eh.CarefulChoice(options(k), at_most=1_500), u)
+    policy = judged(eh.certainty.CarefulChoice(options(k), at_most=1_500), u)
     assert policy.recommend().certainty is None
     assert "cannot be told apart" in str(policy.stopped_because)
     for label in (policy.actions.labels[4], policy.actions.labels[7]):
         assert label in str(policy.stopped_because)
-    near = judged(eh.CarefulChoice(options(k), at_most=1_500, tolerance=1.5), u)
+    near = judged(eh.certainty.CarefulChoice(options(k), at_most=1_500, tolerance=1.5), u)
     assert near.recommend().certainty == "own scores"
     assert near.recommend().option in (4, 7)
     assert 0.0 < near.recommend().loss <= 1.5
@@ -166,7 +169,7 @@ def test_too_many_options_are_sampled_and_compared_by_features_alone() -> None:
     k = 5_000
     actions = options(k, d=2)
     values = actions.features @ np.array([1.0, 2.0, -1.0])
-    policy = judged(eh.CarefulChoice(actions, at_most=4_000), values + 0.5 * groups_of(k))
+    policy = judged(eh.certainty.CarefulChoice(actions, at_most=4_000), values + 0.5 * groups_of(k))
     assert policy.spent <= 4_000
     assert not policy.own_scores_within_reach
     assert policy.recommend().certainty in (None, "features exact")
@@ -178,14 +181,14 @@ def test_the_lucky_that_fall_behind_are_no_drift() -> None:
     """Of 400 options the best by four scores each are asked again, and score less: no alarm."""
     k = 400
     u = 0.5 * np.random.default_rng(2).standard_normal(k)
-    policy = judged(eh.CarefulChoice(options(k), at_most=50_000), u)
+    policy = judged(eh.certainty.CarefulChoice(options(k), at_most=50_000), u)
     assert not any(finding.alarm for finding in policy.findings())
 
 
 def test_one_kind_of_attribute_needs_no_features() -> None:
     """All options have the same attribute, so own scores alone compare them."""
     actions = eh.ActionSet(np.ones((3, 1)), attributes=np.full((3, 1), 2.0))
-    policy = judged(eh.CarefulChoice(actions, at_most=2_000), np.array([0.0, 1.0, 3.0]))
+    policy = judged(eh.certainty.CarefulChoice(actions, at_most=2_000), np.array([0.0, 1.0, 3.0]))
     assert (policy.recommend().option, policy.recommend().certainty) == (2, "own scores")
 
 
@@ -196,18 +199,20 @@ def test_several_attributes() -> None:
     actions = eh.ActionSet(x, attributes=z)
     u = rng.normal(0.0, 0.2, 18)
     u[10] = 7.0
-    policy = judged(eh.CarefulChoice(actions, at_most=3_000), u + z @ np.array([1.0, -2.0]))
+    policy = judged(
+        eh.certainty.CarefulChoice(actions, at_most=3_000), u + z @ np.array([1.0, -2.0])
+    )
     assert (policy.recommend().option, policy.recommend().certainty) == (10, "own scores")
 
 
 def test_an_evaluator_who_repeats_himself_makes_nobody_sure() -> None:
-    policy = judged(eh.CarefulChoice(options(9), at_most=500), np.arange(9.0), scale=0.0)
+    policy = judged(eh.certainty.CarefulChoice(options(9), at_most=500), np.arange(9.0), scale=0.0)
     assert policy.recommend().certainty is None
     assert policy.recommend().warnings[0].assumption == "repeats"
 
 
 def test_what_no_scores_can_show_is_always_said() -> None:
-    policy = eh.CarefulChoice(options(9))
+    policy = eh.certainty.CarefulChoice(options(9))
     (note,) = policy.findings()
     assert not note.alarm
     assert "outside the groups" in str(note)
@@ -217,7 +222,7 @@ def test_what_no_scores_can_show_is_always_said() -> None:
 def test_sixteen_evaluators_side_by_side_and_a_break_in_between() -> None:
     k = 8
     means = np.arange(k) * 1.0
-    policy: eh.Policy = eh.CarefulChoice(options(k), at_most=1_000)
+    policy: eh.Policy = eh.certainty.CarefulChoice(options(k), at_most=1_000)
     rng = np.random.default_rng(2)
     pending = np.zeros(k, dtype=np.int64)
     most = 0
@@ -245,7 +250,7 @@ def test_more_may_be_allowed_and_settles_what_was_too_close() -> None:
     k = 12
     u = np.random.default_rng(9).normal(0.0, 0.2, k)
     u[4], u[7] = 5.0, 4.5
-    policy = judged(eh.CarefulChoice(options(k), at_most=100), u)
+    policy = judged(eh.certainty.CarefulChoice(options(k), at_most=100), u)
     assert policy.recommend().certainty is None
     before = policy.spent
     policy.allow(20_000)  # type: ignore[attr-defined]
@@ -264,7 +269,7 @@ def test_what_is_certain_stays_certain_with_more_allowed() -> None:
     k = 12
     u = np.random.default_rng(3).normal(0.0, 0.3, k)
     u[5] = 6.0
-    policy = judged(eh.CarefulChoice(options(k), at_most=3_000), u)
+    policy = judged(eh.certainty.CarefulChoice(options(k), at_most=3_000), u)
     before, spent = policy.recommend(), policy.spent
     policy.allow(10**6)  # type: ignore[attr-defined]
     assert policy.finished
@@ -273,7 +278,7 @@ def test_what_is_certain_stays_certain_with_more_allowed() -> None:
 
 
 def test_an_alarm_in_a_batch_ends_the_asking_when_it_is_whole() -> None:
-    policy = eh.CarefulChoice(options(9), at_most=500)
+    policy = eh.certainty.CarefulChoice(options(9), at_most=500)
     rng = np.random.default_rng(1)
     while not any(finding.alarm for finding in policy.findings()):
         policy.tell(drawn(policy.ask(1).counts, np.arange(9.0), rng, 0.0))
@@ -286,15 +291,15 @@ def test_an_alarm_in_a_batch_ends_the_asking_when_it_is_whole() -> None:
 
 
 def test_logged_scores_are_refused() -> None:
-    policy = eh.CarefulChoice(options(6), at_most=100)
+    policy = eh.certainty.CarefulChoice(options(6), at_most=100)
     with pytest.raises(eh.InputError, match="learns only from evaluations that it asked for"):
         policy.observe(eh.Feedback(np.ones(6), np.ones(6), np.ones(6)))
     with pytest.raises(eh.InputError, match="takes every option to be its own question"):
-        eh.CarefulChoice(eh.Questions.panel(["Ann", "Bo"], ["P"]))  # type: ignore[arg-type]
+        eh.certainty.CarefulChoice(eh.Questions.panel(["Ann", "Bo"], ["P"]))  # type: ignore[arg-type]
 
 
 def test_a_batch_is_for_the_leader_and_its_closest_rival() -> None:
-    policy = eh.CarefulChoice(options(9), at_most=500)
+    policy = eh.certainty.CarefulChoice(options(9), at_most=500)
     assert policy.purpose() == {"what": "open", "stage": 0}
     policy.tell(drawn(policy.ask().counts, np.arange(9.0) / 4, np.random.default_rng(1), 1.0))
     leader = policy.recommend().label
@@ -312,7 +317,7 @@ def test_new_options_are_asked_about_first_and_join_the_comparison(stated: float
         np.vstack([[1.0, 5.0], old.features]), [1, *groups_of(8)], ["new", *old.labels]
     )
     means = old.features @ [0.0, 1.0] + 0.5 * groups_of(8)
-    policy = judged(eh.CarefulChoice(old, at_most=3_000, deviation=stated), means)
+    policy = judged(eh.certainty.CarefulChoice(old, at_most=3_000, deviation=stated), means)
     assert policy.recommend().certainty is not None
     new = policy.extended(wide)  # type: ignore[attr-defined]
     assert (new.spent, new.recommend().certainty) == (policy.spent, None)
@@ -331,7 +336,7 @@ def test_an_extension_leaves_the_batch_under_way_as_it_is() -> None:
     wide = eh.ActionSet(
         np.vstack([[1.0, 0.3], old.features]), [1, *groups_of(6)], ["new", *old.labels]
     )
-    policy = eh.CarefulChoice(old, at_most=2_000)
+    policy = eh.certainty.CarefulChoice(old, at_most=2_000)
     policy.tell(drawn(policy.ask().counts, np.arange(6.0) / 3, rng, 1.0))
     policy.tell(drawn(policy.ask(3).counts, np.arange(6.0) / 3, rng, 1.0))
     rest, new = policy.ask().counts, policy.extended(wide)
@@ -368,11 +373,11 @@ def test_an_extension_leaves_the_batch_under_way_as_it_is() -> None:
 )
 def test_wrong_arguments_are_named(wrong: dict[str, Any], named: str) -> None:
     with pytest.raises(eh.InputError, match=named):
-        eh.CarefulChoice(options(6), **wrong)
+        eh.certainty.CarefulChoice(options(6), **wrong)
 
 
 def test_scores_out_of_bounds_are_refused() -> None:
-    policy = eh.CarefulChoice(options(6), at_most=100, bounds=(0.0, 10.0))
+    policy = eh.certainty.CarefulChoice(options(6), at_most=100, bounds=(0.0, 10.0))
     counts = policy.ask().counts
     with pytest.raises(eh.InputError, match="bounds"):
         policy.tell(eh.Feedback(counts, counts * 11.0, counts * 121.0))
@@ -387,7 +392,9 @@ def test_certificates_are_true_as_often_as_they_say() -> None:
         x = np.column_stack([np.ones(12), rng.standard_normal((12, 2))])
         z = groups_of(12)
         values = x @ rng.normal(0.0, 2.0, 3) + 0.3 * rng.standard_normal(12)
-        policy = judged(eh.CarefulChoice(eh.ActionSet(x, z), at_most=400), values + 0.5 * z, seed)
+        policy = judged(
+            eh.certainty.CarefulChoice(eh.ActionSet(x, z), at_most=400), values + 0.5 * z, seed
+        )
         decision = policy.recommend()
         if decision.certainty == "own scores":
             sure += 1
@@ -399,7 +406,12 @@ def test_certificates_are_true_as_often_as_they_say() -> None:
 def test_looks_never_have_more_than_there_is_though_more_is_allowed_again_and_again() -> None:
     """Every batch is all that was allowed; then more is: more looks than were reckoned with."""
     options = eh.ActionSet([[1.0], [0.9], [0.8], [0.7]], ["a", "b", "a", "b"])
-    policy, rng, k, levels = eh.CarefulChoice(options, at_most=40), np.random.default_rng(3), 4, []
+    policy, rng, k, levels = (
+        eh.certainty.CarefulChoice(options, at_most=40),
+        np.random.default_rng(3),
+        4,
+        [],
+    )
     for batch in range(60):
         order = np.repeat(np.arange(k), 4 if batch == 0 else 1)
         policy.record.begin(Plan("explore", order, at_most=16 + k * batch))

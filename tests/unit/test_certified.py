@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.arrays import Counts
-from evenhand.environments import SimulatedEvaluations
 from evenhand.policies import core as core_module
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.certified import Certified, _Epoch
@@ -21,7 +21,8 @@ from evenhand.policies.confidence import Leads, _withstands, noise_room
 from evenhand.policies.priced_exploration import BoundaryExploration
 from evenhand.policies.rounds import Play
 from evenhand.policies.sequential import stepper_of
-from evenhand.rivals.uniform import Uniform
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.rivals.uniform import Uniform
 from evenhand.testing import CASES, CHECKS, Case, Check
 
 HORIZON = 10**6
@@ -125,44 +126,36 @@ def core_guarantee(
     return leading + next_ + rest
 
 
+def around(
+    inner: str, actions: eh.ActionSet, horizon: int, *, anytime: bool = False, **scales: Any
+) -> eh.Policy:
+    policy = eh.policy(inner, actions, horizon, **scales)
+    return Certified(policy, budget=0.3, anytime=anytime)
+
+
 QUICK = [check for check in CHECKS if check.__name__ != "bias_intervals_cover"]
 """Checks that need few runs. How often intervals fail is tested below, at all times."""
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-@pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
-def test_contract_where_policy_and_core_take_turns(check: Check, case: Case) -> None:
-    def make(actions: eh.ActionSet, horizon: int, **scales: Any) -> eh.Policy:
-        return Certified(eh.policy("uniform", actions, horizon, **scales), budget=0.3)
-
-    check(make, case)
-
-
-@pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
-@pytest.mark.parametrize(
-    ("inner", "options"),
-    [
-        ("uniform", {"anytime": True, "budget": 0.3}),
-        ("oful-debiased", {"budget": 0.3}),
-        ("fair-phased-elimination", {"budget": 0.3}),
-    ],
-)
-def test_contract_around_others(inner: str, options: dict[str, Any], check: Check) -> None:
-    def make(actions: eh.ActionSet, horizon: int, **scales: Any) -> eh.Policy:
-        return Certified(eh.policy(inner, actions, horizon, **scales), **options)
-
-    check(make, CASES[0])
+ENVELOPES: dict[str, Callable[..., eh.Policy]] = {
+    "uniform": partial(around, "uniform"),  # policy and core take turns
+    "uniform, horizon unknown": partial(around, "uniform", anytime=True),
+    "uniform, noise unknown": lambda *of, **scales: Certified(Unsure(*of, **scales), budget=0.3),
+    "oful-debiased": partial(around, "oful-debiased"),
+    "fair-phased-elimination": partial(around, "fair-phased-elimination"),
+}
 
 
-@pytest.mark.parametrize("check", QUICK, ids=lambda check: check.__name__)
-def test_contract_with_unknown_noise(check: Check) -> None:
-    def make(actions: eh.ActionSet, horizon: int, **scales: Any) -> eh.Policy:
-        return Certified(Unsure(actions, horizon, **scales), budget=0.3)
-
-    check(make, CASES[0])
+@pytest.mark.rotated(1, envelope=[*ENVELOPES], check=QUICK, case=CASES)
+def test_contract(envelope: str, check: Check, case: Case) -> None:
+    check(ENVELOPES[envelope], case)
 
 
-WORST = [(1.0, 2, 1.0, 22577), (3.0, 2, 1.0, 22476), (3.0, 5, 4.0, 32591)]
+WORST = [
+    (1.0, 2, 1.0, 22577),
+    pytest.param(3.0, 2, 1.0, 22476, marks=pytest.mark.nightly),
+    pytest.param(3.0, 5, 4.0, 32591, marks=pytest.mark.nightly),
+]
 """c, d, κ, and the mean regret of another implementation of the core alone (T = 10⁶)."""
 
 
@@ -206,9 +199,10 @@ def test_the_core_alone(c: float, d: int, kappa: float, elsewhere: int) -> None:
     assert np.mean(regrets) <= 1.25 * elsewhere
 
 
-def test_certificates_hold() -> None:
+@pytest.mark.parametrize("runs", [4, pytest.param(12, marks=pytest.mark.nightly)])
+def test_certificates_hold(runs: int) -> None:
     """Δ ≤ D at the end, and so at all times: as often as the failures allow. Tolerance 10⁻⁶."""
-    runs, failed, total = 12, 0, 0.0
+    failed, total = 0, 0.0
     for seed in range(runs):
         problem = eh.families.random(15, 3, seed)
         policy = Certified(Greedy(problem.actions, 10**5), budget=0.3)
@@ -470,7 +464,7 @@ def test_a_policy_may_name_something_cheaper() -> None:
     np.testing.assert_array_equal(inner.counts, policy.ledger.counts)  # it was shown everything
 
 
-@pytest.mark.parametrize("anytime", [False, True])
+@pytest.mark.parametrize("anytime", [False, pytest.param(True, marks=pytest.mark.nightly)])
 def test_decisions_hold_at_all_times(anytime: bool) -> None:
     """Loss, leads and bias, looked at some sixty times in a run. Tolerance 10⁻⁶."""
     runs, failed, delta, said = 30, 0, 0.2, 0
@@ -781,7 +775,7 @@ def test_what_is_no_envelope_is_refused() -> None:
 def test_blocks_of_the_core_are_asked_for_whole() -> None:
     """What the proof needs whole is marked so, also in parts; the policy's own looks are not."""
     actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
-    policy = eh.Certified(eh.policy("uniform", actions, 10**6), budget=1e-9)
+    policy = eh.policies.Certified(eh.policy("uniform", actions, 10**6), budget=1e-9)
     problem = eh.BiasedLinearBandit(actions, [0.5, 0.4], 0.25)
     evaluations = eh.SimulatedEvaluations(problem, 1)
     seen = set()

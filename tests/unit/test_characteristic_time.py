@@ -16,8 +16,8 @@ from scipy.special import rel_entr
 import evenhand as eh
 from evenhand import families
 from evenhand.arrays import Floats
-from evenhand.environments.problem import BiasedLinearBandit
-from evenhand.limits import CharacteristicTime, characteristic_time
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.limits import CharacteristicTime, characteristic_time
 
 
 def leads_of(problem: BiasedLinearBandit) -> Floats:

@@ -20,9 +20,9 @@ ACTIONS = eh.ActionSet(np.eye(4, 2) + 0.5, ["a", "b", "a", "b"])
 KINDS: dict[str, Callable[[], Choice]] = {
     "certain": lambda: eh.CertainChoice(ACTIONS, at_most=500, noise_scale=1.0),
     "certain, of a panel": lambda: eh.CertainChoice(PANEL, at_most=500, noise_scale=1.0),
-    "careful": lambda: eh.CarefulChoice(ACTIONS, at_most=500, noise_scale=1.0),
-    "bias": lambda: eh.CertainBias(ACTIONS, at_most=500, noise_scale=1.0),
-    "planned": lambda: eh.PlannedChoice(
+    "careful": lambda: eh.certainty.CarefulChoice(ACTIONS, at_most=500, noise_scale=1.0),
+    "bias": lambda: eh.certainty.CertainBias(ACTIONS, at_most=500, noise_scale=1.0),
+    "planned": lambda: eh.certainty.PlannedChoice(
         eh.Questions.panel(OPTIONS, PEOPLE, capacity=2), noise_scale=1.0
     ),
 }
@@ -79,7 +79,7 @@ def test_everybody_of_a_panel_has_work_until_the_answer(noise_scale: float | Non
 
 @pytest.mark.parametrize("at_most", [37, 50, 300])
 def test_nobody_is_idle_until_all_is_spent_and_looked_at(at_most: int) -> None:
-    policy = eh.CarefulChoice(ACTIONS, at_most=at_most, noise_scale=1.0)
+    policy = eh.certainty.CarefulChoice(ACTIONS, at_most=at_most, noise_scale=1.0)
     rng = np.random.default_rng(at_most)
     for _, pending, has_work in as_they_come(policy, rng, at_most):
         assert has_work or policy.spent + pending.sum() == at_most or policy.stopped_because
@@ -169,7 +169,7 @@ def test_what_is_asked_in_a_plan_does_not_depend_on_its_scores(kind: str) -> Non
 
 
 def test_scores_that_came_early_may_make_plans_whole_at_once() -> None:
-    policy = eh.CertainBias(ACTIONS, at_most=500, tolerance=0.1)
+    policy = eh.certainty.CertainBias(ACTIONS, at_most=500, tolerance=0.1)
     policy.ask()
     more = np.full(4, 20)
     policy.limits.hand_out(more, pending=np.zeros(4, dtype=np.int64))
@@ -185,7 +185,7 @@ def test_scores_that_came_early_may_make_plans_whole_at_once() -> None:
 @pytest.mark.parametrize("at_most", [37, 10**6])
 def test_what_came_beyond_the_last_plan_is_looked_at(at_most: int) -> None:
     """Where what is left will not do, or there is nothing left."""
-    policy = eh.CarefulChoice(ACTIONS, at_most=at_most, noise_scale=1.0)
+    policy = eh.certainty.CarefulChoice(ACTIONS, at_most=at_most, noise_scale=1.0)
     assert policy.ask().counts.tolist() == [4, 4, 4, 4]
     counts = np.array([12, 12, 12, 1])
     policy.limits.hand_out(counts, pending=np.zeros(4, dtype=np.int64))

@@ -19,9 +19,9 @@ import pytest
 import evenhand as eh
 from evenhand.answers import watch
 from evenhand.arrays import Counts
-from evenhand.environments.skating import skate_canada
 from evenhand.policies.messages import nothing
 from evenhand.policies.sayings import checks_of
+from evenhand.research.environments.skating import skate_canada
 
 OPTIONS = eh.ActionSet(
     [[1.0, 5.0], [1.0, 2.0], [1.0, 4.0], [1.0, 1.0]],
@@ -69,15 +69,19 @@ class Asks(eh.Policy):
 
 
 class Evaluator:
-    """Scores that tell questions apart, and a record of who asked for what at the same time."""
+    """Scores that tell questions apart, and a record of who asked for what at the same time.
 
-    def __init__(self, delays: float = 0.0) -> None:
+    The first wait until so many are asked ``together``.
+    """
+
+    def __init__(self, delays: float = 0.0, together: int = 1) -> None:
         self.given: dict[int, float] = {}
         self.asked: list[eh.Question] = []
         self.threads: set[int] = set()
         self.at_once = self.most_at_once = 0
         self._rng = np.random.default_rng(0)
         self._delays, self._lock = delays, threading.Lock()
+        self._together, self._all_in = together, threading.Event()
 
     def _enter(self, question: eh.Question) -> float:
         with self._lock:
@@ -85,6 +89,8 @@ class Evaluator:
             self.threads.add(threading.get_ident())
             self.at_once += 1
             self.most_at_once = max(self.most_at_once, self.at_once)
+            if self.most_at_once >= self._together:
+                self._all_in.set()
             return float(self._delays * self._rng.random())
 
     def _leave(self, question: eh.Question) -> float:
@@ -94,11 +100,16 @@ class Evaluator:
             return self.given[question.number]
 
     def plain(self, question: eh.Question) -> float:
-        time.sleep(self._enter(question))
+        delay = self._enter(question)
+        assert self._all_in.wait(60)
+        time.sleep(delay)
         return self._leave(question)
 
     async def tasks(self, question: eh.Question) -> float:
-        await asyncio.sleep(self._enter(question))
+        delay = self._enter(question)
+        while not self._all_in.is_set():
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(delay)
         return self._leave(question)
 
 
@@ -114,7 +125,7 @@ def everything_was_told(policy: Asks, judge: Evaluator, counts: list[int]) -> No
 
 @pytest.mark.parametrize("how", ["plain", "tasks"])
 def test_scores_are_told_as_they_arrive(how: str) -> None:
-    judge, counts = Evaluator(delays=0.02), [20, 0, 15, 10]
+    judge, counts = Evaluator(delays=0.02, together=8), [20, 0, 15, 10]
     policy = Asks(counts)
     answer = eh.choose(OPTIONS, getattr(judge, how), policy=policy, parallel=8)
     everything_was_told(policy, judge, counts)
@@ -365,7 +376,7 @@ def test_what_ends_programs_is_no_failed_evaluation(parallel: int) -> None:
 
 
 def test_progress_is_told_after_every_evaluation() -> None:
-    seen: list[eh.Progress] = []
+    seen: list[eh.answers.Progress] = []
     eh.choose(OPTIONS, lambda q: SCORES[q.option], policy=Asks([2, 2, 2, 2]), progress=seen.append)
     assert [one.spent for one in seen] == list(range(1, 9))
     assert seen[-1].leader == "Cy"
@@ -506,7 +517,7 @@ def test_features_that_hardly_anything_could_refute_are_not_taken_for_granted_in
     rows = np.vstack([np.eye(3), [1.0, 1.0, 0.0], [0.0, 1.0, 1.0]])
     for k, words in ((4, "no more than the model has parameters"), (5, "can hardly check that")):
         options = eh.ActionSet(rows[:k], ["a", "b", "a", "a", "b"][:k])
-        policy = eh.Certified(eh.policy("uniform", options, 4 * k, noise_scale=1.0))
+        policy = eh.policies.Certified(eh.policy("uniform", options, 4 * k, noise_scale=1.0))
         answer = eh.choose(options, lambda q: rng.standard_normal(), policy=policy)
         assert answer.certainty == "features exact"
         (looks,) = (finding for finding in answer.warnings if finding.assumption == "looks")
@@ -566,11 +577,11 @@ def test_who_asks_depends_on_what_is_said_of_the_features() -> None:
         return policy
 
     careful = asked_by()
-    assert isinstance(careful, eh.CarefulChoice)
+    assert isinstance(careful, eh.certainty.CarefulChoice)
     assert careful.deviation is None
     assert careful.bounds == (0.0, 10.0)
     stated = asked_by(deviation=0.125)
-    assert isinstance(stated, eh.CarefulChoice)
+    assert isinstance(stated, eh.certainty.CarefulChoice)
     assert stated.deviation == 0.125
     for checks, looks in ((True, 0.1), (False, 0.0)):
         exact = asked_by(deviation=0, checks=checks)

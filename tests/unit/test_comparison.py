@@ -15,7 +15,8 @@ from matplotlib.text import Text
 
 import evenhand as eh
 from evenhand import families
-from evenhand.comparison import (
+from evenhand.policies import registry
+from evenhand.research.comparison import (
     FULL,
     FULL_CERTAIN,
     QUICK,
@@ -30,14 +31,20 @@ from evenhand.comparison import (
     measure,
     steps,
 )
-from evenhand.comparison.figure import comparison_picture, draw_comparison_picture, finding
-from evenhand.comparison.instances import Certain, FourGroups, GapDependent, Skating, WorstCase
-from evenhand.comparison.measure import SURE
-from evenhand.comparison.table import Margin, geometric_mean
-from evenhand.environments.skating import skate_canada
-from evenhand.policies import registry
-from evenhand.rivals.uniform import Uniform
-from evenhand.simulation.experiment import Contender, Experiment
+from evenhand.research.comparison.figure import comparison_picture, draw_comparison_picture
+from evenhand.research.comparison.instances import (
+    Certain,
+    FourGroups,
+    GapDependent,
+    Skating,
+    WorstCase,
+)
+from evenhand.research.comparison.measure import SURE
+from evenhand.research.comparison.sections import finding
+from evenhand.research.comparison.table import Margin, geometric_mean
+from evenhand.research.environments.skating import skate_canada
+from evenhand.research.rivals.uniform import Uniform
+from evenhand.research.simulation.experiment import Contender, Experiment
 from reference import exact_rank
 
 SEEDS = st.integers(0, 10_000)

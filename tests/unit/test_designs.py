@@ -17,7 +17,7 @@ from evenhand.designs.joint import joint_design
 SQUARE = np.array([[1.0, 1.0], [2.0, -1.0], [0.5, 3.0]])
 
 
-def designs() -> list[eh.Design]:
+def designs() -> list[eh.designs.Design]:
     actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
     return [
         eh.g_optimal_design(SQUARE),
@@ -42,7 +42,7 @@ def arrays(value: object) -> list[np.ndarray]:
 
 
 @pytest.mark.parametrize("design", designs(), ids=lambda design: design.criterion)
-def test_a_design_is_a_value(design: eh.Design) -> None:
+def test_a_design_is_a_value(design: eh.designs.Design) -> None:
     for twin in (
         design,
         copy.copy(design),
@@ -134,7 +134,7 @@ def test_verify_refuses_a_tolerance_that_is_none() -> None:
 
 
 @pytest.mark.parametrize("design", designs()[:2] + designs()[3:], ids=lambda d: d.criterion)
-def test_a_solver_that_errs_is_stopped(design: eh.Design) -> None:
+def test_a_solver_that_errs_is_stopped(design: eh.designs.Design) -> None:
     scales, change = np.abs(SQUARE).max(axis=0), dataclasses.replace
     assert checked(design, SQUARE, scales, 1e-6) is design
     proof = design.certificate
@@ -148,13 +148,13 @@ def test_a_solver_that_errs_is_stopped(design: eh.Design) -> None:
         ),
         (change(design, certificate=change(proof, bound=0.9 * proof.bound)), "a gap of 0.11"),
     ]:
-        with pytest.raises(eh.AccuracyError, match=complaint):
+        with pytest.raises(eh.errors.AccuracyError, match=complaint):
             checked(wrong, SQUARE, scales, 1e-6)
     if design.criterion == "G":
-        with pytest.raises(eh.AccuracyError, match="average"):
+        with pytest.raises(eh.errors.AccuracyError, match="average"):
             checked(change(design, weights=np.roll(design.weights, 1)), 1.1 * SQUARE, scales, 1e-6)
     else:
-        with pytest.raises(eh.AccuracyError, match="variance"):
+        with pytest.raises(eh.errors.AccuracyError, match="variance"):
             checked(change(design, mass=0.9 * design.mass), SQUARE, scales, 1e-6)
 
 

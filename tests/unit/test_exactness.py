@@ -54,7 +54,7 @@ def prices(problem: Problem) -> Floats:
     return np.ones(len(problem.points)) if given is None else given
 
 
-def fresh_design(problem: Problem) -> eh.Design:
+def fresh_design(problem: Problem) -> eh.designs.Design:
     if isinstance(problem, Direction):
         costs = None if problem.costs is None else problem.costs.copy()
         return eh.c_optimal_design(problem.points.copy(), problem.direction.copy(), costs)
@@ -65,7 +65,7 @@ def fresh_design(problem: Problem) -> eh.Design:
 
 
 @cache
-def solved(name: str) -> eh.Design:
+def solved(name: str) -> eh.designs.Design:
     return fresh_design(PROBLEMS[name])
 
 
@@ -100,8 +100,7 @@ def exact_products(points: Floats, u: Floats | list[Fraction]) -> list[Fraction]
 # ---------------------------------------------------------------- values
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_value_is_exact(name: str) -> None:
+def value_is_exact(name: str) -> None:
     problem, design = PROBLEMS[name], solved(name)
     floor = 1e-14 * prices(problem).max() if expected(name).kappa == 0 else 0.0
     assert design.value == pytest.approx(expected(name).kappa, rel=problem.tolerance, abs=floor)
@@ -123,8 +122,7 @@ def test_geometry_reports_the_same_price(bias: Bias) -> None:
 # ---------------------------------------------------------------- Elfving's conditions
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_weights_are_a_small_design(name: str) -> None:
+def weights_are_a_small_design(name: str) -> None:
     problem, design = PROBLEMS[name], solved(name)
     assert design.weights.shape == (len(problem.points),)
     assert (design.weights >= 0).all()
@@ -134,8 +132,7 @@ def test_weights_are_a_small_design(name: str) -> None:
     assert design.criterion == "c"
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_design_attains_its_value(name: str) -> None:
+def design_attains_its_value(name: str) -> None:
     """μ = mass·π has variance one and costs the value; without costs, π's variance is the value."""
     problem, design = PROBLEMS[name], solved(name)
     masses = design.mass * design.weights
@@ -155,8 +152,7 @@ def test_design_attains_its_value(name: str) -> None:
         assert alone.value == pytest.approx(design.value, rel=problem.tolerance)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_direction_is_on_the_boundary_of_elfvings_set(name: str) -> None:
+def direction_is_on_the_boundary_of_elfvings_set(name: str) -> None:
     """The least-squares coefficients are Elfving's: |w_x| = mass·π_x·√cost_x/√value on the support.
 
     With Σ w a = c this is t·c = Σ π ζ a, and Σ√cost|w| = √value puts it on the boundary.
@@ -171,8 +167,7 @@ def test_direction_is_on_the_boundary_of_elfvings_set(name: str) -> None:
     np.testing.assert_allclose(root * np.abs(w), root * wanted, atol=1e-6 * math.sqrt(design.value))
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_dual_vector_proves_the_bound(name: str) -> None:
+def dual_vector_proves_the_bound(name: str) -> None:
     """|a·u| ≤ √cost at every point, (c·u)² is the bound, and the bound reaches the value.
 
     A dual vector of floats can be feasible only up to the rounding of its products.
@@ -198,8 +193,7 @@ def test_dual_vector_proves_the_bound(name: str) -> None:
     assert (loose <= 1e-6 * root[heavy] + rounding[heavy]).all()
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_rounding_keeps_the_promise_of_lemma_c_opt(name: str) -> None:
+def rounding_keeps_the_promise_of_lemma_c_opt(name: str) -> None:
     problem, design = PROBLEMS[name], solved(name)
     alone = variance_of(problem, design.weights).value
     for n in (1, 10, 997):
@@ -215,8 +209,7 @@ def test_rounding_keeps_the_promise_of_lemma_c_opt(name: str) -> None:
             assert found <= (1 + problem.tolerance) / n
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_same_input_gives_the_same_bits(name: str) -> None:
+def same_input_gives_the_same_bits(name: str) -> None:
     first, second = solved(name), fresh_design(PROBLEMS[name])
     assert first.weights.tobytes() == second.weights.tobytes()
     assert (first.value, first.mass) == (second.value, second.mass)
@@ -224,8 +217,7 @@ def test_same_input_gives_the_same_bits(name: str) -> None:
     assert one.tobytes() == other.tobytes()
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_verify_accepts_the_design_and_refuses_forgeries(name: str) -> None:
+def verify_accepts_the_design_and_refuses_forgeries(name: str) -> None:
     problem, design = PROBLEMS[name], solved(name)
     points = problem.points
     assert design.verify(points)
@@ -246,11 +238,23 @@ def test_verify_accepts_the_design_and_refuses_forgeries(name: str) -> None:
         assert not dataclasses.replace(design, weights=flat).verify(points)
 
 
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_design_keeps_every_condition(name: str) -> None:
+    value_is_exact(name)
+    weights_are_a_small_design(name)
+    design_attains_its_value(name)
+    direction_is_on_the_boundary_of_elfvings_set(name)
+    dual_vector_proves_the_bound(name)
+    rounding_keeps_the_promise_of_lemma_c_opt(name)
+    same_input_gives_the_same_bits(name)
+    verify_accepts_the_design_and_refuses_forgeries(name)
+
+
 # ---------------------------------------------------------------- Kiefer–Wolfowitz
 
 
 @cache
-def spread_design(name: str, tol: float = 1e-6) -> eh.Design:
+def spread_design(name: str, tol: float = 1e-6) -> eh.designs.Design:
     return eh.g_optimal_design(SPREADS_BY_NAME[name].points.copy(), tol=tol)
 
 
@@ -262,9 +266,7 @@ def spread_check(spread: Spread, weights: Floats) -> GCheck:
     return g_optimal_check(left, weights)
 
 
-@pytest.mark.parametrize("tol", [1e-3, 1e-6])
-@pytest.mark.parametrize("name", SPREADS_BY_NAME)
-def test_g_optimal_design_meets_kiefer_wolfowitz(name: str, tol: float) -> None:
+def g_optimal_design_meets_kiefer_wolfowitz(name: str, tol: float) -> None:
     spread, design = SPREADS_BY_NAME[name], spread_design(name, tol)
     assert (design.weights >= 0).all()
     assert float(design.weights.sum()) == pytest.approx(1.0, abs=1e-12)
@@ -285,8 +287,7 @@ def test_g_optimal_design_meets_kiefer_wolfowitz(name: str, tol: float) -> None:
     assert (short <= r * (max(check.gap, 0.0) + 1e-9) / design.weights[on]).all()
 
 
-@pytest.mark.parametrize("name", SPREADS_BY_NAME)
-def test_g_rounding_keeps_the_promise_of_lemma_g_opt(name: str) -> None:
+def g_rounding_keeps_the_promise_of_lemma_g_opt(name: str) -> None:
     spread, design = SPREADS_BY_NAME[name], spread_design(name)
     for n in (1, 10, 997):
         counts = np.asarray(design.counts(pulls=n))
@@ -298,8 +299,7 @@ def test_g_rounding_keeps_the_promise_of_lemma_g_opt(name: str) -> None:
         assert leverages.max() <= (1 + 1e-7) / n
 
 
-@pytest.mark.parametrize("name", SPREADS_BY_NAME)
-def test_g_certificate_is_an_ellipsoid_around_all_points(name: str) -> None:
+def g_certificate_is_an_ellipsoid_around_all_points(name: str) -> None:
     """‖Wa‖ ≤ 1 for all points, up to the rounding of products of floats."""
     spread, design = SPREADS_BY_NAME[name], spread_design(name)
     W = np.asarray(design.certificate.dual, dtype=np.float64)
@@ -311,8 +311,7 @@ def test_g_certificate_is_an_ellipsoid_around_all_points(name: str) -> None:
     assert (products <= 1 + 1e-7 + rounding).all()
 
 
-@pytest.mark.parametrize("name", SPREADS_BY_NAME)
-def test_g_design_is_deterministic_and_verifies(name: str) -> None:
+def g_design_is_deterministic_and_verifies(name: str) -> None:
     spread, design = SPREADS_BY_NAME[name], spread_design(name)
     again = eh.g_optimal_design(spread.points.copy(), tol=1e-6)
     assert design.weights.tobytes() == again.weights.tobytes()
@@ -322,6 +321,15 @@ def test_g_design_is_deterministic_and_verifies(name: str) -> None:
     one[design.support[0]] = 1.0
     if spread.rank > 1:
         assert not dataclasses.replace(design, weights=one).verify(spread.points)
+
+
+@pytest.mark.parametrize("name", SPREADS_BY_NAME)
+def test_a_g_optimal_design_keeps_every_condition(name: str) -> None:
+    for tol in (1e-3, 1e-6):
+        g_optimal_design_meets_kiefer_wolfowitz(name, tol)
+    g_rounding_keeps_the_promise_of_lemma_g_opt(name)
+    g_certificate_is_an_ellipsoid_around_all_points(name)
+    g_design_is_deterministic_and_verifies(name)
 
 
 # ---------------------------------------------------------------- minimax

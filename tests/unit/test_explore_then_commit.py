@@ -12,7 +12,7 @@ from scipy.stats import chi, norm
 
 import evenhand as eh
 from evenhand.policies.attribute_plan import AttributePlan
-from evenhand.rivals.explore_then_commit import ExploreThenCommit, expected_maximum
+from evenhand.research.rivals.explore_then_commit import ExploreThenCommit, expected_maximum
 
 # The points are a basis. Σ w a = e: w = −1/4 and −5/4 on the first and the last, κ_* = (3/2)².
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand import families
 from evenhand.arrays import Counts, Floats
-from evenhand.environments.problem import BiasedLinearBandit
-from evenhand.limits import characteristic_time
 from evenhand.policies.confidence import Ellipsoid
-from evenhand.rivals.identification import IdentificationPolicy, apportioned, within
-from evenhand.rivals.lingape import LinGapE, observed
-from evenhand.rivals.track_and_stop import TrackAndStop
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.limits import characteristic_time
+from evenhand.research.rivals.identification import IdentificationPolicy, apportioned, within
+from evenhand.research.rivals.lingape import LinGapE, observed
+from evenhand.research.rivals.track_and_stop import TrackAndStop
 
 POLICIES = [LinGapE, TrackAndStop]
 NAMES = [policy.name for policy in POLICIES]

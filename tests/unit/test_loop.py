@@ -10,14 +10,14 @@ import pytest
 from numpy.typing import NDArray
 
 import evenhand as eh
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies import OFUL
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.registry import policy_class
 from evenhand.policies.sequential import stepper_of
-from evenhand.simulation._loop import Regret, advance
-from evenhand.simulation.experiment import Contender, play_out, policy_for
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.simulation._loop import Regret, advance
+from evenhand.research.simulation.experiment import Contender, play_out, policy_for
 
 Floats = NDArray[np.float64]
 

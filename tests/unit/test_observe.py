@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.environments import BiasedLinearBandit, SimulatedEvaluations
-from evenhand.simulation.experiment import Contender
+from evenhand.research.environments import BiasedLinearBandit, SimulatedEvaluations
+from evenhand.research.simulation.experiment import Contender
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1], [0.5, 0.5]], [1, -1, -1, 1])
 PROBLEM = BiasedLinearBandit(ACTIONS, gamma=[0.5, 0.75], omega=0.25)
@@ -48,7 +48,10 @@ def state(policy: eh.Policy) -> list[Any]:
 @pytest.mark.parametrize("name", eh.registered_policies())
 def test_bad_feedback_is_refused_and_changes_nothing(name: str) -> None:
     plain = Contender(name, name).policy(PROBLEM, 1000, seed=1)
-    for policy in (plain, eh.Certified(Contender(name, name).policy(PROBLEM, 1000, seed=1))):
+    for policy in (
+        plain,
+        eh.policies.Certified(Contender(name, name).policy(PROBLEM, 1000, seed=1)),
+    ):
         policy.tell(SimulatedEvaluations(PROBLEM, 3).evaluate(policy.ask()))
         before = state(policy)
         for case, parts in BAD.items():

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
 from evenhand.policies import OFUL, OFULDebiased, OFULEvaluation, Oracle
-from evenhand.rivals.oful import OptimisticPolicy
-from evenhand.rivals.ridge import feature_coordinates, joint_coordinates
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.rivals.oful import OptimisticPolicy
+from evenhand.research.rivals.ridge import feature_coordinates, joint_coordinates
 
 Floats = NDArray[np.float64]
 KINDS: tuple[type[OptimisticPolicy], ...] = (OFUL, OFULEvaluation, OFULDebiased, Oracle)
@@ -213,10 +213,13 @@ def test_lengths_are_bounded_as_stated() -> None:
         assert np.linalg.norm(gamma) <= np.sqrt(c.shape[1]) * B
 
 
+@pytest.mark.parametrize("runs", [40, pytest.param(150, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("kind", [OFULEvaluation, OFULDebiased, Oracle])
-def test_the_ellipsoid_holds_the_truth_at_all_times(kind: type[OptimisticPolicy]) -> None:
-    """Theorem 2. 150 runs at δ = 0.1; so many misses have a probability below 10⁻⁶ if it holds."""
-    truth, misses, runs = problem(1), 0, 150
+def test_the_ellipsoid_holds_the_truth_at_all_times(
+    kind: type[OptimisticPolicy], runs: int
+) -> None:
+    """Theorem 2, δ = 0.1; so many misses have a probability below 10⁻⁶ if it holds."""
+    truth, misses = problem(1), 0
     for seed in range(runs):
         policy, literal = made(kind, truth), Literal(kind, truth)
         bias = [] if kind is Oracle else [truth.omega]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies import OFUL, Oracle
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.environments.problem import BiasedLinearBandit
 
 RNG = np.random.default_rng(8)
 X, Z = RNG.uniform(-0.7, 0.7, (10, 2)), RNG.normal(size=(10, 2))

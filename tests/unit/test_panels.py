@@ -7,7 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand import families
-from evenhand.environments.panels import OWN_NATION, SkatingPanel, skating_panels
+from evenhand.cases.panels import OWN_NATION, SkatingPanel, skating_panels
 from evenhand.policies.messages import Allocation
 
 

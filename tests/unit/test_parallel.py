@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import evenhand as eh
-from evenhand.environments import Latency, SimulatedEvaluations
 from evenhand.policies.rounds import Play
-from evenhand.simulation import Parallel, simulate
-from evenhand.simulation.experiment import play_out, policy_for
+from evenhand.research.environments import Latency, SimulatedEvaluations
+from evenhand.research.simulation import Parallel, simulate
+from evenhand.research.simulation.experiment import play_out, policy_for
 
 PROBLEM = eh.families.random(12, 2, 3, noise_scale=0.5)
 GAPS = PROBLEM.gaps

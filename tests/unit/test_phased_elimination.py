@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.environments import SimulatedEvaluations
 from evenhand.policies.phase_designs import PhaseDesigns, whole
-from evenhand.rivals.phased_elimination import PhasedElimination
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.rivals.phased_elimination import PhasedElimination
 
 Floats = np.ndarray
 

@@ -14,11 +14,11 @@ import evenhand as eh
 from evenhand import families
 from evenhand.campaigns.proof.loudness import heard
 from evenhand.campaigns.proof.squares import Fit
+from evenhand.cases.panels import skating_panels
 from evenhand.certainty import model_choice
 from evenhand.certainty.assignment import even_order, in_turns
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.record import Plan
-from evenhand.environments.panels import skating_panels
 from evenhand.policies.messages import Feedback
 from evenhand.policies.sayings import checks_of
 
@@ -508,7 +508,7 @@ def test_a_plan_of_more_answers_has_those_that_are_in() -> None:
     assert "is used up" in str(policy.stopped_because) or policy.inference.certain is not None
 
 
-@pytest.mark.parametrize("noise_scale", [1.0, None])
+@pytest.mark.parametrize("noise_scale", [1.0, pytest.param(None, marks=pytest.mark.nightly)])
 def test_whoever_goes_on_after_every_end_is_wrong_no_more_often(noise_scale: float | None) -> None:
     """Nobody is best; whenever it is over, or in the midst, more judges and another are asked."""
     judges = {f"J{i}": "xyz"[i % 3] for i in range(12)}
@@ -613,7 +613,7 @@ def test_scores_without_noise_are_not_called_too_close() -> None:
 # ------------------------------------------------------------------ scores between bounds
 
 
-def bounded(scores: np.ndarray, **settings: Any) -> eh.PlannedChoice:
+def bounded(scores: np.ndarray, **settings: Any) -> eh.certainty.PlannedChoice:
     """Return what a panel of these scores, (options, judges), comes to."""
     k, n = scores.shape
     panel = eh.Questions.panel([f"o{x}" for x in range(k)], [f"j{x}" for x in range(n)])

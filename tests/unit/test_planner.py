@@ -7,11 +7,11 @@ import evenhand as eh
 from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.proportions import proportions, spread_out_by
 from evenhand.designs.joint import joint_design
-from evenhand.environments.skating import skate_canada
 from evenhand.numerics.gram import Gram
 from evenhand.numerics.identifying import identifying
 from evenhand.policies.frame import Frame
 from evenhand.questions import UNLIMITED
+from evenhand.research.environments.skating import skate_canada
 
 
 def largest_variance(

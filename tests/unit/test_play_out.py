@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.environments import SimulatedEvaluations
 from evenhand.policies.sayings import checks_of
-from evenhand.rivals.uniform import Uniform
-from evenhand.simulation import simulate
-from evenhand.simulation.experiment import Contender, play_out, policy_for
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.rivals.uniform import Uniform
+from evenhand.research.simulation import simulate
+from evenhand.research.simulation.experiment import Contender, play_out, policy_for
 
 PROBLEM = eh.families.random(12, 2, 3, noise_scale=0.5)
 

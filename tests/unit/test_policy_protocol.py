@@ -17,9 +17,9 @@ import pytest
 
 import evenhand as eh
 from evenhand import policies
-from evenhand.comparison import entrants
 from evenhand.policies import registry
 from evenhand.policies.rounds import Play
+from evenhand.research.comparison import entrants
 
 ACTIONS = eh.ActionSet([[1.0], [0.5], [0.25]], ["home", "away", "away"], ["Ada", "Bo", "Cy"])
 
@@ -495,9 +495,9 @@ class Inside(Scripted):
 
 
 def test_an_envelope_restores_the_policy_inside() -> None:
-    policy = eh.Certified(Inside(ACTIONS, 60, [[1, 2, 0], [3, 0, 3]]), budget=0.2)
+    policy = eh.policies.Certified(Inside(ACTIONS, 60, [[1, 2, 0], [3, 0, 3]]), budget=0.2)
     policy.tell(feedback(1, 1, 0))
-    again = eh.restore(policy.state(), eh.Certified)
+    again = eh.restore(policy.state(), eh.policies.Certified)
     assert again.ask().counts.tolist() == policy.ask().counts.tolist() == [0, 1, 0]
     for each in (policy, again):
         each.tell(feedback(0, 1, 0))
@@ -509,7 +509,7 @@ def test_a_state_holds_no_policy_that_its_name_does_not_find() -> None:
         pass
 
     with pytest.raises(eh.InputError, match="hold a Heir: 'uniform' is the name of another policy"):
-        eh.Certified(Heir(ACTIONS, 60)).state()
+        eh.policies.Certified(Heir(ACTIONS, 60)).state()
 
 
 def test_a_version_that_is_not_ours_is_named() -> None:

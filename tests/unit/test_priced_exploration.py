@@ -14,8 +14,6 @@ from numpy.typing import NDArray
 from scipy.stats import binom, norm
 
 import evenhand as eh
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.policies._priced import PricedSteps
 from evenhand.policies.confidence import Ellipsoid
 from evenhand.policies.frame import Frame
@@ -24,7 +22,9 @@ from evenhand.policies.priced_exploration import (
     PricedExploration,
     exploration_boundary,
 )
-from evenhand.simulation.experiment import play_out
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.simulation.experiment import play_out
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -559,6 +559,7 @@ def test_what_is_said_of_a_decision(name: str) -> None:
         assert not stands(said.withstands * (1.0 + 1e-6) + 1e-9)
 
 
+@pytest.mark.nightly
 def test_bias_intervals_hold_at_all_times() -> None:
     """Looked at after every round of every run, at level 0.8. Tolerance 10⁻⁶."""
     runs, missed, told = 40, 0, 0

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike
 
 import evenhand as eh
-from evenhand.environments.problem import BiasedLinearBandit
+from evenhand.research.environments.problem import BiasedLinearBandit
 from reference import kappa_gaps, kappa_star
 
 FEATURES = [[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0], [0.5, 0.5]]

@@ -68,7 +68,7 @@ def campaigned(
         if not ticket and at is None and change is not None:
             change(campaign)
             ticket, change = campaign.ask(None), None
-        if not isinstance(ticket, eh.Ticket):
+        if not isinstance(ticket, eh.campaigns.Ticket):
             break
         question = ticket.question
         value = VALUES.get(question.label, float(question.index))

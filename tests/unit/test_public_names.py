@@ -12,6 +12,58 @@ import evenhand as eh
 from evenhand import policies
 from evenhand.policies.registry import policy_class
 
+VERBS = ["audit", "choose", "decide", "plan", "read_scores"]
+NOUNS = ["ActionSet", "Campaign", "Questions", "Scores"]
+RESULTS = ["Answer", "Audit", "Decision", "Estimate", "Finding", "Plan", "Question"]
+PAPER = [
+    "BiasedLinearBandit",
+    "FairPhasedElimination",
+    "PricedExploration",
+    "SimulatedEvaluations",
+    "bias_geometry",
+    "bias_optimal_design",
+    "c_optimal_design",
+    "delta_optimal_design",
+    "families",
+    "g_optimal_design",
+    "kappa",
+    "limits",
+    "minimax_design",
+    "simulate",
+]
+POLICIES = [
+    "Allocation",
+    "CertainChoice",
+    "Feedback",
+    "Policy",
+    "policy",
+    "registered_policies",
+    "restore",
+]
+ERRORS = ["AbsentError", "EvenhandError", "InputError", "NotIdentifiableError", "StoreError"]
+ROOMS = [
+    "answers",
+    "auditing",
+    "campaigns",
+    "certainty",
+    "designs",
+    "errors",
+    "geometry",
+    "judges",
+    "policies",
+    "readers",
+    "research",
+]
+
+
+def test_the_front_row_has_these_names_and_no_others() -> None:
+    named = {*VERBS, *NOUNS, *RESULTS, *PAPER, *POLICIES, *ERRORS}
+    assert set(eh.__all__) == named
+    seen = {name for name in dir(eh) if not name.startswith("_")} - {"import_module"}
+    assert named | set(ROOMS) <= seen
+    # beyond these only modules that somebody imported, which Python puts there
+    assert all(inspect.ismodule(getattr(eh, name)) for name in seen - named)
+
 
 @pytest.mark.parametrize("name", eh.__all__)
 def test_every_exported_name_has_an_example(name: str) -> None:

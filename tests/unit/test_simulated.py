@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import evenhand as eh
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.problem import BiasedLinearBandit
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.environments.problem import BiasedLinearBandit
 
 Floats = NDArray[np.float64]
 

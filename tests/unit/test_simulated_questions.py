@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.comparison import QUICK
-from evenhand.comparison.instances import Shape, Suite
-from evenhand.comparison.measure import entrants, measure
 from evenhand.numerics.identifying import identifying
-from evenhand.simulation.experiment import play_out, policy_for
+from evenhand.research.comparison import QUICK
+from evenhand.research.comparison.instances import Shape, Suite
+from evenhand.research.comparison.measure import entrants, measure
+from evenhand.research.simulation.experiment import play_out, policy_for
 
 
 def crossed(values: list[float], **more: Any) -> eh.BiasedLinearBandit:

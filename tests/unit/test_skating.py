@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evenhand.environments import skating
+from evenhand.cases.skating import scores
 from evenhand.policies.messages import Allocation
+from evenhand.research.environments import skating
 
 TABLE = pd.read_csv(str(files("evenhand") / "data" / "skating_judges.csv.gz"))
 EVENTS = {(e.competition, e.program, e.judge): e for e in skating.one_judge_events()}
@@ -55,4 +56,4 @@ def test_a_judge_gives_values_with_bonus_and_noise() -> None:
 
 
 def test_the_season_is_a_table() -> None:
-    pd.testing.assert_frame_equal(skating.scores(), TABLE)
+    pd.testing.assert_frame_equal(scores(), TABLE)

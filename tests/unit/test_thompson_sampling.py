@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.environments import SimulatedEvaluations
-from evenhand.environments.problem import BiasedLinearBandit
 from evenhand.errors import InputError
 from evenhand.policies import ThompsonSampling
-from evenhand.rivals.ridge import joint_coordinates
+from evenhand.research.environments import SimulatedEvaluations
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.rivals.ridge import joint_coordinates
 
 RNG = np.random.default_rng(2)
 X = RNG.uniform(-0.7, 0.7, (9, 2))

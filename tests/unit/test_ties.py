@@ -15,11 +15,12 @@ import pytest
 import evenhand as eh
 from evenhand.arrays import Floats
 from evenhand.designs.elfving import ElfvingProgram
-from evenhand.environments import families
-from evenhand.numerics.ties import TIE, first_largest, rounded_up
+from evenhand.numerics.ties import first_largest, rounded_up
+from evenhand.numerics.tolerance import TIE
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.frame import Frame
-from evenhand.rivals._ids import best_mixture
+from evenhand.research.environments import families
+from evenhand.research.rivals._ids import best_mixture
 
 HEADER = Path(eh.__file__).parent / "numerics" / "_ties.h"
 

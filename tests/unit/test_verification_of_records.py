@@ -23,7 +23,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     rng = np.random.default_rng(3)
     with eh.Campaign.create(store, "prize", panel) as campaign:
         ticket = campaign.ask("P")
-        assert isinstance(ticket, eh.Ticket)
+        assert isinstance(ticket, eh.campaigns.Ticket)
         campaign.fail(ticket, "no sound")
         campaign.pause("lunch")
         campaign.resume()
@@ -47,7 +47,7 @@ def store(played: Path, tmp_path: Path) -> Path:
     return tmp_path / "c.db"
 
 
-def change(store: Path, statement: str) -> eh.RecordVerification:
+def change(store: Path, statement: str) -> eh.campaigns.RecordVerification:
     """Change a store behind the campaign's back."""
     with closing(sqlite3.connect(store)) as connection:
         assert connection.execute(statement).rowcount == 1

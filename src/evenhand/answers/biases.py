@@ -1,27 +1,22 @@
-"""Biases by name: whose they are, how large, with their intervals.
+"""Biases by name: whose they are, how large, with their intervals, and shrunken.
 
-Notation
---------
-b_i, v_i    estimate of one of several biases of a kind, and its variance
-τ²          variance of the true ones around their mean μ
-
-What is estimated poorly says little: b_i is drawn towards the mean of its kind, to
-μ + (b_i − μ) τ²/(τ² + v_i), with τ² such that Σ (b_i − μ)²/(τ² + v_i) is as large as it should be,
-n − 1, for μ the mean with weights 1/(τ² + v_i) (Paule and Mandel), and 0 if it is smaller at 0.
+What is estimated poorly says little: it is drawn towards the mean of its kind as far as it is noise
+(`numerics.shrinkage`), as in an audit.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.optimize import brentq
 
 from evenhand.answers.least_squares import LeastSquares
 from evenhand.arrays import Floats
 from evenhand.certainty.biases import named_biases
+from evenhand.numerics.shrinkage import population
 from evenhand.policies.conclusion import Conclusion
 from evenhand.policies.messages import Estimate
 from evenhand.questions import Column
@@ -126,8 +121,11 @@ class Biases(tuple[NamedBias, ...]):
         return Biases(replace(one, low=-math.inf, high=math.inf) for one in self)
 
 
-def all_biases(said: Conclusion, fit: LeastSquares) -> Biases:
-    """Return all biases as they were concluded; those of which nothing is said by least squares."""
+def all_biases(said: Conclusion, fit: LeastSquares, noise: Mapping[str, float]) -> Biases:
+    """Return all biases as they were concluded; those of which nothing is said by least squares.
+
+    They are shrunken by the variances ``noise`` has of them, by name, or by those of least squares.
+    """
     columns, rows = named_biases(said.questions, said.questions.neutral_among(said.checks.counts))
     if not columns:
         return Biases()
@@ -138,10 +136,12 @@ def all_biases(said: Conclusion, fit: LeastSquares) -> Biases:
         if math.isfinite(estimate.value)
     }
     found = [
-        known.get(_key(column), Estimate(float(value), -math.inf, math.inf, 0.0))
+        known.get(_key(column), Estimate.without_interval(float(value)))
         for column, value in zip(columns, plain, strict=True)
     ]
     values = np.array([estimate.value for estimate in found])
+    known_better = [noise.get(column.name, math.nan) for column in columns]
+    variances = np.where(np.isnan(known_better), variances, known_better)
     drawn = values.copy()
     for kind in dict.fromkeys(_family(column) for column in columns):
         of_kind = np.array([_family(column) == kind for column in columns])
@@ -179,28 +179,8 @@ def shrunk(estimates: Floats, variances: Floats) -> Floats:
     --------
     >>> shrunk(np.array([1.0, 3.0]), np.array([4.0, 4.0]))         # no more apart than by chance
     array([2., 2.])
-    >>> shrunk(np.array([1.0, 9.0]), np.array([8.0, 8.0])).round(6)     # τ² = 32 − 8
-    array([2., 8.])
     """
-    known = np.isfinite(estimates) & np.isfinite(variances)
-    b, v = estimates[known], variances[known]
-    if len(b) < 2 or not v.any():
+    among = population(estimates, variances)
+    if among is None:
         return estimates.copy()
-    unit = math.sqrt(float(v.max()))
-    b, v = b / unit, v / unit**2  # the root is found to a share of the variances
-
-    def mean(tau: float) -> float:
-        return float(np.average(b, weights=1.0 / (tau + v)))
-
-    def excess(tau: float) -> float:
-        return float(((b - mean(tau)) ** 2 / (tau + v)).sum()) - (len(b) - 1)
-
-    floor = 1e-12  # so that an exact one has a weight
-    tau = floor
-    if excess(floor) > 0.0:
-        # with as much as all squares the excess is 0 at most, but for rounding
-        tau = float(brentq(excess, floor, floor + 2.0 * float(((b - b.mean()) ** 2).sum())))
-    drawn = estimates.copy()
-    share = 0.0 if tau == floor else tau / (tau + v)
-    drawn[known] = unit * (mean(tau) + share * (b - mean(tau)))
-    return drawn
+    return np.where(np.isfinite(variances), among.shrunken(estimates, variances), estimates)

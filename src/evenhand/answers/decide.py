@@ -11,14 +11,16 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_from, answer_of
 from evenhand.answers.choose import notes_on, taken_for_granted
-from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of, places_in
+from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.scores import compares
 from evenhand.arrays import Indices
+from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
 from evenhand.auditing.copies import copies
 from evenhand.auditing.diagnosis import diagnose
-from evenhand.auditing.effects import two_way
+from evenhand.auditing.each import of_evaluators, of_favoured
+from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.together import findings, together
 from evenhand.certainty import PlannedChoice
 from evenhand.certainty.any_design import by_any_design
@@ -36,9 +38,9 @@ from evenhand.questions import Askable, Questions
 from evenhand.questions.forms import form_of
 from evenhand.questions.identifiable import identified_by
 from evenhand.questions.inputs import trusted_among
-from evenhand.readers import table_of
+from evenhand.readers import read_scores
 from evenhand.scores import Scores
-from evenhand.scores.read import Groups, read_table
+from evenhand.scores.read import Groups
 from evenhand.tables import listed
 
 Assigned = Literal["before", "adaptively"] | Policy | Mapping[str, Any]
@@ -159,7 +161,7 @@ def decide(
         How the table is read: the lowest and highest score that can be given (where it is sure, the
         answer says whether it is so for any scores between them); whether evaluators
         are columns; what becomes of rows with empty cells; what stands before decimals. See
-        `evenhand.scores.read.read_table`.
+        `evenhand.read_scores`.
     repeats
         Whether rows may be the same in every cell, since an evaluator was asked again and said the
         same; else copies are refused.
@@ -216,8 +218,8 @@ def decide(
     next_n = _whole("next_n", next_n, 0, _MOST_NEXT)
     if scope not in ("these", "like these"):
         raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
-    table = read_table(
-        table_of(scores),
+    table = read_scores(
+        scores,
         option=option,
         evaluator=evaluator,
         score=score,
@@ -235,9 +237,9 @@ def decide(
         missing=missing,
         decimal=decimal,
         beside=cluster == "cluster",
+        telling=True,
     )
-    whole = missing == "refuse" and all(note.about != "standing" for note in table.notes)
-    place = places_in(scores, whole and not wide)
+    place = table.where
     if isinstance(assigned, Policy | Mapping):
         return _by_policy(assigned, questions, table, place, tolerance, deviation)
     if assigned not in ("before", "adaptively"):
@@ -257,8 +259,14 @@ def decide(
     said, fit = _concluded(
         log, compared, assigned, confidence, tolerance, noise_scale, scope, table.scale
     )
-    if scope == "like these":
-        said = _of_others_too(said, table, confidence)
+    several = table.evaluator is not None and len(table.evaluator) > 1
+    effects = two_way(table) if several else None
+    audited = None if effects is None else clustered(effects, confidence)
+    if effects is not None and audited is not None and scope == "like these":
+        said = _of_others_too(said, effects, audited)
+    checked = findings(together(table, table.beside)) if table.cluster is None else []
+    if effects is not None and audited is not None:
+        checked += [*copies(table), *diagnose(effects, audited, for_choice=True)]
     answer = answer_from(
         said,
         confidence=confidence,
@@ -266,8 +274,9 @@ def decide(
         features_exact=deviation == 0,
         stopped_because=None if compared else _apart(log),
         notes=_notes(log, said, table),
-        checked=_audited(table),
+        checked=checked,
         scale=table.scale,
+        variances={} if effects is None else _own_variances(effects, said),
     )
     if answer.sure and table.scale is not None and fit is None and assigned == "before":
         answer = replace(answer, warnings=(*answer.warnings, _on_scale(given, answer, table.scale)))
@@ -280,29 +289,15 @@ def decide(
     )
 
 
-def _audited(table: Scores) -> list[Finding]:
-    """Return what the checks of the audit find; a choice is sure only if they raise no alarm."""
-    found = findings(together(table, table.beside)) if table.cluster is None else []
-    if table.evaluator is None or len(table.evaluator) < 2:
-        return found
-    found += copies(table)
-    effects = two_way(table)
-    return [*found, *diagnose(effects, clustered(effects, 0.95), for_choice=True)]
-
-
-def _of_others_too(said: Conclusion, table: Scores, confidence: float) -> Conclusion:
+def _of_others_too(said: Conclusion, effects: Effects, audited: BiasEstimate) -> Conclusion:
     """Return a conclusion whose bias is as sure as the audit has it: of judges like these.
 
     The error of a bias that is everybody's has in it how evaluators differ, and how they are
     towards single options (`auditing.clusters`); that of least squares has noise alone.
     """
     own = [column for column, _ in said.biases if column.kind == "bias"]
-    if table.partial is None or len(own) != 1 or own[0].evaluator is not None:
+    if not effects.told or len(own) != 1 or own[0].evaluator is not None:
         return said
-    effects = two_way(table)
-    if not effects.told:
-        return said
-    audited = clustered(effects, confidence)
     half = 0.5 * (audited.high - audited.low)
 
     def wider(one: Estimate) -> Estimate:
@@ -312,6 +307,28 @@ def _of_others_too(said: Conclusion, table: Scores, confidence: float) -> Conclu
 
     biases = [(c, wider(one) if c is own[0] else one) for c, one in said.biases]
     return replace(said, biases=biases, bias=wider(said.bias))
+
+
+def _own_variances(effects: Effects, said: Conclusion) -> dict[str, float]:
+    """Return the variances of biases of single evaluators, or groups, by name, as audits have them.
+
+    Where scores of options by evaluators are all there is, both fit the same biases; an audit knows
+    who is noisy, and what evaluators see in options.
+    """
+    scores = effects.scores
+    if scores.rival is not None or scores.item is not None or not effects.told:
+        return {}
+    found: dict[str, float] = {}
+    of_one = [c for c, _ in said.biases if c.kind == "bias" and (c.evaluator or c.group)]
+    for each, whose in ((of_evaluators, "evaluator"), (of_favoured, "group")):
+        names = {getattr(column, whose): column.name for column in of_one}
+        if not any(names):
+            continue
+        audited = each(effects, 0.95)
+        for place, variance in zip(audited.own.who.tolist(), audited.own.variance, strict=True):
+            if (name := names.get(audited.names[place])) is not None and np.isfinite(variance):
+                found[name] = float(variance)
+    return found
 
 
 def _exact(asked: Askable, deviation: float | None) -> Askable:
@@ -531,7 +548,7 @@ def _one_order(log: Log) -> str:
 
 def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     """Return what is taken for granted, whatever the scores are, and what the table shows."""
-    notes = [Finding(note.about, note.message, alarm=False) for note in table.notes]
+    notes = [*table.notes]
     notes += taken_for_granted(said.actions, said.decision)
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:

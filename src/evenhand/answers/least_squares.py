@@ -92,9 +92,8 @@ class _OfRows:
         return self._of(np.hstack([none, rows]))
 
     def _of(self, targets: Floats) -> Known:
-        weights, seen = self._rows.weights(targets)
-        variances = np.where(seen, (weights**2).sum(axis=1), np.inf)
-        return _known(weights @ self._along, variances, self._variance)
+        weights, _ = self._rows.weights(targets)
+        return _known(weights @ self._along, self._rows.variances(targets), self._variance)
 
 
 class _OfPanel:

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts
 from evenhand.numerics.svd import Svd
 from evenhand.questions import Questions
 from evenhand.questions.forms import form_of
@@ -53,8 +53,9 @@ def share_for_biases(questions: Questions, counts: Counts, chosen: int, other: i
         rows = questions.weighted_points[seen] * np.sqrt(counts[seen])[:, None]
         features = questions.options.features
         lead = features[chosen] - features[other]
-        known = _variance(rows[:, : questions.n_features], lead)
-        unknown = _variance(rows, np.append(lead, np.zeros(questions.n_attributes)))
+        of_both = np.append(lead, np.zeros(questions.n_attributes))
+        known = float(Svd.of(rows[:, : questions.n_features]).variances(lead[None])[0])
+        unknown = float(Svd.of(rows).variances(of_both[None])[0])
     if not 0.0 < unknown < math.inf:
         return math.nan
     return min(max(1.0 - known / unknown, 0.0), 1.0)
@@ -68,9 +69,3 @@ def _of_panel(
     items, i = questions.about[seen, 0], len(questions.items)
     n = np.bincount(items, form.weights, i)[[chosen, other]]
     return unknown, float((1.0 / n).sum()) if n.all() else math.inf
-
-
-def _variance(rows: Floats, target: Floats) -> float:
-    """Return the variance of a combination of coefficients; infinite where rows do not show it."""
-    weights, seen = Svd.of(rows).weights(target[None, :])
-    return float((weights**2).sum()) if seen[0] else math.inf

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
-from evenhand.auditing.levels import sums
-from evenhand.numerics.ties import TIE
+from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes, crossed
+from evenhand.scores.factor import Codes, crossed, sums_over
 
 PODIUM = 3
 """Places that are looked at beside the first."""
@@ -103,7 +102,7 @@ class Contests:
     def of_entries(self, of_scored: Floats) -> Floats:
         """(entries,) the mean over what was scored of each; NaN where one of it is NaN."""
         size = np.bincount(self.entry, minlength=len(self.option))
-        return sums(self.entry, of_scored, len(self.option)) / size
+        return sums_over(self.entry, len(self.option), of_scored) / size
 
     def places(self, values: Floats) -> Codes:
         """(entries,) the place of each at its event, from 0; those that tie share it.
@@ -157,7 +156,7 @@ class Contests:
         event = self.event[self.entry]
         first = np.empty(len(self), dtype=of_scored.dtype)
         first[event] = of_scored
-        return np.asarray(sums(event, of_scored != first[event], len(self)) == 0.0)
+        return np.asarray(sums_over(event, len(self), of_scored != first[event]) == 0.0)
 
 
 def _event_codes(scores: Scores) -> Codes:

@@ -36,7 +36,7 @@ from evenhand.auditing.fair import LeadErrors
 from evenhand.auditing.fair import fair as fair_way
 from evenhand.auditing.lead_errors import Tested, winner_test
 from evenhand.auditing.rules import Ballots, Comparison
-from evenhand.numerics.ties import TIE
+from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes
 

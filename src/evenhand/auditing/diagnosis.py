@@ -30,11 +30,10 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, two_way
-from evenhand.auditing.levels import sums
-from evenhand.checks.finding import Finding
-from evenhand.report.phrases import decimals, fixed, number, short
+from evenhand.report.words import decimals, fixed, number, p_value, short
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, Factor, crossed, sums_over
+from evenhand.scores.finding import Finding
 
 LEVEL = 0.02
 """How probable it is, by p-values over all questions, that something is found in nothing."""
@@ -208,8 +207,8 @@ def _slope(look: _Look) -> Asked | None:
             "slopes",
             f"The bias is not the same for good and for bad options: about {number(low)} for the "
             f"worst tenth of those with partial evaluators, {number(high)} for the best tenth "
-            f"({_p(term.slope.chance)}). The bias that is given is a mean of these: correct no "
-            "single score by it.",
+            f"({p_value(term.slope.chance)}). The bias that is given is a mean of these: correct "
+            "no single score by it.",
             alarm=_moved(term, bias),
             p_value=term.slope.chance,
         )
@@ -224,15 +223,15 @@ def _stretch(look: _Look) -> Asked | None:
         return None
     who, n = scores.evaluator.codes, len(scores.evaluator)
     e, x = effects.residual / look.unit, _less_means(look.values, *scores.chairs)
-    squares = sums(who, x * x, n)
+    squares = sums_over(who, n, x * x)
     size = float(squares.max(initial=0.0))
     judged = (scores.evaluator.counts >= _FEWEST) & (squares > 1e-9 * size)
     if judged.sum() < 2:
         return None
-    along = np.where(judged, sums(who, e * x, n), 0.0)
+    along = np.where(judged, sums_over(who, n, e * x), 0.0)
     squares = np.where(judged, squares, 1.0)
     panel = np.bincount(scores.scored[0])[scores.scored[0]]
-    freedom = float((sums(who, x * x * (1.0 - 1.0 / panel), n) / squares)[judged].sum())
+    freedom = float((sums_over(who, n, x * x * (1.0 - 1.0 / panel)) / squares)[judged].sum())
     explained = float((along * along / squares).sum())
     left = effects.freedom - freedom
     if left < 1.0 or freedom <= 0.0:
@@ -251,9 +250,9 @@ def _stretch(look: _Look) -> Asked | None:
         return Finding(
             "slopes",
             f"Evaluators use the scale unequally: where options differ by 1, scores of "
-            f"{short(names[least])} differ by about {1.0 + slopes[least]:.2f}, those of "
-            f"{short(names[most])} by {1.0 + slopes[most]:.2f} ({_p(chance)}). The bias is what "
-            "they add on average; who stretches the scale weighs more in a mean of scores.",
+            f"{short(names[least])} differ by about {fixed(1.0 + slopes[least], 2)}, those of "
+            f"{short(names[most])} by {fixed(1.0 + slopes[most], 2)} ({p_value(chance)}). The bias "
+            "is what they add on average; who stretches the scale weighs more in a mean of scores.",
             alarm=False,
             p_value=chance,
         )
@@ -276,7 +275,7 @@ def _noise_by_evaluator(look: _Look) -> Asked | None:
     if groups < 2 or left < 1:
         return None
     count = np.maximum(np.bincount(given, minlength=n), 1)
-    means = sums(given, size, n) / count
+    means = sums_over(given, n, size) / count
     between = float((count * (means - size.mean()) ** 2)[judged].sum())
     within = float(((size - means[given]) ** 2).sum())
     spread = np.zeros(len(scores))
@@ -286,7 +285,7 @@ def _noise_by_evaluator(look: _Look) -> Asked | None:
 
     def found() -> Finding:
         assert scores.evaluator is not None
-        squares = sums(who, effects.residual**2, n) / np.maximum(scores.evaluator.counts, 1)
+        squares = sums_over(who, n, effects.residual**2) / np.maximum(scores.evaluator.counts, 1)
         spread = np.sqrt(np.where(scores.evaluator.counts >= _FEWEST, squares, np.nan))
         least, most = int(np.nanargmin(spread)), int(np.nanargmax(spread))
         names = scores.evaluator.names
@@ -294,7 +293,7 @@ def _noise_by_evaluator(look: _Look) -> Asked | None:
             "noise",
             f"Some evaluators are noisier than others: scores of {short(names[most])} scatter by "
             f"{number(spread[most])}, those of {short(names[least])} by {number(spread[least])} "
-            f"({_p(chance)}). The interval allows for that; a mean of scores does not.",
+            f"({p_value(chance)}). The interval allows for that; a mean of scores does not.",
             alarm=False,
             p_value=chance,
         )
@@ -315,10 +314,10 @@ def _noise_by_level(look: _Look) -> Asked | None:
     slope = float(x @ size) / total
     left = size - size.mean() - slope * x
     # options come back, and each is as good as it is: clusters, each as if it were left out
-    kept = 1.0 - sums(whom, x * x, n) / total
+    kept = 1.0 - sums_over(whom, n, x * x) / total
     if n < _FEWEST or not (kept > 0.0).all():
         return None
-    together = sums(whom, x * left, n) / kept
+    together = sums_over(whom, n, x * left) / kept
     se = math.sqrt(float(together @ together)) / total
     if not se > 0.0:
         return None
@@ -331,7 +330,7 @@ def _noise_by_level(look: _Look) -> Asked | None:
             "noise",
             f"Scores scatter {'more' if slope > 0 else 'less'} where options are better: by about "
             f"{number(ends[0])} for the worst tenth, {number(ends[1])} for the best "
-            f"({_p(chance)}). The interval allows for that.",
+            f"({p_value(chance)}). The interval allows for that.",
             alarm=False,
             p_value=chance,
         )
@@ -353,8 +352,8 @@ def _drift(look: _Look) -> Asked | None:
             "drift",
             f"Evaluators become {'more lenient' if term.slope.value > 0 else 'more severe'} with "
             f"time, by {number(abs(term.slope.value))} within one standard deviation of it "
-            f"({_p(term.slope.chance)}).{beside} Give each part of the time as an event of its "
-            "own, or ask in random order.",
+            f"({p_value(term.slope.chance)}).{beside} Give each part of the time as an event of "
+            "its own, or ask in random order.",
             alarm=moved,
             p_value=term.slope.chance,
         )
@@ -375,7 +374,7 @@ def _bias_drift(look: _Look) -> Asked | None:
             "drift",
             f"The bias {'grows' if term.slope.value > 0 else 'shrinks'} with time, by "
             f"{number(abs(term.slope.value))} within one standard deviation of it "
-            f"({_p(term.slope.chance)}): the bias that is given is a mean over the time.",
+            f"({p_value(term.slope.chance)}): the bias that is given is a mean over the time.",
             alarm=_moved(term, bias),
             p_value=term.slope.chance,
         )
@@ -517,7 +516,7 @@ def _contrasts(values: Floats, codes: Codes) -> tuple[Indices, Floats]:
 
 
 def _less_means(values: Floats, codes: Codes, n: int) -> Floats:
-    means = sums(codes, values, n) / np.maximum(np.bincount(codes, minlength=n), 1)
+    means = sums_over(codes, n, values) / np.maximum(np.bincount(codes, minlength=n), 1)
     return np.asarray(values - means[codes])
 
 
@@ -553,7 +552,3 @@ def _f_tail(between: float, within: float, df: float, left: float) -> float:
 
 def _name(factor: Factor, row: int) -> str:
     return factor.names[int(factor.codes[row])]
-
-
-def _p(chance: float) -> str:
-    return f"p = {chance:.1g}" if chance >= 1e-12 else "p < 1e-12"

@@ -58,7 +58,7 @@ class Each:
     @cached_property
     def drawn(self) -> Drawn:
         """Biases drawn to their mean."""
-        return drawn(self.own, self.spread)
+        return drawn(self.own, self.level)
 
     @cached_property
     def frame(self) -> pd.DataFrame:

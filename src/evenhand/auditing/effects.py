@@ -27,9 +27,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from evenhand.arrays import Floats
-from evenhand.auditing.projections import Projection
+from evenhand.auditing.projections import ENOUGH, Projection
 from evenhand.auditing.regressors import regressed
 from evenhand.errors import InputError
+from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, chunks, crossed
 
@@ -39,10 +40,6 @@ PARTIALITY = "own group"
 POSITION = "position"
 """What standing first in a comparison is called."""
 
-ROUNDING = 1e-10
-"""Of the largest score, less the level of all: a bias, or residuals, as small as that are none."""
-
-_TOLD = 1e-6  # of a regressor's size: less than this that effects leave is rounding
 _VERDICTS = 20  # from which an evaluator's position is one of his own
 
 
@@ -216,17 +213,10 @@ def regressors_of(scores: Scores) -> dict[str, Floats]:
 
 def _of_scores(scores: Scores) -> Effects:
     (scored, n_scored), (chairs, n_chairs) = scores.scored, scores.chairs
-    turned = n_scored < n_chairs  # the fewer are solved for, the others swept out
-    met = (
-        Projection(scored, n_scored, chairs, n_chairs)
-        if turned
-        else Projection(chairs, n_chairs, scored, n_scored)
-    )
+    met = Projection(chairs, n_chairs, scored, n_scored)
 
-    def levels(coefs: Floats, class_coefs: Floats) -> Levels:
-        v, s = (coefs, class_coefs) if turned else (class_coefs, coefs)
-        of_kept, of_classes, n_parts = met.parts
-        part, of_chairs = (of_kept, of_classes) if turned else (of_classes, of_kept)
+    def levels(s: Floats, v: Floats) -> Levels:
+        of_chairs, part, n_parts = met.parts
         seats = np.maximum(np.bincount(of_chairs, minlength=n_parts), 1)
         mean = np.bincount(of_chairs, s, minlength=n_parts) / seats
         return Levels(v + mean[part] + scores.level.origin, s - mean[of_chairs], part)
@@ -318,7 +308,7 @@ def beside(
     for key in names:
         column = regressors.pop(key)  # of millions of rows, nothing is held for longer than needed
         rest, coefs, class_coefs = met.without(column)
-        if not np.linalg.norm(rest) > _TOLD * np.linalg.norm(column):
+        if not np.linalg.norm(rest) > IN_SPAN * np.linalg.norm(column):
             rest[:] = 0.0
         del column
         columns.append(rest)
@@ -327,7 +317,7 @@ def beside(
     left, coefs, class_coefs = met.without(y)
     theta, class_theta = np.hstack([coefs, *thetas]), np.hstack([class_coefs, *class_thetas])
     fit = regressed(columns, left)
-    nil = max(ROUNDING * float(max(y.max(), -y.min())), scores.level.grain)
+    nil = max(ENOUGH * float(max(y.max(), -y.min())), scores.level.grain)
     for rows in chunks(len(y)):
         for column, slope in zip(columns, fit.slopes, strict=True):
             left[rows] -= slope * column[rows]

@@ -23,12 +23,12 @@ import numpy as np
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import sides, whose_position
 from evenhand.auditing.lead_errors import Errors, Opinions
-from evenhand.auditing.levels import sums
 from evenhand.auditing.projections import Projection
 from evenhand.auditing.rules import Ballots
 from evenhand.certainty.models import Shared
+from evenhand.numerics.gram import Gram
 from evenhand.scores import Scores
-from evenhand.scores.factor import crossed
+from evenhand.scores.factor import crossed, sums_over
 
 _FEW = 600  # options that are compared, for which the variance of a lead is exact
 
@@ -78,10 +78,10 @@ class Panel:
         chair = ballots.chair
         if chair is not None:
             pair, n = crossed(entry, chair)
-            times = sums(pair, np.ones(len(pair)), n)
+            times = sums_over(pair, n)
             some = np.zeros(n, dtype=np.intp)
             some[pair] = np.arange(len(pair))
-            y, entry, chair = sums(pair, y, n) / times, entry[some], chair[some]
+            y, entry, chair = sums_over(pair, n, y) / times, entry[some], chair[some]
         order = np.argsort(contests.event[entry], kind="stable")
         ends = np.searchsorted(contests.event[entry[order]], np.arange(len(contests) + 1))
         seats = 0 if chair is None else len(np.unique(chair)) - len(contests)
@@ -146,14 +146,14 @@ class Duels:
         pair, n_pairs = crossed(*pairs)
         of_pair = np.zeros(n_pairs, dtype=np.int32)
         of_pair[pair] = event
-        together = sums(pair, np.where(first <= second, left, -left), n_pairs)
+        together = sums_over(pair, n_pairs, np.where(first <= second, left, -left))
         verdicts = np.bincount(event, minlength=size)
         others = contests.sizes - 1 + (whose_position(self.scores)[1] + fitted) * verdicts / n
-        scatter = np.maximum(sums(event, left**2, size), sums(of_pair, together**2, size))
+        scatter = np.maximum(sums_over(event, size, left**2), sums_over(of_pair, size, together**2))
         variance = scatter / np.maximum(verdicts - others, 1.0)
         freedom = np.bincount(of_pair, minlength=size) - others
         exact = len(values) <= _FEW
-        root = _root(self._covariance) if exact else np.zeros((len(values), 0))
+        root = self._root if exact else np.zeros((len(values), 0))
         alone = np.zeros(len(values)) if exact else 1.0 / np.bincount(rows, minlength=len(values))
 
         def of(event: int, leader: int, _: int) -> Errors | None:
@@ -169,8 +169,8 @@ class Duels:
         return of
 
     @cached_property
-    def _covariance(self) -> Floats:
-        """(entries, entries) of v, for noise of variance 1, but for what leads do not show."""
+    def _root(self) -> Floats:
+        """(entries, r) R: leads have the covariance of R Rᵀ, for noise of variance 1."""
         _, entry = self._met
         contests, n = self.ballots.contests, len(self.scores)
         rows = contests.entry[contests.scored]
@@ -181,11 +181,11 @@ class Duels:
             np.add.at(met, (one, one), 1.0)
         for one, other in ((first, second), (second, first)):
             np.add.at(met, (one, other), -1.0)
-        stood = np.zeros((len(entry), n_positions))
+        sizes, stood = met.diagonal().copy(), np.zeros((len(entry), n_positions))
         np.add.at(stood, (first, whose), 1.0)
         np.add.at(stood, (second, whose), -1.0)
         met -= stood / np.maximum(np.bincount(whose, minlength=n_positions), 1) @ stood.T
-        return np.asarray(np.linalg.pinv(met, hermitian=True), dtype=np.float64)
+        return Gram.of_matrix(met, sizes).root
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,9 +210,3 @@ class References:
             return Errors(rivals, none, 0.0, math.inf)
 
         return of
-
-
-def _root(covariance: Floats) -> Floats:
-    """Return R with R Rᵀ the covariance."""
-    noise, axes = np.linalg.eigh(covariance)
-    return np.asarray(axes * np.sqrt(np.maximum(noise, 0.0)))

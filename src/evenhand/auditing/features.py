@@ -23,13 +23,15 @@ from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, Levels, beside, regressors_of
-from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
+from evenhand.numerics.gram import Gram
+from evenhand.numerics.tolerance import RANK
+from evenhand.report.words import number
 from evenhand.scores import Scores
 from evenhand.scores.factor import chunks
+from evenhand.scores.finding import Finding
 from evenhand.tables import listed
 
-_NIL = 1e-10  # of the square of a scaled column: less than this that others leave is rounding
 _SHOWN = 8  # names in a sentence
 
 
@@ -55,16 +57,15 @@ class Columns:
         self._columns, self._n = tuple(columns.values()), n
         self._means = np.array([column.mean() for column in self._columns])
         spread = np.array([column.std() for column in self._columns])
-        tiny = _NIL * np.maximum(np.abs(self._means), 1e-300)
+        tiny = RANK * np.maximum(np.abs(self._means), 1e-300)
         self._units = np.where(spread > tiny, spread, np.inf)  # a constant column is 0
         gram = sum((Z.T @ Z for Z in self._blocks()), np.zeros((len(self._columns),) * 2)) / n
-        self._inverse = np.linalg.pinv(gram, rcond=_NIL, hermitian=True)
-        self._found = int(np.linalg.matrix_rank(gram, tol=_NIL, hermitian=True)) if n else 0
+        self._form = Gram.of_matrix(gram, np.diagonal(gram))
 
     @property
     def rank(self) -> int:
         """How many independent numbers the columns explain, the constant included."""
-        return 1 + self._found
+        return 1 + int(self._form.root.shape[1])
 
     def without(self, values: Floats) -> tuple[Floats, Floats, Floats]:
         """Return what is left of numbers, the coefficients (in scaled units) and the constant."""
@@ -76,7 +77,7 @@ class Columns:
             sums = np.zeros_like(coefs)
             for rows, Z in zip(chunks(self._n), self._blocks(), strict=True):
                 sums += Z.T @ left[rows]
-            step = self._inverse @ sums / self._n
+            step = self._form.inverse @ sums / self._n
             for rows, Z in zip(chunks(self._n), self._blocks(), strict=True):
                 left[rows] -= Z @ step
             coefs += step
@@ -137,13 +138,13 @@ class FeatureBias:
         """What is wrong with it, in words."""
         names = listed(tuple(self.effects.scores.features), _SHOWN)
         said = (
-            f"By features alone ({names}) the bias is {_number(self.bias.value)}. Whatever they "
+            f"By features alone ({names}) the bias is {number(self.bias.value)}. Whatever they "
             "leave out of value and goes with partiality is taken for a bias: it may be wrong in "
             "either direction, and the interval does not cover that."
         )
         if math.isfinite(self.ratio):
             said += (
-                f" Evaluators who scored the same things say {_number(self.two_way)}: features "
+                f" Evaluators who scored the same things say {number(self.two_way)}: features "
                 f"alone {self._verdict}."
             )
         elif self.effects.told:
@@ -214,7 +215,3 @@ def _favoured(scores: Scores) -> tuple[Floats, str | None]:
         )
     of = groups == scores.groups.index(there[1])
     return of[scores.option.codes].astype(np.float64), there[1]
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}"

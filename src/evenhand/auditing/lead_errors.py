@@ -33,17 +33,17 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
-from evenhand.auditing.levels import Levels, sums
+from evenhand.auditing.levels import Levels
 from evenhand.certainty.models import Leftovers, OwnParts, Shared
 from evenhand.certainty.own_noise import own_variances
 from evenhand.certainty.winner import Winner
-from evenhand.scores.factor import Codes
+from evenhand.numerics.gram import Gram
+from evenhand.numerics.tolerance import ROUNDING
+from evenhand.scores.factor import Codes, sums_over
 
 _EVALUATORS = 400  # of an event, up to which all covariances are computed
 _NEAREST = 8  # rivals whose leads are looked at where there are more
 _RIVALS = 1_000  # the nearest in standard errors, by whom others are further off, too
-_IN_RANGE = 1e-9  # share of the largest eigenvalue that others of the range have at least
-_REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
 
 
 class Errors(NamedTuple):
@@ -159,7 +159,7 @@ class Opinions:
         Of many evaluators, over the nearest rivals, and over one that is named.
         """
         left = self._left
-        if left.free.sum() < 0.5 or not left.scatter.sum() > _REPEATS * left.size:
+        if left.free.sum() < 0.5 or not left.scatter.sum() > ROUNDING**2 * left.size:
             return None
         noise = own_variances(left)
         variances, means = noise.variances, noise.variances / self._times
@@ -185,7 +185,7 @@ class Opinions:
     @cached_property
     def _times(self) -> Floats:
         """(k,) N."""
-        return sums(self.option, np.ones(len(self.option)), len(self.values))
+        return sums_over(self.option, len(self.values))
 
     @property
     def _evaluators(self) -> int:
@@ -198,8 +198,7 @@ class Opinions:
         if self.evaluator is not None:
             B[self.option, self.evaluator] = 1.0
         S = np.diag(B.sum(axis=0)) - (B / self._times[:, None]).T @ B
-        P = np.linalg.pinv(S, rcond=_IN_RANGE, hermitian=True)  # one level at least is not told
-        return B, np.asarray(P, dtype=np.float64)
+        return B, Gram.of_matrix(S).inverse  # one level at least is not told
 
     @cached_property
     def _left(self) -> Leftovers:
@@ -208,10 +207,10 @@ class Opinions:
         e = y - self.values[self.option]
         if self.evaluator is not None:
             rows = np.bincount(self.evaluator)
-            e -= (sums(self.evaluator, e, len(rows)) / rows)[self.evaluator]
+            e -= (sums_over(self.evaluator, len(rows), e) / rows)[self.evaluator]
         if self.evaluator is not None and self._evaluators > _EVALUATORS:
             share = 1.0 / rows[self.evaluator]  # P is about 1 over the rows of each evaluator
-            trace, squares = (sums(self.option, x, k) for x in (share, share**2))
+            trace, squares = (sums_over(self.option, k, x) for x in (share, share**2))
         else:
             B, P = self._met
             BP = B @ P
@@ -219,7 +218,7 @@ class Opinions:
             trace = B @ np.diag(P) - through
             squares = ((B @ P**2) * B - 2.0 * B * BP**2 / N[:, None]).sum(axis=1) + through**2
         return Leftovers(
-            sums(self.option, e * e, k),
+            sums_over(self.option, k, e * e),
             np.maximum(N - 1.0 - trace, 0.0) * (1.0 - self.taken),
             np.maximum(N - 1.0 - 2.0 * trace + squares, 0.0) * (1.0 - self.taken),
             float(y @ y),

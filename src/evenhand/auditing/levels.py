@@ -23,11 +23,6 @@ from evenhand.auditing.projections import Projection
 from evenhand.scores.factor import Codes, sums_over
 
 
-def sums(codes: Codes, values: Floats | NDArray[np.bool_], n: int) -> Floats:
-    """(n,) the sum of the values that have each number."""
-    return sums_over(codes, n, values)
-
-
 @dataclass(frozen=True, eq=False)
 class Levels:
     """Rows that are about something scored by someone, to be fitted by levels of both.
@@ -53,27 +48,20 @@ class Levels:
     n_scored: int
     n_chairs: int
 
-    @cached_property
+    @property
     def parts(self) -> NDArray[np.int32]:
         """(scored,) the number of the part that each is in: no row links one part to another."""
-        kept, classes, _ = self._met.parts
-        return kept if self._turned else classes
-
-    @property
-    def _turned(self) -> bool:
-        return self.n_scored < self.n_chairs  # the fewer are solved for, the others swept out
+        return self._met.parts[1]
 
     @cached_property
     def _met(self) -> Projection:
-        if self._turned:
-            return Projection(self.scored, self.n_scored, self.chair, self.n_chairs)
         return Projection(self.chair, self.n_chairs, self.scored, self.n_scored)
 
     def fitted(self, values: Floats) -> Floats:
         """(scored,) v, comparable within a part; NaN for what no row is about."""
         return self._solved(
-            sums(self.scored, values, self.n_scored),
-            sums(self.chair, values, self.n_chairs),
+            sums_over(self.scored, self.n_scored, values),
+            sums_over(self.chair, self.n_chairs, values),
         )
 
     def variances(self, contrasts: Floats, group: Codes, n_groups: int) -> Floats:
@@ -83,12 +71,10 @@ class Levels:
         and no part has those of two groups.
         """
         levels = self._solved(contrasts, np.zeros(self.n_chairs))
-        return sums(group, contrasts * np.where(contrasts == 0.0, 0.0, levels), n_groups)
+        levels = np.where(contrasts == 0.0, 0.0, levels)
+        return sums_over(group, n_groups, contrasts, levels)
 
     def _solved(self, a: Floats, b: Floats) -> Floats:
-        if self._turned:
-            found, _ = self._met.coefs(a, b)
-        else:
-            _, found = self._met.coefs(b, a)
+        found = self._met.coefs(b, a)[1]
         self._met.forget()
         return np.where(sums_over(self.scored, self.n_scored) > 0.0, found, np.nan)

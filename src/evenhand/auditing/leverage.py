@@ -1,4 +1,4 @@
-"""How much of what goes wrong in a cluster its residuals still show.
+"""Small-sample corrections of cluster-robust variances (Bell–McCaffrey, Satterthwaite).
 
 Notation
 --------
@@ -32,11 +32,11 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, regressors_of
+from evenhand.numerics.tolerance import PROJECTED
 from evenhand.scores.factor import Codes, chunks, crossed, sums_over
 
 _CELLS = 6_000_000  # rows times clusters up to which matrices are exact
 _BLOCK = 64  # clusters projected in one go
-_NIL = 1e-9  # of a cluster's share: what its residuals show is rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +73,10 @@ def leverage(effects: Effects, codes: Codes, size: int) -> Leverage:
     """
     S, p, info = effects.own, column_of(effects), effects.information
     lam, a = sums_over(codes, size, S, S), sums_over(codes, size, S, p)
-    seen = np.flatnonzero(lam > _NIL * info)
+    seen = np.flatnonzero(lam > PROJECTED * info)
     moments = _exact if len(seen) * len(S) <= _CELLS else _near
     k, own, freedoms = moments(effects, codes, lam, a, seen)
-    shows = k > _NIL * lam[seen]
+    shows = k > PROJECTED * lam[seen]
     if not shows.any():
         return Leverage(np.zeros(size), 0.0, 0.0, 0.0)
     some = np.divide(lam[seen], k, out=np.zeros(len(seen)), where=shows)
@@ -84,7 +84,7 @@ def leverage(effects: Effects, codes: Codes, size: int) -> Leverage:
     shown = min(float(some @ own) / float(a @ a), 1.0)
     factors = np.zeros(size)
     factors[seen] = some
-    return Leverage(factors, *freedoms(some), shown if shown > _NIL else 0.0)
+    return Leverage(factors, *freedoms(some), shown if shown > PROJECTED else 0.0)
 
 
 def without(effects: Effects, columns: Floats) -> Floats:
@@ -140,7 +140,7 @@ def _near(effects: Effects, codes: Codes, lam: Floats, a: Floats, seen: Indices)
         met, alone, biased = factors * lam * lam, factors * k, factors * own
         square = alone @ alone + (met.sum() ** 2 - met @ met) / info**2
         equal = biased.sum() ** 2 / (biased @ biased) if biased.any() else 1.0
-        return float(alone.sum() ** 2 / square), float(max(equal - 1.0, _NIL))
+        return float(alone.sum() ** 2 / square), float(max(equal - 1.0, PROJECTED))
 
     return k, own, freedoms
 

@@ -5,7 +5,7 @@ Notation
 g, h        evaluators, or favoured parties (groups), that have partial scores
 b_g         bias of g;  P the columns p1_g, its partial scores;  Q = PᵀMP, see `leverage`
 r           Pᵀe, what the common bias leaves of partial scores
-σ², ω², Z   noise, and what evaluators see in options (`eyes`)
+σ², ω², Z   noise, and what evaluators see in options (`pairs`)
 f_e         by how much the residuals of evaluator e vary more than those of all
 
 Least squares with a bias for each has b = β + Q⁻¹r = Q⁻¹PᵀMy. So its variance is σ²Q⁻¹, and ω²
@@ -28,13 +28,13 @@ from scipy import sparse, special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects
-from evenhand.auditing.eyes import Eyes, Shares, Variances, eyes_of
 from evenhand.auditing.leverage import _CELLS, blocks, column_of, sums, taken_off, without
+from evenhand.auditing.pairs import Pairs, Variances
+from evenhand.numerics.gram import Gram
+from evenhand.numerics.tolerance import IN_SPAN, PROJECTED
 from evenhand.scores.factor import Codes, crossed, sums_over
 
-_NIL = 1e-9  # of the partial scores of one: directions in which nothing is known
 _MOST = 600  # of those whose Q is looked at as a whole
-_PART = 1e-6  # of a direction: having no part in it
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,28 +81,28 @@ def own_biases(effects: Effects, codes: Codes, size: int) -> OwnBiases:
     who = found.astype(np.intp)
     if not len(who):
         return OwnBiases(who, np.zeros(0), np.zeros(0), 0.0)
-    eyes = eyes_of(effects)
-    solved = _solved(effects, partial, eyes)
+    pairs = Pairs.of(effects)
+    solved = _solved(effects, partial, pairs)
     excess = solved.inverse @ sums_over(partial.mine, partial.m, p[rows], e[rows])
     bias = np.where(solved.known, effects.bias + excess, np.nan)
     freedom = effects.freedom - (len(who) - 1)
     if freedom < 1:
         return OwnBiases(who, bias, np.full(len(who), np.inf), 0.0)
-    if eyes.again:
+    if pairs.n_pairs < pairs.scored:
 
         def rest(columns: Floats) -> Floats:
             columns = without(effects, columns)
             return columns - without(effects, solved.fitted(partial, columns)[1])
 
-        scale = Shares.seen(eyes, len(p), freedom, rest).of(rest(e[:, None]))
+        scale = pairs.components(freedom, rest).of(rest(e[:, None]))
     else:  # the squares that are left are all there is to know
         assert effects.met is not None
         moved = p[rows] * excess[partial.mine]
         squares = effects.met.left_over(lambda some: _spread_out(rows, moved, some))
         squares += float(e @ e - 2.0 * (e[rows] @ moved))
         effects.met.forget()
-        scale = Variances(squares / freedom, 0.0, float(freedom))
-    variance = scale.noise * solved.inverse.diagonal() + scale.eyes * solved.seen
+        scale = Variances(squares / freedom, 0.0, float(freedom), False)
+    variance = scale.noise * solved.inverse.diagonal() + scale.pair * solved.seen
     variance = np.where(solved.known, variance * solved.loud, np.inf)
     return OwnBiases(who, bias, variance, scale.freedom)
 
@@ -144,32 +144,32 @@ class _Solved(NamedTuple):
         return excess, moved
 
 
-def _solved(effects: Effects, partial: _Partial, eyes: Eyes) -> _Solved:
+def _solved(effects: Effects, partial: _Partial, pairs: Pairs) -> _Solved:
     rows, mine, m, p = partial
     some = p[rows]
     squares = sums_over(mine, m, some, some)
-    evaluators, loud = _loudness(effects, p, eyes.n_pairs)
+    evaluators, loud = _loudness(effects, p, pairs.n_pairs)
     if m * len(p) > _CELLS or m > _MOST:
         diagonal = squares - taken_off(effects, mine, m, some, some, among=rows)[0]
-        known = diagonal > _NIL * squares
+        known = diagonal > PROJECTED * squares
         inverse = np.divide(1.0, diagonal, out=np.zeros(m), where=known)
-        seen = inverse * _often(eyes, partial) / squares
+        seen = inverse * _often(pairs, partial) / squares
         theirs = np.bincount(mine, some * some * loud[evaluators[rows]], m) / squares
         return _Solved(sparse.diags_array(inverse), seen, theirs, known)
-    Q, PZ, theirs = np.zeros((m, m)), np.zeros((m, eyes.n_pairs)), np.zeros(m)
+    Q, PZ, theirs = np.zeros((m, m)), np.zeros((m, pairs.n_pairs)), np.zeros(m)
     for block in blocks(m):
         columns = np.zeros((len(p), len(block)))
         columns[rows] = np.where(mine[:, None] == block, some[:, None], 0.0)
         left = without(effects, columns)
         Q[block] = sums(mine, m, left[rows] * some[:, None]).T
-        PZ[block] = eyes.of(left).T
+        PZ[block] = pairs.sums(left).T
         theirs[block] = loud @ sums(evaluators, len(loud), left**2)
-    theirs = np.divide(theirs, Q.diagonal(), out=np.ones(m), where=Q.diagonal() > _NIL * squares)
-    values, vectors = np.linalg.eigh(0.5 * (Q + Q.T))
-    told = values > _NIL * squares.max()
-    known = (vectors[:, ~told] ** 2).sum(axis=1) < _PART
-    inverse = (vectors[:, told] / values[told]) @ vectors[:, told].T
-    return _Solved(inverse, ((inverse @ PZ) ** 2).sum(axis=1), theirs, known)
+    theirs = np.divide(
+        theirs, Q.diagonal(), out=np.ones(m), where=Q.diagonal() > PROJECTED * squares
+    )
+    form = Gram.of_matrix(0.5 * (Q + Q.T), squares, PROJECTED)
+    known = ((form.lost * form.scales[:, None]) ** 2).sum(axis=1) < IN_SPAN
+    return _Solved(form.inverse, ((form.inverse @ PZ) ** 2).sum(axis=1), theirs, known)
 
 
 def _loudness(effects: Effects, p: Floats, n_pairs: int) -> tuple[Codes, Floats]:
@@ -198,11 +198,11 @@ def _loudness(effects: Effects, p: Floats, n_pairs: int) -> tuple[Codes, Floats]
     return evaluator.codes, (prior + freedom * f) / (prior + freedom)
 
 
-def _often(eyes: Eyes, partial: _Partial) -> Floats:
+def _often(pairs: Pairs, partial: _Partial) -> Floats:
     """Return (m,) the squares of PᵀZ, without a matrix of that size."""
     rows, mine, m, p = partial
     total = np.zeros(m)
-    for sign, codes in eyes.sides:
+    for sign, codes in pairs.sides:
         met, n_met = crossed(mine, codes[rows])
         whose = np.zeros(n_met, dtype=np.intp)
         whose[met] = mine

@@ -25,6 +25,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import PARTIALITY, Effects
+from evenhand.numerics.tolerance import PROJECTED
 from evenhand.scores import Scores
 from evenhand.scores.factor import chunks, crossed
 
@@ -34,7 +35,6 @@ DRAWS = 199
 _LEAST_DRAWS = 19
 _CELLS = 4_000_000  # rows times draws: beyond it, draws are fewer
 _FEW = 6  # evaluators whose dealings are all gone through; events at which two are too few
-_NIL = 1e-9  # of the information of partiality: nothing is left to see a bias by
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ def placebo(effects: Effects, seed: int = 0) -> Placebo:
     for place in places:
         partial = dealt(place)
         information = effects.met.left_over(partial)
-        if information > _NIL * effects.information:
+        if information > PROJECTED * effects.information:
             draws.append(_along(effects, partial) / information)
     effects.met.forget()
     return Placebo(effects.bias, np.array(draws), "" if draws else "no other dealing shows a bias")

@@ -11,9 +11,9 @@ S = FᵀF − Mᵀ c⁻¹ M      what is left of FᵀF once the classes are swep
 
 The projection of y on F and G has the coefficients θ with S θ = r, r = Fᵀy − Mᵀ c⁻¹ Gᵀy, and in
 each class the mean of what is then left. S is never inverted: conjugate gradients take a few
-passes over M where options and evaluators are well mixed. Where they hang together by threads (a
-chain, each option seen by two evaluators) they take many, and a sparse factorisation of all
-equations, with a little added on the diagonal, leads them: threads are what it is quick at.
+passes over M where options and evaluators are well mixed. Where their graph is poorly connected (a
+chain, each option seen by two evaluators) they take many; a sparse factorisation of all equations,
+with a little added on the diagonal, is then the preconditioner, and cheap on such graphs.
 
 How far off. If z is what is left of y, its projection on F and G should be 0, and has the square
 |c^(−½) Gᵀz|² + rᵀS⁺r. Let λ be the least eigenvalue of d^(−½) S d^(−½) that is not 0: the second
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +35,12 @@ from scipy.sparse import csgraph
 
 from evenhand.arrays import Floats
 from evenhand.errors import AccuracyError
+from evenhand.numerics.tolerance import RANK
 from evenhand.scores.factor import Codes, chunks, first_repeated, sums_over
 
-_ENOUGH = 1e-10  # of the size of the numbers: a projection that is left and no longer counts
+ENOUGH = 1e-10
+"""Of the size of numbers: what is left of them, or of a bias, and no longer counts."""
+
 _BOUND = 1e-7  # the same, where rounding leaves more; nothing is returned beyond it
 _PASSES = 6  # over all rows at most, each of which takes off what the one before has left
 _SHARE = 1e-8  # to which one pass solves the equations
@@ -46,7 +49,8 @@ _RIDGE = 1e-9  # of the diagonal: what makes the equations regular for the facto
 _STEPS = 64  # of a path, in search of the longest; from there on it is bounded by who is there
 _FEW = 600  # options, whose eigenvalues are computed
 _LARGE = 1_000_000  # rows of which nothing is kept that can be made again
-_NIL = 1e-9  # an eigenvalue that counts as 0
+
+_Part = TypeVar("_Part")
 
 
 class Projection:
@@ -55,9 +59,10 @@ class Projection:
     Parameters
     ----------
     codes
-        (n,) who stands in the row, a number below ``k``: the effects of whom there are fewer.
+        (n,) who stands in the row, a number below ``k``.
     k
-        How many there are.
+        How many there are. Where classes are fewer they take the place of F: what is solved for is
+        the smaller of the two, whoever is named first.
     classes
         (n,) the class of each row, a number below ``g``; None where two are compared and nothing
         else matters.
@@ -85,6 +90,9 @@ class Projection:
     def __init__(
         self, codes: Codes, k: int, classes: Codes | None, g: int, against: Codes | None = None
     ) -> None:
+        self._turned = classes is not None and against is None and g < k
+        if classes is not None and self._turned:
+            codes, k, classes, g = classes, g, codes, k
         self.k, self.g = k, g if classes is not None else 0
         self._kept = [(1.0, codes)] if against is None else [(1.0, codes), (-1.0, against)]
         self._classes = classes
@@ -112,7 +120,7 @@ class Projection:
         Returns
         -------
         left, coefs, class_coefs
-            Of the shape of ``values``, (k, r) and (g, r).
+            Of the shape of ``values``, and a row for each code and for each class.
         """
         columns = values.reshape(len(values), -1)
         left = np.array(columns, order="F", dtype=np.float64)
@@ -125,7 +133,7 @@ class Projection:
         for turn in range(_PASSES):
             r, level = self._equations(left)
             before, off = off, self._off(r, level)
-            if (off <= _ENOUGH * sizes).all() or not (off < 0.5 * before).any():
+            if (off <= ENOUGH * sizes).all() or not (off < 0.5 * before).any():
                 break
             theta = self._solved(r, first=turn == 0)
             class_theta = (level - self._of_classes(theta)) / self._c[:, None]
@@ -133,14 +141,23 @@ class Projection:
             coefs += theta
             class_coefs += class_theta
         self._refuse(off, sizes)
-        return left.reshape(values.shape), coefs, class_coefs
+        return left.reshape(values.shape), *self._as_named(coefs, class_coefs)
 
-    @cached_property
+    def _as_named(self, kept: _Part, swept: _Part) -> tuple[_Part, _Part]:
+        """Return what is of codes, and what is of classes, as they were given."""
+        return (swept, kept) if self._turned else (kept, swept)
+
+    @property
     def parts(self) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
         """(k,) and (g,) the number of the connected part of each, and how many parts there are.
 
         Where two are compared, parts are of those who are compared, and classes link nobody.
         """
+        kept, swept, n_parts = self._parts
+        return *self._as_named(kept, swept), n_parts
+
+    @cached_property
+    def _parts(self) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
         if len(self._kept) == 2:
             labels = _linked(self._kept[0][1], self._kept[1][1], self.k)
             return labels, np.zeros(self.g, dtype=np.int32), int(labels.max(initial=-1)) + 1
@@ -152,10 +169,10 @@ class Projection:
     def rank(self) -> int:
         """How many independent numbers the effects explain."""
         if len(self._kept) == 1:
-            return self.k + self.g - self.parts[2]
+            return self.k + self.g - self._parts[2]
         if self._spectrum is None:
-            return self.k - self.parts[2] + self.g  # or less: freedom is never overstated
-        return int((self._spectrum > _NIL).sum()) + self.g
+            return self.k - self._parts[2] + self.g  # or less: freedom is never overstated
+        return int((self._spectrum > RANK).sum()) + self.g
 
     def left_over(self, column: Callable[[slice], Floats]) -> float:
         """Return the squared length of what is left of a column, which is not made.
@@ -184,12 +201,12 @@ class Projection:
 
         Of all that fit as well, some; for values that differences within a part are asked of.
         """
-        r, level = sums[:, None], class_sums[:, None]
+        r, level = (part[:, None] for part in self._as_named(sums, class_sums))
         size = np.sqrt((r * r / self._d[:, None]).sum() + (level * level / self._c[:, None]).sum())
         none, theta, wanted = np.zeros((self.g, 1)), np.zeros((self.k, 1)), self._swept(r, level)
         left, off = wanted, self._off(wanted, none)
         for turn in range(_PASSES):
-            if off[0] <= _ENOUGH * size:
+            if off[0] <= ENOUGH * size:
                 break
             better = theta + self._solved(left, first=turn == 0)
             further = self._in_range(wanted - self._applied(better))
@@ -199,7 +216,8 @@ class Projection:
                 break
             theta, left = better, further
         self._refuse(off, size)
-        return theta[:, 0], ((level - self._of_classes(theta)) / self._c[:, None])[:, 0]
+        swept = (level - self._of_classes(theta)) / self._c[:, None]
+        return self._as_named(theta[:, 0], swept[:, 0])
 
     def forget(self) -> None:
         """Drop who meets whom, if that is large; it is made again where it is needed again."""
@@ -235,7 +253,7 @@ class Projection:
 
     def _of_parts(self, sums: Floats) -> Floats:
         """Return (k, r) the sum over the connected part of each, over that of d."""
-        part, _, n_parts = self.parts
+        part, _, n_parts = self._parts
         over = sparse.csr_array((np.ones(self.k), (part, np.arange(self.k))), (n_parts, self.k))
         return np.asarray((np.asarray(over @ sums) / self._rows[:, None])[part])
 
@@ -244,23 +262,23 @@ class Projection:
         classes = (level * level / self._c[:, None]).sum(axis=0)
         squares = r * r / self._d[:, None]
         if self._spectrum is not None:
-            told = self._spectrum[self._spectrum > _NIL]
+            told = self._spectrum[self._spectrum > RANK]
             stiffness: float | Floats = 1.0 / told.min(initial=1.0)
         else:
-            part = self.parts[0]
+            part = self._parts[0]
             stiffness = (2.0 * self._rows * self._longest)[part][:, None]
         return np.asarray(np.sqrt(classes + (squares * stiffness).sum(axis=0)))
 
     @cached_property
     def _rows(self) -> Floats:
         """(parts,) the sums of d: in how many rows each part stands."""
-        part, _, n_parts = self.parts
+        part, _, n_parts = self._parts
         return np.maximum(np.bincount(part, self._d, minlength=n_parts), 1.0)
 
     @cached_property
     def _longest(self) -> int:
         """At least the longest of all shortest paths in a connected part, in steps."""
-        part = self.parts[0]
+        part = self._parts[0]
         reached = np.zeros(self.k)
         reached[np.unique(part, return_index=True)[1]] = 1.0
         links = None if self._lean else abs(self._M)

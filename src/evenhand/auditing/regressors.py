@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-
-_NIL = 1e-10  # of the square of a column: less than this that others leave is rounding
+from evenhand.numerics.gram import Gram
+from evenhand.numerics.tolerance import RANK
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,18 +64,14 @@ def regressed(columns: Sequence[Floats], y: Floats) -> Regressed:
     """
     r = len(columns)
     gram = np.array([[a @ b for b in columns] for a in columns]).reshape(r, r)
-    sizes = np.sqrt(gram.diagonal())
-    there = sizes > 0.0
-    units = np.where(there, sizes, 1.0)
-    scaled = gram / units / units[:, None]
-    inverse = np.linalg.pinv(scaled, rcond=_NIL, hermitian=True)
-    slopes = inverse @ (np.array([column @ y for column in columns]).reshape(r) / units)
+    sizes = gram.diagonal()
+    form = Gram.of_matrix(gram, sizes)
+    slopes = form.inverse @ np.array([column @ y for column in columns]).reshape(r)
     shares, told = np.zeros((r, r)), np.zeros(r, dtype=np.bool_)
-    for j in np.flatnonzero(there):
+    for j in np.flatnonzero(sizes > 0.0):
         others = np.delete(np.arange(r), j)
-        other = scaled[np.ix_(others, others)]
-        b = np.linalg.pinv(other, rcond=_NIL, hermitian=True) @ scaled[others, j]
-        told[j] = 1.0 - scaled[others, j] @ b > _NIL
-        shares[j, j], shares[others, j] = 1.0, -b * units[j] / units[others]
-    rank = int(np.linalg.matrix_rank(scaled, tol=_NIL, hermitian=True)) if r else 0
-    return Regressed(slopes / units, told, rank, shares)
+        some = Gram.of_matrix(gram[np.ix_(others, others)], sizes[others])
+        b = some.inverse @ gram[others, j]
+        told[j] = sizes[j] - gram[others, j] @ b > RANK * sizes[j]
+        shares[j, j], shares[others, j] = 1.0, -b
+    return Regressed(slopes, told, form.root.shape[1], shares)

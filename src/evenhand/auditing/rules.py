@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.contests import Contests
-from evenhand.auditing.levels import Levels, sums
+from evenhand.auditing.levels import Levels
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, chunks, sums_over
 
@@ -80,9 +80,9 @@ class Ballots:
         """(entries,) the mean of some rows; NaN where there is none of one."""
         scored, n = self.contests.scored, len(self.contests.entry)
         if rows is None:
-            means = sums(scored, values, n) / self.counts
+            means = sums_over(scored, n, values) / self.counts
         else:
-            there = sums(scored, rows, n)
+            there = sums_over(scored, n, rows)
             means = np.full(n, np.nan)
             np.divide(sums_over(scored, n, values, rows), there, out=means, where=there > 0)
         return self.contests.of_entries(means)

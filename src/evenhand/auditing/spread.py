@@ -1,23 +1,8 @@
 """How much biases differ: among evaluators, and among those whom they favour.
 
-Notation
---------
-b_g, v_g    the bias of g, and the variance of the noise in it (`own`)
-τ           standard deviation of true biases about their mean μ
-w_g         1/(v_g + τ²);  μ = Σ w b/Σ w;  G how many there are
-
-If all were alike, Q = Σ (b − μ)²/v would be χ² with G − 1 degrees of freedom; by how much it
-exceeds them gives τ² (DerSimonian and Laird). The mean is as sure as the b are spread about it: its
-variance is Σ w(b − μ)²/((G − 1) Σ w), with Student's distribution (Hartung and Knapp).
-
-One more of them has the variance of the mean and τ² beside (Higgins, Thompson and Spiegelhalter),
-which is as sure as τ² is: with s_k = Σ v⁻ᵏ and c = s₁ − s₂/s₁, the variance of Q is
-2(G − 1) + 4cτ² + 2(s₂ − 2s₃/s₁ + s₂²/s₁²)τ⁴ (Biggerstaff and Tweedie), that of τ² by c² less, and
-degrees of freedom are twice the square over the variance, from 2 to G − 2. With G − 2 throughout,
-95% intervals hold the next one in 82% to 92% of cases on skating's nations; so in 94% to 97%.
-
-Each bias is drawn to the mean by the share v/(v + τ²) of it that is noise. Which differ from 0 is
-said so that of those named no more than a given share are named falsely (Benjamini and Hochberg).
+How much true biases differ, and by how much each is shrunken, is `numerics.shrinkage`, the same as
+in an answer of `decide`. Which differ from 0 is said so that of those named no more than a given
+share are named falsely (Benjamini and Hochberg).
 """
 
 from __future__ import annotations
@@ -30,6 +15,8 @@ from scipy import special
 
 from evenhand.arrays import Floats
 from evenhand.auditing.own import OwnBiases
+from evenhand.numerics.shrinkage import population
+from evenhand.numerics.tails import student_quantile
 
 
 @dataclass(frozen=True)
@@ -88,37 +75,28 @@ class Spreads:
 
 def spread(own: OwnBiases, level: float) -> Spread:
     """Return how much biases differ; intervals are infinite where too few are known."""
-    known = np.isfinite(own.variance)
-    b, v = own.bias[known], own.variance[known]
-    n = len(b)
-    if n < 2 or not (v > 0.0).all():
-        mean = float(b.mean()) if n else math.nan
+    found = population(own.bias, own.variance)
+    if found is None:
+        b = own.bias[np.isfinite(own.variance)]
+        mean = float(b.mean()) if len(b) else math.nan
         nowhere = (-math.inf, math.inf)
-        return Spread(n, mean, *nowhere, math.nan, *nowhere, level, math.nan)
-    unit = math.sqrt(float(v.max()))
-    b, v = b / unit, v / unit**2  # third powers of scores' squares follow
-    w = 1.0 / v
-    s1, s2, s3 = (float((w**k).sum()) for k in (1, 2, 3))
-    Q, c = float(w @ (b - w @ b / s1) ** 2), s1 - s2 / s1
-    # c is 0 where one is known and all others hardly
-    tau2 = max(0.0, (Q - (n - 1)) / c) if c > 0.0 else 0.0
-    of_tau2 = 2 * (n - 1) + 4 * c * tau2 + 2 * (s2 - 2 * s3 / s1 + (s2 / s1) ** 2) * tau2**2
-    w = 1.0 / (v + tau2)
-    mean = float(w @ b / w.sum())
-    variance = max(float(w @ (b - mean) ** 2) / (n - 1), float(tau2 == 0.0)) / float(w.sum())
-    width = _quantile(n - 1, level) * math.sqrt(variance)
-    freedom = min(max(2.0 * ((tau2 + variance) * c) ** 2 / of_tau2, 2.0), n - 2.0)
-    further = _quantile(freedom, level) * math.sqrt(tau2 + variance) if n > 2 else math.inf
+        return Spread(len(b), mean, *nowhere, math.nan, *nowhere, level, math.nan)
+    failure = 0.5 * (1.0 - level)
+    width = student_quantile(failure, found.n - 1) * math.sqrt(found.mean_variance)
+    further = math.inf
+    if found.n > 2:
+        ahead = math.sqrt(found.between + found.mean_variance)
+        further = student_quantile(failure, found.next_freedom) * ahead
     return Spread(
-        n,
-        unit * mean,
-        unit * (mean - width),
-        unit * (mean + width),
-        unit * math.sqrt(tau2),
-        unit * (mean - further),
-        unit * (mean + further),
+        found.n,
+        found.mean,
+        found.mean - width,
+        found.mean + width,
+        math.sqrt(found.between),
+        found.mean - further,
+        found.mean + further,
         level,
-        float(special.chdtrc(n - 1, Q)),
+        found.chance,
     )
 
 
@@ -143,25 +121,18 @@ class Drawn:
     q: Floats
 
 
-def drawn(own: OwnBiases, about: Spread) -> Drawn:
-    """Return the biases drawn to their mean."""
-    v = own.variance
-    if math.isnan(about.sd):
-        mean, kept, variance = own.bias, np.ones(len(v)), v
-    else:
-        of_mean = ((about.high - about.low) / 2.0 / _quantile(about.n - 1, about.level)) ** 2
-        noise = np.divide(v, v + about.sd**2, out=np.ones(len(v)), where=np.isfinite(v))
-        kept = 1.0 - noise
-        mean = np.full(len(v), about.mean)
-        variance = noise * about.sd**2 + noise**2 * of_mean
-    excess = np.where(kept > 0.0, own.bias - mean, 0.0)
-    bias = mean + kept * np.nan_to_num(excess)
-    t = _quantile(max(own.freedom, 1.0), about.level)
-    width = t * np.sqrt(variance)
+def drawn(own: OwnBiases, level: float) -> Drawn:
+    """Return the biases drawn to their mean, with intervals of a level."""
+    v, among = own.variance, population(own.bias, own.variance)
+    bias, variance = own.bias, v
+    if among is not None:
+        noise = among.noise(v)
+        bias = among.shrunken(own.bias, v)
+        variance = noise * among.between + noise**2 * among.mean_variance
+    freedom = max(own.freedom, 1.0)
+    width = student_quantile(0.5 * (1.0 - level), freedom) * np.sqrt(variance)
     ratio = np.divide(own.bias, np.sqrt(v), out=np.zeros(len(v)), where=np.isfinite(v) & (v > 0.0))
-    chance = np.asarray(
-        2.0 * special.stdtr(max(own.freedom, 1.0), -np.abs(ratio)), dtype=np.float64
-    )
+    chance = np.asarray(2.0 * special.stdtr(freedom, -np.abs(ratio)), dtype=np.float64)
     return Drawn(bias, bias - width, bias + width, chance, false_discovery(chance))
 
 
@@ -179,7 +150,3 @@ def false_discovery(chances: Floats) -> Floats:
     q = np.empty(m)
     q[order] = np.minimum.accumulate(scaled[::-1])[::-1]
     return np.minimum(q, 1.0)
-
-
-def _quantile(freedom: float, level: float) -> float:
-    return -float(special.stdtrit(freedom, 0.5 * (1.0 - level)))

@@ -75,7 +75,7 @@ class CarefulChoice(Choice):
     --------
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0], [1.0], [1.0]], ["home", "away", "away"])
-    >>> policy = eh.CarefulChoice(actions, at_most=600)
+    >>> policy = eh.certainty.CarefulChoice(actions, at_most=600)
     >>> policy.ask().counts
     array([4, 4, 4])
     >>> policy.tell(eh.Feedback([4, 4, 4], [12.0, 20.0, 4.0], [37.0, 101.0, 5.0]))
@@ -206,7 +206,7 @@ class CarefulChoice(Choice):
         direction = self._aim.frame.bias
         said = None if direction is None else self._corrected(None, -direction[None, :])
         if said is None:
-            return Estimate(np.nan, -np.inf, np.inf, self.confidence)
+            return Estimate.without_interval(level=self.confidence)
         value, low, high = said[0].tolist()
         return Estimate(value, low, high, self.confidence if self._alarm is None else 0.0)
 

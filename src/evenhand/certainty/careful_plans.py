@@ -25,7 +25,9 @@ from evenhand.certainty.careful_looks import Look
 from evenhand.certainty.own_scores import LinearFit
 from evenhand.certainty.record import Expected, Plan, Record, Stop
 from evenhand.designs import c_optimal_design
-from evenhand.numerics.ties import TIE, first_largest
+from evenhand.numerics.svd import Svd
+from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import TIE
 from evenhand.policies.limits import nth
 
 _HOPE = 3.0  # what is needed is reckoned with leads so many deviations larger than they look
@@ -243,7 +245,8 @@ def floors(look: Look, i: int) -> Floats:
         return np.where(look.same(i), 0.0, np.inf)
     seen = look.scores.counts > 0
     K = np.zeros((look.frame.rank, len(seen)))
-    K[:, seen] = np.linalg.pinv(look.frame.points[seen])
+    some = Svd.of(look.frame.points[seen])
+    K[:, seen] = some.coordinates @ some.U.T
     h = (look.bias_part[i] - look.bias_part) @ K
     exceeded = look.known.exceeded(look.levels.unexplained)
     return np.asarray(exceeded * np.linalg.norm(h, axis=1))

@@ -87,7 +87,7 @@ class CertainBias(Choice):
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
     >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.9], omega=-0.9)
-    >>> policy = eh.CertainBias(actions, at_most=10_000, tolerance=0.25)
+    >>> policy = eh.certainty.CertainBias(actions, at_most=10_000, tolerance=0.25)
     >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
     >>> while not policy.finished:
     ...     policy.tell(evaluations.evaluate(policy.ask()))
@@ -226,7 +226,7 @@ class CertainBias(Choice):
         looks = self._looks()
         said = self._answer or (looks[-1] if looks else None)
         if said is None or not np.isfinite(said).all():
-            return Estimate(np.nan, -np.inf, np.inf, self.confidence)
+            return Estimate.without_interval(level=self.confidence)
         return Estimate(*said, self.confidence)
 
     def biases(self) -> list[tuple[Column, Estimate]]:

@@ -87,7 +87,7 @@ class CertainChoice(Choice):
     >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
     >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.9], omega=-0.5)
     >>> policy = eh.CertainChoice(actions, at_most=10_000)
-    >>> evaluations = eh.environments.SimulatedEvaluations(problem, seed=1)
+    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
     >>> while not policy.finished:
     ...     policy.tell(evaluations.evaluate(policy.ask()))
     >>> decision = policy.recommend()
@@ -271,10 +271,10 @@ class CertainChoice(Choice):
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""
         if not self.questions.n_attributes:
-            return Estimate(np.nan, -np.inf, np.inf, self.confidence)
+            return Estimate.without_interval(level=self.confidence)
         said = self._attributes("bias", np.eye(1, self.questions.n_attributes))
         if not np.isfinite(said).all():
-            return Estimate(np.nan, -np.inf, np.inf, self.confidence)
+            return Estimate.without_interval(level=self.confidence)
         value, low, high = said[0].tolist()
         return Estimate(value, low, high, self.confidence)
 

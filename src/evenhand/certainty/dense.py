@@ -11,6 +11,7 @@ R, N                    V = R⁻ᵀR⁻¹ on its range, so that cᵀV⁻¹c = �
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -29,8 +30,10 @@ from evenhand.certainty.models import (
     unit_of,
 )
 from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
-from evenhand.numerics.gram import IN_SPAN, Gram, gram
+from evenhand.numerics.gram import Gram, gram
 from evenhand.numerics.identifying import first_independent, identifying, identifying_leads
+from evenhand.numerics.svd import Svd
+from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.policies.frame import Frame
 from evenhand.policies.limits import nth
 from evenhand.policies.messages import Feedback
@@ -242,7 +245,7 @@ class DenseFit:
         """Return it with noise of these variances, (g,), by what questions are about."""
         noise, axes = np.linalg.eigh(np.einsum("g,gij->ij", variances, self._forms(told)))
         root = self.form.root @ (axes * np.sqrt(np.maximum(noise, 0.0)))
-        form = Gram(np.ascontiguousarray(root), self.form.lost)
+        form = replace(self.form, root=np.ascontiguousarray(root))
         return DenseFit(self.model, self.theta, form, scatter=freedom, freedom=freedom)
 
     def _of_rows(self, rows: Floats) -> Spread:
@@ -284,10 +287,10 @@ class DenseFit:
         _, stretch, Wt = np.linalg.svd(along, full_matrices=False)
         shrunk = (Wt.T * (1.0 / np.sqrt(1.0 + stretch**2) - 1.0)) @ Wt  # (1 + alongᵀalong)^−½ − 1
         root = np.ascontiguousarray(old + old @ shrunk)
-        u = np.linalg.pinv(old) @ self.theta
+        u = Svd.of(old).solve(self.theta)
         theta = root @ (u + shrunk @ u)
         numbers = {"scatter": self.scatter, "freedom": self.freedom, "size": self.size}
-        return DenseFit(self.model, theta, Gram(root, self.form.lost), **numbers)
+        return DenseFit(self.model, theta, replace(self.form, root=root), **numbers)
 
 
 def _deviation(left: Floats, root: Floats) -> float:

@@ -35,6 +35,7 @@ import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.certainty._evidence import log_evidence
+from evenhand.errors import InputError
 
 _EFFECTS = 30  # points of a prior
 _BELOW, _ABOVE = 4.0, 3.0  # spreads that it reaches to both sides of its centre
@@ -233,3 +234,17 @@ def planned_interval(
         square = math.inf if room <= 0.0 else scatter * grown / room
     width = math.sqrt(square / information)
     return estimate - width, estimate + width
+
+
+def certainty_entropy(confidence: float) -> float:
+    """Return kl(δ, 1 − δ) for δ = 1 − ``confidence``: what certainty takes, in units of T*.
+
+    Examples
+    --------
+    >>> round(certainty_entropy(0.95), 3), certainty_entropy(0.5)
+    (2.65, 0.0)
+    """
+    delta = 1.0 - confidence
+    if not 0.0 < delta < 1.0:
+        raise InputError(f"confidence must lie in (0, 1); got {confidence!r}.")
+    return 0.0 if delta >= 0.5 else (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)

@@ -46,8 +46,9 @@ from evenhand.arrays import Floats, Indices
 from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.models import Freedoms, Shared, Spread
 from evenhand.certainty.own_noise import own_variances
-from evenhand.numerics.gram import IN_SPAN, Gram
+from evenhand.numerics.gram import Gram
 from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 

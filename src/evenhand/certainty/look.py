@@ -32,7 +32,8 @@ from evenhand.certainty.likings import CorrectedFit, doubts
 from evenhand.certainty.models import Fit, Spread, freedom_of
 from evenhand.certainty.winner import Winner
 from evenhand.numerics.tails import student_quantile
-from evenhand.numerics.ties import ROUNDING, first_largest
+from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import ROUNDING
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 

@@ -46,10 +46,10 @@ from scipy import special
 
 from evenhand.arrays import Floats
 from evenhand.certainty.models import LeastSquares, Leftovers, OwnNoise, OwnParts
+from evenhand.numerics.tolerance import ROUNDING
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
-_REPEATS = 1e-24  # a scatter below this share of all squares is rounding, and no noise
 _SHOWN = 0.1  # share of S_o that must be the option's own for s_o² to be told from the others',
 _LEAST = 0.5  # and degrees of freedom that S_o must have
 _QUIET, _QUIETEST = 0.05, 1e-4  # shares of S_o/t_o and of s² that s_o² counts as at least
@@ -147,7 +147,7 @@ def with_own_noise(
     if math.isinf(fit.freedom):
         return fit
     left = fit.left_over(told)
-    nil = max(_REPEATS * left.size, float(told.counts.sum()) * grain**2)
+    nil = max(ROUNDING**2 * left.size, float(told.counts.sum()) * grain**2)
     if fit.freedom < 1.0 or not left.scatter.sum() > nil:
         return fit.with_noise(told, np.ones(len(left.scatter)), 0.0)
     noise = own_variances(left)

@@ -33,6 +33,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.checks.fit import residuals
+from evenhand.numerics.svd import Svd
 from evenhand.policies.messages import Feedback
 
 _GRID = 40  # values of τ², from far below the noise to far above the residuals
@@ -168,9 +169,10 @@ def deviations(
     seen = np.isfinite(variances)
     P, y, V = points[seen], means[seen], variances[seen]
     n, r = P.shape
-    if n < r + (known is None) or np.linalg.matrix_rank(P) < r:
+    span = Svd.of(P)
+    if n < r + (known is None) or span.rank < r:
         return None
-    y = y - P @ np.linalg.lstsq(P, y, rcond=None)[0]
+    y = y - span.U @ (span.U.T @ y)
     centre = float(V.mean())
     if known is None:
         scale = centre + float(y @ y) / (n - r)
@@ -298,7 +300,7 @@ class LinearFit:
         seen = scores.counts > 0
         P, y = points[seen], scores.means[seen]
         n, r = P.shape
-        if n < r or np.linalg.matrix_rank(P) < r or not (scores.scales > 0.0).all():
+        if n < r or Svd.of(P).rank < r or not (scores.scales > 0.0).all():
             return None
         weights = np.sqrt(scores.counts[seen]) / scores.scales[seen]
         Q, R = np.linalg.qr(weights[:, None] * P)

@@ -106,8 +106,8 @@ class PlannedChoice(Choice):
     --------
     >>> import evenhand as eh
     >>> problem = eh.families.panel(k=5, e=6, seed=1, gap=4.0, bias=2.0)
-    >>> policy = eh.PlannedChoice(problem.questions)
-    >>> evaluations = eh.environments.SimulatedEvaluations(problem, seed=1)
+    >>> policy = eh.certainty.PlannedChoice(problem.questions)
+    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
     >>> while not policy.finished:
     ...     policy.tell(evaluations.evaluate(policy.ask(n=4)))
     >>> decision = policy.recommend()
@@ -296,7 +296,7 @@ class PlannedChoice(Choice):
         >>> import evenhand as eh
         >>> old = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
         >>> new = eh.Questions.panel(["Ann", "Bo"], ["P", "Q", "R"])
-        >>> eh.PlannedChoice(old).extended(new).ask().total
+        >>> eh.certainty.PlannedChoice(old).extended(new).ask().total
         6
         """
         self._refuse_to_change()
@@ -308,7 +308,8 @@ class PlannedChoice(Choice):
         Examples
         --------
         >>> import evenhand as eh
-        >>> policy = eh.PlannedChoice(eh.Questions.panel(["Ann", "Bo"], ["P", "Q"]), at_most=2)
+        >>> questions = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        >>> policy = eh.certainty.PlannedChoice(questions, at_most=2)
         >>> policy.allow(4)
         >>> policy.ask().total
         4

@@ -1,14 +1,13 @@
-"""What commands share: printing for people and machines, numbers as people write them, workers."""
+"""What commands share: printing for people and machines, numbers as people write them."""
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -16,17 +15,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from evenhand.errors import InputError
-from evenhand.simulation.cluster import cluster_executor
-from evenhand.simulation.executors import end_with_parent
-
-POLICIES = (
-    "priced-exploration, fair-phased-elimination, explore-then-commit, ids, ids-directed, "
-    "thompson-sampling, oful-debiased, oful-evaluation, oful, phased-elimination, uniform, "
-    "greedy-questions, oracle; "
-    "careful-choice, certain-choice, certain-bias, planned-choice, lingape, track-and-stop, which "
-    "stop when they are sure"
-)
-"""The policies that come with the package, for help texts: the ones to use first."""
 
 
 def console() -> Console:
@@ -37,6 +25,13 @@ def console() -> Console:
 def heading(terminal: Console, text: str) -> None:
     """Print the title of a part."""
     terminal.print(f"\n{text}\n", style="bold underline")
+
+
+def say_written(picture: Path | None, report: Path | None = None) -> None:
+    """Say which files were written."""
+    for what, path in (("picture", picture), ("report", report)):
+        if path is not None:
+            typer.echo(f"\nThe {what} is in {path}.")
 
 
 def print_json(values: dict[str, Any]) -> None:
@@ -72,41 +67,6 @@ def whole_number(text: str, option: str) -> int:
             f"{option} must be a whole number such as 1000 or 1e6, up to 1e18; got {text!r}."
         )
     return int(number)
-
-
-def processors() -> int:
-    """Return how many processors there are for this process."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
-@contextmanager
-def worker_pool(
-    workers: int | None, cluster: str | None = None, default: int | None = None
-) -> Iterator[Executor | None]:
-    """Give an executor with so many workers, or the one of a cluster.
-
-    If neither is said: with the default number of workers; None, which stands for all processors,
-    without one.
-    """
-    if cluster is not None:
-        if workers is not None:
-            raise InputError(
-                "--workers starts processes here, and --cluster runs on those that are running "
-                "there; give one of the two."
-            )
-        with cluster_executor(cluster) as executor:
-            yield executor
-        return
-    workers = default if workers is None else workers
-    if workers is None:
-        yield None
-    elif workers == 1:
-        with ThreadPoolExecutor(1) as thread:
-            yield thread
-    else:
-        with ProcessPoolExecutor(workers, initializer=end_with_parent) as pool:
-            yield pool
 
 
 @contextmanager

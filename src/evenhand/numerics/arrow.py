@@ -16,8 +16,7 @@ inverted. For the coefficients (v; ω), with V⁺ on its range,
 
 The null space of V is that of S, with v_o = −c̄_o·ω: so a combination is estimable if and only if
 the vector beside S⁺ above lies in the range of S. Elsewhere its variance is infinite; no solution
-of least norm is ever taken. The rank of S is judged by its eigenvalues once columns are scaled such
-that M has a unit diagonal.
+of least norm is ever taken. The rank of S is judged in units in which M has a unit diagonal.
 """
 
 from __future__ import annotations
@@ -29,19 +28,14 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
+from evenhand.numerics.gram import Gram
 
-# Eigenvalues of S above this, where M has a unit diagonal, are no rounding error: S is a difference
-# of M and sums that cancel, 10⁻¹⁶ each, of up to 10⁵ rows.
-_RANK = 1e-10
-# Share of a vector beside the range of S, below which it lies in it: centres are means of as many
-# rows, off by 10⁻¹⁵ or so, and eigenvectors by that over the gap between eigenvalues.
-IN_RANGE = 1e-7
 FULL = 0.05  # share of numbers that are not 0, from which on a matrix is dense for products
 
 
 @dataclass(frozen=True, eq=False)
-class Arrow:
-    """V = Σ w a aᵀ of the rows of a panel, taken apart.
+class Arrow(Gram):
+    """V = Σ w a aᵀ of the rows of a panel, taken apart: S as a `Gram`, and the items.
 
     Parameters
     ----------
@@ -49,31 +43,22 @@ class Arrow:
         (i,) n_o.
     centres
         (i, p) c̄_o, sparse; 0 where an item has no rows.
-    root
-        (p, r) with root·rootᵀ = S⁺.
-    lost
-        (p, p − r) columns that span what S says nothing of.
-    scales
-        (p,) roots of the diagonal of M; 1 where that is 0.
 
     Examples
     --------
     Two items, both asked of two evaluators; the second evaluator has a dummy:
 
     >>> Z = sparse.csr_array([[0.0], [1.0], [0.0], [1.0]])
-    >>> form = Arrow.of(np.array([0, 0, 1, 1]), Z, np.ones(4), 2)
+    >>> form = Arrow.of_rows(np.array([0, 0, 1, 1]), Z, np.ones(4), 2)
     >>> form.rank, form.lead_variances(0, np.array([1]))
     (3, array([1.]))
     """
 
     sizes: Floats
     centres: sparse.csr_array
-    root: Floats
-    lost: Floats
-    scales: Floats
 
     @classmethod
-    def of(cls, items: Indices, Z: sparse.csr_array, weights: Floats, n_items: int) -> Self:
+    def of_rows(cls, items: Indices, Z: sparse.csr_array, weights: Floats, n_items: int) -> Self:
         """Return the form of rows with these items, (q,), attributes, (q, p), and weights, (q,)."""
         sizes: Floats = np.asarray(np.bincount(items, weights, n_items), dtype=np.float64)
         sums = sparse.csr_array(per_item(items, weights, n_items) @ Z)
@@ -81,36 +66,13 @@ class Arrow:
         centres = sparse.csr_array(
             sparse.diags_array(1.0 / np.where(sizes > 0.0, sizes, 1.0)) @ sums
         )
-        S = M - cross(sums, centres)
-        scales = np.sqrt(np.diagonal(M))
-        scales[scales == 0.0] = 1.0
-        values, vectors = np.linalg.eigh(S / np.outer(scales, scales))
-        span = values > _RANK
-        vectors = vectors / scales[:, None]
-        return cls(
-            sizes, centres, vectors[:, span] / np.sqrt(values[span]), vectors[:, ~span], scales
-        )
+        S = Gram.of_matrix(M - cross(sums, centres), np.diagonal(M))
+        return cls(S.root, S.lost, S.scales, sizes, centres)
 
     @property
     def rank(self) -> int:
         """Dimension of the span of the rows."""
         return int(np.count_nonzero(self.sizes)) + int(self.root.shape[1])
-
-    def variances(self, rows: Floats, of: Floats) -> Floats:
-        """Return (n,) uᵀS⁺u for the rows u, (n, p); infinite where u is not in the range of S.
-
-        ``of`` is how large, by `lengths`, that is which u is a difference of.
-        """
-        along = rows @ self.root
-        found = np.asarray(np.einsum("ij,ij->i", along, along))
-        if self.lost.shape[1]:
-            beside = np.abs(rows @ self.lost).max(axis=1)
-            found[beside > IN_RANGE * of] = np.inf
-        return found
-
-    def lengths(self, rows: Floats) -> Floats:
-        """Return (n,) the lengths of rows, (n, p), in the scaled columns."""
-        return np.asarray(np.linalg.norm(rows / self.scales, axis=1))
 
     def centres_of(self, items: Indices) -> Floats:
         """Return (n, p) the centres of items, dense."""

@@ -1,32 +1,20 @@
-"""Least squares on dense rows: what their Gram matrix knows, and what it does not.
+"""Least squares by Gram matrices: what they know, and what they do not.
 
-V = Σ w a aᵀ over rows a with weights w. A direction u has the variance uᵀV⁺u per unit of noise if
-it lies in the range of V, and an infinite one elsewhere.
+V = Σ w a aᵀ over rows a with weights w. A direction u has the variance uᵀV⁻u per unit of noise if
+it lies in the range of V, and an infinite one elsewhere; no solution of least norm is ever taken
+for an answer. What counts in V is judged by its eigenvalues, in units of rows and columns in which
+these are comparable.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-
-RANGE = 1e-11
-"""Eigenvalues of V above this share of the largest are no rounding error.
-
-Rounding leaves 10⁻¹⁵ of the largest or so, and a few digits more where rows of very different
-lengths were added. Rows are in coordinates in which a design has a unit V, so a smaller eigenvalue
-would mean 10¹¹ evaluations of some rows for one of others.
-"""
-IN_SPAN = 1e-8
-"""Relative distance from a span below which a direction lies in it.
-
-An eigenvector is off by rounding over the gap between eigenvalues, all as shares of the largest:
-10⁻¹⁵ over 10⁻⁵ or more, unless counts differ by a factor of 10⁵.
-"""
+from evenhand.numerics.tolerance import IN_SPAN, RANK
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,9 +24,12 @@ class Gram:
     Parameters
     ----------
     root
-        (r, s) with root·rootᵀ = V⁺, s the rank.
+        (r, s) with root·rootᵀ a generalised inverse of V, s the rank.
     lost
-        (r, r − s) orthonormal columns that span what V says nothing of.
+        (r, r − s) columns that span what V says nothing of; orthonormal once rows are multiplied
+        by the scales.
+    scales
+        (r,) units of the rows of V.
 
     Examples
     --------
@@ -49,33 +40,58 @@ class Gram:
 
     root: Floats
     lost: Floats
+    scales: Floats
 
-    @classmethod
-    def of(cls, rows: Floats, weights: Floats) -> Self:
-        """Return the form of rows, (q, r), with these weights, (q,)."""
-        return cls.of_matrix(gram(rows, weights))
+    @staticmethod
+    def of(rows: Floats, weights: Floats) -> Gram:
+        """Return the form of rows, (q, r), with these weights, (q,), in comparable units."""
+        return Gram.of_matrix(gram(rows, weights))
 
-    @classmethod
-    def of_matrix(cls, V: Floats) -> Self:
-        """Return the form of a symmetric matrix."""
-        values, vectors = np.linalg.eigh(V)
-        inside = values > RANGE * values[-1:].max(initial=0.0)
+    @staticmethod
+    def of_matrix(V: Floats, sizes: Floats | None = None, rank: float = RANK) -> Gram:
+        """Return the form of a symmetric matrix.
+
+        ``sizes``, (r,), are the diagonal of what V is, or is the rest of: beside their roots its
+        rows are comparable, and what is tiny beside them is rounding. Without them V is in units in
+        which its rows are comparable anyway; its inverse is then that of least norm. Eigenvalues
+        count beyond the share ``rank``.
+        """
+        scales, least = np.ones(len(V)), 0.0
+        if sizes is not None:
+            scales, least = np.sqrt(np.where(sizes > 0.0, sizes, 1.0)), 1.0
+        values, vectors = np.linalg.eigh(V / np.outer(scales, scales))
+        inside = values > rank * values[-1:].max(initial=least)
+        vectors /= scales[:, None]
         root = vectors[:, inside] / np.sqrt(values[inside])
         # in the order of arrays that come back from a file: products then agree to the bit
-        return cls(np.ascontiguousarray(root), np.ascontiguousarray(vectors[:, ~inside]))
+        return Gram(np.ascontiguousarray(root), np.ascontiguousarray(vectors[:, ~inside]), scales)
 
-    def variances(self, directions: Floats) -> Floats:
-        """Return (n,) the variances of directions, (n, r)."""
+    @property
+    def inverse(self) -> Floats:
+        """(r, r) a generalised inverse of V."""
+        return np.asarray(self.root @ self.root.T)
+
+    def variances(self, directions: Floats, of: Floats | None = None) -> Floats:
+        """Return (n,) the variances of directions, (n, r); see `outside`."""
         along = directions @ self.root
         found = np.asarray(np.einsum("ij,ij->i", along, along))
-        found[self.outside(directions)] = np.inf
+        found[self.outside(directions, of)] = np.inf
         return found
 
-    def outside(self, directions: Floats) -> NDArray[np.bool_]:
-        """Tell (n,) which directions do not lie in the range of V."""
-        beside = directions @ self.lost
-        sizes = (directions**2).sum(axis=1)
-        return np.asarray((beside**2).sum(axis=1) > IN_SPAN**2 * sizes)
+    def outside(self, directions: Floats, of: Floats | None = None) -> NDArray[np.bool_]:
+        """Tell (n,) which directions do not lie in the range of V.
+
+        ``of`` is how large, by `lengths`, that is which directions are differences of; they
+        themselves if it is not given.
+        """
+        if not self.lost.shape[1]:
+            return np.zeros(len(directions), dtype=np.bool_)
+        beside = np.linalg.norm(directions @ self.lost, axis=1)
+        return np.asarray(beside > IN_SPAN * (self.lengths(directions) if of is None else of))
+
+    def lengths(self, directions: Floats) -> Floats:
+        """Return (n,) the lengths of directions, (n, r), in units of the scales."""
+        return np.asarray(np.linalg.norm(directions / self.scales, axis=1))
 
 
 def gram(rows: Floats, weights: Floats) -> Floats:

@@ -14,17 +14,8 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.numerics.tolerance import IN_SPAN, RANK
 
-INDEPENDENT = 1e-9
-"""A row counts if more than this share of it is left beside those before it.
-
-Far above the rounding of a few hundred reflections, 10⁻¹³; closer rows are as good as the same.
-"""
-EQUAL = 1e-6
-"""Parts of a direction below this share of its largest are none; nor are such differences.
-
-What `INDEPENDENT` lets through may be wrong by 10⁻¹³/10⁻⁹, so this is far above it.
-"""
 _FEW, _MANY = 256, 8192  # rows worked on at once: few where each turns all of them
 
 Rows = Callable[[Indices], "Floats | sparse.csr_array"]
@@ -52,7 +43,7 @@ def identifying(rows: Floats, directions: Floats, order: Indices) -> Indices:
     """
     chosen, N = first_independent(lambda some: rows[some], order, rows.shape[1])
     sizes, lost = (np.linalg.norm(part, axis=1) for part in (directions, directions @ N))
-    found = parts(rows[chosen], directions[lost <= EQUAL * sizes])
+    found = parts(rows[chosen], directions[lost <= IN_SPAN * sizes])
     return np.asarray(chosen[found.any(axis=1)])
 
 
@@ -98,7 +89,7 @@ def classes(unknown: Floats, apart: Indices | None = None) -> Indices:
     labels = np.zeros(len(unknown), dtype=np.intp) if apart is None else apart
     for column in unknown.T:
         order = np.lexsort((column, labels))
-        new = (np.diff(labels[order]) != 0) | (np.diff(column[order]) > EQUAL)
+        new = (np.diff(labels[order]) != 0) | (np.diff(column[order]) > IN_SPAN)
         labels = np.empty_like(labels)
         labels[order] = np.concatenate([[0], np.cumsum(new)])
     # numbered by their first options
@@ -141,10 +132,10 @@ def first_independent(
         start += size
         A = rows(some)
         squares = A.multiply(A) if sparse.issparse(A) else A**2
-        least = INDEPENDENT * np.sqrt(np.asarray(squares.sum(axis=1)).reshape(-1))
+        least = RANK * np.sqrt(np.asarray(squares.sum(axis=1)).reshape(-1))
         left = np.asarray(A @ N)
         while N.shape[1] and len(some):
-            fresh = np.linalg.norm(left, axis=1) > np.maximum(least, INDEPENDENT**2)
+            fresh = np.linalg.norm(left, axis=1) > np.maximum(least, RANK**2)
             if who is not None and free is not None:
                 fresh &= (who[some] < 0) | (free[who[some]] > 0)
             if not fresh.any():
@@ -177,7 +168,7 @@ def parts(basis: Floats, directions: Floats) -> Floats:
         return np.zeros((len(basis), len(directions)))
     found = np.asarray(np.linalg.lstsq(basis.T, directions.T, rcond=None)[0])
     sizes = np.abs(found).max(axis=0)
-    least = np.maximum(EQUAL * sizes, INDEPENDENT * sizes.max())
+    least = np.maximum(IN_SPAN * sizes, RANK * sizes.max())
     return np.where(np.abs(found) > least, found, 0.0)
 
 

@@ -34,7 +34,8 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
-from evenhand.numerics.arrow import FULL, IN_RANGE, Arrow, cross, per_item
+from evenhand.numerics.arrow import FULL, Arrow, cross, per_item
+from evenhand.numerics.tolerance import IN_SPAN
 
 _CHUNK = 8192  # rows made dense at once
 
@@ -112,14 +113,14 @@ class PanelForm:
         if len(some) > n_items:
             level = _level_of(sparse.csr_array(Z[:, some]))
         if level is None:
-            form, own, beside = Arrow.of(items, Z, weights, n_items), items, Z
+            form, own, beside = Arrow.of_rows(items, Z, weights, n_items), items, Z
         else:
             q = len(items)
             e = sparse.csr_array((np.ones(q), (np.arange(q), items)), shape=(q, n_items))
             own, beside = level, sparse.csr_array(sparse.hstack([e, Z[:, others]]))
-            form = Arrow.of(own, beside, weights, len(some) + 1)
+            form = Arrow.of_rows(own, beside, weights, len(some) + 1)
         own_part = np.where(form.sizes > 0.0, 1.0 / np.where(form.sizes > 0, form.sizes, 1), np.inf)
-        errors = Errors(own_part, None, form.root @ form.root.T)
+        errors = Errors(own_part, None, form.inverse)
         turned = None if level is None else some
         return cls(form, own, beside, weights, n_items, turned, others, errors)
 
@@ -226,8 +227,8 @@ class PanelForm:
                 both = _rowwise(lean @ inverse, reach) + lean @ (inverse @ base)
                 found[part] += 2.0 * (both + reach @ (inverse @ lean0) + lean0 @ inverse @ base)
             if form.lost.shape[1]:
-                beside = np.abs(reach @ form.lost + base @ form.lost).max(axis=1)
-                found[part][beside > IN_RANGE * self._lengths(g[part], h[part], g0, h0)] = np.inf
+                beside = np.linalg.norm(reach @ form.lost + base @ form.lost, axis=1)
+                found[part][beside > IN_SPAN * self._lengths(g[part], h[part], g0, h0)] = np.inf
         found += base @ errors.covariance @ base
         unseen = np.abs(_sum_of(g, ~seen) + (np.abs(g0) * ~seen).sum()) > 0.0
         return np.where(unseen, np.inf, np.maximum(found, 0.0))
@@ -246,7 +247,7 @@ class PanelForm:
 
     @cached_property
     def _inverse(self) -> Floats:
-        return np.asarray(self.form.root @ self.form.root.T)
+        return np.asarray(self.form.inverse)
 
     @cached_property
     def _centres(self) -> Floats:

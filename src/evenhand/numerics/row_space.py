@@ -33,9 +33,7 @@ from evenhand.errors import AccuracyError, InputError
 from evenhand.numerics._bases import eliminate, equilibrated
 from evenhand.numerics.passes import sample_rows
 from evenhand.numerics.solves import STEADY, RefinedSolver
-
-RANK_TOLERANCE = 1e-12
-"""A direction counts if more than this share of what cancelled is left of some row."""
+from evenhand.numerics.tolerance import EXACT
 
 _ROUNDING = 1e-14  # |S| / E up to here is rounding: of the entries, and of sums of some hundred
 _CERTAIN = 1e-11  # from here on it is data; in between nobody can tell
@@ -350,7 +348,7 @@ def _row_space_of(points: Floats, sample: Indices, n_leading: int) -> RowSpace:
             row, j, share = pivot
             if _ROUNDING < share < _CERTAIN:
                 doubt = space.related(j)
-            if share <= RANK_TOLERANCE:
+            if share <= EXACT:
                 break
             at[taken], columns[taken] = remaining[row], space.others[j]
             taken += 1
@@ -370,7 +368,7 @@ def _surest_pivot(space: RowSpace, rows: Floats) -> tuple[int, int, float] | Non
         return None
     lengths = np.abs(rows / space.scales).max(axis=1)
     lengths[lengths == 0.0] = 1.0
-    merit = np.where(shares > RANK_TOLERANCE, shares * left / lengths[:, None], 0.0)
+    merit = np.where(shares > EXACT, shares * left / lengths[:, None], 0.0)
     best = int(np.argmax(merit if merit.any() else shares))
     row, j = divmod(best, shares.shape[1])
     return row, j, float(shares[row, j])
@@ -386,7 +384,7 @@ def _rows_outside(points: Floats, among: Indices, space: RowSpace) -> Indices:
             refuse_non_finite(points)
         for j, at in enumerate(np.argmax(shares, axis=0)):
             share = float(shares[at, j])
-            if share > max(RANK_TOLERANCE, farthest.get(j, (0.0, 0))[0]):
+            if share > max(EXACT, farthest.get(j, (0.0, 0))[0]):
                 farthest[j] = (share, int(rows[at]))
     return np.unique(np.array([row for _, row in farthest.values()], dtype=np.intp))
 

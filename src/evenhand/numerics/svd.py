@@ -13,11 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-
-RANK = 1e-10
-"""Singular values above this share of the largest count; the others are rounding."""
-SEEN = 1e-8
-"""Share of a direction that rows may leave out for it to count as a combination of them."""
+from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +48,7 @@ class Svd:
         scales = np.abs(rows).max(axis=0, initial=0.0)
         scales[scales == 0.0] = 1.0
         U, sizes, Wt = np.linalg.svd(rows / scales, full_matrices=False)
-        span = sizes > RANK * sizes.max(initial=0.0)
+        span = sizes > EXACT * sizes.max(initial=0.0)
         return cls(U[:, span], sizes[span], Wt[span].T, scales)
 
     @property
@@ -74,5 +70,14 @@ class Svd:
         T = targets / self.scales
         inside = T @ self.W
         off = np.abs(T - inside @ self.W.T).max(axis=1, initial=0.0)
-        seen = np.asarray(off <= SEEN * np.abs(T).max(initial=0.0))
+        seen = np.asarray(off <= EXACT_IN_SPAN * np.abs(T).max(axis=1, initial=0.0))
         return np.asarray(inside / self.sizes), seen
+
+    def variances(self, targets: Floats) -> Floats:
+        """Return (n,) the variances of targets, (n, m), per unit of noise; infinite if not seen."""
+        weights, seen = self.weights(targets)
+        return np.where(seen, (weights**2).sum(axis=1), np.inf)
+
+    def solve(self, y: Floats) -> Floats:
+        """Return (m,) coefficients by least squares on y, (q,): of all that fit, one."""
+        return np.asarray(self.coordinates @ (self.U.T @ y))

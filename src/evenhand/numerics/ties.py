@@ -12,17 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.arrays import Floats
-
-TIE = 1e-9
-"""Numbers that differ by less, as a share of the largest, are equal.
-
-Far above rounding: followed from step to step, leverages are off by a share of at most 2·10⁻¹⁰
-(`_oful.pyx`), all else by much less. Far below what matters: with noise as large as the values, it
-takes 10¹⁸ evaluations to see such a difference.
-"""
-
-ROUNDING = 1e-12
-"""What is left of a difference of equal numbers is below this share of them."""
+from evenhand.numerics.tolerance import ROUNDING, TIE
 
 
 def first_largest(values: Floats, made_of: float = 0.0) -> int:

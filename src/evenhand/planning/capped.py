@@ -15,6 +15,7 @@ from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.designs.conic import solve_conic
+from evenhand.numerics.gram import Gram
 from evenhand.numerics.svd import Svd
 from evenhand.questions import UNLIMITED
 
@@ -94,13 +95,7 @@ def _worst(B: Floats, U: Floats, counts: Floats) -> float:
     used = counts > 0
     if not used.any():
         return float("inf")
-    V = (B[used] * counts[used, None]).T @ B[used]
-    values, vectors = np.linalg.eigh(V)
-    kept = values > 1e-11 * max(float(values[-1]), 1e-300)
-    along = U @ vectors
-    if (np.abs(along[:, ~kept]) > 1e-6 * np.abs(U).max()).any():
-        return float("inf")
-    return float((along[:, kept] ** 2 / values[kept]).sum(axis=1).max())
+    return float(Gram.of(B[used], counts[used]).variances(U).max())
 
 
 def _gains(B: Floats, U: Floats, counts: Floats) -> Floats:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.planning.accuracy import accuracy
 from evenhand.planning.panels import alike, asked_of, everything_once, price_of
 from evenhand.planning.ways import Outcome, Way
+from evenhand.questions.accuracy import accuracy
 
 _POINTS, _FEW = 16, 6  # of a curve, at most; where the matrix of questions is large
 _LARGE = 50_000  # numbers in such a matrix

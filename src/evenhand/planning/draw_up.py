@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from evenhand.arrays import Counts, Floats
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.planning import advice
-from evenhand.planning.accuracy import accuracy
 from evenhand.planning.assumed import Assumed, assumed
 from evenhand.planning.curve import Step, curve, order_of_evaluators
 from evenhand.planning.one_look import OneLook
@@ -22,6 +21,7 @@ from evenhand.planning.precise import Precise
 from evenhand.planning.until_certain import UntilCertain
 from evenhand.planning.ways import Bias, Evaluators, Outcome, Terms, Way
 from evenhand.questions import Askable, Questions, checked_askable
+from evenhand.questions.accuracy import accuracy
 
 _MOST = 10**15  # evaluations that are worth counting
 _MORE = 4  # neutral evaluators that are tried beside those there are

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from evenhand.planning.accuracy import Accuracy, accuracy
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.panels import asked_of, everything_once, price_of
 from evenhand.planning.ways import Evaluators, Outcome, Terms
 from evenhand.planning.winner import leader_is_certain
 from evenhand.questions import Questions
+from evenhand.questions.accuracy import Accuracy, accuracy
 
 _DRAWS = 1500  # of what may come out; fewer where there are many options
 _DRAWN = 60_000  # values drawn, but for the fewest draws

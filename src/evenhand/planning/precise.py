@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats
 from evenhand.designs.c_optimal import c_optimal_design
 from evenhand.designs.joint import joint_design
-from evenhand.planning.accuracy import Accuracy, accuracy
 from evenhand.planning.capped import capped_counts
 from evenhand.planning.panels import asked_of, everything_once, price_of
 from evenhand.planning.ways import Evaluators, Outcome, Terms, impossible
 from evenhand.questions import UNLIMITED, Questions
+from evenhand.questions.accuracy import Accuracy, accuracy
 
 
 @dataclass(frozen=True, eq=False)

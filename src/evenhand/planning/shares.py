@@ -21,7 +21,7 @@ import numpy as np
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.shares import balanced
 from evenhand.numerics.arrow import per_item
-from evenhand.planning.accuracy import inverse_root
+from evenhand.numerics.gram import Gram
 
 _LIGHT = 1e-6  # λ, as shares of the largest, below which leads are left out of gains
 
@@ -65,7 +65,7 @@ class PanelShares:
             sums = np.asarray(by_item @ weighted)
             C = sums / sizes[:, None]
             M = Z.T @ weighted
-            root = inverse_root(M - C.T @ sums, np.diagonal(M))[0]
+            root = Gram.of_matrix(M - C.T @ sums, np.diagonal(M)).root
             d = (C[best] - C[rivals]) @ root
             f = need * (1.0 / sizes[best] + 1.0 / sizes[rivals] + (d**2).sum(axis=1))
 

@@ -25,15 +25,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
+from evenhand.certainty.e_process import certainty_entropy
 from evenhand.certainty.proportions import proportions
-from evenhand.limits import certainty_entropy
 from evenhand.numerics.svd import Svd
-from evenhand.planning.accuracy import Accuracy, accuracy
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.panels import asked_of, price_of
 from evenhand.planning.shares import PanelShares
 from evenhand.planning.ways import Evaluators, Outcome, Terms, impossible
 from evenhand.questions import Questions
+from evenhand.questions.accuracy import Accuracy, accuracy
 from evenhand.questions.forms import form_of
 
 _FIRST, _FIRST_OF_OWN = 1.0, 2.0  # evaluations per dimension in the first stage of CertainChoice

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from evenhand.arrays import Floats
-from evenhand.planning.accuracy import Accuracy
 from evenhand.questions import Questions
+from evenhand.questions.accuracy import Accuracy
 
 Evaluators = NDArray[np.bool_] | None
 

@@ -2,7 +2,7 @@
 
 Every registered policy can be imported from here, though only those that the package itself builds
 on are listed: the others are found when they are asked for. A type checker sees those in their own
-modules, such as `evenhand.rivals.oful`.
+modules, such as `evenhand.research.rivals.oful`.
 """
 
 from typing import Any

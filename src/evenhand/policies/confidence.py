@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, recalled
 from evenhand.errors import InputError
-from evenhand.numerics.identifying import INDEPENDENT
-from evenhand.numerics.row_space import RANK_TOLERANCE
 from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN
 from evenhand.policies.base import Policy
 from evenhand.policies.frame import Frame
 from evenhand.policies.messages import Decision, Estimate
@@ -228,11 +227,11 @@ class Fit:
         With None for the noise scale nothing is said of it: the interval is everything, of level 0.
         """
         if noise_scale is None:
-            return Estimate(self.bias(failure).value, -np.inf, np.inf, 0.0)
+            return Estimate.without_interval(self.bias(failure).value)
         e = self.ellipsoid.frame.bias
         width = np.inf if e is None else noise_scale * float(self.widths(e[None, :], failure)[0])
         if e is None or not np.isfinite(width):
-            return Estimate(np.nan, -np.inf, np.inf, 1.0 - failure)
+            return Estimate.without_interval(level=1.0 - failure)
         value = float(e @ self._to_unit @ self._estimate)
         return Estimate(value, value - width, value + width, 1.0 - failure)
 
@@ -242,7 +241,7 @@ class Fit:
         """Return the bias as a policy says it, at a level; without interval after an alarm."""
         estimate = self.bias(failure, noise_scale)
         if any(finding.alarm for finding in policy.findings()):
-            return Estimate(estimate.value, -np.inf, np.inf, 0.0)
+            return Estimate.without_interval(estimate.value)
         return replace(estimate, level=level)
 
     @property
@@ -259,7 +258,7 @@ class Fit:
         """Tell which directions do not lie in the range of V."""
         beside = directions - directions @ self._range @ self._range.T
         lengths = np.linalg.norm(directions, axis=1)
-        return np.asarray(np.linalg.norm(beside, axis=1) > INDEPENDENT * lengths)
+        return np.asarray(np.linalg.norm(beside, axis=1) > EXACT_IN_SPAN * lengths)
 
     def _components(self, failure: float) -> Floats:
         """Return C, (r + n, components): the squared widths of y are the entries of (y², f²) C.
@@ -294,7 +293,7 @@ class Fit:
 def _range(rows: Floats) -> Floats:
     """Return (r, q) orthonormal columns that span the rows: the range of V, whatever the counts."""
     _, s, Wt = np.linalg.svd(rows, full_matrices=False)
-    return np.asarray(Wt[s > RANK_TOLERANCE * s.max(initial=0.0)].T)
+    return np.asarray(Wt[s > EXACT * s.max(initial=0.0)].T)
 
 
 def noise_bound(scatter: float, room: Floats, failure: float, horizon: int) -> float:

@@ -198,7 +198,7 @@ class PricedExploration(Certified):
     >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
     >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.5], omega=-0.5)
     >>> policy = eh.PricedExploration(actions, horizon=10_000)
-    >>> evaluations = eh.environments.SimulatedEvaluations(problem, seed=1)
+    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
     >>> while not policy.finished:
     ...     policy.tell(evaluations.evaluate(policy.ask()))
     >>> decision = policy.recommend()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evenhand.policies.base import Policy
 
 ENTRY_POINT_GROUP = "evenhand.policies"
-_ROOMS = ("evenhand.policies", "evenhand.certainty", "evenhand.rivals")
+_ROOMS = ("evenhand.policies", "evenhand.certainty", "evenhand.research.rivals")
 
 _BUILT_IN: dict[str, type[Policy]] = {}
 IN_MEMORY: WeakSet[type[Policy]] = WeakSet()
@@ -39,7 +39,7 @@ def registered(cls: SomePolicy) -> SomePolicy:
 
     Examples
     --------
-    >>> from evenhand.rivals.uniform import Uniform
+    >>> from evenhand.research.rivals.uniform import Uniform
     >>> registered(Uniform) is Uniform              # it is there already: nothing changes
     True
     """

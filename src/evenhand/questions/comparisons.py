@@ -22,6 +22,7 @@ from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
+from evenhand.numerics.svd import Svd
 from evenhand.questions.inputs import (
     Named,
     biases_of,
@@ -152,7 +153,7 @@ def _told_apart(own: NDArray[np.bool_]) -> bool:
     system = np.zeros((n - 1, len(f), n))
     system[:, :, 0] = f[:, 0]
     system[np.arange(n - 1), :, np.arange(1, n)] = -f[:, 1:].T
-    return n > 1 and int(np.linalg.matrix_rank(system.reshape(-1, n))) == n
+    return n > 1 and Svd.of(system.reshape(-1, n)).rank == n
 
 
 def _columns(

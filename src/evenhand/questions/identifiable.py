@@ -25,7 +25,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.identifying import EQUAL, classes, first_independent, parts
+from evenhand.numerics.identifying import classes, first_independent, parts
+from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.inputs import UNLIMITED
 
 if TYPE_CHECKING:
@@ -83,7 +84,9 @@ class Identified:
 
     def of_attributes(self) -> NDArray[np.bool_]:
         """Return (p,) whether what each attribute does is identified."""
-        return np.asarray(np.abs(self.attributes @ self.unknown).max(axis=1, initial=0.0) <= EQUAL)
+        return np.asarray(
+            np.abs(self.attributes @ self.unknown).max(axis=1, initial=0.0) <= IN_SPAN
+        )
 
     def start(self) -> Indices:
         """Return the questions that all leads which are identified are made of."""
@@ -109,7 +112,7 @@ class Identified:
             share = has[items == item].sum(axis=0)
             share[len(leads) :] *= -1.0
             share[: len(leads)] += (leads[:, 0] == item).astype(float) - (leads[:, 1] == item)
-            (needed.add if (np.abs(share) > EQUAL).any() else needed.discard)(item)
+            (needed.add if (np.abs(share) > IN_SPAN).any() else needed.discard)(item)
         return np.unique(np.concatenate([some, self.firsts[sorted(needed)]]).astype(np.intp))
 
 

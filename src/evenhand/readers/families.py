@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
@@ -67,10 +67,26 @@ class Families:
             return self._by_name(self.known_as[name])
         return found
 
+    def groups(self, part: str, names: Sequence[str]) -> dict[str, str | None] | None:
+        """Return the families of names; None where options are no models by their names.
+
+        Names of people are no models: unless most options are known, nobody gets a family.
+        """
+        found: dict[str, str | None] = {}
+        unknown = 0
+        for name in names:
+            found[name] = self.family(name)
+            unknown += found[name] is None
+            if part == "option" and 2 * unknown > len(names) and not self.stated:
+                return None
+        return found
+
     def _by_name(self, name: str) -> str | None:
         if name in self.stated:
             return self.stated[name]
         plain = _plain(name)
+        if not self.stated and not _any_words().search(plain):
+            return None  # as most names of people are
         for words, family in self.stated.items():
             if _words(words).search(plain):
                 return family
@@ -111,6 +127,13 @@ def _table() -> tuple[tuple[str, str | None], ...]:
 
 
 @cache
+def _any_words() -> re.Pattern[str]:
+    """What finds a word of the table in a name, whichever."""
+    words = "|".join(re.escape(_plain(words)) for words, _ in _table())
+    return re.compile(rf"(?<![a-z0-9])(?:{words})(?![a-z])")
+
+
+@cache
 def _words(words: str) -> re.Pattern[str]:
     """Whole words: no letter or digit before them, no letter after them ('gpt4', not 'gptq')."""
     return re.compile(rf"(?<![a-z0-9]){re.escape(_plain(words))}(?![a-z])")
@@ -127,14 +150,14 @@ def _stated(family: Any) -> str | None:
 
 
 def _read(path: Path) -> dict[str, str | None]:
-    try:
-        text = path.read_text("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"families: {str(path)!r} cannot be read: {error.strerror}.") from error
     if path.suffix.lower() == ".json":
         try:
-            found = json.loads(text)
-        except json.JSONDecodeError as error:
+            found = json.loads(path.read_text("utf-8-sig"))
+        except OSError as error:
+            raise InputError(
+                f"families: {str(path)!r} cannot be read: {error.strerror}."
+            ) from error
+        except ValueError as error:  # no JSON, or no text
             raise InputError(f"families: {str(path)!r} is no JSON: {error}.") from None
         if not isinstance(found, dict):
             raise InputError(
@@ -142,10 +165,8 @@ def _read(path: Path) -> dict[str, str | None]:
                 f'"gpt"}}; it holds a {type(found).__name__}.'
             )
         return {str(name): _stated(family) for name, family in found.items()}
-    rows = csv.DictReader(text.splitlines())
-    if not {"name", "family"} <= set(rows.fieldnames or ()):
-        raise InputError(
-            f"families: {str(path)!r} needs the columns 'name' and 'family'; its first line is "
-            f"{text.partition(chr(10))[0]!r}."
-        )
-    return {row["name"].strip(): _stated(row["family"]) for row in rows}
+    from evenhand.tables.opened import opened  # noqa: PLC0415 # pyarrow is slow to load
+
+    table = opened(path)
+    names, families = (table.texts(column, "families=") for column in ("name", "family"))
+    return {name: of for name, of in zip(names, families, strict=True) if name is not None}

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.numerics.arrow import Arrow
-from evenhand.numerics.identifying import INDEPENDENT
+from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions import Questions
 
 GOLDEN = 0.5 * (5.0**0.5 - 1.0)
@@ -66,7 +66,7 @@ class Panel(NamedTuple):
 def form_of(panel: Panel, questions: Indices, times: Counts | None = None) -> Arrow:
     """Return the form of questions, each asked so many times, or as often as it is there."""
     weights = panel.price[questions] / panel.cost[questions] * (1.0 if times is None else times)
-    return Arrow.of(panel.item[questions], panel.Z[questions], weights, panel.n_items)
+    return Arrow.of_rows(panel.item[questions], panel.Z[questions], weights, panel.n_items)
 
 
 def gains_of(form: Arrow, panel: Panel, questions: Indices, direction: Floats) -> Floats:
@@ -81,7 +81,7 @@ def gains_of(form: Arrow, panel: Panel, questions: Indices, direction: Floats) -
     gain /= 1.0 + spare * np.einsum("ij,ij->i", y, y)
     if form.lost.shape[1]:  # what is not known otherwise tells nothing else
         beside = panel.Z[questions] @ form.lost - (form.centres @ form.lost)[item]
-        gain[np.abs(beside).max(axis=1) > INDEPENDENT] = 0.0
+        gain[np.abs(beside).max(axis=1) > IN_SPAN] = 0.0
     return np.asarray(gain / panel.price[questions])
 
 

@@ -130,7 +130,7 @@ def _improved(panel: Panel, questions: Indices, role: Indices, sizes: Floats, a:
     start, least = _star_shares(o, cost, sizes, full)
 
     def look(s: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
-        form = Arrow.of(o, Z, s / cost, full)
+        form = Arrow.of_rows(o, Z, s / cost, full)
         f = a * form.lead_variances(0, np.arange(1, n))
         return f, lambda dual: _gains(form, o, Z, dual * a) / cost
 

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
-from evenhand.cli.panel_files import capacity_in, cells_in, label_of, named_in, numbers_in
+from evenhand.actions import ActionSet
+from evenhand.cli.columns import (
+    EVALUATOR,
+    EVALUATOR_GROUP,
+    FEATURES,
+    OPTION,
+    OPTION_GROUP,
+    PRICES,
+)
+from evenhand.cli.panel_files import capacity_in, label_of, named_in, table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
+from evenhand.questions import Askable, Questions
 from evenhand.tables.names import listed
 
 if TYPE_CHECKING:
-    from evenhand.questions import Askable, Questions
-    from evenhand.tables.sources import Source
+    from evenhand.tables.sources import Table
 
 _MOST = 10**9  # evaluations of one evaluator
 _ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", ".zst", ".bz2")
@@ -45,29 +51,12 @@ class Tables:
             "Without it there is one evaluator, and options need features.",
         ),
     ] = None
-    group: Annotated[
-        str | None,
-        _option(
-            metavar="COL",
-            help="Column with the group of options and evaluators, such as a nation: evaluators "
-            "are partial to their own. If not given, nobody is partial.",
-        ),
-    ] = None
-    evaluator_group: Annotated[
-        str | None,
-        _option(metavar="COL", help="That column of the evaluators, if it has another name."),
-    ] = None
-    label: Annotated[
-        str | None,
-        _option(metavar="COL", help="Column with the options' names; the first if not given."),
-    ] = None
-    evaluator_label: Annotated[
-        str | None,
-        _option(metavar="COL", help="Column with the evaluators' names; the first otherwise."),
-    ] = None
-    features: Annotated[
-        str | None, _option(metavar="A,B,…", help="Columns that value depends on.")
-    ] = None
+    option: Annotated[str | None, OPTION] = None
+    evaluator: Annotated[str | None, EVALUATOR] = None
+    option_group: Annotated[str | None, OPTION_GROUP] = None
+    evaluator_group: Annotated[str | None, EVALUATOR_GROUP] = None
+    features: Annotated[str | None, FEATURES] = None
+    prices: Annotated[str | None, PRICES] = None
     show: Annotated[
         str | None,
         _option(
@@ -112,10 +101,6 @@ class Tables:
             "evaluators.",
         ),
     ] = None
-    prices: Annotated[
-        str | None,
-        _option(metavar="COL", help="Column of the evaluators with the price of an answer."),
-    ] = None
 
     def read(
         self, options: Path, like: Askable | None = None
@@ -124,9 +109,7 @@ class Tables:
 
         Features are in the units that they had in what could be asked before, if there was any.
         """
-        from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
-
-        table = opened(options)
+        table = table_at(options)
         shown = self._display(table)
         if self.evaluators is not None:
             return self._panel(table, self.evaluators), shown
@@ -135,46 +118,40 @@ class Tables:
                 raise InputError(
                     f"--{name} is for several evaluators; say who they are: --evaluators."
                 )
-        return self._alone(options, table, like), shown
+        return self._alone(table, like), shown
 
-    def _alone(self, options: Path, table: Source, like: Askable | None) -> Askable:
+    def _alone(self, table: Table, like: Askable | None) -> Askable:
         """Return options that one evaluator is asked about, by their features."""
-        from evenhand.actions import ActionSet  # noqa: PLC0415 # loads numpy and more
-
-        if self.group is None or self.features is None:
+        if self.option_group is None or self.features is None:
             raise InputError(
-                "one evaluator alone needs the group that scores may favour (--group) and features "
-                "that say what options are worth (--features); or name several evaluators: "
-                "--evaluators."
+                "one evaluator alone needs the group that scores may favour (--option-group) and "
+                "features that say what options are worth (--features); or name several "
+                "evaluators: --evaluators."
             )
-        label = label_of(table, self.label, self.group)
+        label = label_of(table, self.option, self.option_group)
         return ActionSet.from_csv(
-            options,
-            self.group,
+            table,
+            self.option_group,
             label,
             names_in(self.features),
             like=like if isinstance(like, ActionSet) else None,
         )
 
-    def _panel(self, what: Source, evaluators: str) -> Questions:
+    def _panel(self, what: Table, evaluators: str) -> Questions:
         """Return the questions to several evaluators."""
-        import numpy as np  # noqa: PLC0415 # likewise
-
-        from evenhand.questions import Questions  # noqa: PLC0415 # likewise
-
-        options = named_in(what, self.label, "--label", self.group, "--group")
+        options = named_in(what, self.option, "--option", self.option_group, "--option-group")
         judges, who = self._evaluators(evaluators)
-        if self.group is not None and not any(judges.values()):
+        if self.option_group is not None and not any(judges.values()):
             raise InputError(
-                f"--group says on which side options are, and {listed(list(judges))}, who judge, "
-                "are on none; give theirs (such as P=FRA,Q=ITA, or a column of their file: "
-                "--evaluator-group), or leave out --group: then nobody is partial."
+                f"--option-group says on which side options are, and {listed(list(judges))}, "
+                "who judge, are on none; give theirs (such as P=FRA,Q=ITA, or a column of their "
+                "file: --evaluator-group), or leave out --option-group: then nobody is partial."
             )
         more: dict[str, Any] = {"capacity": capacity_in(self.capacity or "1")}
         if self.workload is not None:
             more["workload"] = _workload(who, self.workload)
         if self.prices is not None:
-            more["prices"] = numbers_in(_needs(who, "--prices"), self.prices, "--prices", "a price")
+            more["prices"] = _needs(who, "--prices").numbers(self.prices, "--prices", above=0.0)
         features = names_in(self.features)
         if self.compare:
             if features:
@@ -188,7 +165,7 @@ class Tables:
                 **more,
             )
         if features:
-            columns = [numbers_in(what, c, "--features", "a feature", -np.inf) for c in features]
+            columns = [what.numbers(c, "--features") for c in features]
             more["features"] = np.column_stack(columns)
         grouped = any(group is not None for group in (*options.values(), *judges.values()))
         return Questions.panel(
@@ -199,16 +176,14 @@ class Tables:
             **more,
         )
 
-    def _evaluators(self, given: str) -> tuple[dict[str, str | None], Source | None]:
+    def _evaluators(self, given: str) -> tuple[dict[str, str | None], Table | None]:
         """Return evaluators with their groups, and their table if they have one."""
-        from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
-
         # names may have dots, as gpt-4.1 has; a file that is not there should be missed as one
-        if os.path.exists(given) or Path(given).suffix.lower() in _ENDINGS:
-            who = opened(Path(given))
-            column = self.evaluator_group or self.group
-            flag = "--evaluator-group" if self.evaluator_group else "--group"
-            return named_in(who, self.evaluator_label, "--evaluator-label", column, flag), who
+        if given == "-" or os.path.exists(given) or Path(given).suffix.lower() in _ENDINGS:
+            who = table_at(given)
+            column = self.evaluator_group or self.option_group
+            flag = "--evaluator-group" if self.evaluator_group else "--option-group"
+            return named_in(who, self.evaluator, "--evaluator", column, flag), who
         judges: dict[str, str | None] = {}
         for one in names_in(given) or []:
             person, _, side = (part.strip() for part in one.partition("="))
@@ -220,17 +195,17 @@ class Tables:
             judges[person] = side or None
         return judges, None
 
-    def _display(self, table: Source) -> dict[str, dict[str, str]]:
+    def _display(self, table: Table) -> dict[str, dict[str, str]]:
         """Return what evaluators are shown of each option."""
         columns = names_in(self.show) or []
-        if self.group is not None and self.group in columns:
+        if self.option_group is not None and self.option_group in columns:
             raise InputError(
-                f"--show names the column of groups, {self.group!r}, and evaluators never see a "
-                "group; leave it out."
+                f"--show names the column of groups, {self.option_group!r}, and evaluators never "
+                "see a group; leave it out."
             )
-        named = label_of(table, self.label, self.group)
-        names = cells_in(table, named, "--label")
-        shown = {c: cells_in(table, c, "--show") for c in columns if c != named}
+        named = label_of(table, self.option, self.option_group)
+        names = table.texts(named, "--option")
+        shown = {c: table.texts(c, "--show") for c in columns if c != named}
         return {
             name: {c: cells[row] or "" for c, cells in shown.items()}
             for row, name in enumerate(names)
@@ -238,29 +213,15 @@ class Tables:
         }
 
 
-def takes_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `Tables` in place of its parameter ``tables``."""
-    fields = inspect.signature(Tables, eval_str=True).parameters
-    own = inspect.signature(command, eval_str=True)
-
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        command(tables=Tables(**{name: given.pop(name) for name in fields}), **given)
-
-    parts = ([*fields.values()] if p.name == "tables" else [p] for p in own.parameters.values())
-    run.__signature__ = own.replace(parameters=[*chain(*parts)])  # type: ignore[attr-defined] # read by typer
-    return run
-
-
-def _needs(who: Source | None, flag: str) -> Source:
+def _needs(who: Table | None, flag: str) -> Table:
     if who is None:
         raise InputError(f"{flag} names a column of the evaluators; give --evaluators as a file.")
     return who
 
 
-def _workload(who: Source | None, given: str) -> Any:
+def _workload(who: Table | None, given: str) -> Any:
     if not given.lstrip("+-").isdecimal():
-        return numbers_in(_needs(who, "--workload"), given, "--workload", "a workload")
+        return _needs(who, "--workload").numbers(given, "--workload", above=0.0)
     number = float(given)
     if not 1.0 <= number <= _MOST:
         raise InputError(

@@ -1,0 +1,1 @@
+"""Cases: real scores that come with the package, to try things on."""

@@ -1,0 +1,1 @@
+"""The commands of research: simulate, compare and reproduce."""

@@ -1,0 +1,158 @@
+"""`evenhand compare`: every policy on the same problems; who loses least, and by how much?"""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evenhand.cli.options import AsJson, Cluster, Seed, Workers
+from evenhand.cli.research.workers import POLICIES, processors, worker_pool
+from evenhand.cli.terminal import console, print_json, progress, whole_number
+from evenhand.errors import InputError
+from evenhand.files import write_atomically
+from evenhand.report.terminal import print_result
+from evenhand.research.comparison import Comparison, chosen, entrants, measure, steps
+from evenhand.research.simulation import Parallel
+
+
+def compare(
+    *,
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="All problems and horizons: an hour or more; give --store."),
+    ] = False,
+    policies: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help=f"Who takes part; if not given, all that play on: {POLICIES}; and ids with "
+            "other widths: ids-log, ids-directed-half, ids-directed-log-half. With --suite certain "
+            "those that stop: also lingape-usual and track-and-stop-usual, with a threshold that "
+            "is not proved, and priced-sure.",
+        ),
+    ] = None,
+    suite: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="What is played: worst-case, dimension, gaps, random, attributes, skating; all if "
+            "not given. Or certain: how many evaluations does it take to be sure? A part of it is "
+            "certain-skating, certain-20, certain-50, certain-200, certain-gaps or certain-few.",
+        ),
+    ] = None,
+    horizon: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="T",
+            help="Evaluations of a run, such as 1e6, in place of each suite's own; may be "
+            "repeated.",
+        ),
+    ] = None,
+    replications: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Runs of every policy on every problem."),
+    ] = None,
+    parallel: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="N evaluators side by side, whose times differ (their logarithm has standard "
+            "deviation 1); whoever is free asks at once. Shows how long the runs take. Give "
+            "--horizon: evaluations are then simulated one by one.",
+        ),
+    ] = None,
+    rounds: Annotated[
+        bool,
+        typer.Option(
+            "--rounds", help="With --parallel: all wait for the slowest before they ask for more."
+        ),
+    ] = False,
+    seed: Seed = 0,
+    workers: Workers = None,
+    cluster: Cluster = None,
+    store: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep the runs in this folder, a file per problem; what it holds already is not "
+            "run again.",
+        ),
+    ] = None,
+    details: Annotated[
+        bool, typer.Option("--details", help="Print a table for every instance as well.")
+    ] = False,
+    figure: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Draw the picture to FILE.png, .svg or .pdf."),
+    ] = None,
+    csv: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Write a row per instance and policy."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Which policy loses least? Every policy on the same problems, with the same noise.
+
+    The problems: the worst case of the theory (c = 1, where not to learn is nearly optimal, and
+    c = 3, where learning pays), with 2, 5 and 20 features; families with gaps; random problems
+    whose best option is in the disfavoured group; four groups and a continuous attribute; a skating
+    event. Takes under two minutes on two processors.
+
+    **Examples**
+
+    `evenhand compare --figure compare.png`
+
+    `evenhand compare --policies fair-phased-elimination,uniform --suite gaps --horizon 1e7`
+
+    `evenhand compare --parallel 16 --horizon 1e4 --replications 20`
+
+    `evenhand compare --full --store runs --csv compare.csv`
+
+    `evenhand compare --suite certain --figure certain.png`
+
+    **Exit codes**: 0 fine; 2 what was given cannot be used.
+    """
+    for path in (figure, csv):
+        if path is not None and not path.parent.is_dir():
+            raise InputError(f"there is no folder {str(path.parent)!r} for {path}; make it.")
+    if figure is not None:
+        # Drawing takes long to import
+        from evenhand.report.pictures import checked_format  # noqa: PLC0415
+
+        checked_format(figure)
+    benchmark = chosen(None if suite is None else _names(suite), full=full)
+    if horizon:
+        benchmark = benchmark.over([whole_number(text, "--horizon") for text in horizon])
+    if rounds and parallel is None:
+        raise InputError("--rounds says how evaluators work side by side; give --parallel N too.")
+    if parallel is not None:
+        benchmark = dataclasses.replace(benchmark, parallel=Parallel(parallel, rounds=rounds))
+    if replications is not None:
+        benchmark = dataclasses.replace(benchmark, replications=replications)
+    players = entrants(None if policies is None else _names(policies), benchmark.counted)
+    with (
+        worker_pool(workers, cluster, default=processors()) as pool,
+        progress("comparing", steps(benchmark)) as done,
+    ):
+        outcomes = measure(benchmark, players, seed, pool, store=store, done=done)
+    comparison = Comparison(benchmark, seed, outcomes)
+    if figure is not None:
+        comparison.plot(figure)
+    if csv is not None:
+        with write_atomically(csv, "the table") as draft:
+            comparison.instances().to_csv(draft, index=False)
+    if as_json:
+        print_json(comparison.to_dict())
+        return
+    print_result(console(), comparison, whole=details)
+    for what, path in (("picture is", figure), ("table is", csv), ("runs are", store)):
+        if path is not None:
+            typer.echo(f"The {what} in {path}.")
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",") if name.strip()]

@@ -1,0 +1,126 @@
+"""How well evaluations would tell values and biases, before any of them is made.
+
+Notation
+--------
+n       (q,)  evaluations of each question;  a_q its row over its relative noise;  V = Σ n a aᵀ
+H       (k, m)  rows (x; 0): values are H θ, up to what all options share
+n_o, c̄_o, S    of an item that stands for itself, see `numerics.arrow`
+
+The error of the values is own · ξ + shared · ζ, for independent standard normal ξ and ζ. In a panel
+own = 1/√n_o and shared = −c̄ S^{−½}; that takes p × p numbers, however many options there are. For
+other questions own = 0 and shared = H V^{−½}. What V or S does not determine is kept apart: options
+can be compared if all of them have the same share in it, a bias is identified if it has none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from evenhand.arrays import Floats, Indices
+from evenhand.numerics.arrow import Arrow
+from evenhand.numerics.gram import Gram
+from evenhand.numerics.identifying import classes
+
+if TYPE_CHECKING:
+    from evenhand.questions.questions import Questions
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """What evaluations would tell, in units of the noise.
+
+    Parameters
+    ----------
+    own
+        (k,) error of each value that it shares with no other; infinite if it is never asked about.
+    form
+        V, or S.
+    reach
+        (k, m) the combination of what the form is about that is in the value of each option.
+    n_attributes
+        p, of the last columns of the form.
+
+    Examples
+    --------
+    >>> from evenhand import Questions
+    >>> panel = Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})
+    >>> found = accuracy(panel, np.full(4, 2.0))       # every judge twice about everybody
+    >>> found.comparable, found.lead_variances(0).round(6).tolist()
+    (True, [0.0, 0.5])
+    >>> round(found.variance_of(np.array([1.0, 0.0])), 6)                      # of the bias
+    0.5
+    """
+
+    own: Floats
+    form: Gram
+    reach: Floats
+    n_attributes: int
+
+    @cached_property
+    def shared(self) -> Floats:
+        """(k, r) errors of the values that come of the same r sources."""
+        return np.asarray(self.reach @ self.form.root)
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the value of any two options can be compared."""
+        return not self.classes().any()
+
+    def classes(self) -> Indices:
+        """Return (k,) which options can be compared: those with the same number."""
+        apart = np.zeros(len(self.own), dtype=np.intp)
+        never = np.isinf(self.own)
+        apart[never] = 1 + np.arange(int(never.sum()))
+        lost = self.reach @ self.form.lost
+        largest = float(np.abs(self.reach / self.form.scales).max(initial=0.0))
+        return classes(lost / (largest or 1.0), apart)
+
+    def variance_of(self, direction: Floats) -> float:
+        """Return the variance of a combination, (p,), of attributes; infinite if it is lost."""
+        whole = np.zeros((1, self.reach.shape[1]))
+        whole[0, whole.shape[1] - self.n_attributes :] = direction
+        return float(self.form.variances(whole)[0])
+
+    def lead_variances(self, leader: int) -> Floats:
+        """Return (k,) the variance of the lead of one option over each; 0 over itself."""
+        differ = self.shared - self.shared[leader]
+        found = self.own**2 + self.own[leader] ** 2 + (differ**2).sum(axis=1)
+        found[leader] = 0.0
+        return np.asarray(found)
+
+    def mean_lead_variance(self) -> float:
+        """Return the variance of a lead, averaged over all pairs; infinite where one is lost."""
+        k = len(self.own)
+        if k < 2 or not self.comparable:
+            return 0.0 if k < 2 else float("inf")
+        about = self.shared - self.shared.mean(axis=0)
+        return float(2.0 * (self.own**2).mean() + 2.0 * (about**2).sum() / (k - 1))
+
+    def errors(self, n: int, rng: np.random.Generator) -> Floats:
+        """Return (n, k) draws of the errors of the values, but for what all options share."""
+        own = self.own * rng.standard_normal((n, len(self.own)))
+        return np.asarray(own + rng.standard_normal((n, self.shared.shape[1])) @ self.shared.T)
+
+
+def accuracy(questions: Questions, counts: Floats) -> Accuracy:
+    """Return how well so many evaluations of each question, (q,), would tell values and biases."""
+    (used,) = np.nonzero(counts)
+    weights = counts[used].astype(np.float64)
+    if questions.noise is not None:
+        weights /= questions.noise[used] ** 2
+    rows = sparse.csr_array(questions.matrix[used])
+    k, d, p = len(questions.options), questions.n_features, questions.n_attributes
+    if questions.has_arrow_form:
+        items, Z = questions.about[used, 0], sparse.csr_array(rows[:, d:])
+        form = Arrow.of_rows(items, Z, weights, len(questions.items))
+        sizes = form.sizes[:k]
+        own = np.where(sizes > 0.0, 1.0 / np.sqrt(np.where(sizes > 0.0, sizes, 1.0)), np.inf)
+        return Accuracy(own, form, -form.centres_of(np.arange(k)), p)
+    V = (rows.T @ (sparse.diags_array(weights) @ rows)).toarray()
+    reach = np.hstack([questions.options.features, np.zeros((k, p))])
+    return Accuracy(np.zeros(k), Gram.of_matrix(V, np.diagonal(V)), reach, p)

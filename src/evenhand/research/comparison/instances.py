@@ -1,0 +1,463 @@
+"""What policies are compared on, as immutable data: full benchmarks, and quick ones.
+
+A `Shape` says which problems, a `Suite` has shapes and horizons, and an `Instance` is one shape
+played over one horizon. An instance may be several problems: the worst-case pair, of which every
+policy finds one hard, or all problems of a gap-dependent family. Its regret is their mean.
+
+c = 1 is the worst case of the paper: there, never to learn the bias is nearly optimal. c = 3 is
+where learning pays.
+
+Two things are counted. Most suites count regret. The suites of certainty count the evaluations
+until a policy is sure which option is the best; their horizon is where it has to give up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from evenhand.errors import InputError
+from evenhand.research import limits
+from evenhand.research.environments import families
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.environments.skating import skate_canada
+from evenhand.research.simulation import Parallel
+
+Problems = tuple[BiasedLinearBandit, ...]
+Counted = Literal["regret", "evaluations"]
+
+
+class Shape(ABC):
+    """Which problems are played, for a horizon; and what no policy can beat on them."""
+
+    limit_name: ClassVar[str] = "Graves–Lai · log T (T → ∞)"
+    """What ``limit`` is called; this one binds as T → ∞ only."""
+    binding: ClassVar[bool] = False
+    """Whether the limit holds at every horizon."""
+
+    @property
+    def value_bound(self) -> float:
+        """What policies are told: no value is farther from 0 than this."""
+        return 1.0
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What tells this shape from others of its suite."""
+
+    @abstractmethod
+    def problems(self, horizon: int) -> Problems:
+        """Make the problems."""
+
+    def limit(self, horizon: int) -> float:
+        """Return the limit of what is counted, mean over the problems."""
+        values = [limits.graves_lai(problem).value for problem in self.problems(horizon)]
+        return float(np.mean(values)) * math.log(horizon)
+
+
+@dataclass(frozen=True)
+class WorstCase(Shape):
+    """The pair of Theorem 3 with leaders c(κ_*/T)^{1/3} apart: another pair for every T."""
+
+    c: float
+    d: int
+    kappa: float
+    limit_name: ClassVar[str] = "two-point bound"
+    binding: ClassVar[bool] = True
+
+    @property
+    def words(self) -> str:
+        """The arguments of the family."""
+        return f"c = {self.c:g}, d = {self.d}, κ = {self.kappa:g}"
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the pair."""
+        return families.worst_case(self.d, self.kappa, horizon, self.c)
+
+    def limit(self, horizon: int) -> float:
+        """Return what no policy's mean regret over the pair can be below, at this horizon."""
+        first, second = families.worst_case(self.d, self.kappa, horizon, self.c)
+        return limits.two_point(first, second, horizon)
+
+
+@dataclass(frozen=True)
+class GapDependent(Shape):
+    """All problems of the family of Theorem 4."""
+
+    d: int
+    kappa: float
+    delta_min: float
+    delta_neq: float
+
+    @property
+    def words(self) -> str:
+        """The arguments of the family."""
+        gaps = f"Δ_min = {self.delta_min:g}, Δ_≠ = {self.delta_neq:g}"
+        return f"d = {self.d}, κ = {self.kappa:g}, {gaps}"
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the problems, the same for every horizon."""
+        return tuple(families.gap_dependent(self.d, self.kappa, self.delta_min, self.delta_neq))
+
+
+@dataclass(frozen=True)
+class Random(Shape):
+    """Two groups at random, the best option in the disfavoured one."""
+
+    k: int
+    d: int
+    seed: int
+
+    @property
+    def words(self) -> str:
+        """Size and seed."""
+        return f"k = {self.k}, d = {self.d}, seed {self.seed}"
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the problem, the same for every horizon."""
+        return (families.random(self.k, self.d, self.seed),)
+
+
+@dataclass(frozen=True)
+class FourGroups(Random):
+    """Four groups at random, the best option in the one that all others are favoured over."""
+
+    @property
+    def words(self) -> str:
+        """Kind, size and seed."""
+        return f"four groups, {super().words}"
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the problem, the same for every horizon."""
+        return (families.random_groups(self.k, self.d, self.seed, n_groups=4),)
+
+
+@dataclass(frozen=True)
+class Continuous(Random):
+    """A number that evaluations react to, at random; its effect is against the best option."""
+
+    @property
+    def words(self) -> str:
+        """Kind, size and seed."""
+        return f"continuous, {super().words}"
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the problem, the same for every horizon."""
+        return (families.random_attribute(self.k, self.d, self.seed),)
+
+
+@dataclass(frozen=True)
+class Skating(Shape):
+    """The event that comes with the package; its unit is a judge's point, counted from 100.
+
+    Some policies shrink their estimates towards 0 and are right only if values lie within ±B. Who
+    knows that totals lie between 85 and 115 tells them so by taking 100 off.
+    """
+
+    @property
+    def value_bound(self) -> float:
+        """What is known before anybody skates, in points."""
+        return skate_canada().value_bound
+
+    @property
+    def words(self) -> str:
+        """Which event."""
+        return "Skate Canada 2016"
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the problem, the same for every horizon."""
+        problem = skate_canada().problem
+        gamma = problem.gamma.copy()
+        gamma[problem.actions.feature_names.index("intercept")] -= 100.0
+        return (BiasedLinearBandit(problem.actions, gamma, problem.omega, problem.noise_scale),)
+
+
+@dataclass(frozen=True)
+class Certain(Shape):
+    """The problems of another shape, played until a policy is sure which option is the best."""
+
+    shape: Shape
+    confidence: float = 0.95
+    limit_name: ClassVar[str] = "T* · kl(δ, 1 − δ)"
+    binding: ClassVar[bool] = True
+
+    @property
+    def value_bound(self) -> float:
+        """What policies are told."""
+        return self.shape.value_bound
+
+    @property
+    def words(self) -> str:
+        """The words of the shape."""
+        return self.shape.words
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the problems of the shape."""
+        return self.shape.problems(horizon)
+
+    def limit(self, horizon: int) -> float:
+        """Return the least mean number of evaluations that certainty takes."""
+        times = [limits.characteristic_time(problem) for problem in self.problems(horizon)]
+        return float(np.mean([time.evaluations(self.confidence) for time in times]))
+
+
+@dataclass(frozen=True)
+class Instance:
+    """One shape, played over one horizon, as part of a suite."""
+
+    suite: str
+    shape: Shape
+    horizon: int
+
+    @property
+    def words(self) -> str:
+        """What is played, for people."""
+        return f"{self.shape.words}, T = {short_power(self.horizon)}"
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Shapes that are alike, so that a mean over them says something.
+
+    Parameters
+    ----------
+    name
+        What it is called on the command line.
+    title
+        What it is about.
+    shapes, horizons
+        Every shape is played over every horizon.
+    """
+
+    name: str
+    title: str
+    shapes: tuple[Shape, ...]
+    horizons: tuple[int, ...]
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """What is played."""
+        return tuple(
+            Instance(self.name, shape, horizon)
+            for horizon in self.horizons
+            for shape in self.shapes
+        )
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the limit holds at the horizons that are played, not just as T → ∞."""
+        return all(shape.binding for shape in self.shapes)
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """The suites, and how often every problem is played.
+
+    Parameters
+    ----------
+    suites
+        What is played.
+    replications
+        How often.
+    parallel
+        Who evaluates side by side; None if all that is asked for is evaluated at once.
+    counted
+        What is counted: "regret", or "evaluations" until a policy is sure.
+
+    Examples
+    --------
+    >>> small = QUICK.only(["gaps"]).over([1000])
+    >>> [instance.words for instance in small.instances][0]
+    'd = 4, κ = 2, Δ_min = 0.1, Δ_≠ = 0.1, T = 1e3'
+    """
+
+    suites: tuple[Suite, ...]
+    replications: int
+    parallel: Parallel | None = None
+    counted: Counted = "regret"
+
+    @property
+    def instances(self) -> tuple[Instance, ...]:
+        """What is played, suite by suite."""
+        return tuple(instance for suite in self.suites for instance in suite.instances)
+
+    def only(self, names: list[str]) -> Benchmark:
+        """Keep some of the suites."""
+        if not names:
+            raise InputError("no suites to play; name at least one.")
+        known = [suite.name for suite in self.suites]
+        for name in names:
+            if name not in known:
+                raise InputError(f"there is no suite {name!r}; there are {', '.join(known)}.")
+        return dataclasses.replace(
+            self, suites=tuple(suite for suite in self.suites if suite.name in names)
+        )
+
+    def over(self, horizons: list[int]) -> Benchmark:
+        """Play other horizons, the same in all suites."""
+        chosen = tuple(sorted(set(horizons)))
+        if not chosen or chosen[0] < 1:
+            raise InputError(f"a horizon must be at least 1; got {min(horizons, default=None)}.")
+        return dataclasses.replace(
+            self,
+            suites=tuple(dataclasses.replace(suite, horizons=chosen) for suite in self.suites),
+        )
+
+
+def chosen(names: list[str] | None, *, full: bool = False) -> Benchmark:
+    """Return the suites that are named, out of the benchmark that has them.
+
+    Without names those of regret; "certain" stands for all suites of certainty. Suites that count
+    different things cannot be played at once.
+
+    Examples
+    --------
+    >>> chosen(None).counted, chosen(["gaps"]).counted, chosen(["certain"]).counted
+    ('regret', 'regret', 'evaluations')
+    """
+    regret, certainty = (FULL, FULL_CERTAIN) if full else (QUICK, QUICK_CERTAIN)
+    if names is None:
+        return regret
+    own = [suite.name for suite in certainty.suites]
+    if not any(name in (CERTAIN, *own) for name in names):
+        return regret.only(names)
+    for name in names:
+        if name not in (CERTAIN, *own):
+            raise InputError(
+                f"{name!r} counts regret and {CERTAIN!r} counts evaluations: they cannot be played "
+                f"at once. With {CERTAIN!r} go {', '.join(own)}."
+            )
+    return certainty if CERTAIN in names else certainty.only(names)
+
+
+def short_power(number: int) -> str:
+    """Return a number as short as it can be written.
+
+    Examples
+    --------
+    >>> [short_power(number) for number in (500, 10**6, 2_500_000)]
+    ['500', '1e6', '2.5e6']
+    """
+    exponent = len(str(number)) - 1
+    return str(number) if number < 1000 else f"{number / 10**exponent:g}e{exponent}"
+
+
+_KAPPAS = (1.0, 4.0, 16.0)
+_LONG = (10**5, 10**6, 10**7)
+_TITLES = {
+    "worst-case": "Worst case: the pair that no policy masters",
+    "dimension": "Worst case with 20 features",
+    "gaps": "Gap-dependent families",
+    "random": "Random, the best option in the disfavoured group",
+    "attributes": "Four groups; a continuous attribute",
+    "skating": "A skating event, judged with a home bias",
+    "certain-skating": "Until sure: a skating event",
+    "certain-20": "Until sure: random, 20 options, 3 features",
+    "certain-50": "Until sure: random, 50 options, 5 features",
+    "certain-200": "Until sure: random, 200 options, 10 features",
+    "certain-gaps": "Until sure: a gap-dependent family",
+    "certain-few": "Until sure: random, 2 to 5 options",
+}
+CERTAIN = "certain"
+"""Stands for all suites of certainty."""
+
+
+def _suite(name: str, shapes: tuple[Shape, ...], horizons: tuple[int, ...]) -> Suite:
+    return Suite(name, _TITLES[name], shapes, horizons)
+
+
+FULL = Benchmark(
+    (
+        _suite(
+            "worst-case",
+            tuple(WorstCase(c, d, kappa) for c in (1.0, 3.0) for d in (2, 5) for kappa in _KAPPAS),
+            _LONG,
+        ),
+        _suite("dimension", tuple(WorstCase(1.0, 20, kappa) for kappa in _KAPPAS), _LONG[:2]),
+        _suite(
+            "gaps",
+            (
+                GapDependent(2, 4.0, 0.05, 0.2),
+                GapDependent(4, 2.0, 0.1, 0.1),
+                GapDependent(4, 4.0, 0.05, 0.1),
+                GapDependent(8, 16.0, 0.05, 0.12),
+            ),
+            _LONG,
+        ),
+        _suite(
+            "random",
+            tuple(
+                Random(k, d, seed) for k in (20, 50, 100) for d in (3, 5, 10) for seed in (1, 2, 3)
+            ),
+            _LONG,
+        ),
+        _suite(
+            "attributes",
+            tuple(
+                kind(k, d, seed)
+                for kind in (FourGroups, Continuous)
+                for k, d in ((20, 3), (50, 5))
+                for seed in (1, 2, 3)
+            ),
+            _LONG,
+        ),
+        _suite("skating", (Skating(),), _LONG),
+    ),
+    replications=500,
+)
+"""Everything."""
+
+QUICK = Benchmark(
+    (
+        _suite(
+            "worst-case",
+            tuple(WorstCase(c, d, kappa) for c in (1.0, 3.0) for d, kappa in ((2, 1.0), (5, 4.0))),
+            (10**6,),
+        ),
+        _suite("dimension", (WorstCase(1.0, 20, 1.0),), (10**5,)),
+        _suite("gaps", (GapDependent(4, 2.0, 0.1, 0.1), GapDependent(4, 4.0, 0.05, 0.1)), (10**6,)),
+        _suite("random", (Random(20, 3, 1), Random(50, 5, 1), Random(100, 10, 2)), (10**6,)),
+        _suite("attributes", (FourGroups(20, 3, 1), Continuous(20, 3, 1)), (10**6,)),
+        _suite("skating", (Skating(),), (10**6,)),
+    ),
+    replications=200,
+)
+"""The same suites on fewer problems and shorter horizons, in under two minutes."""
+
+
+def _certain(name: str, horizon: int, *shapes: Shape) -> Suite:
+    return _suite(name, tuple(Certain(shape) for shape in shapes), (horizon,))
+
+
+def _certain_benchmark(n_seeds: int, replications: int) -> Benchmark:
+    """Return the suites of certainty, with so many problems of each random kind.
+
+    Horizons are far beyond what is needed: the hardest of these problems takes 400,000 evaluations
+    at least.
+    """
+    seeds = range(101, 101 + n_seeds)
+    few = tuple(Random(k, d, seed) for k, d in ((2, 1), (3, 2), (4, 2), (5, 3)) for seed in seeds)
+    return Benchmark(
+        (
+            _certain("certain-skating", 10**5, Skating()),
+            _certain("certain-20", 10**7, *(Random(20, 3, seed) for seed in seeds)),
+            _certain("certain-50", 10**7, *(Random(50, 5, seed) for seed in seeds)),
+            _certain("certain-200", 10**7, *(Random(200, 10, seed) for seed in seeds)),
+            _certain("certain-gaps", 10**6, GapDependent(4, 4.0, 0.05, 0.1)),
+            _certain("certain-few", 10**6, *few),
+        ),
+        replications,
+        counted="evaluations",
+    )
+
+
+FULL_CERTAIN = _certain_benchmark(n_seeds=5, replications=100)
+"""How many evaluations certainty takes; all of it."""
+
+QUICK_CERTAIN = _certain_benchmark(n_seeds=1, replications=20)
+"""The same on fewer problems, in a few minutes."""

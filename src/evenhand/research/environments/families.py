@@ -1,0 +1,687 @@
+"""Families of problems: the paper's hard instances, corrected, random ones, panels, comparisons.
+
+Notation
+--------
+α = 2/(√κ + 1)     the last option of every hard set is x_{d+1} = −(1−α)e_1, in group −1; the
+                   other options are e_1, …, e_d. The d+1 points are a basis, and κ_* = κ.
+ρ                  gap between the two leaders of a pair of problems
+
+In every family the problems agree on the evaluations of nearly all options: only pulls of a few
+options, which cost regret, tell the problems apart. Option x_i of the paper has index i−1 here,
+Problem i likewise.
+
+Where the paper's text contradicts its own facts, the facts decide:
+
+- Theorem 4: e_i is in group +1 for i from 1, not from 2 (x_1 would be missing, and the span with
+  it).
+- Lemma 17 holds where Δ_1 = 0, as in Problem 1. In general
+  κ(Δ) = (√Δ_{d+1} + (1−α)√Δ_1)²/α², which the free choice of x_1 in Problem 1 turns into it.
+- d = 2, 3, case 1: the options are e_i, not all e_1; γ^(i) adds 2Δ_min e_i, not Δ_min e_i, which
+  would tie x_i with x_1 and contradict the means of Fact 2.
+- d = 2, 3, case 2 is the case d/Δ_min < κ/Δ_≠²; e_3 is left out where d = 2; the mean evaluation
+  of x_{d+1} is −(1−α)(1 ± Δ_≠)/2 ± Δ_≠/2; it is x_{d+1} that tells the problems apart, not x_1.
+- The paper asks for ρ < 1/4 and gaps < 1/8. Every fact holds as far as is allowed here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
+from evenhand.errors import InputError
+from evenhand.questions import Questions
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.environments.ranges import check_gaps, check_room, check_size
+
+
+def worst_case(
+    d: int, kappa: float, horizon: float, c: float = 1.0
+) -> tuple[BiasedLinearBandit, BiasedLinearBandit]:
+    """Return the two problems of which every policy finds one hard (Theorem 3).
+
+    The first option is best in the first problem, the second in the second, by
+    ρ = c(κ/T)^{1/3}. Only the last option, which costs at least 1/2, tells them apart.
+
+    Parameters
+    ----------
+    d
+        Number of features, at least 2; there are d + 1 options.
+    kappa
+        κ_* of the options, at least 1.
+    horizon
+        Number of rounds T that the gap ρ is made for.
+    c
+        The paper has c = 1, where never learning the bias costs little more than learning it;
+        c = 3 tells policies that learn from those that do not.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> from evenhand import families
+    >>> first, second = families.worst_case(d=2, kappa=4.0, horizon=4000)
+    >>> first.values.round(3), second.values.round(3)
+    (array([ 0.55 ,  0.45 , -0.183]), array([ 0.45,  0.55, -0.15]))
+    >>> first.evaluations.round(3), second.evaluations.round(3)
+    (array([ 0.5  ,  0.5  , -0.133]), array([ 0.5, 0.5, -0.2]))
+    >>> first.best, second.best, round(first.kappa_star, 9)
+    (0, 1, 4.0)
+    """
+    check_size(d, kappa)
+    if not (math.isfinite(horizon) and horizon >= 1):
+        raise InputError(f"horizon must be a finite number of rounds ≥ 1; got {horizon}.")
+    if not (math.isfinite(c) and c > 0):
+        raise InputError(f"c must be a finite number > 0; got {c}.")
+    rho = c * (kappa / horizon) ** (1 / 3)
+    if rho > 0.5 * (1 + 1e-12):
+        # ρ = 1/2 at T = κ(2c)³, which may be beyond all numbers
+        needed = kappa * (2 * c) * (2 * c) * (2 * c)
+        longer = f"a horizon of at least {math.ceil(needed):,}, or " if needed < 1e18 else ""
+        raise InputError(
+            f"the gap ρ = c(κ/T)^(1/3) of the worst-case pair is {rho:.4g} for c = {c:g}, "
+            f"kappa = {kappa:g} and horizon = {horizon:g}; it must be at most 1/2. Take {longer}a "
+            "smaller kappa or c."
+        )
+    return _leaders(d, kappa, rho)
+
+
+def gap_dependent(
+    d: int, kappa: float, delta_min: float, delta_neq: float
+) -> list[BiasedLinearBandit]:
+    """Return the problems whose gaps make the regret of one at least as large as Theorem 4 says.
+
+    For d ≥ 4, problems 1 to ⌊d/2⌋ + 1 in this order, all with the same options: option i is the
+    best of problem i. Problems 1 to ⌊d/2⌋ differ within the groups, the last differs from the
+    first in which group has the best option. For d = 2, 3 there is no room for both, and the
+    harder of `gap_dependent_within` and `gap_dependent_between` is returned.
+
+    Parameters
+    ----------
+    d
+        Number of features, at least 2; there are d + 1 options.
+    kappa
+        κ_* of the options, at least 1.
+    delta_min
+        Least gap of an option that is not the best.
+    delta_neq
+        Least gap of an option from the other group, at least ``delta_min``.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problems = families.gap_dependent(d=4, kappa=4.0, delta_min=0.05, delta_neq=0.1)
+    >>> [problem.best for problem in problems]
+    [0, 1, 2]
+    >>> [(round(problem.delta_min, 9), round(problem.delta_neq, 9)) for problem in problems]
+    [(0.05, 0.1), (0.05, 0.1), (0.05, 0.1)]
+    """
+    check_size(d, kappa)
+    check_gaps(delta_min, delta_neq)
+    if d < 4:
+        if d / delta_min >= kappa / delta_neq**2:
+            return gap_dependent_within(d, kappa, delta_min)
+        return gap_dependent_between(d, kappa, delta_neq)
+    half = d // 2
+    actions = _basis(d, kappa, n_positive=half)
+    first = _leading_group(d, delta_min, delta_neq, sign=1)
+    last = _leading_group(d, delta_min, delta_neq, sign=-1)
+    problems = [BiasedLinearBandit(actions, first, -delta_neq / 2)]
+    for i in range(1, half):
+        gamma = first.copy()
+        gamma[[i, half + i]] += 2 * delta_min
+        problems.append(BiasedLinearBandit(actions, gamma, -delta_neq / 2))
+    problems.append(BiasedLinearBandit(actions, last, delta_neq / 2))
+    return problems
+
+
+def gap_dependent_within(d: int, kappa: float, delta_min: float) -> list[BiasedLinearBandit]:
+    """Return d problems as hard as a linear bandit within one group (d = 2, 3, case 1).
+
+    Options 1 to d are in group +1, and option i is the best of problem i, by ``delta_min``. The
+    last option, alone in its group, costs at least 1/2. There is no bias, but no policy knows.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problems = families.gap_dependent_within(d=3, kappa=4.0, delta_min=0.1)
+    >>> [problem.values.round(3).tolist() for problem in problems]
+    [[0.55, 0.45, 0.45, -0.183], [0.55, 0.65, 0.45, -0.183], [0.55, 0.45, 0.65, -0.183]]
+    """
+    check_size(d, kappa)
+    if not 0 < delta_min <= 1 / 3:
+        raise InputError(f"delta_min must be in (0, 1/3], to keep values below 1; got {delta_min}.")
+    actions = _basis(d, kappa, n_positive=d)
+    first = np.full(d, (1 - delta_min) / 2)
+    first[0] += delta_min
+    problems = [BiasedLinearBandit(actions, first, 0.0)]
+    for i in range(1, d):
+        gamma = first.copy()
+        gamma[i] += 2 * delta_min
+        problems.append(BiasedLinearBandit(actions, gamma, 0.0))
+    return problems
+
+
+def gap_dependent_between(d: int, kappa: float, delta_neq: float) -> list[BiasedLinearBandit]:
+    """Return two problems that differ in which group has the best option (d = 2, 3, case 2).
+
+    They are the worst-case pair with the gap ``delta_neq`` between the leaders.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> first, second = families.gap_dependent_between(d=3, kappa=4.0, delta_neq=0.1)
+    >>> first.values.round(3), second.values.round(3)
+    (array([ 0.55 ,  0.45 , -0.05 , -0.183]), array([ 0.45,  0.55,  0.05, -0.15]))
+    """
+    check_size(d, kappa)
+    if not 0 < delta_neq <= 0.5:
+        raise InputError(f"delta_neq must be in (0, 1/2]; got {delta_neq}.")
+    return list(_leaders(d, kappa, delta_neq))
+
+
+def random(
+    k: int,
+    d: int,
+    seed: int | np.random.Generator,
+    *,
+    noise_scale: float = 1.0,
+    separation: float = 0.5,
+    lead: float = 0.5,
+) -> BiasedLinearBandit:
+    """Return a random problem in which evaluations favour the wrong group.
+
+    The groups are as equal in size as can be and lie on the two sides of a hyperplane through 0
+    with a random normal u: features are standard normal, but x·u = z(separation + |N(0, 1)|).
+    γ has a random direction, and a length that makes the largest |x·γ| equal to 1. The bias is
+    against the group of the best option: the best of the other group leads it by ``lead`` in
+    mean evaluation.
+
+    Parameters
+    ----------
+    k
+        Number of options, at least d + 1: with fewer, the bias could not be estimated.
+    d
+        Number of features.
+    seed
+        The same seed gives the same problem.
+    noise_scale
+        Standard deviation of an evaluation.
+    separation
+        Distance of the groups from the hyperplane, in standard deviations; κ_* grows with it.
+    lead
+        By how much the evaluations put the wrong option first.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problem = families.random(k=20, d=3, seed=1)
+    >>> wrong = int(problem.evaluations.argmax())
+    >>> groups = problem.actions.groups
+    >>> bool(groups[wrong] == -groups[problem.best])
+    True
+    >>> round(float(problem.evaluations[wrong] - problem.evaluations[problem.best]), 9)
+    0.5
+    """
+    if d < 1 or k < max(d + 1, 2):
+        raise InputError(
+            f"d must be at least 1 and k at least d + 1, so that the bias can be "
+            f"estimated; got k = {k}, d = {d}."
+        )
+    _check_trap("separation", separation, lead)
+    check_room(k, d)
+    rng = _generator(seed)
+    groups = rng.permutation(np.where(np.arange(k) % 2 == 0, 1, -1))
+    normal = _unit_vector(d, rng)
+    features = rng.standard_normal((k, d))
+    along = groups * (separation + np.abs(rng.standard_normal(k)))
+    features += np.outer(along - features @ normal, normal)
+    gamma = _unit_vector(d, rng)
+    gamma /= np.abs(features @ gamma).max()
+    actions = ActionSet(features, groups)
+    fair = BiasedLinearBandit(actions, gamma, 0.0)
+    # In evaluations the best of the other group leads x* by 2|ω| − Δ_≠.
+    omega = -groups[fair.best] * (fair.delta_neq + lead) / 2
+    return BiasedLinearBandit(actions, gamma, omega, noise_scale)
+
+
+def random_groups(
+    k: int,
+    d: int,
+    seed: int | np.random.Generator,
+    *,
+    n_groups: int = 4,
+    noise_scale: float = 1.0,
+    separation: float = 0.5,
+    lead: float = 0.5,
+) -> BiasedLinearBandit:
+    """Return a random problem with several groups, all others favoured over the best option's.
+
+    The attributes are one column of zeros and ones per group; the groups are as equal in size as
+    can be. Features are standard normal around group means of length ``separation`` and random
+    direction. γ has a random direction, and a length that makes the largest |x·γ| equal to 1. In
+    mean evaluation the best of every other group leads the best option, by ``lead`` times a random
+    number between 1/2 and 1; the biases sum to 0.
+
+    Parameters
+    ----------
+    k
+        Number of options, at least d + ``n_groups``: with fewer, not all biases could be estimated.
+    d
+        Number of features.
+    seed
+        The same seed gives the same problem.
+    n_groups
+        Number of groups, at least 2.
+    noise_scale
+        Standard deviation of an evaluation.
+    separation
+        Distance of the group means from 0, in standard deviations.
+    lead
+        By how much, at most, the evaluations put a wrong option first.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problem = families.random_groups(k=24, d=3, seed=1)
+    >>> group = problem.actions.attributes.argmax(axis=1)
+    >>> group[problem.evaluations.argsort()[::-1]][:8]          # the other groups come first
+    array([0, 2, 1, 2, 0, 2, 1, 1])
+    >>> int(group[problem.best]), int(problem.omega.argmin())
+    (3, 3)
+    """
+    if n_groups != int(n_groups) or n_groups < 2:
+        raise InputError(f"n_groups must be a whole number ≥ 2; got {n_groups}.")
+    if d < 1 or k < d + n_groups:
+        raise InputError(
+            f"d must be at least 1 and k at least d + n_groups, so that the biases can be "
+            f"estimated; got k = {k}, d = {d}, n_groups = {n_groups}."
+        )
+    _check_trap("separation", separation, lead)
+    check_room(k, d)
+    rng = _generator(seed)
+    group = rng.permutation(np.arange(k) % n_groups)
+    means = separation * np.array([_unit_vector(d, rng) for _ in range(n_groups)])
+    features = means[group] + rng.standard_normal((k, d))
+    gamma = _unit_vector(d, rng)
+    gamma /= np.abs(features @ gamma).max()
+    fair = BiasedLinearBandit(
+        ActionSet(features, attributes=np.eye(n_groups)[group]), gamma, np.zeros(n_groups)
+    )
+    # In evaluations the best of group h leads x* by ω_h − ω_{g*} − Δ_h.
+    least = np.array([fair.gaps[group == h].min() for h in range(n_groups)])
+    omega = least + lead * rng.uniform(0.5, 1.0, n_groups)
+    omega[group[fair.best]] = 0.0
+    return BiasedLinearBandit(fair.actions, gamma, omega - omega.mean(), noise_scale)
+
+
+def random_attribute(
+    k: int,
+    d: int,
+    seed: int | np.random.Generator,
+    *,
+    noise_scale: float = 1.0,
+    independence: float = 0.5,
+    lead: float = 0.5,
+) -> BiasedLinearBandit:
+    """Return a random problem whose evaluations react to a number, such as an age.
+
+    Features are standard normal. The attribute follows them in a random direction u:
+    z = x·u + ``independence``·N(0, 1). γ has a random direction, and a length that makes the
+    largest |x·γ| equal to 1. The bias is against the best option: it favours the side of its
+    attribute on which more options are, and is as large as it takes for one of them to lead it by
+    ``lead`` in mean evaluation.
+
+    Parameters
+    ----------
+    k
+        Number of options, at least d + 1: with fewer, the bias could not be estimated.
+    d
+        Number of features.
+    seed
+        The same seed gives the same problem.
+    noise_scale
+        Standard deviation of an evaluation.
+    independence
+        How much of the attribute the features do not give away; the less, the more costly the bias.
+    lead
+        By how much the evaluations put the wrong option first.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problem = families.random_attribute(k=20, d=3, seed=1)
+    >>> problem.actions.n_attributes
+    1
+    >>> wrong = int(problem.evaluations.argmax())
+    >>> round(float(problem.evaluations[wrong] - problem.evaluations[problem.best]), 9)
+    0.5
+    """
+    if d < 1 or k < max(d + 1, 2):
+        raise InputError(
+            f"d must be at least 1 and k at least d + 1, so that the bias can be "
+            f"estimated; got k = {k}, d = {d}."
+        )
+    _check_trap("independence", independence, lead)
+    if independence == 0:
+        raise InputError("independence must be larger than 0, or the features tell the attribute.")
+    check_room(k, d)
+    rng = _generator(seed)
+    features = rng.standard_normal((k, d))
+    attribute = features @ _unit_vector(d, rng) + independence * rng.standard_normal(k)
+    gamma = _unit_vector(d, rng)
+    gamma /= np.abs(features @ gamma).max()
+    fair = BiasedLinearBandit(ActionSet(features, attributes=attribute[:, None]), gamma, 0.0)
+    above = attribute - attribute[fair.best]
+    side = 1.0 if (above > 0).sum() >= (above < 0).sum() else -1.0
+    rivals = side * above > 0
+    # In evaluations x leads x* by (z_x − z*)ω − Δ_x: the first to lead by so much sets |ω|.
+    sizes = (fair.gaps[rivals] + lead) / (side * above[rivals])
+    return BiasedLinearBandit(fair.actions, gamma, side * sizes.min(), noise_scale)
+
+
+def panel(
+    k: int,
+    e: int,
+    seed: int | np.random.Generator,
+    *,
+    n_groups: int = 3,
+    neutral: int = 0,
+    gap: float = 1.0,
+    bias: float = 1.0,
+    bias_spread: float = 0.0,
+    leniency: float = 1.0,
+    noise_scale: float = 1.0,
+    capacity: int | None = 1,
+) -> BiasedLinearBandit:
+    """Return a random panel: evaluators who favour their own group, lenient or severe.
+
+    Options stand for themselves: no features explain their values. One is best, the next is worth
+    ``gap`` less, and others less by gap times 1 + Exp(1). Options and evaluators are dealt to the
+    groups as equally as can be, in random order.
+
+    Parameters
+    ----------
+    k, e
+        Number of options and of evaluators, at least 2 each.
+    seed
+        The same seed gives the same panel.
+    n_groups
+        Number of groups.
+    neutral
+        How many of the evaluators belong to no group.
+    gap
+        By how much the best option leads; 0 if all are worth the same.
+    bias
+        What an evaluator adds for options of the own group, on average.
+    bias_spread
+        Standard deviation of that between evaluators. Where it is not 0, the panel's questions
+        have a bias for each of them.
+    leniency
+        Standard deviation of what evaluators add to all options.
+    noise_scale
+        Standard deviation of an evaluation.
+    capacity
+        How often an evaluator may be asked about the same option; None: as often as one likes.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problem = families.panel(k=6, e=4, seed=1, bias=2.0)
+    >>> problem.questions
+    Questions(24 questions about 6 options by 4 evaluators, 4 attributes: own group, E2, E3, E4)
+    >>> round(problem.delta_min, 9), float(problem.omega[0])
+    (1.0, 2.0)
+    """
+    _check_panel(k, e, n_groups, neutral)
+    sizes = {"gap": gap, "bias_spread": bias_spread, "leniency": leniency}
+    for name, size in sizes.items():
+        if not (math.isfinite(size) and size >= 0):
+            raise InputError(f"{name} must be a finite number ≥ 0; got {size}.")
+    rng = _generator(seed)
+    options, judges = rng.permutation(k) % n_groups, rng.permutation(e) % n_groups
+    impartial = rng.permutation(e) < neutral
+    questions = Questions.panel(
+        {f"O{o + 1}": f"G{options[o] + 1}" for o in range(k)},
+        {f"E{j + 1}": None if impartial[j] else f"G{judges[j] + 1}" for j in range(e)},
+        bias="evaluator" if bias_spread else "common",
+        capacity=capacity,
+    )
+    below = np.concatenate([[0.0, 1.0], 1.0 + rng.standard_exponential(k - 2)])
+    values = -gap * rng.permutation(below)
+    lenient = leniency * rng.standard_normal(e)
+    own = bias + bias_spread * rng.standard_normal(e)
+    omega = []
+    for column in questions.columns:
+        of = 0 if column.evaluator is None else questions.evaluators.index(column.evaluator)
+        if column.kind == "bias":
+            omega.append(own[of] if bias_spread else bias)
+        else:
+            omega.append(lenient[of] - lenient[0])
+    return BiasedLinearBandit(questions, values, omega, noise_scale)
+
+
+def misleading_panel(
+    k: int,
+    n_evaluators: int,
+    seed: int | np.random.Generator,
+    *,
+    n_groups: int = 3,
+    n_neutral: int = 1,
+    bias: Literal["common", "evaluator", "group"] = "common",
+    spread: float = 0.0,
+    leniency: float = 0.5,
+    noise_scale: float = 1.0,
+    lead: float = 0.5,
+    **settings: Any,
+) -> BiasedLinearBandit:
+    """Return a random panel whose mean scores put an option first that is not the best.
+
+    Values are standard normal, scaled to the largest magnitude 1. Options are of ``n_groups``
+    groups, as equal in size as can be. ``n_neutral`` evaluators are of no group, the others of all
+    groups but the best option's, in turn. They favour their own group by as much as it takes for
+    another option to lead the best one by ``lead`` in the mean score of the whole panel.
+
+    Parameters
+    ----------
+    k, n_evaluators
+        Number of options and of evaluators.
+    seed
+        The same seed gives the same panel.
+    n_groups
+        Number of groups, at least 2.
+    n_neutral
+        How many evaluators favour nobody.
+    bias, spread
+        Whose the bias is, as in `Questions.panel`, and the standard deviation of its parts,
+        relative to their mean; 0 where all are the same.
+    leniency
+        Standard deviation of what evaluators add to all scores.
+    noise_scale
+        Standard deviation of a score.
+    lead
+        By how much the mean scores put a wrong option first; exactly so where ``spread`` is 0.
+    settings
+        Further arguments of `Questions.panel`; capacity is unlimited unless given.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problem = families.misleading_panel(k=6, n_evaluators=4, seed=1)
+    >>> means = problem.evaluations.reshape(6, 4).mean(axis=1)
+    >>> wrong = int(means.argmax())
+    >>> wrong == problem.best, round(float(means[wrong] - means[problem.best]), 9)
+    (False, 0.5)
+    """
+    if k < n_groups or n_groups < 2:
+        raise InputError(
+            f"n_groups must be at least 2, and k at least n_groups; got {n_groups} and {k}."
+        )
+    if not 0 <= n_neutral < n_evaluators:
+        raise InputError(
+            f"n_neutral must be from 0 to {n_evaluators - 1}, so that somebody is partial; got "
+            f"{n_neutral}."
+        )
+    for name, size in (("spread", spread), ("leniency", leniency)):
+        if not (math.isfinite(size) and size >= 0):
+            raise InputError(f"{name} must be a finite number ≥ 0; got {size}.")
+    _check_trap("spread", spread, lead)
+    rng = _generator(seed)
+    values = rng.standard_normal(k)
+    values /= np.abs(values).max()
+    group = rng.permutation(np.arange(k) % n_groups)
+    best = int(np.argmax(values))
+    others = [g for g in range(n_groups) if g != group[best]]
+    n_partial = n_evaluators - n_neutral
+    sides = [f"group {others[j % len(others)] + 1}" for j in range(n_partial)] + [None] * n_neutral
+    questions = Questions.panel(
+        {f"option {x + 1}": f"group {g + 1}" for x, g in enumerate(group.tolist())},
+        {f"evaluator {j + 1}": side for j, side in enumerate(sides)},
+        bias=bias,
+        **({"capacity": None} | settings),
+    )
+    # in the mean score of the panel x leads the best by β · (share of x's evaluators) − Δ_x
+    share = np.array([sides.count(f"group {g + 1}") / n_evaluators for g in group.tolist()])
+    rivals = share > 0
+    favour = float(((values.max() - values[rivals] + lead) / share[rivals]).min())
+    lenient = leniency * rng.standard_normal(n_evaluators)
+    omega = [
+        favour * (1.0 + spread * rng.standard_normal())
+        if column.kind == "bias"
+        else lenient[questions.evaluators.index(column.evaluator)] - lenient[0]
+        for column in questions.columns
+    ]
+    calibration = rng.standard_normal(len(questions.items) - k)
+    return BiasedLinearBandit(questions, [*values, *calibration], omega, noise_scale)
+
+
+def comparisons(
+    k: int,
+    n_judges: int,
+    seed: int | np.random.Generator,
+    *,
+    gap: float = 0.2,
+    position: tuple[float, float] = (0.1, 0.3),
+    family: float = 0.0,
+    noise_scale: float = 0.5,
+    **settings: Any,
+) -> BiasedLinearBandit:
+    """Return judges who compare options in pairs, favour the first named, and their own family.
+
+    The best option leads the next by ``gap`` and all others by between one and three times as much,
+    and is of no judge's family. Of the others every second one is of a judge's family, in turn.
+
+    Parameters
+    ----------
+    k, n_judges
+        Number of options and of judges. One judge alone with a family cannot be told from values.
+    seed
+        The same seed gives the same problem.
+    gap
+        Lead of the best option in value.
+    position
+        Least and largest favour for the first named; each judge has its own.
+    family
+        Favour for the own family.
+    noise_scale
+        Standard deviation of a verdict: ½ for verdicts 0 or 1 that are near to even.
+    settings
+        Further arguments of `Questions.comparisons`.
+
+    Examples
+    --------
+    >>> from evenhand import families
+    >>> problem = families.comparisons(k=5, n_judges=2, seed=1, family=0.15)
+    >>> problem.questions
+    Questions(40 questions about 5 options by 2 evaluators, 4 attributes: own family of judge 1, ...
+    >>> round(float(np.sort(problem.values)[-1] - np.sort(problem.values)[-2]), 9)
+    0.2
+    """
+    if k < 2 or n_judges < 1:
+        raise InputError(f"two options and a judge are needed; got k = {k}, n_judges = {n_judges}.")
+    if not (math.isfinite(gap) and gap > 0 and math.isfinite(family)):
+        raise InputError(f"gap must be a finite number > 0, family a number; got {gap}, {family}.")
+    low, high = position
+    if not (math.isfinite(low) and math.isfinite(high) and low <= high):
+        raise InputError(f"position must be two numbers, the smaller first; got {position!r}.")
+    rng = _generator(seed)
+    order = rng.permutation(k)
+    values = np.empty(k)
+    values[order] = -gap * np.concatenate([[0.0, 1.0], rng.uniform(1.0, 3.0, k)])[:k]
+    of_family: dict[str, str | None] = {f"option {x + 1}": None for x in range(k)}
+    judges: dict[str, str | None] = {f"judge {j + 1}": None for j in range(n_judges)}
+    if family:
+        judges = {name: f"family {j + 1}" for j, name in enumerate(judges)}
+        for place, x in enumerate(order[1::2].tolist()):
+            of_family[f"option {x + 1}"] = f"family {place % n_judges + 1}"
+    questions = Questions.comparisons(of_family, judges, **settings)
+    omega = [
+        family if column.kind == "bias" else rng.uniform(low, high) for column in questions.columns
+    ]
+    return BiasedLinearBandit(questions, values, omega, noise_scale)
+
+
+def _check_panel(k: int, e: int, n_groups: int, neutral: int) -> None:
+    if k < 2 or e < 2:
+        raise InputError(
+            f"a panel needs at least 2 options and 2 evaluators; got k = {k}, e = {e}."
+        )
+    if n_groups < 1 or not 0 <= neutral <= e:
+        raise InputError(
+            f"n_groups must be at least 1, and neutral from 0 to e; got n_groups = {n_groups}, "
+            f"neutral = {neutral}."
+        )
+
+
+def _check_trap(name: str, distance: float, lead: float) -> None:
+    if not (math.isfinite(distance) and distance >= 0):
+        raise InputError(f"{name} must be a finite number ≥ 0; got {distance}.")
+    if not (math.isfinite(lead) and lead > 0):
+        raise InputError(f"lead must be a finite number > 0; got {lead}.")
+
+
+def _unit_vector(d: int, rng: np.random.Generator) -> Floats:
+    vector = rng.standard_normal(d)
+    return np.asarray(vector / np.linalg.norm(vector))
+
+
+def _basis(d: int, kappa: float, n_positive: int) -> ActionSet:
+    """Return e_1, …, e_d, the first of them in group +1, and x_{d+1}: κ_* = κ (Lemma 16)."""
+    features = np.vstack([np.eye(d), np.zeros(d)])
+    features[d, 0] = 2.0 / (math.sqrt(kappa) + 1.0) - 1.0
+    groups = [1] * n_positive + [-1] * (d + 1 - n_positive)
+    return ActionSet(features, groups, [f"x{i}" for i in range(1, d + 2)])
+
+
+def _leaders(d: int, kappa: float, rho: float) -> tuple[BiasedLinearBandit, BiasedLinearBandit]:
+    """Return the pair in which x_1 leads x_2, or x_2 leads x_1, by ρ; they differ in x_{d+1}."""
+    actions = _basis(d, kappa, n_positive=1)
+    middle = np.zeros(d)
+    middle[:2] = 0.5
+    tilt = np.full(d, -rho / 2)
+    tilt[0] = rho / 2
+    return (
+        BiasedLinearBandit(actions, middle + tilt, -rho / 2),
+        BiasedLinearBandit(actions, middle - tilt, rho / 2),
+    )
+
+
+def _leading_group(d: int, delta_min: float, delta_neq: float, sign: int) -> Floats:
+    """Return γ of Problem 1 (sign +1) or ⌊d/2⌋ + 1 (sign −1) of Theorem 4's proof."""
+    half = d // 2
+    gamma = np.full(d, (1 - sign * delta_neq - delta_min) / 2)
+    gamma[:half] = (1 + sign * delta_neq - delta_min) / 2
+    gamma[[0, half]] += delta_min
+    return gamma
+
+
+def _generator(seed: int | np.random.Generator) -> np.random.Generator:
+    """Return the randomness that a seed stands for."""
+    try:
+        return np.random.default_rng(seed)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"seed must be a whole number ≥ 0 or a numpy Generator; got {seed!r}."
+        ) from None

@@ -1,0 +1,28 @@
+"""The statements of the paper, run and drawn.
+
+    experiments ──→ measurements ──→ statements ──→ reproduction
+                            audit ─┘
+
+- `experiments`: what is run, as immutable data;
+- `audit`: runs of Fair Phased Elimination looked into, step by step;
+- `measurements`: the experiments run, and curves made of them;
+- `statements`: the paper's claims beside what was measured;
+- `reproduction`, with `sections` and `figures`: what people look at; `output` writes it.
+"""
+
+from evenhand.research.reproduction.experiments import FULL, QUICK, Programme
+from evenhand.research.reproduction.measurements import Measurements, measure, steps
+from evenhand.research.reproduction.reproduction import Reproduction
+from evenhand.research.reproduction.statements import Statement, statements
+
+__all__ = [
+    "FULL",
+    "QUICK",
+    "Measurements",
+    "Programme",
+    "Reproduction",
+    "Statement",
+    "measure",
+    "statements",
+    "steps",
+]

@@ -1,0 +1,367 @@
+"""What is simulated, as immutable data; and how one piece of it runs.
+
+Replication i of every policy and horizon sees the same noise: it comes from (seed, i) and nothing
+else, so no result depends on who runs what, in which order or how many at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Floats
+from evenhand.errors import EvenhandError, InputError
+from evenhand.policies.base import Policy
+from evenhand.policies.limits import is_number
+from evenhand.policies.messages import Allocation, Estimate, Feedback
+from evenhand.policies.registry import policy_class
+from evenhand.policies.sequential import stepper_of
+from evenhand.research.environments import Latency, SimulatedEvaluations
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.simulation._loop import Regret, advance
+from evenhand.research.simulation.results import Runs
+
+Factory = Callable[..., Policy]
+Watch = Callable[[Policy, Allocation, Feedback], None]
+
+_PER_DECADE = 10  # checkpoints
+_USUAL = Latency.lognormal(median=1.0, sigma=1.0)
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A policy to be simulated: a name for it, and how to make one.
+
+    Parameters
+    ----------
+    name
+        What the results call it.
+    source
+        Name of a registered policy, a policy's class, or a function of (actions, horizon, seed=…).
+    options
+        What it is told besides, by name.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> problem = eh.families.random(k=20, d=3, seed=1, noise_scale=0.5)
+    >>> bold = Contender("bold", "fair-phased-elimination").with_options(delta=0.5)
+    >>> policy = bold.policy(problem, horizon=1000, seed=0)
+    >>> policy.delta, policy.noise_scale
+    (0.5, 0.5)
+    """
+
+    name: str
+    source: str | Factory
+    options: tuple[tuple[str, Any], ...] = ()
+
+    def with_options(self, **options: Any) -> Contender:
+        """Return the same contender, told more."""
+        return replace(self, options=(*self.options, *options.items()))
+
+    def policy(self, problem: BiasedLinearBandit, horizon: int, seed: int) -> Policy:
+        """Make the policy."""
+        return policy_for(problem, self.source, horizon, seed=seed, **dict(self.options))
+
+
+def policy_for(
+    problem: BiasedLinearBandit, source: str | Factory, horizon: int, **options: Any
+) -> Policy:
+    """Make a policy for a problem, told of it the noise scale, or what its class names.
+
+    A class that needs more of the problem, as an oracle does, has ``told``: names of attributes of
+    the problem that are given to it as arguments, such as ("noise_scale", "omega").
+
+    Parameters
+    ----------
+    problem
+        What is to be played.
+    source
+        Name of a registered policy, a policy's class, or a `functools.partial` of one; or a
+        function of (actions, horizon, …), which is told the options only.
+    horizon
+        Number of evaluations.
+    options
+        What to tell it besides; this goes before what the problem says.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> problem = eh.families.random(k=20, d=3, seed=1, noise_scale=0.5)
+    >>> policy_for(problem, "uniform", 1000).noise_scale
+    0.5
+    """
+    make: Factory = policy_class(source) if isinstance(source, str) else source
+    given: dict[str, Any] = {}
+    cls: Any = make
+    while isinstance(cls, partial):
+        given, cls = cls.keywords | given, cls.func
+    is_class = isinstance(cls, type) and issubclass(cls, Policy)
+    told = getattr(cls, "told", ("noise_scale",)) if is_class else ()
+    known = {name: getattr(problem, name) for name in told if name not in given}
+    made = make(problem.actions, horizon, **(known | options))
+    if not isinstance(made, Policy):
+        raise InputError(f"what makes a policy must return a Policy; {source!r} returned {made!r}.")
+    return made
+
+
+@dataclass(frozen=True)
+class Parallel:
+    """Evaluators who work side by side, each on one evaluation at a time.
+
+    Parameters
+    ----------
+    evaluators
+        How many they are.
+    latency
+        How long they take. With the usual one the unit of time is their median, and one in six
+        takes more than 2.7 times as long.
+    rounds
+        Whether they all wait for the slowest before anything more is asked; if not, whoever is
+        free asks at once.
+
+    Examples
+    --------
+    >>> Parallel(16).words
+    '16 evaluators, who take 1 in the median, with sigma 1'
+    >>> Parallel(4, Latency.constant(2.0), rounds=True).words
+    '4 evaluators in rounds, who take 2 in the median, with sigma 0'
+    """
+
+    evaluators: int
+    latency: Latency = _USUAL
+    rounds: bool = False
+
+    def __post_init__(self) -> None:
+        n = self.evaluators
+        if not is_number(n) or n < 1 or n != int(n):
+            raise InputError(f"evaluators must be a whole number ≥ 1; got {n!r}.")
+        object.__setattr__(self, "evaluators", int(n))
+        if not isinstance(self.latency, Latency):
+            raise InputError(f"latency must be a Latency; got {self.latency!r}.")
+
+    @classmethod
+    def of(cls, given: int | Parallel | None) -> Parallel | None:
+        """Return evaluators that may be given by their number; None for none side by side."""
+        return given if given is None or isinstance(given, cls) else cls(given)  # type: ignore[arg-type] # checked
+
+    @property
+    def words(self) -> str:
+        """Who they are, in words that tell them from others."""
+        together = " in rounds" if self.rounds else ""
+        return (
+            f"{self.evaluators} evaluators{together}, who take {self.latency.median:.17g} in the "
+            f"median, with sigma {self.latency.sigma:.17g}"
+        )
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some replications, first ≤ i < last, of one policy over one horizon."""
+
+    contender: int
+    horizon: int
+    first: int
+    last: int
+
+    def __len__(self) -> int:
+        return self.last - self.first
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A problem, the policies to try on it, and where the randomness comes from.
+
+    Parameters
+    ----------
+    problem
+        The truth.
+    contenders
+        The policies.
+    seed
+        Number that all randomness derives from.
+    checkpoints
+        When the regret is wanted, in increasing order; None for ten times per decade.
+    parallel
+        Who evaluates side by side; None if all that is asked for is evaluated at once.
+    """
+
+    problem: BiasedLinearBandit
+    contenders: tuple[Contender, ...]
+    seed: int
+    checkpoints: tuple[int, ...] | None = None
+    parallel: Parallel | None = None
+
+    def checkpoints_until(self, horizon: int) -> NDArray[np.int64]:
+        """Return the checkpoints up to a horizon; the horizon itself is always the last."""
+        wanted = log_spaced(horizon) if self.checkpoints is None else self.checkpoints
+        return np.array([t for t in wanted if t < horizon] + [horizon], dtype=np.int64)
+
+    def policy(self, contender: int, horizon: int, replication: int) -> Policy:
+        """Make the policy of one run."""
+        seed = int(self._randomness(replication, 1).generate_state(1, np.uint64)[0] >> 1)
+        return self.contenders[contender].policy(self.problem, horizon, seed)
+
+    def evaluations(self, replication: int) -> SimulatedEvaluations:
+        """Return where the evaluations of one run come from, whoever asks for them."""
+        latency = None if self.parallel is None else self.parallel.latency
+        return SimulatedEvaluations(self.problem, self._randomness(replication, 0), latency)
+
+    def run(self, piece: Piece) -> Runs:
+        """Run the replications of a piece."""
+        checkpoint = self.checkpoints_until(piece.horizon)
+        n = len(piece)
+        regret = np.empty((n, len(checkpoint)))
+        spent = np.empty(n, dtype=np.int64)
+        option = np.empty(n, dtype=np.int64)
+        clock, loss = np.empty(n), np.empty(n)
+        estimates: list[Estimate] = []
+        stops: list[int] = checkpoint.tolist()
+        for row, replication in enumerate(range(piece.first, piece.last)):
+            try:
+                policy = self.policy(piece.contender, piece.horizon, replication)
+                evaluations = self.evaluations(replication)
+                paid = play_out(
+                    policy, evaluations, self.problem.question_gaps, stops, parallel=self.parallel
+                )
+                regret[row], spent[row] = paid.curve(), paid.spent
+                clock[row] = evaluations.clock
+                decision = policy.recommend()
+                option[row], loss[row] = decision.option, decision.loss
+                estimates.append(policy.bias())
+            except Exception as error:
+                error.add_note(
+                    f"in replication {replication} of policy "
+                    f"{self.contenders[piece.contender].name!r} over {piece.horizon} evaluations, "
+                    f"seed {self.seed}"
+                )
+                raise
+        # with several attributes, policies estimate the effect of the first
+        truth = float(np.append(np.ravel(self.problem.omega), np.nan)[0])
+        return Runs(
+            policy=self.contenders[piece.contender].name,
+            horizon=piece.horizon,
+            checkpoint=checkpoint,
+            regret=regret,
+            replication=np.arange(piece.first, piece.last),
+            spent=spent,
+            option=option,
+            correct=np.isin(option, self.problem.best_all),
+            bias=np.array([estimate.value for estimate in estimates]),
+            bias_low=np.array([estimate.low for estimate in estimates]),
+            bias_high=np.array([estimate.high for estimate in estimates]),
+            bias_level=np.array([estimate.level for estimate in estimates]),
+            covered=np.array([estimate.covers(truth) for estimate in estimates]),
+            clock=clock,
+            loss=loss,
+        )
+
+    def _randomness(self, replication: int, purpose: int) -> np.random.SeedSequence:
+        """Noise (0) and the policy's own randomness (1) of a replication, independent."""
+        return np.random.SeedSequence(self.seed, spawn_key=(replication, purpose))
+
+
+def log_spaced(horizon: int) -> list[int]:
+    """Return whole numbers up to the horizon, ten to the decade.
+
+    Examples
+    --------
+    >>> log_spaced(20)
+    [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20]
+    """
+    steps: list[int] = []
+    while not steps or steps[-1] < horizon:
+        steps.append(round(10 ** (len(steps) / _PER_DECADE)))
+    return sorted({step for step in steps if step <= horizon})
+
+
+def play_out(
+    policy: Policy,
+    evaluations: SimulatedEvaluations,
+    gaps: Floats,
+    stops: Sequence[int] = (),
+    *,
+    watch: Watch | None = None,
+    parallel: int | Parallel | None = None,
+) -> Regret:
+    """Let a policy play to the end; return its regret, counted at the given times.
+
+    Steps that are compiled run in a compiled loop; what it leaves is asked and told. For a watcher
+    every turn is asked and told, which gives the same to the bit.
+
+    Side by side, evaluators who are free ask for more at once, beside what is on its way, and every
+    evaluation is told when it comes back; the clock of ``evaluations`` says how long all took.
+
+    Parameters
+    ----------
+    policy, evaluations
+        Who asks, and who answers.
+    gaps
+        (q,) what an evaluation of each question (or option) loses; it is lost when the evaluation
+        is told.
+    stops
+        When the regret is wanted, in increasing order.
+    watch
+        Called after every turn with the policy, what it had asked for and what it was told.
+    parallel
+        Who evaluates side by side, or how many they are; they take the time that ``evaluations``
+        says. If not given, all that a policy asks for is evaluated at once.
+    """
+    side_by_side = Parallel.of(parallel)
+    regret = Regret(gaps, stops)
+    policy.checked = policy.checked and not policy.spends_all  # an alarm may be why it stops
+    while regret.spent < policy.horizon:
+        if side_by_side is None:
+            turns = _turn(policy, evaluations, regret, compiled=watch is None)
+        else:
+            turns = _turns_side_by_side(policy, evaluations, side_by_side)
+        for allocation, feedback in turns:
+            policy.tell(feedback)
+            regret.pay(allocation.counts)
+            if watch is not None:
+                watch(policy, allocation, feedback)
+        if not turns:
+            break
+    if regret.spent < policy.horizon and policy.spends_all:
+        raise EvenhandError(
+            f"policy {policy.name!r} stopped after {regret.spent} of {policy.horizon} "
+            "evaluations; a policy that may do so must say spends_all = False."
+        )
+    return regret
+
+
+def _turn(
+    policy: Policy, evaluations: SimulatedEvaluations, regret: Regret, *, compiled: bool
+) -> list[tuple[Allocation, Feedback]]:
+    """Return what a policy asks for next and what came of it; nothing if it is done.
+
+    What can be ``compiled`` of its steps is run and paid for before.
+    """
+    stepper = stepper_of(policy) if compiled else None
+    if stepper is not None:
+        before = regret.spent
+        rounds = advance(stepper, evaluations.streams, regret, policy.horizon)
+        if rounds > 0:
+            player: Any = policy  # who has compiled steps can catch up with them
+            player.caught_up(rounds, regret.spent - before)
+    allocation = policy.ask()
+    return [(allocation, evaluations.evaluate(allocation))] if allocation.total else []
+
+
+def _turns_side_by_side(
+    policy: Policy, evaluations: SimulatedEvaluations, parallel: Parallel
+) -> list[tuple[Allocation, Feedback]]:
+    """Have free evaluators ask, and wait for whoever is next; nothing if the policy is done."""
+    while (free := parallel.evaluators - (busy := evaluations.n_pending)) > 0:
+        if parallel.rounds and busy > 0:
+            break
+        allocation = policy.ask(free, evaluations.pending)
+        if allocation.total == 0:
+            break  # for now, or for good
+        evaluations.start(allocation)
+    return evaluations.wait() if evaluations.n_pending > 0 else []

@@ -1,0 +1,382 @@
+"""What came out of a simulation: runs as arrays, and the tables and pictures made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
+from os import PathLike
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.arrays import Floats
+from evenhand.policies import FairPhasedElimination
+from evenhand.report.model import Report
+from evenhand.report.result import Result
+from evenhand.research.environments.problem import BiasedLinearBandit
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Limit = Callable[[float], float]
+
+OUTCOMES = (
+    "replication",
+    "spent",
+    "option",
+    "correct",
+    "bias",
+    "bias_low",
+    "bias_high",
+    "bias_level",
+    "covered",
+    "clock",
+    "loss",
+)
+"""What is kept of every run besides its regret."""
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Runs of one policy over one horizon, one entry per replication.
+
+    Parameters
+    ----------
+    policy, horizon
+        Whose runs, and over how many evaluations.
+    checkpoint
+        (c,) numbers of evaluations after which the regret is known; the last is the horizon.
+    regret
+        (n, c) pseudo-regret: the value lost by then, counted with the true values. A policy that
+        stops loses nothing more.
+    replication
+        (n,) number of the replication.
+    spent
+        (n,) evaluations used: the horizon, unless the policy stopped before.
+    option, correct
+        (n,) the option recommended at the end; whether none is of larger value.
+    bias, bias_low, bias_high, bias_level, covered
+        (n,) the bias as estimated at the end, its interval and the probability claimed for it;
+        whether the interval holds the true bias. NaN and everything where there is no estimate.
+    clock
+        (n,) when the last evaluation was back; 0 where evaluations take no time.
+    loss
+        (n,) what the option recommended at the end loses at most, as the policy says; infinite if
+        it does not say. 0: the policy was sure.
+    """
+
+    policy: str
+    horizon: int
+    checkpoint: NDArray[np.int64]
+    regret: Floats
+    replication: NDArray[np.int64]
+    spent: NDArray[np.int64]
+    option: NDArray[np.int64]
+    correct: NDArray[np.bool_]
+    bias: Floats
+    bias_low: Floats
+    bias_high: Floats
+    bias_level: Floats
+    covered: NDArray[np.bool_]
+    clock: Floats
+    loss: Floats
+
+    def __post_init__(self) -> None:
+        for declared in fields(self):
+            value = getattr(self, declared.name)
+            if isinstance(value, np.ndarray) and value.flags.writeable:
+                own = value.copy()  # the caller's array stays the caller's
+                own.flags.writeable = False
+                object.__setattr__(self, declared.name, own)
+
+    def __reduce__(self) -> tuple[type[Self], tuple[Any, ...]]:
+        # Through the constructor, since an unpickled array would be writeable.
+        return type(self), tuple(getattr(self, declared.name) for declared in fields(self))
+
+    def __len__(self) -> int:
+        return len(self.replication)
+
+    @property
+    def final_regret(self) -> Floats:
+        """(n,) regret at the horizon."""
+        return self.regret[:, -1]
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """Keep some of the runs, in the given order."""
+        kept = {name: getattr(self, name)[rows] for name in ("regret", *OUTCOMES)}
+        return type(self)(self.policy, self.horizon, self.checkpoint, **kept)
+
+    @classmethod
+    def merged(cls, pieces: Iterable[Self]) -> Self:
+        """Put runs of one policy and horizon together, each replication once, in their order."""
+        some = list(pieces)
+        first = some[0]
+        joined = {
+            name: np.concatenate([getattr(piece, name) for piece in some])
+            for name in ("regret", *OUTCOMES)
+        }
+        whole = cls(first.policy, first.horizon, first.checkpoint, **joined)
+        return whole.take(np.unique(whole.replication, return_index=True)[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Results(Result):
+    """All runs of a simulation, with the tables and the picture that they make.
+
+    Parameters
+    ----------
+    problem
+        What was simulated.
+    runs
+        One `Runs` per policy and horizon, in the order in which they were asked for.
+    seed
+        What the randomness came from.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> problem, _ = eh.families.worst_case(d=2, kappa=1.0, horizon=1000)
+    >>> results = eh.simulate(problem, "uniform", horizon=1000, replications=4)
+    >>> results.summary()[["policy", "horizon", "n"]].to_dict("records")
+    [{'policy': 'uniform', 'horizon': 1000, 'n': 4}]
+    """
+
+    problem: BiasedLinearBandit
+    runs: tuple[Runs, ...]
+    seed: int
+
+    def _report(self) -> Report:
+        from evenhand.research.simulation.sections import report_of  # noqa: PLC0415
+
+        return report_of(self)
+
+    def _record(self) -> dict[str, Any]:
+        from evenhand.research.simulation.sections import prices  # noqa: PLC0415
+
+        problem, kappas = self.problem, prices(self.problem)
+        rows = self.summary().to_dict("records")
+        covered = self.coverage().to_dict("records")
+        for row, runs, cover in zip(rows, self.runs, covered, strict=True):
+            row["found_best"] = float(runs.correct.mean())
+            row["bias_covered"] = cover["coverage"]
+            row["bias_level"] = cover["level"]
+        return {
+            "problem": {
+                "options": len(problem.actions),
+                "features": problem.actions.n_features,
+                "best": problem.actions.labels[problem.best],
+                "best_by_evaluation": problem.actions.labels[int(problem.evaluations.argmax())],
+                "omega": np.asarray(problem.omega),
+                "noise_scale": problem.noise_scale,
+                "delta_min": problem.delta_min,
+                "delta_neq": problem.delta_neq,
+                "kappa_star": kappas[0] if len(kappas) == 1 else kappas,
+            },
+            "seed": self.seed,
+            "results": rows,
+        }
+
+    def summary(self) -> pd.DataFrame:
+        """Return the regret at the horizon: one row per policy and horizon.
+
+        Columns: policy, horizon, mean_regret, se_regret (its standard error), median, q90, max,
+        wrong (share of the runs that end by recommending an option that is not a best one), n;
+        where evaluations take time, also mean_spent and mean_clock: how many of them a run took,
+        and how long.
+        """
+        rows = []
+        for runs in self.runs:
+            regret = runs.final_regret
+            time = {"mean_spent": float(runs.spent.mean()), "mean_clock": float(runs.clock.mean())}
+            rows.append(
+                {
+                    "policy": runs.policy,
+                    "horizon": runs.horizon,
+                    "mean_regret": float(regret.mean()),
+                    "se_regret": float(_standard_error(regret)),
+                    "median": float(np.median(regret)),
+                    "q90": float(np.quantile(regret, 0.9)),
+                    "max": float(regret.max()),
+                    "wrong": float((~runs.correct).mean()),
+                    "n": len(runs),
+                    **(time if runs.clock.any() else {}),
+                }
+            )
+        return _rows(rows)
+
+    def curves(self) -> pd.DataFrame:
+        """Return the mean regret over time: a row per policy, horizon and checkpoint."""
+        return _stacked(
+            {
+                "policy": runs.policy,
+                "horizon": runs.horizon,
+                "checkpoint": runs.checkpoint,
+                "mean_regret": runs.regret.mean(axis=0),
+                "se_regret": _standard_error(runs.regret),
+                "n": len(runs),
+            }
+            for runs in self.runs
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return every regret: a row per policy, horizon, replication and checkpoint."""
+        return _stacked(
+            {
+                "policy": runs.policy,
+                "horizon": runs.horizon,
+                "replication": np.repeat(runs.replication, len(runs.checkpoint)),
+                "checkpoint": np.tile(runs.checkpoint, len(runs)),
+                "regret": runs.regret.ravel(),
+            }
+            for runs in self.runs
+        )
+
+    def outcomes(self) -> pd.DataFrame:
+        """Return how every run ended: a row per policy, horizon and replication.
+
+        Columns: policy, horizon, replication, regret (at the horizon), spent, option, correct,
+        bias, bias_low, bias_high, bias_level, covered, clock, loss. What the option that was
+        recommended truly loses is ``problem.gaps[option]``.
+        """
+        first, *others = OUTCOMES
+        return _stacked(
+            {
+                "policy": runs.policy,
+                "horizon": runs.horizon,
+                first: getattr(runs, first),
+                "regret": runs.final_regret,
+                **{name: getattr(runs, name) for name in others},
+            }
+            for runs in self.runs
+        )
+
+    def coverage(self) -> pd.DataFrame:
+        """Return how often the interval for the bias held it: a row per policy and horizon.
+
+        Columns: policy, horizon, level (claimed), coverage and se_coverage (measured), n. Only runs
+        that ended with an interval count; one that is everything would cover for free.
+        """
+        rows = []
+        for runs in self.runs:
+            told = np.isfinite(runs.bias_low) | np.isfinite(runs.bias_high)
+            n = int(told.sum())
+            share = float(runs.covered[told].mean()) if n else np.nan
+            level = float(runs.bias_level[told].mean()) if n else np.nan
+            error = float(np.sqrt(share * (1.0 - share) / n)) if n else np.nan
+            rows.append(
+                {
+                    "policy": runs.policy,
+                    "horizon": runs.horizon,
+                    "level": level,
+                    "coverage": share,
+                    "se_coverage": error,
+                    "n": n,
+                }
+            )
+        return _rows(rows)
+
+    def plot(
+        self,
+        path: str | PathLike[str] | None = None,
+        ax: Axes | None = None,
+        *,
+        limits: bool | Mapping[str, Limit] = True,
+    ) -> Figure:
+        """Draw mean regret against evaluations, both on logarithmic scales, and limits.
+
+        The bands are two standard errors wide on each side. Over several horizons the regrets at
+        the ends are joined, and the way there is drawn thinner.
+
+        Parameters
+        ----------
+        path
+            File to write (.png, .svg or .pdf), if any.
+        ax
+            Axes of a figure of your own to draw into.
+        limits
+            Bounds to draw: name → function of the horizon. True stands for what the paper promises
+            of its policy (Theorems 1 and 2), where that is run and the promise is worth anything.
+        """
+        # Matplotlib takes longer to load than most simulations to run, and no worker needs it.
+        from evenhand.report.pictures import checked_format, save_figure  # noqa: PLC0415
+
+        if path is not None:
+            checked_format(path)
+        figure = self._draw(ax, limits)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+    def _draw(self, axes: Axes | None, limits: bool | Mapping[str, Limit] = True) -> Figure:
+        from evenhand.research.simulation.regret_figure import (  # noqa: PLC0415 # slow to load
+            RegretLine,
+            draw_regret_picture,
+            regret_picture,
+        )
+
+        lines = [
+            RegretLine(
+                runs.policy,
+                runs.horizon,
+                runs.checkpoint,
+                runs.regret.mean(axis=0),
+                _standard_error(runs.regret),
+                len(runs),
+            )
+            for runs in self.runs
+        ]
+        if isinstance(limits, bool):
+            limits = self._promises() if limits else {}
+        return draw_regret_picture(regret_picture(lines, limits), axes)
+
+    def _promises(self) -> dict[str, Limit]:
+        """What Theorems 1 and 2 promise of the registered policy, which has B = 1 and δ = 1/T."""
+        from evenhand.research.limits import gap_dependent_upper, worst_case_upper  # noqa: PLC0415 # a solver
+
+        problem = self.problem
+        if (
+            all(runs.policy != FairPhasedElimination.name for runs in self.runs)
+            or problem.actions.group_names is None
+            or np.abs(problem.values).max() > 1.0
+        ):
+            return {}
+        promises: dict[str, Limit] = {
+            "Theorem 1": partial(worst_case_upper, problem.actions, noise_scale=problem.noise_scale)
+        }
+        if len(problem.best_all) == 1:
+            promises["Theorem 2"] = partial(gap_dependent_upper, problem)
+        worst = float(problem.gaps.max())
+        return {name: partial(_below, promise, worst) for name, promise in promises.items()}
+
+
+# Pandas takes longer to load than most simulations to run, and no worker needs it.
+
+
+def _rows(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    import pandas as pd  # noqa: PLC0415
+
+    return pd.DataFrame(rows)
+
+
+def _stacked(parts: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    import pandas as pd  # noqa: PLC0415
+
+    return pd.concat([pd.DataFrame(columns) for columns in parts], ignore_index=True)
+
+
+def _below(limit: Limit, slope: float, T: float) -> float:
+    """A limit where it says something: choosing the worst option all the time costs slope · T."""
+    height = limit(T) if T >= 2.0 else np.inf
+    return height if height < slope * T else np.nan
+
+
+def _standard_error(regret: Floats) -> Floats:
+    """Standard error of the mean over the first axis; NaN for a single run."""
+    n = len(regret)
+    if n < 2:
+        return np.full(regret.shape[1:], np.nan)
+    return np.asarray(regret.std(axis=0, ddof=1) / np.sqrt(n))

@@ -1,0 +1,263 @@
+"""`simulate`: run policies on a problem many times and measure their regret."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import closing, contextmanager, nullcontext
+
+import numpy as np
+
+from evenhand.errors import InputError
+from evenhand.policies.registry import policy_class
+from evenhand.research.environments.problem import BiasedLinearBandit
+from evenhand.research.simulation.executors import pieces_of, run_pieces
+from evenhand.research.simulation.experiment import Contender, Experiment, Factory, Parallel, Piece
+from evenhand.research.simulation.results import Results, Runs
+from evenhand.research.simulation.storage import RunStore
+
+Entry = str | tuple[str, str | Factory] | Contender
+Policies = str | Iterable[Entry] | Mapping[str, str | Factory]
+
+_LONGEST_HORIZON = 2**62  # counts are 64-bit
+_MOST_RUNS = 10**9  # of a policy and horizon: 100 GB of results
+
+
+def simulate(
+    problem: BiasedLinearBandit,
+    policies: Policies,
+    horizon: int | Sequence[int],
+    replications: int = 100,
+    seed: int = 0,
+    executor: Executor | None = None,
+    *,
+    checkpoints: Sequence[int] | None = None,
+    piece_size: int | None = None,
+    store: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+    parallel: int | Parallel | None = None,
+) -> Results:
+    """Run policies on a problem, many times each, and measure what they lose.
+
+    Replication i of every policy and horizon sees the same noise, which depends on ``seed`` and i
+    only. Results are the same to the last bit whoever runs them, and however many at once.
+
+    Parameters
+    ----------
+    problem
+        The truth.
+    policies
+        Registered names; or your own names with what makes the policy: a registered name, a
+        class, one with settings such as ``functools.partial(eh.FairPhasedElimination,
+        delta=0.01)``, or a function of ``(actions, horizon, seed=…)``. Pairs or a dict. Policies
+        are told of the problem what their class says (``told``: the noise scale, and more for an
+        oracle), unless the partial says otherwise; your own functions choose. A policy that may
+        stop before the horizon says ``spends_all = False``; it loses nothing after it has stopped.
+    horizon
+        Number of evaluations of a run, or several such numbers.
+    replications
+        Runs per policy and horizon.
+    seed
+        Number that all randomness derives from.
+    executor
+        Any `concurrent.futures.Executor`, such as ``client.get_executor()`` of a Dask cluster;
+        processes on all processors if not given (or this process, where there is little to do).
+    checkpoints
+        Numbers of evaluations at which the regret is kept; ten per decade if not given. The
+        horizon is always one.
+    piece_size
+        Most replications that a worker takes at a time.
+    store
+        A Parquet file that keeps the runs. What it holds already is not run again, so a simulation
+        that was killed goes on where it was, and one with more replications, horizons or policies
+        only adds what is missing.
+    progress
+        Whether to show a progress bar; if not given, when the error stream is a terminal.
+    parallel
+        Evaluators who work side by side, as `Parallel` or by their number: whoever is free asks at
+        once, and every evaluation is told when it comes back. The results then say how long it
+        took. If not given, all that a policy asks for is evaluated at once. Every evaluation is
+        then asked for and told in Python: give horizons of thousands, not millions.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1, -1, -1])
+    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.5, 0.2], omega=0.3)
+    >>> results = simulate(problem, ["fair-phased-elimination", "uniform"], 10**12, 5)
+    >>> results.summary()[["policy", "horizon", "n"]]
+                        policy        horizon  n
+    0  fair-phased-elimination  1000000000000  5
+    1                  uniform  1000000000000  5
+
+    Sixteen evaluators, in units of the time that half of them take longer than:
+
+    >>> busy = simulate(problem, "priced-exploration", 1600, 5, parallel=16).summary()
+    >>> bool(100 < busy["mean_clock"][0] < 200)
+    True
+    """
+    experiment = Experiment(
+        problem,
+        _contenders(policies),
+        _whole_number("seed", seed, least=0),
+        _checkpoints(checkpoints),
+        Parallel.of(parallel),
+    )
+    horizons = _horizons(horizon)
+    n = _whole_number("replications", replications, least=1)
+    if n > _MOST_RUNS:
+        raise InputError(f"replications must be at most {_MOST_RUNS:,}; got {replications}.")
+    if piece_size is not None:
+        piece_size = _whole_number("piece_size", piece_size, least=1)
+    _refuse_what_cannot_start(experiment, horizons)
+    wanted = [Piece(c, T, 0, n) for c in range(len(experiment.contenders)) for T in horizons]
+
+    kept = nullcontext() if store is None else RunStore.opened(store, experiment)
+    with kept as shelf:
+        done: dict[tuple[str, int], list[Runs]] = {
+            _key(experiment, piece): [] if shelf is None else shelf.runs(*_key(experiment, piece))
+            for piece in wanted
+        }
+        missing = [
+            part for piece in wanted for part in _missing(piece, done[_key(experiment, piece)])
+        ]
+        pieces = pieces_of(missing, executor, piece_size)
+        n_wanted = n * len(wanted)
+        n_missing = sum(len(piece) for piece in pieces)
+        with (
+            closing(run_pieces(experiment, pieces, executor)) as finished,
+            _progress_bar(progress, n_wanted, n_wanted - n_missing) as advance,
+        ):
+            for runs in finished:
+                if shelf is not None:
+                    shelf.add(runs)
+                done[runs.policy, runs.horizon].append(runs)
+                advance(len(runs))
+    merged = (Runs.merged(done[_key(experiment, piece)]) for piece in wanted)
+    asked = tuple(runs.take(np.flatnonzero(runs.replication < n)) for runs in merged)
+    return Results(problem, asked, experiment.seed)
+
+
+def _key(experiment: Experiment, piece: Piece) -> tuple[str, int]:
+    return experiment.contenders[piece.contender].name, piece.horizon
+
+
+def _missing(piece: Piece, done: Iterable[Runs]) -> Iterator[Piece]:
+    """Yield the stretches of a piece that have not been run."""
+    open_ = np.ones(piece.last, dtype=bool)
+    for runs in done:
+        open_[runs.replication[runs.replication < piece.last]] = False
+    edges = np.flatnonzero(np.diff(open_, prepend=False, append=False))
+    for first, last in edges.reshape(-1, 2).tolist():
+        yield Piece(piece.contender, piece.horizon, first, last)
+
+
+def _contenders(policies: Policies) -> tuple[Contender, ...]:
+    entries: Iterable[Entry]
+    if isinstance(policies, str):
+        entries = [policies]
+    elif isinstance(policies, Mapping):
+        entries = list(policies.items())
+    else:
+        entries = policies
+    contenders: list[Contender] = []
+    for entry in entries:
+        contender = _contender(entry)
+        name, source = contender.name, contender.source
+        if isinstance(source, str):
+            policy_class(source)
+        elif not callable(source):
+            raise InputError(
+                f"policy {name!r} must be made by a registered name or a function of "
+                f"(actions, horizon, seed=…); got {source!r}."
+            )
+        if any(name == other.name for other in contenders):
+            raise InputError(
+                f"two policies are called {name!r}; give pairs (name, function) with names of "
+                "their own."
+            )
+        contenders.append(contender)
+    if not contenders:
+        raise InputError("no policies to simulate; name at least one.")
+    return tuple(contenders)
+
+
+def _contender(entry: Entry) -> Contender:
+    if isinstance(entry, Contender):
+        return entry
+    pair = (entry, entry) if isinstance(entry, str) else entry
+    if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
+        raise InputError(
+            f"a policy is a registered name or a pair (name, function); got {entry!r}."
+        )
+    return Contender(*pair)
+
+
+def _horizons(horizon: int | Sequence[int]) -> list[int]:
+    given = [horizon] if np.ndim(horizon) == 0 else list(horizon)  # type: ignore[arg-type]
+    horizons = [_whole_number("horizon", T, least=1) for T in given]
+    if not horizons:
+        raise InputError("no horizon to simulate; give at least one.")
+    for T in horizons:
+        if T > _LONGEST_HORIZON:
+            raise InputError(f"horizon must be at most 2^62, about 4.6e18; got {T}.")
+        if horizons.count(T) > 1:
+            raise InputError(f"horizon {T} is given {horizons.count(T)} times; give it once.")
+    return horizons
+
+
+def _checkpoints(checkpoints: Sequence[int] | None) -> tuple[int, ...] | None:
+    if checkpoints is None:
+        return None
+    return tuple(sorted({_whole_number("checkpoints", t, least=1) for t in checkpoints}))
+
+
+def _whole_number(name: str, value: object, least: int) -> int:
+    """Return a number given as an int, or as a float such as 1e6."""
+    number = value.item() if isinstance(value, np.generic) else value
+    if (
+        isinstance(number, bool)
+        or not isinstance(number, int | float)
+        or number != number // 1
+        or not least <= number < float("inf")
+    ):
+        raise InputError(f"{name} must be a whole number ≥ {least}; got {value!r}.")
+    return int(number)
+
+
+def _refuse_what_cannot_start(experiment: Experiment, horizons: Sequence[int]) -> None:
+    """Make every policy once, so that what it refuses is said here and not by a worker."""
+    for contender in range(len(experiment.contenders)):
+        for horizon in horizons:
+            experiment.policy(contender, horizon, replication=0)
+
+
+@contextmanager
+def _progress_bar(show: bool | None, total: int, done: int) -> Iterator[Callable[[int], None]]:
+    """Give a function that tells a bar how many runs more are done."""
+    if show is None:
+        show = sys.stderr.isatty()
+    if not show:
+        yield lambda n: None
+        return
+    from rich import progress  # noqa: PLC0415 # only who looks has to wait for it
+    from rich.console import Console  # noqa: PLC0415
+
+    with progress.Progress(
+        progress.TextColumn("simulating"),
+        progress.BarColumn(),
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("runs"),
+        progress.TimeRemainingColumn(),
+        console=Console(stderr=True),
+        auto_refresh=False,  # a thread of its own would be copied into forked workers
+    ) as bar:
+        task = bar.add_task("", total=total, completed=done)
+        bar.refresh()
+
+        def advance(n: int) -> None:
+            bar.update(task, advance=n, refresh=True)
+
+        yield advance
