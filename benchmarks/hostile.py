@@ -372,7 +372,6 @@ CASES: Mapping[str, Case] = {
     "loud options are scored more often": sought,
     "orders of 6 by 8": lambda rng: ranks(rng, 6, 8),
     "orders of 4 by 5": lambda rng: ranks(rng, 4, 5),
-    "votes of 3 judges": lambda rng: votes(rng, 6, 3, 0.6),
     "teams share errors": teams,
     "LEAD trusted: 1.5, 5 people and a model": lambda rng: trusting(cheap(rng, 4, 5, 0.3, 1.5)),
     "LEAD the same, people alone": lambda rng: eh.decide(

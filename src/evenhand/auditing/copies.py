@@ -3,7 +3,7 @@
 Notation: d the differences of two evaluators' scores of what both scored, n of them; q the share of
 pairs of such differences that are equal, among all other evaluators, or of pairs of one evaluator's
 scores if that is more. By chance all d are the same with a chance of about q^(n − 1): small for
-scores with decimals, and not for votes, marks from 1 to 3, or where everybody agrees.
+scores with decimals. Votes, whole marks and orders, of which q is large, are left alone.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ LEVEL = 0.01
 _MOST = 60  # evaluators, and
 _CELLS = 2_000  # options and items, that are looked at
 _FEWEST = 3  # scores in common
+_RARE = 0.05  # q from which on two who agree may well give the same: whole marks, orders
 
 
 def copies(table: Scores) -> list[Finding]:
@@ -29,7 +30,7 @@ def copies(table: Scores) -> list[Finding]:
     Examples
     --------
     >>> from evenhand.scores import Factor
-    >>> scores = np.array([[7.1, 5.2, 6.4, 3.3, 8.0, 2.4], [6.0, 5.5, 7.1, 4.0, 6.5, 3.9]])
+    >>> scores = np.array([[7.13, 5.26, 6.4, 3.37, 8.0, 2.4], [6.0, 5.5, 7.1, 4.0, 6.5, 3.9]])
     >>> y = np.vstack([scores, scores[:1] + 1.0]).reshape(-1)
     >>> judges = Factor.of([name for name in "PQR" for _ in range(6)])
     >>> table = Scores(y, Factor.of(list("abcdef") * 3), judges)
@@ -64,7 +65,9 @@ def copies(table: Scores) -> list[Finding]:
             "one opinion, counted twice. Leave one of them out.",
             alarm=True,
         )
-        for (a, b), copied in zip(pairs, same & (chances < LEVEL / max(len(pairs), 1)), strict=True)
+        for (a, b), copied in zip(
+            pairs, same & (share < _RARE) & (chances < LEVEL / max(len(pairs), 1)), strict=True
+        )
         if copied
     ]
 

@@ -41,7 +41,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from evenhand.arrays import Floats, Indices
-from evenhand.certainty.models import Fit, Model, Shared, Spread, freedom_of
+from evenhand.certainty.models import Fit, Freedoms, Model, Shared, Spread, freedom_of
 from evenhand.certainty.own_noise import own_variances, with_own_noise
 from evenhand.numerics.gram import Gram
 from evenhand.policies.messages import Feedback
@@ -118,8 +118,8 @@ class CorrectedFit:
         θ̂; V; and (m, r) such that the covariance of θ̂ is V⁺ + factor·factorᵀ.
     """
 
-    unit = 1.0
-    size = 0.0
+    unit: float = 1.0
+    size: float = 0.0
 
     def __init__(
         self, questions: Questions, trusted: Fit, theta: Floats, form: Gram, factor: Floats
@@ -128,7 +128,7 @@ class CorrectedFit:
         self.theta, self._form = theta, form
         self._root: Floats = np.hstack([form.root, factor])
         self.scatter, self.freedom = trusted.scatter, trusted.freedom
-        self.own = None if trusted.own is None else _TrustedFreedom(trusted)
+        self.own: Freedoms | None = None if trusted.own is None else _TrustedFreedom(trusted)
 
     def leads(self, leader: int, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
