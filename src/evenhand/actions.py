@@ -17,10 +17,10 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand import html
 from evenhand.arrays import real_matrix, refuse_non_finite
 from evenhand.errors import InputError
 from evenhand.plain import Form
+from evenhand.report.model import Cell, Report, Section, Table
 from evenhand.tables import (
     EncodedColumn,
     Encoding,
@@ -36,7 +36,7 @@ from evenhand.tables import (
 
 if TYPE_CHECKING:
     from evenhand.tables.matrix import EncodedTable
-    from evenhand.tables.sources import CsvFile
+    from evenhand.tables.sources import Table
 
 _FORM = Form(
     {
@@ -188,7 +188,7 @@ class ActionSet:
     @classmethod
     def from_csv(
         cls,
-        path: str | os.PathLike[str] | IO[str] | IO[bytes] | CsvFile,
+        path: str | os.PathLike[str] | IO[str] | IO[bytes] | Table,
         group: str | None = None,
         label: str | None = None,
         features: Sequence[str] | None = None,
@@ -207,14 +207,13 @@ class ActionSet:
         zeros and ones, one column per category but the first (every category without an
         intercept). Text that reads as numbers is numbers. Numbers written in another way (1,200;
         20%; €20) are refused, not guessed and not taken for categories, unless the column is
-        listed in `categorical`. The file is read in blocks, twice; it may be longer than the
-        memory, as long as the matrix fits.
+        listed in `categorical`.
 
         Parameters
         ----------
         path : path or open file
             The file: UTF-8, separated by commas, semicolons, tabs or bars; it may be compressed.
-            Paths of Excel and Parquet files do, too.
+            Excel and Parquet files, and what `from_frame` takes, do, too.
         group : str
             The column with the two groups.
         label : str, optional
@@ -268,15 +267,8 @@ class ActionSet:
         )
         from evenhand.tables.matrix import encode  # noqa: PLC0415 - see evenhand.tables
         from evenhand.tables.opened import opened  # noqa: PLC0415
-        from evenhand.tables.parquet import ParquetFile  # noqa: PLC0415
-        from evenhand.tables.sources import CsvFile  # noqa: PLC0415
-        from evenhand.tables.workbooks import Workbook  # noqa: PLC0415
 
-        # a path may be that of a workbook, or of a Parquet file
-        source = opened(path) if isinstance(path, str | os.PathLike) else path
-        if not isinstance(source, CsvFile | ParquetFile | Workbook):
-            source = CsvFile(source)  # type: ignore[arg-type] # an open file, or refused there
-        return cls._from_table(encode(source, recipe))
+        return cls._from_table(encode(opened(path, "options"), recipe))
 
     @classmethod
     def from_frame(
@@ -293,7 +285,7 @@ class ActionSet:
         categorical: Sequence[str] = (),
         like: ActionSet | None = None,
     ) -> Self:
-        """Take options from a data frame of pandas, polars or pyarrow.
+        """Take options from a data frame of pandas, polars or pyarrow, or from a list of rows.
 
         The parameters are those of `from_csv`. Text, truth values and categorical columns are
         categories; text that reads as numbers is numbers, as in a file.
@@ -310,22 +302,18 @@ class ActionSet:
         >>> bool((ActionSet.from_frame(frame, "side", like=some).points[:3] == some.points).all())
         True
         """
-        recipe = Recipe(
+        return cls.from_csv(
+            frame,
             group,
             label,
             features,
-            attributes,
-            categorical,
-            intercept,
-            standardize,
-            positive,
-            None,
-            None if like is None else checked_actions(like)._units,
+            intercept=intercept,
+            standardize=standardize,
+            positive=positive,
+            attributes=attributes,
+            categorical=categorical,
+            like=like,
         )
-        from evenhand.tables.matrix import encode  # noqa: PLC0415 - see evenhand.tables
-        from evenhand.tables.sources import Frame  # noqa: PLC0415
-
-        return cls._from_table(encode(Frame(frame), recipe))
 
     @classmethod
     def _from_table(cls, table: EncodedTable) -> Self:
@@ -558,19 +546,21 @@ class ActionSet:
         return type(self)._assembled, parts
 
     def _repr_html_(self) -> str:
+        from evenhand.report.notebook import as_html  # noqa: PLC0415 # only notebooks need it
+
         first = [self.describe(x) for x in range(min(self.n_actions, _SHOWN_OPTIONS))]
         features = list(first[0])[:_SHOWN_COLUMNS]
         reacting = self.attribute_names[:_SHOWN_COLUMNS]
         cut = ["…"] * (max(len(first[0]), self.n_attributes) > _SHOWN_COLUMNS)
-        rows = []
+        rows: list[list[Cell]] = []
         for x, row in enumerate(first):
-            z: list[object] = [*self.attributes[x, : len(reacting)].tolist()]
+            z: list[Cell] = [*self.attributes[x, : len(reacting)].tolist()]
             if self.group_names is not None:
                 z = [self.group_names[int(self.groups[x] > 0)]]
             rows.append([self.labels[x], *z, *(row[name] for name in features), *cut])
         header = ["option", *reacting, *features, *cut]
-        table = html.table(header, rows, left_out=self.n_actions - len(first))
-        return html.block(repr(self), table)
+        table = Table("", header, rows, more=self.n_actions - len(first))
+        return as_html(Report("", repr(self), sections=[Section("", [table], "brief")]))
 
     def __repr__(self) -> str:
         shown = ", ".join(self.feature_names[:4]) + (", …" if self.n_features > 4 else "")

@@ -115,15 +115,16 @@ def test_the_words_carry_the_numbers() -> None:
     for wanted in ("κ* = 5.45", "8 away and 3 home", "5 of 5", f"{found['alpha']:.6g}"):
         assert wanted in text
     for item in found["design"]:
-        assert f"{item['option']} {item['group']} {item['share']:.1%} {item['evaluations']}" in text
+        assert f"{item['option']} {item['group']} {item['share']:.0%} {item['evaluations']}" in text
     assert result.stderr == ""
 
 
 def test_the_first_lines_are_those_of_the_readme_and_name_the_assumption() -> None:
     """The verdict, and what it takes for granted, before any number; the README shows the same."""
     printed = run(SKATING, *ARGUMENTS).stdout
-    first, assumed, *_ = (" ".join(part.split()) for part in printed.split("\n\n"))
-    assert assumed.startswith("Values are taken to be linear in the features, exactly")
+    first, facts, *_ = (" ".join(part.split()) for part in printed.split("\n\n"))
+    assumed, _, _ = facts.partition(" Price ")
+    assert assumed.startswith("Assumed Values are taken to be linear in the features, exactly")
     readme = (ROOT / "README.md").read_text("utf-8")
     shown = re.search(r"```text\n(Yes:.*?)```", readme, re.DOTALL)
     assert shown is not None
@@ -344,7 +345,10 @@ def test_attributes_are_inspected_one_by_one(tmp_path: Path) -> None:
     for name in ("nation=fr", "nation=it", "age"):
         assert f"Yes: the bias of {name} can be estimated" in text
     assert "where nation is it instead of de" in text
-    assert "no margin, no separating hyperplane and no picture" in text
+    picture = tmp_path / "shares.svg"
+    assert run(*arguments, "--figure", picture).exit_code == 0
+    assert picture.read_text().startswith("<?xml")
+    assert "no margin and no separating hyperplane" in text
 
 
 def test_an_attribute_that_cannot_be_told_does_not_hide_the_others(tmp_path: Path) -> None:
@@ -370,7 +374,7 @@ def test_an_attribute_that_cannot_be_told_does_not_hide_the_others(tmp_path: Pat
             ["--option-group", "nation", "--attributes", "age"],
             "exactly one of group= and attributes=",
         ),
-        (["--attributes", "age", "--figure", "bias.png"], "attributes have no such picture"),
+        (["--attributes", "age", "--figure", "bias.gif"], "must end in .png, .svg, .pdf"),
         (["--attributes", "age,Nation"], "did you mean 'nation'?"),
         (["--attributes", "age", "--positive", "1"], "positive"),
         (["--attributes", "age", "--decimal", "x"], "neither '.' nor ','"),
@@ -439,7 +443,7 @@ def test_a_picture_that_fails_keeps_the_old_one(
 def command(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
     script = Path(sysconfig.get_path("scripts")) / "evenhand"
     return subprocess.run(
-        [script, *arguments], capture_output=True, check=False, env=environment or None, timeout=120
+        [script, *arguments], capture_output=True, check=False, env=environment or None, timeout=600
     )
 
 
@@ -447,7 +451,6 @@ def test_the_installed_command_says_the_same() -> None:
     done = command("inspect", SKATING, *ARGUMENTS, "--json")
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout) == answer(SKATING, *ARGUMENTS)
-    assert command("inspect", "nowhere.csv", "--option-group", "side").returncode == 2
 
 
 def test_a_terminal_without_greek_letters_is_no_crash() -> None:
@@ -457,17 +460,17 @@ def test_a_terminal_without_greek_letters_is_no_crash() -> None:
 
 
 def test_help_has_examples_and_exit_codes() -> None:
-    done = command("inspect", "--help", TERM="dumb", COLUMNS="100", PYTHONIOENCODING="utf-8")
-    assert done.returncode == 0
-    text = " ".join(done.stdout.decode().split())
+    done = CliRunner(env={"TERM": "dumb", "COLUMNS": "100"}).invoke(app, ["inspect", "--help"])
+    assert done.exit_code == 0
+    text = " ".join(done.stdout.split())
     assert "evenhand inspect skaters.csv --option-group side" in text
     assert "Exit codes" in text
-    version = command("--version")
-    assert version.stdout.startswith(b"evenhand 0.")
+    version = CliRunner().invoke(app, ["--version"])
+    assert version.stdout.startswith("evenhand 0.")
 
 
 def test_drawing_is_not_imported_for_words() -> None:
     code = (
         "import sys, evenhand.cli.inspect, evenhand.cli.plan; sys.exit('matplotlib' in sys.modules)"
     )
-    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=600).returncode == 0

@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
-from evenhand.report.panel import inspect_panel
+from evenhand.report.words import joined
 
 SKATERS = "skater,nation\nAnn,fr\nBo,it\nCy,us\n"
 JUDGES = "judge,group,fee\nP,fr,1\nQ,it,1\nN,,20\n"
@@ -45,13 +45,14 @@ def test_a_panel_of_two_files_says_what_the_library_says(files: dict[str, Path])
         {"P": "fr", "Q": "it", "N": None},
         prices=[1.0, 1.0, 20.0],
     )
-    found = inspect_panel(panel)
+    found = eh.inspect(panel)
     assert json.loads(result.stdout) == json.loads(json.dumps(found.to_dict()))
     words = " ".join(run(*arguments).stdout.split())
-    for sentence in found.sentences:
-        assert " ".join(sentence.split()) in words
-    for who, items in found.start_by_evaluator().items():
-        assert f"{who} {', '.join(items)}" in words
+    for sentence in found.to_dict()["words"]:
+        assert " ".join(sentence.removeprefix("What helps: ").split()) in words
+    assert found.check is not None
+    for who, items in found.check.start_by_evaluator().items():
+        assert f"{who} {joined(items)}" in words
 
 
 def test_scores_that_link_nothing_exit_with_3_and_advice_that_cures(

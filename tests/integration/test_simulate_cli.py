@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
+from evenhand.report.words import number
 from evenhand.research.environments.problem_files import save_problem
 
 SKATING = Path(__file__).parents[2] / "examples" / "skating" / "skate_america.csv"
@@ -287,4 +288,4 @@ def test_every_attribute_has_its_price(tmp_path: Path) -> None:
     prices = answer(*runs)["problem"]["kappa_star"]
     expected = [eh.bias_geometry(problem.actions, z).kappa_star for z in ("z1", "z2", "z3")]
     assert prices == pytest.approx(expected, rel=1e-9)
-    assert ", ".join(f"{price:.4g}" for price in expected) in " ".join(run(*runs).stdout.split())
+    assert ", ".join(number(price) for price in expected) in " ".join(run(*runs).stdout.split())

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.readers.archives import archive_of
 from evenhand.readers.families import family
-from evenhand.readers.grades import grade
+from evenhand.scores.grades import grade
 
 LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
 
@@ -41,6 +41,17 @@ LENIENT = dict(zip(JUDGES, (0.05, -0.1, 0.0), strict=True))
 FAMILIES = {"gpt": "gpt", "cla": "claude", "lla": "llama", "gem": "gemini"}
 
 KEY = ("option", "rival", "evaluator", "item")
+
+
+def read(*given: Any, **how: Any) -> pd.DataFrame:
+    """The scores as a frame, with what is said of them."""
+    scores = eh.read_scores(*given, **how)
+    frame = scores.to_frame()
+    frame.attrs["notes"] = [
+        note.message for note in scores.notes if note.about in ("log", "column")
+    ]
+    return frame
+
 
 Scores = dict[tuple[str, str, str], float]
 """Scores by option, evaluator and item."""
@@ -86,7 +97,7 @@ def found(frame: pd.DataFrame) -> Scores:
 
 
 def test_inspect_logs_of_several_models_and_judges_are_one_frame() -> None:
-    frame = eh.read_scores(LOGS / "inspect")
+    frame = read(LOGS / "inspect")
     assert found(frame) == {
         (f"mockllm/{model}", f"mockllm/{judge}", item): letter(model, judge, item)
         for model, judge, item in cells(skipping_failures=True)
@@ -98,13 +109,13 @@ def test_inspect_logs_of_several_models_and_judges_are_one_frame() -> None:
 
 
 def test_a_judge_that_gave_no_grade_gave_no_score() -> None:
-    frame = eh.read_scores(LOGS / "inspect" / "llama-by-gemini.json")
+    frame = read(LOGS / "inspect" / "llama-by-gemini.json")
     assert sorted(frame["item"]) == ["capital", "naive", "sum"]
 
 
 def test_votes_of_a_panel_are_scores_of_each_judge() -> None:
     """Three scorers: by one judge, by another, and by a panel of all three; each in two epochs."""
-    frame = eh.read_scores(LOGS / "inspect_panel", metric="model_graded_qa")
+    frame = read(LOGS / "inspect_panel", metric="model_graded_qa")
     expected = {}
     for model in WORTH:
         for judge in JUDGES:
@@ -117,7 +128,7 @@ def test_votes_of_a_panel_are_scores_of_each_judge() -> None:
 
 
 def test_a_scorer_that_calls_a_judge_itself_is_that_judge() -> None:
-    frame = eh.read_scores(LOGS / "inspect_panel", metric="kindness")
+    frame = read(LOGS / "inspect_panel", metric="kindness")
     assert set(frame["evaluator"]) == {"mockllm/gemini-1.5-pro"}
     once = frame[~frame["item"].str.contains("again")]
     assert found(once) == {
@@ -130,7 +141,7 @@ def test_a_scorer_that_calls_a_judge_itself_is_that_judge() -> None:
 
 
 def test_promptfoo_assertions_are_scores_of_their_graders() -> None:
-    frame = eh.read_scores(LOGS / "promptfoo" / "results.json", metric="llm-rubric")
+    frame = read(LOGS / "promptfoo" / "results.json", metric="llm-rubric")
     expected = {
         (model, judge, QUESTIONS[item]): merit(model, judge, item)
         for model, judge, item in cells(skipping_failures=True)
@@ -141,7 +152,7 @@ def test_promptfoo_assertions_are_scores_of_their_graders() -> None:
 
 
 def test_promptfoo_where_a_program_checked_the_evaluator_is_the_check() -> None:
-    frame = eh.read_scores(LOGS / "promptfoo" / "results.json", metric="icontains")
+    frame = read(LOGS / "promptfoo" / "results.json", metric="icontains")
     scores = found(frame)
     assert scores[GPT, "icontains", QUESTIONS["sum"]] == 1.0
     assert scores[LLAMA, "icontains", QUESTIONS["sum"]] == 0.0
@@ -150,10 +161,10 @@ def test_promptfoo_where_a_program_checked_the_evaluator_is_the_check() -> None:
 
 def test_where_prompts_differ_and_models_do_not_prompts_are_the_options() -> None:
     path = LOGS / "promptfoo" / "prompts-results.json"
-    frame = eh.read_scores(path)
+    frame = read(path)
     assert set(frame["option"]) == {"{{question}}", "Answer briefly: {{question}}"}
     assert set(frame["evaluator"]) == {JUDGES[1]}
-    by_model = eh.read_scores(path, option="model")
+    by_model = read(path, option="model")
     assert set(by_model["option"]) == {GPT}
     assert set(by_model["item"].str.extract(r"\[prompt: (.*)\]")[0]) == set(frame["option"])
 
@@ -170,17 +181,15 @@ def older(content: dict[str, Any]) -> dict[str, Any]:
 def test_promptfoo_of_version_2_and_results_alone_read_the_same(tmp_path: Path) -> None:
     path = LOGS / "promptfoo" / "results.json"
     content = json.loads(path.read_text("utf-8"))
-    newer = eh.read_scores(path, metric="llm-rubric")
+    newer = read(path, metric="llm-rubric")
     for shape in (older(content), older(content)["results"]):
         (tmp_path / "old.json").write_text(json.dumps(shape))
-        pd.testing.assert_frame_equal(
-            eh.read_scores(tmp_path / "old.json", metric="llm-rubric"), newer
-        )
+        pd.testing.assert_frame_equal(read(tmp_path / "old.json", metric="llm-rubric"), newer)
 
 
 def test_alpaca_eval_preferences_are_leads_of_the_first() -> None:
     """The stand-ins prefer by merit, with 0.1 for what they were shown first, in random order."""
-    frame = eh.read_scores(LOGS / "alpaca_eval")
+    frame = read(LOGS / "alpaca_eval")
     assert len(frame) == 3 * 3 * 5 - 2  # a judge was silent on two answers about tea
     items = {question: item for item, question in QUESTIONS.items()}
     for row in frame.itertuples():
@@ -206,7 +215,7 @@ def test_alpaca_eval_preferences_are_leads_of_the_first() -> None:
 )
 def test_every_preference(tmp_path: Path, preference: Any, score: float) -> None:
     path = alpaca(tmp_path, preference)
-    assert eh.read_scores(path)["score"].tolist() == [score]
+    assert read(path)["score"].tolist() == [score]
 
 
 def alpaca(folder: Path, *preferences: Any) -> Path:
@@ -221,7 +230,7 @@ def alpaca(folder: Path, *preferences: Any) -> Path:
 
 def test_a_preference_out_of_range_is_named(tmp_path: Path) -> None:
     with pytest.raises(eh.InputError, match=r"annotation 2: 'preference 7' is no score"):
-        eh.read_scores(alpaca(tmp_path, 1, 7))
+        read(alpaca(tmp_path, 1, 7))
 
 
 def test_long_instructions_that_begin_alike_are_told_apart(tmp_path: Path) -> None:
@@ -230,7 +239,7 @@ def test_long_instructions_that_begin_alike_are_told_apart(tmp_path: Path) -> No
     for row, end in zip(rows, "ab", strict=True):
         row["instruction"] = "Once more: " * 40 + end
     path.write_text(json.dumps(rows))
-    assert eh.read_scores(path)["item"].nunique() == 2
+    assert read(path)["item"].nunique() == 2
 
 
 def test_a_model_against_itself_says_nothing(tmp_path: Path) -> None:
@@ -238,7 +247,7 @@ def test_a_model_against_itself_says_nothing(tmp_path: Path) -> None:
     rows = json.loads(path.read_text())
     rows[0]["generator_2"] = rows[0]["generator_1"]
     path.write_text(json.dumps(rows))
-    frame = eh.read_scores(path)
+    frame = read(path)
     assert frame["score"].tolist() == [-1.0]
     assert any("a model against itself" in note for note in frame.attrs["notes"])
 
@@ -251,11 +260,11 @@ def test_promptfoo_without_assertions_has_no_scores(tmp_path: Path) -> None:
         row["score"] = 1
     (tmp_path / "r.json").write_text(json.dumps(content))
     with pytest.raises(eh.InputError, match=r"no scores in it.*No assertions"):
-        eh.read_scores(tmp_path / "r.json")
+        read(tmp_path / "r.json")
 
 
 def test_deepeval_metrics_are_scores_of_their_models() -> None:
-    frame = eh.read_scores(LOGS / "deepeval")
+    frame = read(LOGS / "deepeval")
     assert found(frame) == {
         (model, judge, QUESTIONS[item]): round(10 * merit(model, judge, item)) / 10
         for model, judge, item in cells(skipping_failures=False)
@@ -266,7 +275,7 @@ def test_deepeval_metrics_are_scores_of_their_models() -> None:
 def test_deepeval_in_its_wrapping_and_in_names_of_python_reads_the_same(tmp_path: Path) -> None:
     path = LOGS / "deepeval" / f"test_run_{GPT}.json"
     content = json.loads(path.read_text("utf-8"))
-    expected = eh.read_scores(path)
+    expected = read(path)
     python = {
         "test_results": [
             {
@@ -286,12 +295,12 @@ def test_deepeval_in_its_wrapping_and_in_names_of_python_reads_the_same(tmp_path
     }
     (tmp_path / "wrapped.json").write_text(json.dumps({"testRunData": content}))
     (tmp_path / f"{GPT}.json").write_text(json.dumps(python))
-    pd.testing.assert_frame_equal(eh.read_scores(tmp_path / "wrapped.json"), expected)
-    pd.testing.assert_frame_equal(eh.read_scores(tmp_path / f"{GPT}.json"), expected)
+    pd.testing.assert_frame_equal(read(tmp_path / "wrapped.json"), expected)
+    pd.testing.assert_frame_equal(read(tmp_path / f"{GPT}.json"), expected)
 
 
 def test_lm_eval_samples_have_the_names_of_their_models() -> None:
-    frame = eh.read_scores(LOGS / "lm_eval")
+    frame = read(LOGS / "lm_eval")
     assert frame["option"].value_counts().to_dict() == {GPT: 5, CLAUDE: 5, LLAMA: 5}
     assert set(frame["evaluator"]) == {"exact_match"}
     exact = frame[frame["score"] == 1.0]
@@ -302,8 +311,8 @@ def test_lm_eval_results_alone_have_a_score_for_each_task(tmp_path: Path) -> Non
     """The mean of the samples, which the tool took itself."""
     for path in (LOGS / "lm_eval").rglob("results*.json"):
         shutil.copy(path, tmp_path)
-    means = eh.read_scores(LOGS / "lm_eval").groupby("option")["score"].mean()
-    totals = eh.read_scores(tmp_path, metric="exact_match").set_index("option")["score"]
+    means = read(LOGS / "lm_eval").groupby("option")["score"].mean()
+    totals = read(tmp_path, metric="exact_match").set_index("option")["score"]
     pd.testing.assert_series_equal(totals.sort_index(), means.sort_index())
 
 
@@ -312,7 +321,7 @@ def test_lm_eval_samples_alone_are_called_by_their_folder(tmp_path: Path) -> Non
     folder = tmp_path / "meta-llama__Llama-3-8B"
     folder.mkdir()
     shutil.copy(samples, folder)
-    frame = eh.read_scores(folder)
+    frame = read(folder)
     assert set(frame["option"]) == {"meta-llama/Llama-3-8B"}
 
 
@@ -326,7 +335,7 @@ def test_lm_eval_samples_alone_are_called_by_their_folder(tmp_path: Path) -> Non
     ],
 )
 def test_audits_and_questions_take_what_was_read(path: str, metric: str | None) -> None:
-    frame = eh.read_scores(LOGS / path, metric=metric)
+    frame = read(LOGS / path, metric=metric)
     for group, name in (("option_group", "option"), ("evaluator_group", "evaluator")):
         names = frame[name].str.removeprefix("mockllm/").str[:3]
         assert (frame[group] == names.map(FAMILIES)).all()
@@ -351,7 +360,7 @@ def test_audits_and_questions_take_what_was_read(path: str, metric: str | None) 
 
 
 def test_comparisons_can_be_asked_on() -> None:
-    frame = eh.read_scores(LOGS / "alpaca_eval")
+    frame = read(LOGS / "alpaca_eval")
     options = dict(zip(frame["option"], frame["option_group"], strict=True))
     options |= dict(zip(frame["rival"], frame["rival_group"], strict=True))
     judges = dict(zip(frame["evaluator"], frame["evaluator_group"], strict=True))
@@ -368,7 +377,7 @@ def test_archives_read_the_same_whether_deflated_or_not(tmp_path: Path) -> None:
         with zipfile.ZipFile(tmp_path / "old.eval", "w", method) as old:
             for name in archive.members:
                 old.writestr(name, json.dumps(archive.json(name)))
-        pd.testing.assert_frame_equal(eh.read_scores(tmp_path / "old.eval"), eh.read_scores(path))
+        pd.testing.assert_frame_equal(read(tmp_path / "old.eval"), read(path))
 
 
 def test_a_member_in_several_frames_of_zstandard_is_one_text(tmp_path: Path) -> None:
@@ -391,7 +400,7 @@ def test_a_run_that_was_cut_short_is_read_and_said_to_be(tmp_path: Path) -> None
     content["status"] = "cancelled"
     content["samples"] = content["samples"][:2]
     (tmp_path / "log.json").write_text(json.dumps(content))
-    frame = eh.read_scores(tmp_path / "log.json")
+    frame = read(tmp_path / "log.json")
     assert len(frame) == 2
     assert "status 'cancelled'" in frame.attrs["notes"][0]
 
@@ -400,24 +409,24 @@ def test_files_cut_off_or_damaged_are_named(tmp_path: Path) -> None:
     whole = (LOGS / "inspect" / "gpt-by-claude.eval").read_bytes()
     (tmp_path / "cut.eval").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(eh.InputError, match=r"cut\.eval is a zip file without its end"):
-        eh.read_scores(tmp_path / "cut.eval")
+        read(tmp_path / "cut.eval")
     with zipfile.ZipFile(LOGS / "inspect" / "gpt-by-claude.eval") as archive:
         offset = archive.getinfo("samples/sum_epoch_1.json").header_offset
     damaged = bytearray(whole)
     damaged[offset + 120] ^= 0xFF
     (tmp_path / "damaged.eval").write_bytes(damaged)
     with pytest.raises(eh.InputError, match=r"damaged\.eval, samples/sum_epoch_1\.json.* damaged"):
-        eh.read_scores(tmp_path / "damaged.eval")
+        read(tmp_path / "damaged.eval")
     text = (LOGS / "promptfoo" / "results.json").read_text("utf-8")
     (tmp_path / "cut.json").write_text(text[:5000])
     with pytest.raises(eh.InputError, match=r"cut\.json: the JSON breaks off in line 1"):
-        eh.read_scores(tmp_path / "cut.json")
+        read(tmp_path / "cut.json")
     (tmp_path / "cut.jsonl").write_text('{"score": 1}\n{"score": 0}\n{"sco')
     with pytest.raises(eh.InputError, match=r"cut\.jsonl: line 3 is no JSON"):
-        eh.read_scores(tmp_path / "cut.jsonl")
+        read(tmp_path / "cut.jsonl")
     (tmp_path / "cut.csv.gz").write_bytes(gzip.compress(b"option,score\na,1\n" * 99)[:-20])
     with pytest.raises(eh.InputError, match=r"cut\.csv\.gz is damaged"):
-        eh.read_scores(tmp_path / "cut.csv.gz")
+        read(tmp_path / "cut.csv.gz")
 
 
 @pytest.mark.parametrize(
@@ -447,39 +456,37 @@ def test_what_is_no_log_is_said_to_be_what_it_is(
 ) -> None:
     (tmp_path / "x.json").write_text(json.dumps(content))
     with pytest.raises(eh.InputError, match=r"x\.json|no scores") as error:
-        eh.read_scores(tmp_path / "x.json")
+        read(tmp_path / "x.json")
     assert message in str(error.value)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda folder: eh.read_scores(folder / "none.json"), "none.json' cannot be read"),
-        (eh.read_scores, "there is no log in the folder"),
-        (lambda _: eh.read_scores([]), "no file is given"),
-        (lambda _: eh.read_scores("x", format="inspekt"), "known are 'inspect', 'promptfoo'"),
-        (lambda _: eh.read_scores(LOGS / "deepeval", "promptfoo"), "there is no log in the folder"),
+        (lambda folder: read(folder / "none.json"), "there is no file"),
+        (read, "there is no log in the folder"),
+        (lambda _: read([]), "no file is given"),
+        (lambda _: read("x", format="inspekt"), "known are 'inspect', 'promptfoo'"),
+        (lambda _: read(LOGS / "deepeval", "promptfoo"), "there is no log in the folder"),
         (
-            lambda _: eh.read_scores(LOGS / "inspect_checks.json", "promptfoo"),
+            lambda _: read(LOGS / "inspect_checks.json", "promptfoo"),
             "is JSON with 'version', 'status'",
         ),
         (
-            lambda _: eh.read_scores(LOGS / "inspect_checks.json"),
+            lambda _: read(LOGS / "inspect_checks.json"),
             "'checks.brief' (10 scores by 'checks'); 'checks.words'",
         ),
         (
-            lambda _: eh.read_scores(LOGS / "inspect_checks.json", metric="match"),
+            lambda _: read(LOGS / "inspect_checks.json", metric="match"),
             "no metric 'match'; there are 'includes', 'checks.brief', 'checks.words'",
         ),
-        (lambda _: eh.read_scores(LOGS / "deepeval", option="prompt"), "it has 'model'"),
+        (lambda _: read(LOGS / "deepeval", option="prompt"), "it has 'model'"),
         (
-            lambda _: eh.read_scores(
-                [LOGS / "deepeval", LOGS / "alpaca_eval"], metric="preference"
-            ),
+            lambda _: read([LOGS / "deepeval", LOGS / "alpaca_eval"], metric="preference"),
             None,
         ),
         (
-            lambda _: eh.read_scores(
+            lambda _: read(
                 [LOGS / "deepeval", LOGS / "alpaca_eval"],
                 metric=["preference", "Correctness [GEval]"],
             ),
@@ -499,7 +506,7 @@ def test_what_cannot_be_done_is_said(
 
 
 def test_several_metrics_of_one_evaluator_are_several_evaluators() -> None:
-    frame = eh.read_scores(LOGS / "inspect_checks.json", metric=["checks.brief", "checks.words"])
+    frame = read(LOGS / "inspect_checks.json", metric=["checks.brief", "checks.words"])
     assert set(frame["evaluator"]) == {"checks, checks.brief", "checks, checks.words"}
 
 
@@ -508,7 +515,7 @@ def test_of_a_folder_what_is_no_log_is_left_out_and_named(tmp_path: Path) -> Non
     (tmp_path / "leaderboard.csv").write_text("model,score\na,1\n")
     (tmp_path / "settings.json").write_text('{"a": 1}')
     (tmp_path / ".cache.json").write_text("{")
-    frame = eh.read_scores(tmp_path)
+    frame = read(tmp_path)
     assert len(frame) == 15
     note = frame.attrs["notes"][0]
     assert "leaderboard.csv" in note
@@ -518,7 +525,7 @@ def test_of_a_folder_what_is_no_log_is_left_out_and_named(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "json", "parquet", "csv.gz", "xlsx"])
 def test_what_was_read_can_be_kept_as_a_table_and_read_again(tmp_path: Path, ending: str) -> None:
-    frame = eh.read_scores(LOGS / "deepeval")
+    frame = read(LOGS / "deepeval")
     path = tmp_path / f"scores.{ending}"
     if ending == "parquet":
         frame.to_parquet(path)
@@ -528,13 +535,13 @@ def test_what_was_read_can_be_kept_as_a_table_and_read_again(tmp_path: Path, end
         frame.to_json(path, orient="records", lines=ending == "jsonl", force_ascii=False)
     else:
         frame.to_csv(path, sep="\t" if ending == "tsv" else ",", index=False)
-    pd.testing.assert_frame_equal(eh.read_scores(path), frame)
+    pd.testing.assert_frame_equal(read(path), frame)
 
 
 def test_other_words_for_columns_and_letters_for_scores_are_read(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("Model;Judge;Question;Grade\ngpt-4;vicuna-7b;?;C\nllama-3;gpt-4o;?;P\n")
-    frame = eh.read_scores(path)
+    frame = read(path)
     assert frame["score"].tolist() == [1.0, 0.5]
     assert frame["option_group"].tolist() == ["gpt", "llama"]
     assert frame["evaluator_group"].tolist() == ["llama", "gpt"]
@@ -544,29 +551,30 @@ def test_other_words_for_columns_and_letters_for_scores_are_read(tmp_path: Path)
 def test_people_are_of_no_family(tmp_path: Path) -> None:
     path = tmp_path / "scores.csv"
     path.write_text("option,evaluator,score\nClaude,Mia,7\nBo,Mia,6\nCy,Grok,5\n")
-    assert list(eh.read_scores(path).columns) == ["option", "evaluator", "score"]
+    assert list(read(path).columns) == ["option", "evaluator", "score"]
 
 
 def test_a_wide_table_is_turned_to_a_long_one(tmp_path: Path) -> None:
     path = tmp_path / "wide.csv"
     path.write_text("skater;Paul;Rosa\nAnn;7,5;6\nBo;;5\n")
-    frame = eh.read_scores(path)
+    with pytest.raises(eh.InputError, match="'Paul', 'Rosa' hold numbers and look like evaluators"):
+        read(path)
+    frame = read(path, wide=True)
     assert found(frame.assign(item="")) == {
         ("Ann", "Paul", ""): 7.5,
         ("Ann", "Rosa", ""): 6.0,
         ("Bo", "Rosa", ""): 5.0,
     }
-    assert "'Paul', 'Rosa'" in frame.attrs["notes"][0]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("", "is empty"),
-        ("option,score\n", "no lines under its header"),
-        ("option,score\na,good\n", "line 2, column 'score': 'good' is no score"),
-        ("option,score\na,\n", "'score' is empty"),
-        ("name,points\nAnn,7\n", "no column 'score'; its columns are 'name', 'points'"),
+        ("option,score\n", "has a header but no rows"),
+        ("option,score\na,good\n", "line 2 ('a'), column 'score': 'good' is not a number"),
+        ("option,score\na,\n", "column 'score' and all cells below are empty"),
+        ("name,points\nAnn,7\n", "no column 'score'; Its columns are 'name', 'points'"),
         ("score,who\n7,Paul\n", "no column 'option'"),
         ("7\n8\n", "no column 'score'"),
     ],
@@ -575,14 +583,14 @@ def test_tables_that_cannot_be_read_say_why(tmp_path: Path, text: str, message: 
     path = tmp_path / "t.csv"
     path.write_text(text)
     with pytest.raises(eh.InputError) as error:
-        eh.read_scores(path)
+        read(path)
     assert message in str(error.value)
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_bytes(b"option,score\n\xff\xfe,1\n")
     with pytest.raises(eh.InputError, match="line 2 has the byte 0xff"):
-        eh.read_scores(tmp_path / "x.csv")
+        read(tmp_path / "x.csv")
 
 
 @pytest.mark.parametrize(
@@ -650,7 +658,7 @@ def test_a_label_that_says_nothing_is_looked_up_by_the_providers_id(tmp_path: Pa
     for row in content["results"]["results"]:
         row["provider"] = {"id": "openai:chat:gpt-4o", "label": "ours"}
     (tmp_path / "r.json").write_text(json.dumps(content))
-    frame = eh.read_scores(tmp_path / "r.json", option="model")
+    frame = read(tmp_path / "r.json", option="model")
     assert set(frame["option"]) == {"ours"}
     assert set(frame["option_group"]) == {"gpt"}
 
@@ -661,8 +669,8 @@ def test_promptfoo_lines_and_repeats(tmp_path: Path) -> None:
     rows = content["results"]["results"]
     lines = [json.dumps(row, ensure_ascii=False) for row in rows for _ in range(2)]
     (tmp_path / "results.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    once = eh.read_scores(LOGS / "promptfoo" / "results.json", metric="llm-rubric")
-    twice = eh.read_scores(tmp_path / "results.jsonl", metric="llm-rubric")
+    once = read(LOGS / "promptfoo" / "results.json", metric="llm-rubric")
+    twice = read(tmp_path / "results.jsonl", metric="llm-rubric")
     again = once.assign(item=once["item"] + ", again 2")
     assert found(twice) == found(once) | found(again)
 
@@ -681,15 +689,15 @@ def test_older_logs_of_inspect_read_the_same(tmp_path: Path) -> None:
             (sample["score"],) = scores.values()
             sample["score"].pop("metadata")
     (tmp_path / path.name).write_text(json.dumps(content))
-    pd.testing.assert_frame_equal(eh.read_scores(tmp_path / path.name), eh.read_scores(path))
+    pd.testing.assert_frame_equal(read(tmp_path / path.name), read(path))
 
 
 def test_scores_that_a_retried_run_took_over_count_once(tmp_path: Path) -> None:
     path = LOGS / "inspect" / "gpt-by-claude.eval"
     for name in ("first.eval", "retried.eval"):
         shutil.copy(path, tmp_path / name)
-    frame = eh.read_scores(tmp_path)
-    assert found(frame) == found(eh.read_scores(path))
+    frame = read(tmp_path)
+    assert found(frame) == found(read(path))
     assert "another log has the same scores: 5" in frame.attrs["notes"][0]
 
 
@@ -705,7 +713,7 @@ def test_what_differs_for_one_judge_is_the_option(tmp_path: Path) -> None:
                 for score in sample["scores"].values():
                     score["metadata"]["grading"][1]["model"] = judge
             (tmp_path / f"{tone}-{judge}.json").write_text(json.dumps(content))
-    frame = eh.read_scores(tmp_path)
+    frame = read(tmp_path)
     assert set(frame["option"]) == {"terse", "kind"}
     assert set(frame["item"]) == set(QUESTIONS)
     assert set(frame["evaluator"]) == {"gemini-1.5-pro", "gpt-4o"}
@@ -745,7 +753,7 @@ def test_whatever_is_wrong_in_a_log_is_read_past_or_said(
     file = tmp_path_factory.mktemp("log") / f"log{path.suffix}"
     file.write_text("\n".join(map(json.dumps, content)) if lines else json.dumps(content))
     try:
-        frame = eh.read_scores(file)
+        frame = read(file)
     except eh.InputError:
         return  # anything else would be a fault of the reader
     assert np.isfinite(frame["score"]).all()

@@ -17,10 +17,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.scores import Factor, Scores
-from evenhand.scores import wide as wide_tables
 from evenhand.scores.factor import crossed, first_repeated, taken_together
 from evenhand.scores.read import read_table
-from evenhand.tables import sources
+from evenhand.tables import csv_files
 
 LONG = """skater,judge,score,nation,from,cup,segment
 Ann,P,7.5,FRA,FRA,Nice,SP
@@ -94,7 +93,7 @@ def test_frames_and_files_of_all_kinds_give_the_same_scores(tmp_path: Path) -> N
         same_as_by_hand(read_table(table, **PARTS))
 
 
-def test_blocks_are_one_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_pieces_are_one_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rng = np.random.default_rng(5)
     n = 3000
     table = pd.DataFrame(
@@ -108,8 +107,7 @@ def test_blocks_are_one_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     table["option_group"] = [f"g{int(option) % 7}" for option in table["option"]]
     table["evaluator_group"] = [f"g{int(who[1:]) % 5}" for who in table["evaluator"]]
     table.to_csv(tmp_path / "scores.csv", index=False)
-    monkeypatch.setattr(sources, "CSV_BLOCK_BYTES", 1000)
-    monkeypatch.setattr(sources, "FRAME_BLOCK_ROWS", 17)
+    monkeypatch.setattr(csv_files, "_BLOCKS", (1000,))
     for source in (table, tmp_path / "scores.csv"):
         scores = read_table(source)
         np.testing.assert_array_equal(scores.score, table["score"])
@@ -201,13 +199,12 @@ def test_wide_tables_are_long_ones() -> None:
     assert names(some.evaluator) == ["P", "Q", "P"]
 
 
-def test_wide_tables_are_turned_a_few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wide_tables_are_turned_row_by_row() -> None:
     rng = np.random.default_rng(8)
     cells = rng.integers(0, 10, (23, 5)).astype(float)
     cells[rng.random(cells.shape) < 0.3] = np.nan
     table = pd.DataFrame(cells, columns=list("PQRST"))
     table.insert(0, "what", [f"o{i}" for i in range(23)])
-    monkeypatch.setattr(wide_tables, "_CELLS", 12)
     found = read_table(table, wide=True)
     row, column = np.nonzero(~np.isnan(cells))
     np.testing.assert_array_equal(found.score, cells[row, column])
@@ -367,7 +364,7 @@ def test_columns_that_are_not_there_are_named_with_the_nearest() -> None:
     for wrong in (["skater"], 3, None):
         assert "must be the name of a column" in refused(LONG, option=wrong)
     assert "'skater' is the frame's index" in refused(by_hand().set_index("skater"), **PARTS)
-    for wrong in ([1, 2], {"option": ["a"]}, None, 3):
+    for wrong in ([1, 2], {"option": "a"}, None, 3):
         assert "must be a frame of pandas, polars or pyarrow" in refused(wrong)
     assert "there is no file" in refused(Path("nowhere.csv"))
     assert "missing=" in refused(SMALL, missing="ignore")

@@ -318,7 +318,7 @@ def _refuse_incomparable(questions: Questions) -> None:
         return
     check = questions.check()
     if not check.comparable:
-        raise NotIdentifiableError(str(check))
+        raise NotIdentifiableError(" ".join(check.sentences))
 
 
 def _affordable(options: ActionSet, at_most: int | None, budget: float) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_from, answer_of
 from evenhand.answers.choose import notes_on, taken_for_granted
-from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of, places_in
+from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.scores import compares
 from evenhand.arrays import Indices
@@ -37,9 +37,9 @@ from evenhand.questions import Askable, Questions
 from evenhand.questions.forms import form_of
 from evenhand.questions.identifiable import identified_by
 from evenhand.questions.inputs import trusted_among
-from evenhand.readers import table_of
+from evenhand.readers import read_scores
 from evenhand.scores import Scores
-from evenhand.scores.read import Groups, read_table
+from evenhand.scores.read import Groups
 from evenhand.tables import listed
 
 Assigned = Literal["before", "adaptively"] | Policy | Mapping[str, Any]
@@ -78,6 +78,12 @@ _USUAL_SCORES = (
     "few."
 )
 _POLICY = "What was scored was chosen by the policy {name!r}, whose own answer this is."
+
+
+class _CorrectedChoice(PlannedChoice):
+    """One look at scores that exist; no campaign has it, whose record others check."""
+
+    corrects = True
 
 
 def decide(
@@ -154,7 +160,7 @@ def decide(
         How the table is read: the lowest and highest score that can be given (where it is sure, the
         answer says whether it is so for any scores between them); whether evaluators
         are columns; what becomes of rows with empty cells; what stands before decimals. See
-        `evenhand.scores.read.read_table`.
+        `evenhand.read_scores`.
     repeats
         Whether rows may be the same in every cell, since an evaluator was asked again and said the
         same; else copies are refused.
@@ -211,8 +217,8 @@ def decide(
     next_n = _whole("next_n", next_n, 0, _MOST_NEXT)
     if scope not in ("these", "like these"):
         raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
-    table = read_table(
-        table_of(scores),
+    table = read_scores(
+        scores,
         option=option,
         evaluator=evaluator,
         score=score,
@@ -230,9 +236,9 @@ def decide(
         missing=missing,
         decimal=decimal,
         beside=cluster == "cluster",
+        telling=True,
     )
-    whole = missing == "refuse" and all(note.about != "standing" for note in table.notes)
-    place = places_in(scores, whole and not wide)
+    place = table.where
     if isinstance(assigned, Policy | Mapping):
         return _by_policy(assigned, questions, table, place, tolerance, deviation)
     if assigned not in ("before", "adaptively"):
@@ -390,7 +396,7 @@ def _concluded(
     used = log.among(seen) if few else log
     told = used.feedback
     settings |= {"scope": scope, "grain": level.grain}
-    policy = PlannedChoice(used.asked, planned=told.counts, **settings)
+    policy = _CorrectedChoice(used.asked, planned=told.counts, **settings)
     checks_of(policy).level = level
     asked = np.zeros_like(told.counts)
     while (more := policy.ask(pending=asked).counts).any():  # a long plan comes in parts
@@ -541,7 +547,7 @@ def _one_order(log: Log) -> str:
 
 def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     """Return what is taken for granted, whatever the scores are, and what the table shows."""
-    notes = [Finding(note.about, note.message, alarm=False) for note in table.notes]
+    notes = [*table.notes]
     notes += taken_for_granted(said.actions, said.decision)
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:

@@ -20,7 +20,6 @@ from evenhand.numerics.svd import Svd
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
 from evenhand.questions.inputs import Named, named
-from evenhand.readers import table_of
 from evenhand.scores import Factor, Scores
 from evenhand.scores.factor import Codes, crossed
 from evenhand.scores.level import AS_GIVEN, Level
@@ -104,26 +103,6 @@ def _have_constant(questions: Questions) -> bool:
     more = Svd.of(X).solve(np.ones(len(X)))
     rise = questions.matrix[:, : X.shape[1]] @ more
     return bool(np.allclose(X @ more, 1.0, atol=_ONE) and np.allclose(rise, 1.0, atol=_ONE))
-
-
-def places_in(scores: Any, as_it_is: bool) -> Place:
-    """Return what says where a score stands in the user's table.
-
-    Where a table is not read as it is, since it is wide or rows were dropped, scores are counted.
-    """
-
-    def place(row: int) -> str:
-        if isinstance(scores, Scores):
-            return f"row {row}"
-        if not as_it_is:
-            return f"score {row + 1}"
-        from evenhand.tables.opened import opened  # noqa: PLC0415 # pyarrow is slow to load
-
-        source = opened(table_of(scores), "scores")
-        places: list[str] = source.places([row], None)
-        return places[0]
-
-    return place
 
 
 def log_of(

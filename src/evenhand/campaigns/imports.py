@@ -31,7 +31,6 @@ from evenhand.campaigns.sheets import (
     name_in,
     read_sheet,
     score_in,
-    texts_in,
 )
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tell import Desk, Reply, row_of
@@ -42,7 +41,7 @@ from evenhand.tables.names import listed
 
 if TYPE_CHECKING:
     from evenhand.questions import Questions
-    from evenhand.tables.sources import Source
+    from evenhand.tables.sources import Table
 
 _MOST_NAMED = 20  # lines of a table that are named when they are wrong
 
@@ -108,7 +107,7 @@ def import_scores(
     return _take_log(follower, source, names, key, decimal)
 
 
-def _take_sheet(follower: Follower, source: Source, decimal: str | None) -> Imported:
+def _take_sheet(follower: Follower, source: Table, decimal: str | None) -> Imported:
     shown = dict.fromkeys(c for own in follower.followed().display.values() for c in own)
     lines = read_sheet(source, list(shown))
     if not lines:
@@ -174,20 +173,18 @@ def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> R
 
 def _take_log(
     follower: Follower,
-    source: Source,
+    source: Table,
     names: dict[str, str],
     key: str | None,
     decimal: str | None,
 ) -> Imported:
-    from evenhand.tables.sources import CsvFile  # noqa: PLC0415 # loads pyarrow
-
     replica = follower.followed()
     columns = _columns(source, replica.questions, names, key)
     if not columns["score"]:
         raise InputError(f"{source.name} has no lines below its header; nothing was taken.")
-    log = _Log(replica, columns, decimal, isinstance(source, CsvFile))
+    log = _Log(replica, columns, decimal, source.is_text)
     found, rows, entries = _Problems(source.name), log.rows(), []
-    for row, place in zip(rows, source.places(rows, None), strict=True):
+    for row, place in zip(rows, source.where(rows), strict=True):
         with found.at(place):
             entries.append(log.entry(row, place))
     found.refuse()
@@ -277,7 +274,7 @@ def _try(replica: Replica, new: Sequence[_Entry], found: _Problems) -> None:
 
 
 def _columns(
-    source: Source, questions: Questions, names: dict[str, str], key: str | None
+    source: Table, questions: Questions, names: dict[str, str], key: str | None
 ) -> dict[str, list[str | None]]:
     """Return the columns by what they are; an error for those missing and those too many."""
     needed = ["option", *(["rival"] if compares(questions) else [])]
@@ -303,7 +300,7 @@ def _columns(
             f"{source.name} has columns that are not used here: {listed(strange)}; remove them. "
             f"Logged scores have {wanted}, and nothing else."
         )
-    return {part: texts_in(source, column) for part, column in parts.items()}
+    return {part: source.texts(column) for part, column in parts.items()}
 
 
 class _Log:

@@ -22,7 +22,7 @@ from evenhand.tables.written import unguarded, write_csv
 
 if TYPE_CHECKING:
     from evenhand.campaigns.campaign import Campaign
-    from evenhand.tables.sources import Source
+    from evenhand.tables.sources import Table
 
 TICKET, SCORE, NOTE = "ticket", "score", "note"
 _ONE, _TWO = ("option",), ("first", "second")
@@ -130,12 +130,12 @@ class Line:
     labels: tuple[str, ...]
 
 
-def is_sheet(source: Source) -> bool:
+def is_sheet(source: Table) -> bool:
     """Tell whether a table is a sheet of tickets."""
     return TICKET in source.columns
 
 
-def read_sheet(source: Source, shown: Sequence[str]) -> list[Line]:
+def read_sheet(source: Table, shown: Sequence[str]) -> list[Line]:
     """Return the lines of a sheet; an error names columns that are missing or do not belong.
 
     Parameters
@@ -153,7 +153,7 @@ def read_sheet(source: Source, shown: Sequence[str]) -> list[Line]:
             f"{source.name} has no column {listed(missing)}; a sheet needs {listed(needed)}, as "
             f"`ask` wrote it. Its columns are {listed(source.columns, 30)}."
         )
-    cells = {name: texts_in(source, name) for name in source.columns if name}
+    cells = {name: source.texts(name) for name in source.columns if name}
     known = {TICKET, SCORE, NOTE, *names, *shown_as(names, shown)}
     strange = [name for name in cells if name not in known and unguarded(name) not in known]
     if strange:
@@ -170,7 +170,7 @@ def read_sheet(source: Source, shown: Sequence[str]) -> list[Line]:
         for row in range(n)
         if any(column[row] is not None for column in cells.values())  # a spreadsheet's empty lines
     ]
-    places = dict(zip(rows, source.places(rows, None), strict=True))
+    places = dict(zip(rows, source.where(rows), strict=True))
     return [
         Line(
             places[row],
@@ -181,13 +181,6 @@ def read_sheet(source: Source, shown: Sequence[str]) -> list[Line]:
         )
         for row in rows
     ]
-
-
-def texts_in(source: Source, column: str) -> list[str | None]:
-    """Return the cells of a column as texts; None where they are empty."""
-    from evenhand.tables.cells import as_text  # noqa: PLC0415 # loads pyarrow
-
-    return [c for block in source.blocks([column]) for c in as_text(block[0]).to_pylist()]
 
 
 def name_in(text: str, known: Container[str], *, file: bool) -> str:

@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty import with_best
 from evenhand.certainty.bounded import BoundedLeads
-from evenhand.certainty.likings import CorrectedFit
+from evenhand.certainty.items import ItemsFit
+from evenhand.certainty.likings import CorrectedFit, doubts
 from evenhand.certainty.models import Fit, Spread, freedom_of
 from evenhand.certainty.winner import Winner
 from evenhand.numerics.tails import student_quantile
@@ -108,8 +109,8 @@ class Look:
             error = winner.noise * math.sqrt(with_best.smallest_variance(shared))
             if with_best.stronger(slack, error, n, winner.least, failure):
                 found = with_best.largest_tail((leads + slack) / winner.errors, n, winner.least)
-        if isinstance(fit, CorrectedFit):
-            found = np.maximum(found, fit.doubts(leader, rivals, slack))
+        if isinstance(fit, CorrectedFit | ItemsFit) and fit.trusted is not None:
+            found = np.maximum(found, doubts(fit.trusted, leader, rivals, slack))
         return cls(leader, rivals, winner, found, slack, failure)
 
     @property

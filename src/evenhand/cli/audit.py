@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from evenhand.auditing import Audit
 from evenhand.auditing import audit as audited
 from evenhand.cli.columns import ATTRIBUTES, FEATURES, ScoreTable, column, takes
 from evenhand.cli.options import AsJson, Figure, Report, Seed
 from evenhand.cli.score_tables import check_files, column_in
-from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, names_in, print_json
-from evenhand.policies.messages import Estimate
-from evenhand.report.phrases import decimals, fixed, size_and_span
+from evenhand.report.terminal import print_result
 
 _NOT_IDENTIFIABLE = 3
-_MOST_ROWS = 12  # of a table in the terminal; --json has all
 
 
 @takes(table=ScoreTable)
@@ -93,61 +87,9 @@ def audit(
     if as_json:
         print_json(found.to_dict())
     else:
-        _print(found, figure, report)
+        print_result(console(), found)
+        for what, path in (("picture", figure), ("report", report)):
+            if path is not None:
+                typer.echo(f"\nThe {what} is in {path}.")
     if math.isnan(found.bias.value):
         raise typer.Exit(_NOT_IDENTIFIABLE)
-
-
-def _print(found: Audit, figure: Path | None, report: Path | None) -> None:
-    out = console()
-    out.print(str(found), soft_wrap=True)
-    _print_evaluators(out, found)
-    _print_flips(out, found)
-    for what, path in (("picture", figure), ("report", report)):
-        if path is not None:
-            out.print(f"\nThe {what} is in {path}.", soft_wrap=True)
-
-
-def _print_evaluators(out: Console, found: Audit) -> None:
-    """Print whose bias is how large: those who stand out most first."""
-    frame = found.evaluators.dropna(subset=["shrunk"]).sort_values(["q", "shrunk"], kind="stable")
-    if not len(frame):
-        return
-    out.print("\nWhose bias is how large", style="bold")
-    table = number_table()
-    for name in ("evaluator", "group", "partial scores", "bias", "", "drawn to the mean", ""):
-        numeric = name in ("partial scores", "bias", "drawn to the mean")
-        table.add_column(name, justify="right" if numeric else "left", no_wrap=True)
-    for row in frame.head(_MOST_ROWS).itertuples():
-        bias = Estimate(row.bias, row.low, row.high, found.bias.level)
-        digits = decimals(0.5 * (row.shrunk_high - row.shrunk_low))
-        table.add_row(
-            str(row.evaluator),
-            "" if row.group is None else str(row.group),
-            f"{row.own:,}",
-            *(text.strip() for text in size_and_span(bias)),
-            fixed(row.shrunk, digits),
-            "stands out" if row.flagged else "",
-        )
-    print_table(out, table)
-    _print_rest(out, len(frame))
-
-
-def _print_flips(out: Console, found: Audit) -> None:
-    """Print which winners change under which rule."""
-    frame = found.decisions.changed()
-    if not len(frame):
-        return
-    out.print("\nWinners that change", style="bold")
-    table = number_table()
-    for name in ("event", "rule", "instead of", "wins"):
-        table.add_column(name)
-    for row in frame.head(_MOST_ROWS).itertuples():
-        table.add_row(*(str(cell) for cell in (row.event, row.rule, row.baseline, row.winner)))
-    print_table(out, table)
-    _print_rest(out, len(frame))
-
-
-def _print_rest(out: Console, n: int) -> None:
-    if n > _MOST_ROWS:
-        out.print(f"… and {n - _MOST_ROWS:,} more: --json has all")

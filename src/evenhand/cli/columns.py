@@ -18,7 +18,7 @@ from evenhand.cli.score_tables import (
     groups_in,
     missing_in,
     scale_in,
-    table_at,
+    scores_at,
 )
 from evenhand.cli.terminal import names_in
 
@@ -132,7 +132,7 @@ class ScoreTable:
 
     def at(self, scores: str) -> Any:
         """Return what to read."""
-        return table_at(scores, self.log_format, self.metric or None, self.families)
+        return scores_at(scores, self.log_format, self.metric or None, self.families)
 
     def parts(self) -> dict[str, Any]:
         """Return how it is read, as `audit` and `decide` take it."""

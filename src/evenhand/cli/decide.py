@@ -8,14 +8,14 @@ from typing import Annotated, Any
 import typer
 
 from evenhand.answers import decide as decided
-from evenhand.cli.answers import print_answer
 from evenhand.cli.columns import ScoreTable, column, takes
 from evenhand.cli.options import AsJson, Figure, Report
+from evenhand.cli.panel_files import table_at
 from evenhand.cli.score_tables import check_files, columns_in
-from evenhand.cli.terminal import console, print_json
+from evenhand.cli.terminal import console, print_json, say_written
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions.inputs import named
-from evenhand.tables.sources import CsvFile
+from evenhand.report.terminal import print_result
 
 _NOT_COMPARABLE = 3
 
@@ -139,9 +139,11 @@ def decide(
         more = {} if two is None else {"compared": two.to_dict()}
         print_json({"comparable": answer.comparable} | answer.to_dict() | more)
     else:
-        print_answer(console(), answer, figure, report)
+        print_result(console(), answer)
         if two is not None:
-            console().print(f"\n{two}", soft_wrap=True)
+            console().print()
+            print_result(console(), two)
+        say_written(figure, report)
     if not answer.comparable:
         raise typer.Exit(_NOT_COMPARABLE)
 
@@ -163,7 +165,7 @@ def _two_of(given: str, labels: Sequence[str]) -> tuple[str, str]:
 
 def _options(path: str, option: str, group: str) -> Any:
     """Return the options of a file, with their groups where it has them."""
-    table = CsvFile(path)
+    table = table_at(path)
     return named(
         table,
         table.name,

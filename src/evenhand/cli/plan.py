@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
 from evenhand.cli.columns import EVALUATOR, EVALUATOR_GROUP, OPTION, OPTION_GROUP, PRICES
 from evenhand.cli.options import AsJson, Figure
-from evenhand.cli.panel_files import capacity_in, named_in, numbers_in
-from evenhand.cli.tables import number_table, print_table
+from evenhand.cli.panel_files import capacity_in, named_in, table_at
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import NotIdentifiableError
-from evenhand.planning import Plan
 from evenhand.planning import plan as planned
-from evenhand.planning.words import asked_rows, curve_rows, verdict
 from evenhand.questions import Questions
-from evenhand.tables.sources import CsvFile
+from evenhand.report.terminal import print_result
 
 _NOT_IDENTIFIABLE = 3
-_MOST_ROWS = 40  # of a table in the terminal; --json has all
 
 
 def plan(
@@ -111,10 +105,10 @@ def plan(
     """
     if figure is not None:
         # Drawing takes longer to import than most plans take to make.
-        from evenhand.report.bias_figure import checked_format  # noqa: PLC0415
+        from evenhand.report.pictures import checked_format  # noqa: PLC0415
 
         checked_format(figure)
-    what, who = CsvFile(options), CsvFile(evaluators)
+    what, who = table_at(options), table_at(evaluators)
     questions = Questions.panel(
         named_in(what, option, "--option", option_group, "--option-group"),
         named_in(who, evaluator, "--evaluator", evaluator_group or option_group,
@@ -122,7 +116,7 @@ def plan(
         partial=None if option_group is None else "same group",
         bias=bias,
         capacity=capacity_in(capacity),
-        prices=None if prices is None else numbers_in(who, prices, "--prices", "a price"),
+        prices=None if prices is None else who.numbers(prices, "--prices", above=0.0),
     )  # fmt: skip
     try:
         found = planned(
@@ -147,32 +141,8 @@ def plan(
     if as_json:
         print_json({"identifiable": True} | found.to_dict())
     else:
-        _print_plan(console(), found)
+        print_result(console(), found)
         if figure is not None:
             typer.echo(f"\nThe picture is in {figure}.")
     if not found.enough:
         raise typer.Exit(4)
-
-
-def _print_plan(out: Console, found: Plan) -> None:
-    out.print(verdict(found), style="bold")
-    if found.evaluations:
-        _print_rows(out, "Whom to ask", *asked_rows(found))
-    if found.evaluators_curve:
-        _print_rows(out, "What each more evaluator buys", *curve_rows(found))
-    for number, text in enumerate(found.advice):
-        out.print(f"{'' if number else chr(10)}• {text}")
-
-
-def _print_rows(
-    out: Console, title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
-) -> None:
-    out.print(f"\n{title}", style="bold")
-    table = number_table()
-    for name in header:
-        table.add_column(name, justify="left" if name in ("evaluator", "with") else "right")
-    for row in rows[:_MOST_ROWS]:
-        table.add_row(*row)
-    if len(rows) > _MOST_ROWS:
-        table.add_row(f"… and {len(rows) - _MOST_ROWS} more: --json has all")
-    print_table(out, table)

@@ -5,25 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Literal
 
-import typer
-
+from evenhand.cli.panel_files import table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 
 _NOTHING = "none"
 
 
-def table_at(
+def scores_at(
     scores: str, log_format: str | None, metric: list[str] | None, families: Path | None
 ) -> Any:
     """Return what to read; "-" is the standard input."""
-    from evenhand.tables.sources import CsvFile  # noqa: PLC0415 - see evenhand.tables
-
     if scores == "-":
-        return CsvFile(typer.get_binary_stream("stdin"), "the standard input")
+        return table_at(scores)
     if log_format is None and metric is None and families is None:
         return scores
-    from evenhand.readers import read_scores  # noqa: PLC0415 - as above
+    from evenhand.readers import read_scores  # noqa: PLC0415 - see evenhand.tables
 
     return read_scores(scores, log_format, metric=metric, families=families)
 
@@ -73,7 +70,7 @@ def missing_in(text: str) -> Literal["refuse", "drop"]:
 def check_files(figure: Path | None, report: Path | None) -> None:
     """Refuse files that cannot be written before any work."""
     if figure is not None:
-        from evenhand.report.bias_figure import checked_format  # noqa: PLC0415 - loads matplotlib
+        from evenhand.report.pictures import checked_format  # noqa: PLC0415 - loads matplotlib
 
         checked_format(figure)
     if report is not None and report.suffix.lower() not in (".html", ".htm"):

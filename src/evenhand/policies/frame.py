@@ -116,7 +116,7 @@ class Frame:
                 one, other = (actions.options.labels[x] for x in (0, i))
                 raise NotIdentifiableError(
                     f"{one!r} and {other!r} cannot be compared by these questions. "
-                    f"{actions.check()}"
+                    + " ".join(actions.check().sentences)
                 )
             one, other = (actions.labels[int(np.argmax(self.cell == g))] for g in (0, i))
             raise NotIdentifiableError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from evenhand.arrays import Counts, Floats, Indices, as_vector, unmasked
 from evenhand.errors import InputError
 from evenhand.questions.options import Column
 from evenhand.tables import Names, column_names, listed, option_names, texts_or_none
+
+if TYPE_CHECKING:
+    from evenhand.tables.sources import Table
 
 GROUP = "group"
 """The column of a frame that holds groups."""
@@ -143,64 +146,24 @@ def is_frame(given: Any) -> bool:
 def _of_frame(
     frame: Any, what: str, features: Sequence[str] | None, label: str | None, group: str | None
 ) -> Named:
-    columns = FrameColumns(frame, what)
-    if group is None and GROUP in columns.names:
+    table = _opened(frame, what)
+    if group is None and GROUP in table.columns:
         group = GROUP
     if label is None:
-        label = next((name for name in columns.names if name != group), None)
+        label = next((name for name in table.columns if name and name != group), None)
     if label is None:
         raise InputError(f"{what}: the frame has no column with names.")
-    texts = columns.texts(label)
-    groups = None if group is None else columns.texts(group)
-    X = None if features is None else np.column_stack([columns.numbers(c) for c in features])
+    texts = table.texts(label)
+    groups = None if group is None else table.texts(group)
+    X = None if features is None else np.column_stack([table.numbers(c) for c in features])
     known = None if features is None else tuple(features)
     return Named(option_names(texts, len(texts), what), _groups(groups, len(texts)), X, known)
 
 
-class FrameColumns:
-    """The columns of a data frame, or of a CSV file, as texts and as numbers.
+def _opened(frame: Any, what: str) -> Table:
+    from evenhand.tables.opened import opened  # noqa: PLC0415 - see evenhand.tables
 
-    Parameters
-    ----------
-    frame
-        A frame of pandas, polars or pyarrow, or a `tables.sources.CsvFile`.
-    what
-        What messages call it.
-    """
-
-    def __init__(self, frame: Any, what: str) -> None:
-        from evenhand.tables.sources import CsvFile, Frame  # noqa: PLC0415 - see evenhand.tables
-
-        self._source = frame if isinstance(frame, CsvFile) else Frame(frame)
-        self.what = what
-        self.names = self._source.columns
-
-    def _cells(self, column: str) -> list[Any]:
-        if column not in self.names:
-            raise InputError(
-                f"{self.what}: there is no column {column!r}; the columns are "
-                f"{listed(self.names, 30)}."
-            )
-        return [block[0] for block in self._source.blocks([column])]
-
-    def texts(self, column: str) -> list[str | None]:
-        """Return the cells of a column as trimmed texts; None where they are empty."""
-        from evenhand.tables.cells import as_text  # noqa: PLC0415 - see evenhand.tables
-
-        return [text for cells in self._cells(column) for text in as_text(cells).to_pylist()]
-
-    def numbers(self, column: str) -> Floats:
-        """Return the cells of a column as numbers; an error names a cell that is none."""
-        from evenhand.tables.cells import read_numbers  # noqa: PLC0415 - see evenhand.tables
-
-        read = np.concatenate([read_numbers(cells) for cells in self._cells(column)])
-        (wrong,) = np.nonzero(~np.isfinite(read))
-        if wrong.size:
-            raise InputError(
-                f"{self.what}: {self._source.places([int(wrong[0])], None)[0]}, column {column!r} "
-                "is not a finite number; correct the cell or leave the row out."
-            )
-        return read
+    return opened(frame, what, what)
 
 
 # ---------------------------------------------------------------------- who favours whom
@@ -387,10 +350,10 @@ def _by_name(
 
 
 def _by_frame(given: Any, items: Names, evaluators: Names, what: str, default: float) -> Floats:
-    table = FrameColumns(given, what)
-    first, *others = table.names
+    table = _opened(given, what)
+    first, *others = table.columns
     if first in evaluators and hasattr(given, "index"):  # of pandas: names stand in the index
-        texts, others = texts_or_none(list(given.index)), list(table.names)
+        texts, others = texts_or_none(list(given.index)), list(table.columns)
     else:
         texts = table.texts(first)
     rows = option_names(texts, len(texts), what)

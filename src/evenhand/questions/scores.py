@@ -2,30 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from evenhand.errors import InputError
-from evenhand.scores.parts import assigned
+from evenhand.readers import read_scores
 from evenhand.tables import Names
-from evenhand.tables.recipe import no_such_column
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
-    from evenhand.scores.columns import Columns
+    from evenhand.scores import Factor, Scores
+    from evenhand.scores.factor import Codes
+    from evenhand.scores.read import Groups
 
 
 def from_scores(  # noqa: D417 - a method of `Questions`
     cls: type[Questions],
     /,
     table: Any,
-    option: str,
-    evaluator: str,
-    score: str | None = None,
+    option: str = "option",
+    evaluator: str = "evaluator",
+    score: str = "score",
     *,
-    option_group: str | None = None,
-    evaluator_group: str | None = None,
+    option_group: Groups = "option_group",
+    evaluator_group: Groups = "evaluator_group",
+    missing: Literal["refuse", "drop"] = "refuse",
     only_seen: bool = False,
     **settings: Any,
 ) -> Questions:
@@ -37,13 +39,14 @@ def from_scores(  # noqa: D417 - a method of `Questions`
     Parameters
     ----------
     table
-        A frame of pandas, polars or pyarrow, or the path of a CSV, Parquet or Excel file.
-    option, evaluator
-        The columns with their names.
-    score
-        The column with the scores; if given, they are checked to be numbers.
+        `Scores`, or what `evenhand.read_scores` takes: a frame, a file, a log. It may do without
+        scores.
+    option, evaluator, score
+        The columns with these parts, if they have other names.
     option_group, evaluator_group
-        The columns with their groups.
+        The columns with their groups, or mappings from names to groups; None for none.
+    missing
+        What to do with rows where a cell is empty: "refuse" the table, or "drop" them.
     only_seen
         Whether pairs that were not scored cannot be asked.
     settings
@@ -61,37 +64,40 @@ def from_scores(  # noqa: D417 - a method of `Questions`
     array([[1, 1],
            [1, 0]])
     """
-    # see evenhand.tables
-    from evenhand.scores.columns import read_columns  # noqa: PLC0415
-    from evenhand.scores.defects import Places, check_cells  # noqa: PLC0415
-    from evenhand.tables.opened import opened  # noqa: PLC0415
-
-    source = opened(table, "scores")
-    given: dict[str, str | None] = {"option": option, "evaluator": evaluator}
-    given |= {"option_group": option_group, "evaluator_group": evaluator_group}
-    given |= {} if score is None else {"score": score}
-    parts = assigned(source, given)
-    absent = [column for part, column in given.items() if column and not parts.one(part)]
-    if absent:
-        raise InputError(no_such_column(source, str(absent[0])))
-    read = read_columns(source, parts)
-    check_cells(Places(source, option), parts, read, remedy="")
+    scores = read_scores(
+        table,
+        option=option,
+        evaluator=evaluator,
+        score=score,
+        rival=None,
+        item=None,
+        event=None,
+        cluster=None,
+        option_group=option_group,
+        evaluator_group=evaluator_group,
+        missing=missing,
+        scored=False,
+        beside=False,
+    )
+    if scores.evaluator is None:
+        raise InputError("a panel needs to know who gave the scores; name that column: evaluator=.")
     made = cls.panel(
-        _grouped(read, option, "option"), _grouped(read, evaluator, "evaluator"), **settings
+        _grouped(scores, scores.option, scores.option_group),
+        _grouped(scores, scores.evaluator, scores.evaluator_group),
+        **settings,
     )
     if not only_seen:
         return made
     seen = np.zeros((len(made.items), len(made.evaluators)), dtype=np.bool_)
     place = {name: i for i, name in enumerate(made.items)}  # calibration may stand between
-    items = np.array([place[name] for name in read.names[option].names])
-    seen[items[read.names[option].codes], read.names[evaluator].codes] = True
+    items = np.array([place[name] for name in scores.option.names])
+    seen[items[scores.option.codes], scores.evaluator.codes] = True
     return made.restrict(seen.reshape(-1))
 
 
-def _grouped(read: Columns, column: str, part: str) -> Any:
+def _grouped(scores: Scores, names: Factor, groups: Codes | None) -> Any:
     """Return distinct names, in the order in which they come, with their groups where given."""
-    names = read.names[column].names
-    if part not in read.members:
-        return Names(names)
-    groups = [None if code < 0 else read.groups[code] for code in read.members[part].tolist()]
-    return dict(zip(names, groups, strict=True))
+    if groups is None:
+        return Names(names.names)
+    sides = [None if code < 0 else scores.groups[code] for code in groups.tolist()]
+    return dict(zip(names.names, sides, strict=True))

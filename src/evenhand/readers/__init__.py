@@ -17,6 +17,6 @@ evaluator_group (families of models); length and rival_length where answers are 
 """
 
 from evenhand.readers.families import family
-from evenhand.readers.read import read_scores, table_of
+from evenhand.readers.read import read_scores
 
-__all__ = ["family", "read_scores", "table_of"]
+__all__ = ["family", "read_scores"]

@@ -17,6 +17,7 @@ from typing import Any
 
 from evenhand.errors import InputError
 from evenhand.readers.nested import parsed
+from evenhand.tables.limits import MOST_IN_LOG, size
 
 _ZSTANDARD = 93  # the number of the method in zip files
 _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # ends with the lengths of a name and of extras
@@ -24,15 +25,7 @@ _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # ends with the lengths of a name an
 
 @dataclass(frozen=True)
 class Archive:
-    """A zip file.
-
-    Parameters
-    ----------
-    path
-        Where it is.
-    members
-        What is in it, by name; of several with one name, the last.
-    """
+    """A zip file."""
 
     path: Path
     members: Mapping[str, zipfile.ZipInfo]
@@ -48,13 +41,19 @@ class Archive:
             ) from None
 
     def _bytes(self, member: zipfile.ZipInfo) -> bytes:
+        if member.file_size > MOST_IN_LOG:
+            raise InputError(
+                f"{self.path.as_posix()}, {member.filename} unpacks to {size(member.file_size)}, "
+                f"and no more than {size(MOST_IN_LOG)} are read of a part of a log."
+            )
         with self.path.open("rb") as file:
             file.seek(member.header_offset)
             header = file.read(_LOCAL_HEADER.size)
             if len(header) < _LOCAL_HEADER.size or not header.startswith(b"PK\x03\x04"):
                 raise zipfile.BadZipFile("no member where the list of members says one is")
             file.seek(sum(_LOCAL_HEADER.unpack(header)[-2:]), io.SEEK_CUR)
-            content = _unpacked(file.read(member.compress_size), member.compress_type)
+            packed = file.read(member.compress_size)
+        content = _unpacked(packed, member.compress_type, member.file_size)
         if zlib.crc32(content) != member.CRC:
             raise zipfile.BadZipFile("its checksum is wrong")
         return content
@@ -73,18 +72,19 @@ def archive_of(path: Path) -> Archive:
         ) from None
 
 
-def _unpacked(packed: bytes, method: int) -> bytes:
+def _unpacked(packed: bytes, method: int, announced: int) -> bytes:
+    """Return what was packed, and no more than was announced and a byte."""
     if method == zipfile.ZIP_STORED:
         return packed
     if method == zipfile.ZIP_DEFLATED:
-        return zlib.decompress(packed, -zlib.MAX_WBITS)
+        return zlib.decompressobj(-zlib.MAX_WBITS).decompress(packed, announced + 1)
     if method != _ZSTANDARD:
         raise zipfile.BadZipFile(f"it is compressed by method {method}, which is not known")
     import pyarrow as pa  # noqa: PLC0415 # slow to load
 
     try:
         with pa.CompressedInputStream(pa.BufferReader(packed), "zstd") as stream:
-            content: bytes = stream.read()
+            content: bytes = stream.read(announced + 1)
     except (OSError, ValueError) as error:  # as pyarrow has it
         raise zipfile.BadZipFile(str(error)) from None
     return content

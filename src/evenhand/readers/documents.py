@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import json
 import zlib
@@ -13,9 +14,9 @@ from typing import Any
 from evenhand.errors import InputError
 from evenhand.readers.archives import archive_of
 from evenhand.readers.nested import parsed
+from evenhand.tables.limits import MOST_IN_LOG, OLD_EXCEL, PARQUET, ZIP, packing, size
 
-_ZIP, _EMPTY_ZIP, _GZIP = b"PK\x03\x04", b"PK\x05\x06", b"\x1f\x8b"
-_TABLES = (b"PAR1", b"\xd0\xcf\x11\xe0")  # Parquet; Excel of old, which is refused when it is read
+_EMPTY_ZIP = b"PK\x05\x06"
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,7 @@ class TableFile:
 
 @dataclass(frozen=True)
 class Document:
-    """A file that was read.
-
-    Parameters
-    ----------
-    path
-        Where it is.
-    content
-        What JSON holds (objects and lists; lines of JSON as one list), an `Archive`, or a
-        `TableFile`.
-    """
+    """A file that was read."""
 
     path: Path
     content: Any
@@ -64,27 +56,40 @@ def opened(path: Path) -> Document:
 
 def _content(path: Path) -> Any:
     try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{str(path)!r} cannot be read: {error.strerror or error}.") from error
-    start = content[:4]
-    if start == _ZIP:
+        if (
+            not path.is_file()
+        ):  # a pipe can be read once only; whoever reads it says what is not there
+            return TableFile(path)
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError:
+        return TableFile(path)
+    if start == ZIP:
         archive = archive_of(path)
         return TableFile(path) if "xl/workbook.xml" in archive.members else archive
-    if start == _EMPTY_ZIP or not content.strip():
+    if start == _EMPTY_ZIP or not start:
         raise InputError(f"{path.as_posix()} is empty: there are no scores in it.")
-    if start in _TABLES:
+    if start in (PARQUET, OLD_EXCEL):
         return TableFile(path)
-    if start[:2] == _GZIP:
-        try:
-            content = gzip.decompress(content)
-        except (OSError, EOFError, zlib.error) as error:
-            raise InputError(f"{path.as_posix()} is damaged: {error}. Copy it again.") from None
+    try:
+        with (gzip.open if packing(start) == "gzip" else open)(path, "rb") as file:
+            head = file.read(1 << 16)
+            if head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"{", b"["):
+                return TableFile(path)
+            content = head + file.read(MOST_IN_LOG + 1 - len(head))
+    except (OSError, EOFError, zlib.error) as error:
+        raise InputError(f"{path.as_posix()} is damaged: {error}. Copy it again.") from None
+    if len(content) > MOST_IN_LOG:
+        raise InputError(
+            f"{path.as_posix()}: more than {size(MOST_IN_LOG)} of JSON, and no log of that size is "
+            "read; split it."
+        )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         return TableFile(path)  # whose reader says in which line it is no text
-    return _json(text, path) if text.lstrip()[:1] in ("{", "[") else TableFile(path)
+    del content
+    return _json(text, path)
 
 
 def _json(text: str, path: Path) -> Any:

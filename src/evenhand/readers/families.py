@@ -12,7 +12,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
@@ -67,10 +67,26 @@ class Families:
             return self._by_name(self.known_as[name])
         return found
 
+    def groups(self, part: str, names: Sequence[str]) -> dict[str, str | None] | None:
+        """Return the families of names; None where options are no models by their names.
+
+        Names of people are no models: unless most options are known, nobody gets a family.
+        """
+        found: dict[str, str | None] = {}
+        unknown = 0
+        for name in names:
+            found[name] = self.family(name)
+            unknown += found[name] is None
+            if part == "option" and 2 * unknown > len(names) and not self.stated:
+                return None
+        return found
+
     def _by_name(self, name: str) -> str | None:
         if name in self.stated:
             return self.stated[name]
         plain = _plain(name)
+        if not self.stated and not _any_words().search(plain):
+            return None  # as most names of people are
         for words, family in self.stated.items():
             if _words(words).search(plain):
                 return family
@@ -108,6 +124,13 @@ def family(name: str, families: GivenFamilies = None) -> str | None:
 def _table() -> tuple[tuple[str, str | None], ...]:
     text = resources.files("evenhand.data").joinpath("model_families.csv").read_text("utf-8")
     return tuple((row["words"], row["family"] or None) for row in csv.DictReader(text.splitlines()))
+
+
+@cache
+def _any_words() -> re.Pattern[str]:
+    """What finds a word of the table in a name, whichever."""
+    words = "|".join(re.escape(_plain(words)) for words, _ in _table())
+    return re.compile(rf"(?<![a-z0-9])(?:{words})(?![a-z])")
 
 
 @cache

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from evenhand.errors import InputError
 from evenhand.readers.families import Families
-from evenhand.readers.grades import grade
 from evenhand.readers.record import Record, short
+from evenhand.scores.grades import grade
 from evenhand.tables.names import listed
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Read logs, of whichever tool they are."""
+"""Read scores: of a table, or of logs, of whichever tool they are."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from evenhand.errors import InputError
 from evenhand.readers import alpaca_eval, deepeval, inspect_logs, lm_eval, plain, promptfoo
@@ -14,6 +14,8 @@ from evenhand.readers.archives import Archive
 from evenhand.readers.documents import Document, opened
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
+from evenhand.scores import Scores
+from evenhand.scores.read import Reading, read_table
 from evenhand.tables.names import listed
 
 if TYPE_CHECKING:
@@ -24,113 +26,114 @@ Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 
 _LOGS: tuple[ModuleType, ...] = (inspect_logs, promptfoo, alpaca_eval, deepeval, lm_eval)
 _FORMATS: dict[str, ModuleType] = {reader.NAME: reader for reader in (*_LOGS, plain)}
-_LOG_ENDINGS = {".eval", ".json", ".jsonl"}
-_ENDINGS = _LOG_ENDINGS | {".csv", ".tsv", ".xlsx", ".parquet", ".gz"}
+_ENDINGS = {".eval", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".parquet", ".gz"}
 
 
 def read_scores(
-    path: Paths,
+    table: Any,
     format: str | None = None,
     *,
     families: GivenFamilies = None,
-    option: Choice = None,
     metric: Choice = None,
-) -> pd.DataFrame:
-    """Return the scores in evaluation logs as one frame, a row each, ready for `audit`.
+    **columns: Unpack[Reading],
+) -> Scores:
+    """Return the scores in a table, or in logs of evaluation tools.
 
     Reads logs of Inspect, results of promptfoo, annotations of AlpacaEval, test runs of DeepEval,
-    results of lm-evaluation-harness, and plain tables; by what is in a file, not by its name.
+    results of lm-evaluation-harness, and tables; by what is in a file, not by its name. `audit`,
+    `decide` and `Questions.from_scores` read what they are given by this.
 
     Parameters
     ----------
-    path
-        A file, a folder, or several: tools write one for each model or judge, and they are read
-        together.
+    table
+        A frame of pandas, polars or pyarrow; rows, as a list of mappings; an open file; the path
+        of a table (CSV, TSV, Parquet, Excel, lines of JSON; compressed, too), of a log, of a
+        folder, or several paths: tools write one for each model or judge, and they are read
+        together. Or `Scores`, of which more is asked.
     format
         "inspect", "promptfoo", "alpaca_eval", "deepeval", "lm_eval" or "table"; None finds out.
     families
         Families of models by name, or by whole words in names, that come before those known: a
-        mapping, or the path of a CSV file (columns ``name``, ``family``) or a JSON file.
-    option
-        What is compared: "model", "prompt", or whatever a log has several of; several are taken
-        together. None: models where they differ, else what does.
+        mapping, or the path of a CSV file (columns ``name``, ``family``) or a JSON file. Where
+        most options are models by their names, and no column has groups, families are groups.
     metric
-        Which metric to read, or several; needed where there is more than one.
+        Which metric of a log to read, or several; needed where there is more than one.
+    columns
+        Which column has which part, where its name does not say so: ``option``, ``evaluator``,
+        ``score``, ``rival``, ``item``, ``event``, ``cluster``, ``option_group``, ``rival_group``,
+        ``evaluator_group``, ``partial``, ``reference``, ``attributes``, ``features``, ``time``; and
+        how the table is written: ``scale``, ``wide``, ``missing``, ``decimal``. See `audit`. In a
+        log, ``option`` is what is compared: "model", "prompt", or whatever it has several of;
+        models where they differ, else what does.
 
     Returns
     -------
-    pandas.DataFrame
-        Columns ``option``, ``evaluator``, ``item``, ``score``; in comparisons ``rival``, and the
-        score says by how much the first is better, −1 to 1; ``option_group``, ``rival_group`` and
-        ``evaluator_group``, families; ``length`` and ``rival_length``, characters of the answers.
-        Columns of which nothing is known are not there. ``frame.attrs["notes"]`` has what is to be
-        said: what was left out and why.
+    Scores
+        `Scores.to_frame` has a row for each. In comparisons the score says by how much the first is
+        better, −1 to 1 in logs. ``notes`` has what is to be said: what was left out and why.
 
     Examples
     --------
     >>> import json, pathlib, tempfile
     >>> import evenhand as eh
     >>> verdict = {"instruction": "Why?", "generator_1": "gpt-4", "output_1": "So.",
-    ...            "generator_2": "vicuna-7b", "output_2": "Because.", "annotator": "gpt-4o",
-    ...            "preference": 1.25}
+    ...            "generator_2": "vicuna-7b", "output_2": "Because.", "annotator": "gpt-4o"}
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder) / "annotations.json"
-    ...     _ = file.write_text(json.dumps([verdict]))
+    ...     _ = file.write_text(json.dumps([verdict | {"preference": 1.25},
+    ...                                     verdict | {"preference": 2, "instruction": "How?"}]))
     ...     scores = eh.read_scores(file)
-    >>> scores.iloc[0].to_dict()
+    >>> print(str(scores).splitlines()[0])
+    2 comparisons of 2 options by 1 evaluator on 2 items, from -1 to 0.5
+    >>> scores.to_frame().iloc[0].to_dict()
     {'option': 'gpt-4', 'evaluator': 'gpt-4o', 'item': 'Why?', 'score': 0.5, 'rival': 'vicuna-7b',
      'option_group': 'gpt', 'rival_group': 'llama', 'evaluator_group': 'gpt',
      'length': 3, 'rival_length': 8}
     """
     if format is not None and format not in _FORMATS:
         raise InputError(f"format={format!r} is not known; known are {listed(list(_FORMATS))}.")
-    known, notes = Families.of(families), list[str]()
-    documents, skipped = _documents(path, format)
+    columns = Reading(repeats=True, beside=True, telling=False) | columns
+    known = Families.of(families)
+    if not _is_path(table) and not (isinstance(table, list | tuple) and all(map(_is_path, table))):
+        if metric is not None or format not in (None, plain.NAME):
+            raise InputError("format= and metric= are for logs in files; give their path.")
+        return read_table(table, families=known.groups, **columns)
+    notes: list[str] = []
+    documents, skipped = _documents(table, format)
     if skipped:
         notes.append(f"Left out, as they are no logs: {listed(skipped)}.")
     if all(reader is plain for _, reader in documents):
-        frame = _of_tables([document for document, _ in documents], known, notes)
-    else:
-        logs = [document for document, reader in documents if reader is lm_eval]
-        kept = {id(document) for document in lm_eval.without_totals(logs)}
-        records = []
-        for document, reader in documents:
-            if reader is lm_eval and id(document) not in kept:
-                continue
-            if hasattr(reader, "notes"):
-                notes += [note for note in reader.notes(document) if note not in notes]
-            records += list(reader.records(document))
-        frame, said = framed(records, option, metric, known)
-        notes += said
-    frame.attrs["notes"] = notes
+        source = plain.table_of([document for document, _ in documents])
+        return read_table(source, families=known.groups, said=notes, **columns)
+    wanted = columns.pop("option", "option")
+    frame = _of_logs(documents, None if wanted == "option" else wanted, metric, known, notes)
+    return read_table(frame, said=notes, **columns)
+
+
+def _is_path(thing: Any) -> bool:
+    return isinstance(thing, str | PathLike)
+
+
+def _of_logs(
+    documents: list[tuple[Document, ModuleType]],
+    option: Choice,
+    metric: Choice,
+    known: Families,
+    notes: list[str],
+) -> pd.DataFrame:
+    """The scores of logs as a frame."""
+    logs = [document for document, reader in documents if reader is lm_eval]
+    kept = {id(document) for document in lm_eval.without_totals(logs)}
+    records = []
+    for document, reader in documents:
+        if reader is lm_eval and id(document) not in kept:
+            continue
+        if hasattr(reader, "notes"):
+            notes += [note for note in reader.notes(document) if note not in notes]
+        records += list(reader.records(document))
+    frame, said = framed(records, option, metric, known)
+    notes += said
     return frame
-
-
-def table_of(scores: Any) -> Any:
-    """Return what is to be read as a table of scores: logs and folders of them become one.
-
-    Parameters
-    ----------
-    scores
-        A path, or anything else, which stays as it is. So does the path of a file that is a table
-        by its name's ending: whoever reads it knows which column is which.
-
-    Examples
-    --------
-    >>> table_of("scores.csv"), table_of([1, 2])
-    ('scores.csv', [1, 2])
-    """
-    if not isinstance(scores, str | PathLike):
-        return scores
-    path = Path(fspath(scores))
-    return read_scores(path) if path.suffix.lower() in _LOG_ENDINGS or path.is_dir() else scores
-
-
-def _of_tables(documents: list[Document], known: Families, notes: list[str]) -> pd.DataFrame:
-    import pandas as pd  # noqa: PLC0415 # slow to load
-
-    frames = [plain.frame_of(document, known, notes) for document in documents]
-    return pd.concat(frames, ignore_index=True)
 
 
 def _documents(

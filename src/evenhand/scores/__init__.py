@@ -4,12 +4,16 @@
 - `scores`: the table of scores, with the parts that its columns play;
 - `parts`: which column plays which part;
 - `wide`: tables with a column for each evaluator, as long ones;
-- `columns`: the columns, read in blocks, with what is wrong in them;
+- `kept`: scores as the table that they are;
+- `grades`: letters and words as numbers;
+- `exported`: tables of campaigns, without what does not count;
+- `columns`: the columns, with what is wrong in them;
 - `defects`, `notes`: what is wrong, and what is worth knowing, in words;
 - `read`: the whole way from a frame or a file to scores.
 """
 
 from evenhand.scores.factor import Factor
-from evenhand.scores.scores import Note, Scores
+from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Scores
 
-__all__ = ["Factor", "Note", "Scores"]
+__all__ = ["Factor", "Finding", "Scores"]

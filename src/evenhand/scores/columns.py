@@ -1,14 +1,13 @@
-"""The columns of a table of scores, read in blocks: names as codes, numbers as numbers.
+"""The columns of a table of scores: names as codes, numbers as numbers.
 
-Nothing is refused here: what is wrong is noted with its row, and `defects` puts it into words. So
-all of a table is read once, and what is kept of it is twelve bytes a row or so.
+Nothing is refused here: what is wrong is noted with its row, and `defects` puts it into words. What
+is kept of a table is twelve bytes a row or so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,38 +15,27 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-from evenhand.scores.factor import Codes, Factor
+from evenhand.scores.factor import Codes, Factor, chunks
+from evenhand.scores.grades import WORDS
 from evenhand.scores.parts import Parts
 from evenhand.tables.cells import (
     Missing,
     as_text,
     coded,
     coded_among,
+    give_back,
     is_text,
     plain_numbers,
-    read_numbers,
 )
 from evenhand.tables.dates import calendar_dates, is_moment, moments
 from evenhand.tables.numerals import is_absent
-from evenhand.tables.scan import ColumnScan, has_decimal_commas
-from evenhand.tables.sources import Source
-
-Flags = NDArray[np.bool_]
+from evenhand.tables.scan import ColumnScan, Points, has_decimal_commas, scanned
+from evenhand.tables.sources import Table
 
 
 @dataclass(frozen=True)
 class Torn:
-    """A name with two groups, and how many such names there are.
-
-    Parameters
-    ----------
-    column, row
-        The column of groups and the row where the second group stands.
-    part, name, groups
-        What it is, option or evaluator, its name and its two groups.
-    count
-        How many names have several.
-    """
+    """A name with two groups, and how many such names there are."""
 
     column: str
     row: int
@@ -55,122 +43,6 @@ class Torn:
     name: str
     groups: tuple[str, str]
     count: int
-
-
-class Membership:
-    """The group of each name, while rows arrive in blocks.
-
-    Examples
-    --------
-    >>> codes = lambda *numbers: np.array(numbers, dtype=np.int32)
-    >>> nations = Membership()
-    >>> nations.add(codes(0, 1, 0), codes(0, 1, -1), np.arange(3), "nation")
-    >>> nations.add(codes(2, 1), codes(1, 0), np.arange(3, 5), "nation")
-    >>> nations.of(4)
-    array([ 0,  1,  1, -1], dtype=int32)
-    >>> nations.torn("option", ("Ann", "Bo", "Cy", "Di"), ("FRA", "ITA"))
-    Torn(column='nation', row=4, part='option', name='Bo', groups=('ITA', 'FRA'), count=1)
-    """
-
-    def __init__(self) -> None:
-        self._group: Codes = np.full(64, -1, dtype=np.int32)
-        self._torn: set[int] = set()
-        self._first: tuple[str, int, int, int] | None = None
-
-    def add(self, names: Codes, groups: Codes, rows: NDArray[np.int64], column: str) -> None:
-        """Take in one block of a column: names, their groups, and the rows where they stand."""
-        known = (groups >= 0) & (names >= 0)
-        names, groups, rows = names[known], groups[known], rows[known]
-        while len(self._group) <= int(names.max(initial=-1)):
-            self._group = np.append(self._group, np.full_like(self._group, -1))
-        # Of several rows of a name the last to be written stays: written backwards, the first.
-        fresh = self._group[names] < 0
-        self._group[names[fresh][::-1]] = groups[fresh][::-1]
-        odd = np.flatnonzero(self._group[names] != groups)
-        self._torn.update(np.unique(names[odd]).tolist())
-        if odd.size and self._first is None:
-            place = odd[0]
-            self._first = column, int(rows[place]), int(names[place]), int(groups[place])
-
-    def of(self, n: int) -> Codes:
-        """Return (n,) the group of each name, −1 for none."""
-        found = np.full(n, -1, dtype=np.int32)
-        found[: min(n, len(self._group))] = self._group[:n]
-        return found
-
-    def torn(self, part: str, names: Sequence[str], groups: Sequence[str]) -> Torn | None:
-        """Return a name with two groups, if there is one."""
-        if self._first is None:
-            return None
-        column, row, name, other = self._first
-        both = groups[self._group[name]], groups[other]
-        return Torn(column, row, part, names[name], both, len(self._torn))
-
-
-class Pile:
-    """Numbers that arrive in blocks, as one array.
-
-    It grows where it is: a list of blocks, joined at the end, needs the memory twice.
-
-    Examples
-    --------
-    >>> pile = Pile(np.dtype(np.int32))
-    >>> pile.add(np.array([1, 2], dtype=np.int32))
-    >>> pile.add(np.array([3], dtype=np.int32))
-    >>> pile.all()
-    array([1, 2, 3], dtype=int32)
-    """
-
-    def __init__(self, dtype: np.dtype[Any]) -> None:
-        self._values = np.empty(0, dtype)
-        self._n = 0
-
-    def add(self, block: NDArray[Any]) -> None:
-        """Take in one block."""
-        needed = self._n + len(block)
-        if needed > len(self._values):
-            # nobody else has seen the array
-            self._values.resize(max(needed, len(self._values) * 9 // 8), refcheck=False)
-        self._values[self._n : needed] = block
-        self._n = needed
-
-    def all(self) -> NDArray[Any]:
-        """Return all of them; nothing can be added then."""
-        self._values.resize(self._n, refcheck=False)
-        return self._values
-
-
-class Numbers:
-    """A column of numbers, while its cells arrive in blocks."""
-
-    def __init__(self, name: str, decimal: str | None, is_time: bool) -> None:
-        self.scan = ColumnScan(name, decimal=decimal or ".")
-        self.scan.points.settled = decimal is not None  # then nobody doubts what points are
-        self.kinds: dict[str, int] = {}  # numbers and dates, with the row of the first
-        self._is_time = is_time
-
-    def read(self, cells: pa.Array, start: int) -> tuple[Floats, Flags]:
-        """Return a block's numbers, and where they are missing; note what is neither."""
-        cells = _plain(cells)
-        if self._is_time and (plain_numbers(cells) is None if is_text(cells.type) else True):
-            days = moments(cells) if is_moment(cells.type) or is_text(cells.type) else None
-            if days is not None:
-                self.kinds.setdefault("dates", start)
-                missing = np.isnan(days)
-                self.scan.missing.note(missing, start)
-                return days, missing
-        if cells.null_count < len(cells):
-            self.kinds.setdefault("numbers", start)
-        missing = pc.is_null(cells).to_numpy(zero_copy_only=False)
-        self.scan.add(cells, start, None)
-        if self.scan.unsupported is not None:
-            return np.full(len(cells), np.nan), missing
-        return read_numbers(cells, self.scan.decimal), missing
-
-    def finished(self, values: Floats) -> Floats:
-        """Return all numbers, where they are times in days if they are dates."""
-        days = calendar_dates(values) if self._is_time and "dates" not in self.kinds else None
-        return values if days is None else days
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,8 +63,6 @@ class Columns:
         By part (option, evaluator): the group of each name, where a column has them.
     torn
         Names with two groups.
-    mixed
-        The column of times if it has numbers and dates, with the rows of the first of each.
     n_rows
         How many rows the table has.
     rows
@@ -206,7 +76,6 @@ class Columns:
     groups: tuple[str, ...]
     members: Mapping[str, Codes]
     torn: tuple[Torn, ...]
-    mixed: Mapping[str, Mapping[str, int]]
     n_rows: int
     rows: NDArray[np.int64] | None
 
@@ -216,20 +85,9 @@ class Columns:
 
 
 def read_columns(
-    source: Source, parts: Parts, *, decimal: str | None = None, drop: Sequence[str] = ()
+    source: Table, parts: Parts, *, decimal: str | None = None, drop: Sequence[str] = ()
 ) -> Columns:
     """Read the columns of a table of scores.
-
-    Parameters
-    ----------
-    source
-        The table.
-    parts
-        Its columns by the parts that they play.
-    decimal
-        What stands before decimals in texts; None to find it out.
-    drop
-        Columns of which an empty cell takes its row out.
 
     Examples
     --------
@@ -239,118 +97,127 @@ def read_columns(
     >>> read.names["who"], read.numbers["mark"], read.rows
     (Factor(codes=array([0, 0], dtype=int32), names=('Ann',)), array([7., 8.]), array([0, 2]))
     """
-    found = _read(source, parts, decimal, drop)
-    if decimal is None and source.commas_are_free and has_decimal_commas(found.scans.values()):
-        return _read(source, parts, ",", drop)
-    return found
-
-
-def _read(source: Source, parts: Parts, decimal: str | None, drop: Sequence[str]) -> Columns:
-    reading = _Reading(parts, decimal, drop)
-    wanted = reading.wanted
-    for block in source.blocks(wanted):
-        reading.take(dict(zip(wanted, block, strict=True)), len(block[0]))
-    return reading.columns()
-
-
-class _Reading:
-    """A table that is being read: what its blocks have brought so far."""
-
-    def __init__(self, parts: Parts, decimal: str | None, drop: Sequence[str]) -> None:
-        self._names: dict[str, dict[str, int]] = {column: {} for column in parts.names}
-        rival, option = parts.one("rival"), parts.one("option")
-        if rival is not None and option is not None:
-            self._names[rival] = self._names[option]
-        self._numbers = {c: Numbers(c, decimal, c == parts.one("time")) for c in parts.numbers}
-        self._groupings = {  # a column of groups, of which names, and what these are
-            group: (of, "evaluator" if part == "evaluator" else "option")
-            for part in ("option", "rival", "evaluator")
-            if (group := parts.one(f"{part}_group")) and (of := parts.one(part))
-        }
-        self._members = {part: Membership() for _, part in self._groupings.values()}
-        self._of = {part: of for of, part in reversed(self._groupings.values())}
-        self._groups: dict[str, int] = {}
-        self._missing = {column: Missing() for column in self._names}
-        self._drop = set(drop)
-        self._codes = {column: Pile(np.dtype(np.int32)) for column in self._names}
-        self._values = {column: Pile(np.dtype(np.float64)) for column in self._numbers}
-        self._gone: list[NDArray[np.int64]] = []
-        self._n_rows = 0
-
-    @property
-    def wanted(self) -> list[str]:
-        """The columns to read."""
-        return [*self._names, *self._numbers, *self._groupings]
-
-    def take(self, cells: Mapping[str, pa.Array], n: int) -> None:
-        """Take in one block of n rows."""
-        start = self._n_rows
-        self._n_rows += n
-        rows = np.arange(start, start + n)
-        read = {column: of.read(cells[column], start) for column, of in self._numbers.items()}
-        gone = self._gone_of(cells, {column: missing for column, (_, missing) in read.items()}, n)
-        if gone.any():
-            self._gone.append(rows[gone])
-            kept = pa.array(~gone)
-            cells = {column: values.filter(kept) for column, values in cells.items()}
-            read = {c: (values[~gone], missing[~gone]) for c, (values, missing) in read.items()}
-            rows = rows[~gone]
-        for column, (values, _) in read.items():
-            self._values[column].add(values)
-        codes = {c: coded_among(cells[c], numbers) for c, numbers in self._names.items()}
-        for column, own in codes.items():
-            empty = np.zeros(n, dtype=np.bool_)
-            empty[~gone] = own < 0
-            self._missing[column].note(empty, start)
-            self._codes[column].add(own)
-        for column, (of, part) in self._groupings.items():
-            groups = coded_among(cells[column], self._groups)
-            self._members[part].add(codes[of], groups, rows, column)
-
-    def _gone_of(
-        self, cells: Mapping[str, pa.Array], missing: Mapping[str, Flags], n: int
-    ) -> Flags:
-        """Return which rows of a block have an empty cell where none may be."""
+    groupings = {  # a column of groups, of which names, and what these are
+        group: (of, "evaluator" if part == "evaluator" else "option")
+        for part in ("option", "rival", "evaluator")
+        if (group := parts.one(f"{part}_group")) and (of := parts.one(part))
+    }
+    texts = [*parts.names, *groupings]
+    cells = source.read([*dict.fromkeys([*texts, *parts.numbers])], names=texts)
+    n = len(next(iter(cells.values())))
+    of_numbers = {c: _plain(cells.pop(c), graded=c == parts.one("score")) for c in parts.numbers}
+    rows = None
+    if drop:
         gone = np.zeros(n, dtype=np.bool_)
-        for column in self._drop:
-            if column in missing:
-                gone |= missing[column]
-            else:
-                gone |= pc.is_null(as_text(cells[column])).to_numpy(zero_copy_only=False)
-        return gone
+        for column in drop:
+            lost = of_numbers[column] if column in of_numbers else as_text(cells[column])
+            gone |= pc.is_null(lost).to_numpy(zero_copy_only=False)
+        if gone.any():
+            rows = np.flatnonzero(~gone)
+            cells = {column: values.take(pa.array(rows)) for column, values in cells.items()}
+    # Names first: of their cells little is left, and numbers take room while they are looked at.
+    numbering: dict[str, dict[str, int]] = {column: {} for column in parts.names}
+    if rival := parts.one("rival"):  # both options of a comparison are numbered together
+        numbering[rival] = numbering[str(parts.one("option"))]
+    codes = {column: coded_among(cells.pop(column), numbering[column]) for column in parts.names}
+    names = {column: Factor(own, tuple(numbering[column])) for column, own in codes.items()}
+    of_groups: dict[str, int] = {}
+    found: dict[str, list[tuple[str, Codes, Codes]]] = {}
+    for column, (of, part) in groupings.items():
+        groups = coded_among(cells.pop(column), of_groups)
+        found.setdefault(part, []).append((column, codes[of], groups))
+    members, torn = {}, []
+    for part in list(found):
+        own = names[str(parts.one(part))].names
+        members[part], strange = _members(part, found.pop(part), own, tuple(of_groups), rows)
+        torn += [] if strange is None else [strange]
+    give_back()
+    scans, numbers = _numbers(of_numbers, parts, decimal)
+    if decimal is None and source.commas_are_free and has_decimal_commas(scans.values()):
+        scans, numbers = _numbers(of_numbers, parts, ",")
+    if rows is not None:
+        numbers = {column: values[rows] for column, values in numbers.items()}
+    return Columns(
+        names=names,
+        numbers=numbers,
+        scans=scans,
+        missing={column: _missing(own, rows) for column, own in codes.items()},
+        groups=tuple(of_groups),
+        members=members,
+        torn=tuple(torn),
+        n_rows=n,
+        rows=rows,
+    )
 
-    def columns(self) -> Columns:
-        """Return all that was read."""
-        factors = {
-            column: Factor(self._codes[column].all(), tuple(numbers))
-            for column, numbers in self._names.items()
-        }
-        numbers = {
-            column: read.finished(self._values[column].all())
-            for column, read in self._numbers.items()
-        }
-        groups = tuple(self._groups)
-        torn = (
-            member.torn(part, factors[self._of[part]].names, groups)
-            for part, member in self._members.items()
-        )
-        return Columns(
-            names=factors,
-            numbers=numbers,
-            scans={column: read.scan for column, read in self._numbers.items()},
-            missing=self._missing,
-            groups=groups,
-            members={p: m.of(len(factors[self._of[p]])) for p, m in self._members.items()},
-            torn=tuple(found for found in torn if found is not None),
-            mixed={c: read.kinds for c, read in self._numbers.items() if len(read.kinds) > 1},
-            n_rows=self._n_rows,
-            rows=np.delete(np.arange(self._n_rows), np.concatenate(self._gone))
-            if self._gone
-            else None,
-        )
+
+def _missing(codes: Codes, rows: NDArray[np.int64] | None) -> Missing:
+    found = Missing.of(codes < 0)
+    return (
+        found if rows is None or not found.count else Missing(found.count, int(rows[found.first]))
+    )
 
 
-def _plain(cells: pa.Array) -> pa.Array:
+def _members(
+    part: str,
+    columns: Sequence[tuple[str, Codes, Codes]],
+    names: Sequence[str],
+    groups: Sequence[str],
+    rows: NDArray[np.int64] | None,
+) -> tuple[Codes, Torn | None]:
+    """Return (names,) the group of each name, −1 for none, and a name with two."""
+    member = np.full(len(names), -1, dtype=np.int32)
+    first: tuple[str, int, int, int] | None = None
+    torn: set[int] = set()
+    for column, of, side in columns:
+        for part_of in chunks(len(of)):  # of millions of rows, numbers of all are a lot
+            known = np.flatnonzero((side[part_of] >= 0) & (of[part_of] >= 0)) + part_of.start
+            who, theirs = of[known], side[known]
+            # Of several rows of a name the last to be written stays: backwards, the first.
+            fresh = member[who] < 0
+            member[who[fresh][::-1]] = theirs[fresh][::-1]
+            odd = np.flatnonzero(member[who] != theirs)
+            torn.update(np.unique(who[odd]).tolist())
+            if odd.size and first is None:
+                row = int(known[odd[0]])
+                place = row if rows is None else int(rows[row])
+                first = column, place, int(who[odd[0]]), int(theirs[odd[0]])
+    if first is None:
+        return member, None
+    column, row, name, other = first
+    both = groups[member[name]], groups[other]
+    return member, Torn(column, row, part, names[name], both, len(torn))
+
+
+def _numbers(
+    cells: Mapping[str, pa.Array], parts: Parts, decimal: str | None
+) -> tuple[dict[str, ColumnScan], dict[str, Floats]]:
+    """Return what is in columns of numbers, and the numbers: of times, days if they are dates."""
+    scans, numbers = {}, {}
+    for column, own in cells.items():
+        is_time = column == parts.one("time")
+        days = _days(own) if is_time else None
+        if days is not None:
+            scans[column] = ColumnScan(column, missing=Missing.of(np.isnan(days)))
+            numbers[column] = days
+            continue
+        scan = scanned(column, own, decimal=decimal or ".", keep=True)
+        if decimal is not None:  # then nobody doubts what points are
+            scan.points = Points(scan.points.first)
+        scans[column] = scan
+        values = np.full(len(own), np.nan) if scan.values is None else scan.values
+        whole = calendar_dates(values) if is_time else None
+        numbers[column] = values if whole is None else whole
+    return scans, numbers
+
+
+def _days(cells: pa.Array) -> Floats | None:
+    """Return dates as days; None if they are none, or numbers."""
+    if is_moment(cells.type):
+        return moments(cells)
+    return moments(cells) if is_text(cells.type) and plain_numbers(cells) is None else None
+
+
+def _plain(cells: pa.Array, graded: bool = False) -> pa.Array:
     """Return cells of a column of numbers; what says that there is none becomes null.
 
     Examples
@@ -358,29 +225,32 @@ def _plain(cells: pa.Array) -> pa.Array:
     >>> _plain(pa.array(["7", " ", "n/a", "8"])).to_pylist()
     ['7', None, None, '8']
     >>> _plain(pa.array(["true", "False"])).to_pylist(), _plain(pa.array([1.0, np.nan])).to_pylist()
-    ([1.0, 0.0], [1.0, None])
+    (['1.0', '0.0'], [1.0, None])
+    >>> _plain(pa.array(["C", "p", "0.25"]), graded=True).to_pylist()
+    ['1.0', '0.5', '0.25']
     """
     kind = cells.type
     if pa.types.is_dictionary(kind):
-        return _plain(cells.dictionary_decode())
+        return _plain(cells.dictionary_decode(), graded)
     if pa.types.is_boolean(kind):
         return cells.cast(pa.float64())
     if pa.types.is_floating(kind):
         lost = pc.is_nan(cells)
         return pc.if_else(lost, pa.scalar(None, kind), cells) if pc.any(lost).as_py() else cells
-    if not is_text(kind):
-        return cells
-    cells = as_text(cells)
-    numbers = plain_numbers(cells)
-    if numbers is not None and np.count_nonzero(np.isnan(numbers)) == cells.null_count:
+    if not is_text(kind) or _all_plain(cells) or _all_plain(cells := as_text(cells)):
         return cells
     names, codes = coded(cells)
-    lower = [name.casefold() for name in names]
-    if names and set(lower) <= {"true", "false"}:
-        truths = [float(name == "true") for name in lower]
-        return pa.array(np.array([*truths, np.nan])[codes], from_pandas=True)
-    absent = [name in ("nan", "") or is_absent(name) for name in lower]
-    if not any(absent):
+    known = WORDS if graded else {word: WORDS[word] for word in ("true", "false")}
+    new: list[str | None] = []
+    for name in names:
+        word = name.casefold()
+        absent = word == "nan" or is_absent(name)
+        new.append(None if absent else str(known[word]) if word in known else name)
+    if new == names:
         return cells
-    lost = pa.array(np.array([*absent, True])[codes])
-    return pc.if_else(lost, pa.scalar(None, cells.type), cells)
+    return pa.array([*new, None], pa.string()).take(pa.array(codes % (len(new) + 1)))
+
+
+def _all_plain(cells: pa.Array) -> bool:
+    numbers = plain_numbers(cells)
+    return numbers is not None and np.count_nonzero(np.isnan(numbers)) == cells.null_count

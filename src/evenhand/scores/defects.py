@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
@@ -16,13 +17,13 @@ from evenhand.scores.factor import Codes, first_repeated
 from evenhand.scores.level import WHOLE
 from evenhand.scores.parts import Parts, unused
 from evenhand.scores.wide import Wide
-from evenhand.tables.cells import as_text
+from evenhand.tables.cells import as_text, coded
 from evenhand.tables.complaints import plainly
 from evenhand.tables.dates import calendar_dates, is_date, spreadsheet_days
 from evenhand.tables.names import listed
 from evenhand.tables.numerals import parsed, written_elsewhere
 from evenhand.tables.scan import ColumnScan
-from evenhand.tables.sources import Source
+from evenhand.tables.sources import Table
 
 _DROP = ", or say missing='drop' to leave these scores out"
 
@@ -31,7 +32,7 @@ _DROP = ", or say missing='drop' to leave these scores out"
 class Places:
     """Where rows of a table stand, in the user's words."""
 
-    source: Source
+    source: Table
     label: str | None
 
     def at(self, row: int, column: str) -> str:
@@ -48,13 +49,13 @@ class Places:
 
     def rows(self, rows: Sequence[int], most: int = 5) -> str:
         """Return where several rows stand."""
-        return ", ".join(self.source.places(rows[:most], None)) + (", …" * (len(rows) > most))
+        return ", ".join(self.source.where(rows[:most])) + (", …" * (len(rows) > most))
 
     def _shown(self, row: int, column: str) -> str:
         return self.source.column_of(row, column) if isinstance(self.source, Wide) else column
 
 
-def refuse(source: Source, problems: Sequence[str]) -> None:
+def refuse(source: Table, problems: Sequence[str]) -> None:
     """Refuse a table with problems, all of them at once."""
     if len(problems) == 1:
         raise InputError(f"{source.name}: {problems[0]}")
@@ -70,17 +71,7 @@ def check_cells(
     drop: Sequence[str] = (),
     remedy: str = _DROP,
 ) -> None:
-    """Refuse a table with cells that are empty, or not what their column is for.
-
-    Parameters
-    ----------
-    places, parts, read
-        The table, its columns and what was read of them.
-    drop
-        Columns whose empty cells took their rows out.
-    remedy
-        What else can be done about empty cells.
-    """
+    """Refuse a table with cells that are empty, or not what their column is for."""
     if read.n_rows == 0:
         raise InputError(f"{places.source.name} has a header but no rows; it needs a row per score")
     problems = list(_problems_of_names(places, read, drop, remedy))
@@ -91,9 +82,14 @@ def check_cells(
 
 
 def check_scores(
-    places: Places, parts: Parts, read: Columns, scale: tuple[float, float] | None
+    places: Places,
+    parts: Parts,
+    read: Columns,
+    scale: tuple[float, float] | None,
+    *,
+    telling: bool = True,
 ) -> None:
-    """Refuse scores that tell nothing, or are no scores."""
+    """Refuse scores that are no scores; if they are to tell something, those that tell nothing."""
     column = parts.one("score")
     assert column is not None
     scores = read.numbers[column]
@@ -102,7 +98,7 @@ def check_scores(
             f"{places.source.name}: of {read.n_rows:,} rows every one has an empty cell, from "
             f"{places.rows([0])} on, column {column!r} or another; nothing is left"
         )
-    if len(scores) == 1:
+    if len(scores) == 1 and telling:
         place = places.at(read.row(0), column)
         raise InputError(
             f"{places.source.name} has one score only ({place}): there is nothing to compare it "
@@ -113,7 +109,7 @@ def check_scores(
     )
     refuse(places.source, [] if problem is None else [problem])
     low, high = float(scores.min()), float(scores.max())
-    if high == low:
+    if high == low and telling:
         size = abs(low)
         rounded = f" (numbers of that size are rounded to {np.spacing(size):.2g})"
         raise InputError(
@@ -157,13 +153,8 @@ def _first_copied(
     if first_repeated(*columns) is None:
         return None
     others = [] if isinstance(places.source, Wide) else unused(places.source, parts)
-    blocks = places.source.blocks(others) if others else ()
-    cells: list[list[str | None]] = [[] for _ in others]
-    for block in blocks:
-        for told, values in zip(cells, block, strict=True):
-            told.extend(as_text(values).to_pylist())
     kept = slice(None) if read.rows is None else read.rows
-    columns += [_coded(np.array([text or "" for text in told])[kept]) for told in cells]
+    columns += [coded(cells)[1][kept] + 1 for cells in places.source.read(others, others).values()]
     return first_repeated(*columns)
 
 
@@ -279,12 +270,6 @@ def _problems_of_numbers(
         )
     if scan.first_text is not None:
         yield _problem_of_text(places, parts, column, scan)
-    elif column in read.mixed:
-        first = max(read.mixed[column].values())
-        yield (
-            f"{places.at(first, column)} and others are dates, where numbers stand too; write all "
-            "times in one way, such as 2016-01-05"
-        )
     elif scan.points.doubtful is not None:
         row, text = scan.points.doubtful
         yield (
@@ -365,19 +350,13 @@ def _of_dates(
     )
 
 
-def _differing(source: Source, parts: Parts, rows: Sequence[int]) -> list[str]:
+def _differing(source: Table, parts: Parts, rows: Sequence[int]) -> list[str]:
     """Return columns without a part in which two rows differ."""
     if isinstance(source, Wide):
         return []
-    others = unused(source, parts)
-    cells: dict[str, list[str | None]] = {column: [] for column in others}
-    start = 0
-    for block in source.blocks(others) if others else ():
-        for row in (row - start for row in rows if start <= row < start + len(block[0])):
-            for column, values in zip(others, block, strict=True):
-                cells[column] += as_text(values.slice(row, 1)).to_pylist()
-        start += len(block[0])
-    return [column for column, both in cells.items() if len(set(both)) > 1]
+    cells = source.read(unused(source, parts))
+    both = {c: as_text(own.take(pa.array(rows, pa.int64()))) for c, own in cells.items()}
+    return [column for column, texts in both.items() if len(set(texts.to_pylist())) > 1]
 
 
 def check_evaluators(places: Places, parts: Parts, read: Columns) -> None:

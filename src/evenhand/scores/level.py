@@ -49,15 +49,6 @@ AS_GIVEN = Level()
 def level_of(y: Floats, column: str = "score", *, compared: bool = False) -> Level:
     """Return where scores lie; `InputError` where their differences cannot be worked with.
 
-    Parameters
-    ----------
-    y
-        (n,) the scores.
-    column
-        What they are called in the user's table.
-    compared
-        Whether they are verdicts on two options, which are measured from 0.
-
     Examples
     --------
     >>> level_of(np.array([4.0, 7.0, 9.0])), level_of(np.array([4.0, 7.0, 9.0]) + 1e9).origin

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ from evenhand.tables.names import listed
 from evenhand.tables.recipe import no_such_column
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import Source
+    from evenhand.tables.sources import Table
 
 BY_NAME = (
     "evaluator",
@@ -28,6 +28,15 @@ BY_NAME = (
 SEVERAL = ("item", "event", "cluster", "attributes", "features")
 """Parts that several columns may play together."""
 
+OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
+    "option": ("model", "system", "candidate", "generator", "generator_1"),
+    "rival": ("generator_2",),
+    "evaluator": ("judge", "grader", "annotator", "rater"),
+    "item": ("prompt", "question", "instruction", "sample", "task"),
+    "score": ("rating", "grade", "mark"),
+}
+"""What else people call a column with a part: it is found by that, if one such column is there."""
+
 NUMBERS = ("score", "partial", "reference", "time", "attributes", "features")
 """Parts that columns of numbers play; the others are names."""
 
@@ -42,6 +51,8 @@ class Parts:
         Columns by part; a part that nothing plays is not there.
     against
         In comparisons: columns of numbers about the first option, with those about the second.
+    read_as
+        Columns that were found by another word, with their parts.
 
     Examples
     --------
@@ -52,6 +63,7 @@ class Parts:
 
     columns: Mapping[str, tuple[str, ...]]
     against: Mapping[str, str] = field(default_factory=dict)
+    read_as: Mapping[str, str] = field(default_factory=dict)
 
     def one(self, part: str) -> str | None:
         """Return the column with this part; None if there is none."""
@@ -79,17 +91,14 @@ class Parts:
         return {part: ", ".join(columns) for part, columns in self.columns.items() if columns}
 
 
-def assigned(source: Source, given: Mapping[str, Any], hint: str = "") -> Parts:
+def assigned(
+    source: Table,
+    given: Mapping[str, Any],
+    hint: Callable[[], str] = str,
+    *,
+    other_words: bool = True,
+) -> Parts:
     """Return the columns of a table by the parts that they play; an error for one not there.
-
-    Parameters
-    ----------
-    source
-        The table.
-    given
-        By part, what the user said: a column, several columns, or None.
-    hint
-        What may be the matter if a column is not there.
 
     Examples
     --------
@@ -103,6 +112,8 @@ def assigned(source: Source, given: Mapping[str, Any], hint: str = "") -> Parts:
     for part in ("option", "score"):
         if part in given and given[part] is None:
             raise InputError(f"{part}= must be the name of a column; got None")
+    read_as = _by_other_words(source, given) if other_words else {}
+    given = dict(given) | {part: column for column, part in read_as.items()}
     columns: dict[str, tuple[str, ...]] = {}
     roles: dict[str, str] = {}
     absent: list[str] = []
@@ -122,13 +133,39 @@ def assigned(source: Source, given: Mapping[str, Any], hint: str = "") -> Parts:
                 )
         columns[part] = tuple(chosen)
     if absent:
-        raise InputError("\n".join([*absent, *([hint] if hint else [])]))
+        raise InputError("\n".join(filter(None, [*absent, hint()])))
     kept = {part: columns[part] for part in given if columns.get(part)}
-    return Parts(kept, _against(source, kept))
+    return Parts(kept, _against(source, kept), read_as)
 
 
 def _by_default(part: str, value: Any) -> bool:
     return part in BY_NAME and isinstance(value, str) and value == part
+
+
+def is_there(source: Table, given: Mapping[str, Any], part: str) -> bool:
+    """Tell whether a column has a part: the one that was named, or one that is called so."""
+    asked = given[part] not in (part, None)
+    return asked or part in source.columns or part in _by_other_words(source, given).values()
+
+
+def _by_other_words(source: Table, given: Mapping[str, Any]) -> dict[str, str]:
+    """Return columns with the parts that they play by another word, of parts that nothing has."""
+    taken = {c for part, value in given.items() if value != part for c in _named(value)}
+    small = {c.lower(): c for c in source.columns if c not in taken and c not in given}
+    found = {}
+    for part, words in OTHER_WORDS.items():
+        if given.get(part) == part and part not in source.columns:
+            known = [small[word] for word in (part, *words) if word in small]
+            if len(known) == 1:
+                found[known[0]] = part
+    return found
+
+
+def _named(value: Any) -> list[Any]:
+    """Return the columns that a value of the user's names."""
+    if value is None or isinstance(value, Mapping):
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
 
 
 def _columns(part: str, value: Any) -> Iterator[str]:
@@ -146,14 +183,14 @@ def _columns(part: str, value: Any) -> Iterator[str]:
         yield column
 
 
-def _against(source: Source, columns: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+def _against(source: Table, columns: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     if "rival" not in columns:
         return {}
     own = [column for part in ("partial", "attributes") for column in columns.get(part, ())]
     return {column: f"rival_{column}" for column in own if f"rival_{column}" in source.columns}
 
 
-def unused(source: Source, parts: Parts) -> list[str]:
+def unused(source: Table, parts: Parts) -> list[str]:
     """Return the columns that play no part."""
     used = {column for columns in parts.columns.values() for column in columns}
     used |= set(parts.against.values())

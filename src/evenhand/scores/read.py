@@ -3,192 +3,236 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.factor import Codes, Factor, crossed, taken_together
-from evenhand.scores.parts import Parts, assigned, shown, unused
-from evenhand.scores.scores import Note, Scores
+from evenhand.scores.finding import Finding
+from evenhand.scores.parts import BY_NAME, Parts, assigned, is_there, shown, unused
+from evenhand.scores.scores import Scores
 
 if TYPE_CHECKING:
     from evenhand.scores.columns import Columns
-    from evenhand.tables.sources import Source
+    from evenhand.tables.sources import Table
 
 Groups = str | Mapping[str, str] | None
 
-_MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are read beside the parts
+Families = Callable[[str, Sequence[str]], Mapping[str, str | None] | None]
+"""Says of a part and its names which groups they are of, where no column does."""
+
+
+class Reading(TypedDict, total=False):
+    """How a table of scores is read.
+
+    ``option`` to ``evaluator_group`` are the columns with these parts, see `Scores`. Where nothing
+    is said, a column of that name has the part, or one that people call so (`parts.OTHER_WORDS`);
+    None says that nothing has it. Several columns of one item, event or cluster are taken together.
+    Groups may also come as a mapping from names to groups.
+
+    ``partial`` to ``time`` are columns of numbers; ``time`` may hold dates, which count in days. In
+    comparisons, a column ``length`` with ``rival_length`` beside it counts as the difference.
+
+    ``scale``: the lowest and highest score that can be given. ``wide``: whether the table has a row
+    for each option and a column for each evaluator, or which columns these are; where ``evaluator``
+    has a column, they are items; empty cells are no scores. ``repeats``: whether an evaluator may
+    have scored the same thing several times; "unless copied": yes, but rows that are the same in
+    every cell are refused. ``missing``: what to do with rows where a cell is empty. ``decimal``:
+    what stands before decimals in texts; found out if not said. ``beside``: whether to keep columns
+    that play no part (not of a wide table). ``scored``: whether there must be scores; else it will
+    do who scored what. ``telling``: whether scores must tell something, two at least, that differ.
+    """
+
+    option: str | Sequence[str]
+    score: str
+    evaluator: str | None
+    rival: str | None
+    item: str | Sequence[str] | None
+    event: str | Sequence[str] | None
+    cluster: str | Sequence[str] | None
+    option_group: Groups
+    rival_group: str | None
+    evaluator_group: Groups
+    partial: str | None
+    reference: str | None
+    attributes: Sequence[str]
+    features: Sequence[str]
+    time: str | None
+    scale: tuple[float, float] | None
+    wide: bool | Sequence[str]
+    repeats: bool | Literal["unless copied"]
+    missing: Literal["refuse", "drop"]
+    decimal: str | None
+    beside: bool
+    scored: bool
+    telling: bool
+
+
+_MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are kept beside the parts
+
+_UNSAID = {part: part for part in ("option", "score", *BY_NAME)} | {
+    "partial": None,
+    "reference": None,
+    "attributes": (),
+    "features": (),
+    "time": None,
+}
 
 
 def read_table(
     table: Any,
     *,
-    option: str = "option",
-    score: str = "score",
-    evaluator: str | None = "evaluator",
-    rival: str | None = "rival",
-    item: str | Sequence[str] | None = "item",
-    event: str | Sequence[str] | None = "event",
-    cluster: str | Sequence[str] | None = "cluster",
-    option_group: Groups = "option_group",
-    rival_group: str | None = "rival_group",
-    evaluator_group: Groups = "evaluator_group",
-    partial: str | None = None,
-    reference: str | None = None,
-    attributes: Sequence[str] = (),
-    features: Sequence[str] = (),
-    time: str | None = None,
-    scale: tuple[float, float] | None = None,
-    wide: bool | Sequence[str] = False,
-    repeats: bool | Literal["unless copied"] = False,
-    missing: Literal["refuse", "drop"] = "refuse",
-    decimal: str | None = None,
-    beside: bool = False,
+    families: Families | None = None,
+    said: Iterable[str] = (),
+    **reading: Unpack[Reading],
 ) -> Scores:
     """Return the scores in a table; an `InputError` names row and column of what is wrong.
 
-    Parameters
-    ----------
-    table
-        A frame of pandas, polars or pyarrow, the path of a CSV, Parquet or Excel file, or `Scores`.
-    option, score
-        The columns with what was scored and the scores.
-    evaluator, rival, item, event, cluster, option_group, rival_group, evaluator_group
-        The columns with these parts, see `Scores`. Where nothing is said, a column of that name has
-        the part, if there is one; None says that nothing has it. Several columns of one item, event
-        or cluster are taken together. Groups may also come as a mapping from names to groups.
-    partial, reference, attributes, features, time
-        Columns of numbers with these parts, see `Scores`; ``time`` may hold dates, which count in
-        days. In comparisons, a column ``length`` with
-        a column ``rival_length`` beside it counts as the difference of both.
-    scale
-        The lowest and highest score that can be given; a score outside is refused.
-    wide
-        Whether the table has a row for each option and a column for each evaluator (True), or which
-        columns these are; where ``evaluator`` has a column, they are items. Empty cells are no
-        scores.
-    repeats
-        Whether an evaluator may have scored the same thing several times; "unless copied": yes,
-        but rows that are the same in every cell are refused.
-    missing
-        What to do with rows where a cell is empty: "refuse" the table, or "drop" them.
-    decimal
-        What stands before decimals in texts, "." or ","; found out if not said.
-    beside
-        Whether to read columns, too, that play no part (not of a wide table).
-
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> table = pa.table({"skater": ["Ann", "Bo", "Ann"], "judge": ["P", "P", "Q"],
-    ...                   "score": [7.0, 5.0, 6.5]})
-    >>> scores = read_table(table, option="skater", evaluator="judge")
+    >>> table = {"skater": ["Ann", "Bo", "Ann"], "judge": ["P", "P", "Q"], "score": [7.0, 5.0, 6.5]}
+    >>> scores = read_table(table, option="skater")
     >>> scores.score, scores.option.names, scores.evaluator.codes
     (array([7. , 5. , 6.5]), ('Ann', 'Bo'), array([0, 0, 1], dtype=int32))
     >>> print(scores.notes[0])
-    Evaluators with one score only (1 of 2: 'Q') say nothing about a bias: one score can't tell who
-    is lenient from what is good.
+    The column 'judge' is read as 'evaluator'.
     """
-    if isinstance(table, Scores):
-        return table
-    scale = _checked_scale(scale)
+    scale = _checked_scale(reading.get("scale"))
+    wide, repeats = reading.get("wide", False), reading.get("repeats", False)
+    missing, decimal = reading.get("missing", "refuse"), reading.get("decimal")
+    scored, telling = reading.get("scored", True), reading.get("telling", True)
     _check_words(missing, decimal)
     if not isinstance(wide, bool | Iterable | None):
         raise InputError(f"wide= is True, False or a list of columns; got {wide!r}")
-    given = {
-        "option": option,
-        "score": score,
-        "evaluator": evaluator,
-        "rival": rival,
-        "item": item,
-        "event": event,
-        "cluster": cluster,
-        "option_group": option_group,
-        "rival_group": rival_group,
-        "evaluator_group": evaluator_group,
-        "partial": partial,
-        "reference": reference,
-        "attributes": attributes,
-        "features": features,
-        "time": time,
-    }
+    given: dict[str, Any] = {part: reading.get(part, unsaid) for part, unsaid in _UNSAID.items()}
     # All that follows works with pyarrow, which takes long to import.
+    from evenhand.scores import defects  # noqa: PLC0415
     from evenhand.scores.columns import read_columns  # noqa: PLC0415
-    from evenhand.scores.defects import (  # noqa: PLC0415
-        Places,
-        check_cells,
-        check_evaluators,
-        check_repeats,
-        check_scores,
-        check_spelling,
-        check_two_groups,
-    )
     from evenhand.scores.exported import Counted, counted  # noqa: PLC0415
+    from evenhand.scores.kept import Kept  # noqa: PLC0415
     from evenhand.scores.notes import notes_on, on_standing  # noqa: PLC0415
     from evenhand.scores.wide import looks_wide, turned  # noqa: PLC0415
     from evenhand.tables.cells import give_back  # noqa: PLC0415
     from evenhand.tables.opened import opened  # noqa: PLC0415
 
-    source: Source = counted(opened(table, "scores"), given)
+    notes = [Finding.note("log", text) for text in (*said, *_said_of(table))]
+    if isinstance(table, Scores):
+        if wide:
+            raise InputError("wide= is for tables, and these are scores; say it to read_scores")
+        kept = Kept(table)
+        given, new = kept.given(given)
+        checked = table.place is None or (repeats is True and not telling)
+        if not new and checked and scale is None:
+            return table
+        source: Table = kept
+        notes = [note for note in table.notes if note.assumption in _OF_TABLES]
+    else:
+        source = counted(opened(table, "scores"), given)
     left_out = source.left_out if isinstance(source, Counted) else {}
-    named = {part: dict(v) for part, v in given.items() if isinstance(v, Mapping)}
+    named: dict[str, dict[str, str | None]] = {
+        part: dict(v) for part, v in given.items() if isinstance(v, Mapping)
+    }
     given |= dict.fromkeys(named)
     if wide:
         source = turned(source, wide, given)
-    parts = assigned(source, given, "" if wide else _hint(table, source, given))
+    if not scored and not is_there(source, given, "score"):
+        del given["score"]
+    hint = (lambda: "") if wide else partial(_hint, table, source, given)
+    parts = assigned(source, given, hint, other_words=not wide)
     drop = [*parts.names, *parts.numbers] if missing == "drop" else []
     drop += parts.all("score") if wide else ()
     read = read_columns(source, parts, decimal=decimal, drop=drop)
-    places = Places(source, parts.one("option"))
-    check_cells(places, parts, read, drop)
-    check_evaluators(places, parts, read)
-    check_scores(places, parts, read, scale)
+    give_back()
+    places = defects.Places(source, parts.one("option"))
+    defects.check_cells(places, parts, read, drop)
+    defects.check_evaluators(places, parts, read)
+    if parts.one("score"):
+        defects.check_scores(places, parts, read, scale, telling=telling)
     if repeats is not True:
-        check_repeats(places, parts, read, copies_only=repeats == "unless copied")
-    check_spelling(places, parts, read)
-    check_two_groups(places, parts, read)
+        defects.check_repeats(places, parts, read, copies_only=repeats == "unless copied")
+    defects.check_spelling(places, parts, read)
+    defects.check_two_groups(places, parts, read)
+    if families is not None and given["partial"] is None:
+        named |= _families(families, given, parts, read)
     scores = _scores(parts, read, named, scale)
     lost = read.n_rows - len(scores) if missing == "drop" and not wide else 0
     known = parts.one("evaluator") is not None
-    by_whom = [] if known else looks_wide(source, [score, *unused(source, parts)], like=score)
-    notes = notes_on(scores, places, lost, _n_again(scores, bool(repeats)), by_whom)
-    others = _beside(source, unused(source, parts), read) if beside and not wide else {}
-    give_back()
-    return replace(scores, notes=(*_said_of(table), *on_standing(left_out), *notes), beside=others)
+    of = parts.one("score")
+    by_whom = [] if known or not of else looks_wide(source, [of, *unused(source, parts)], like=of)
+    notes += [
+        Finding.note("column", f"The column {column!r} is read as {part!r}.")
+        for column, part in parts.read_as.items()
+        if column.lower() != part
+    ]
+    notes += on_standing(left_out)
+    notes += notes_on(scores, places, lost, _n_again(scores, bool(repeats)), by_whom)
+    others = [] if wide or not reading.get("beside") else unused(source, parts)
+    if isinstance(table, Scores):
+        scores = replace(scores, called={**table.called, **scores.called})
+    return replace(
+        scores,
+        notes=tuple(dict.fromkeys(notes)),
+        beside=_beside(source, others, read),
+        place=lambda row: source.where([read.row(row)])[0],
+    )
 
 
-def _beside(source: Source, columns: list[str], read: Columns) -> dict[str, Factor]:
+_OF_TABLES = (
+    "log",
+    "column",
+    "standing",
+    "missing",
+)  # notes that stay when scores are read for more
+
+
+def _families(
+    families: Families, given: Mapping[str, Any], parts: Parts, read: Columns
+) -> dict[str, dict[str, str | None]]:
+    """Return the groups of names, where no column has any and nobody said that there are none."""
+    found = {}
+    for part in ("option", "evaluator"):
+        column, group = parts.one(part), f"{part}_group"
+        if column is None or parts.one(group) or given[group] != group:
+            continue
+        own = families(part, read.names[column].names)
+        if own is None:
+            break
+        if any(one is not None for one in own.values()):
+            found[group] = dict(own)
+    return found
+
+
+def _beside(source: Table, columns: list[str], read: Columns) -> dict[str, Factor]:
     """Return columns that play no part, as names in the rows that were kept."""
-    from evenhand.scores.columns import read_columns  # noqa: PLC0415 - as above
+    from evenhand.tables.cells import coded  # noqa: PLC0415 - as above
 
-    if not columns or read.n_rows > _MOST_BESIDE:
-        return {}
-    names = read_columns(source, Parts({"item": tuple(columns[:_MOST_COLUMNS])})).names
-    if read.rows is None:
-        return dict(names)
-    kept = ((column, Factor(of.codes[read.rows], of.names)) for column, of in names.items())
-    return dict(kept)
+    found = {}
+    for column in columns[:_MOST_COLUMNS] if read.n_rows <= _MOST_BESIDE else ():
+        with suppress(InputError):  # of lists, say, which nobody asked for
+            names, codes = coded(source.read([column], [column])[column])
+            found[column] = Factor(codes if read.rows is None else codes[read.rows], tuple(names))
+    return found
 
 
-def _said_of(table: Any) -> list[Note]:
-    """Return what whoever made a frame says of it, as `evenhand.read_scores` does."""
-    said = getattr(table, "attrs", {}).get("notes", ())
-    return [Note("log", text) for text in said if isinstance(text, str)]
+def _said_of(table: Any) -> list[str]:
+    """Return what whoever made a frame says of it, in ``frame.attrs["notes"]``."""
+    return [t for t in getattr(table, "attrs", {}).get("notes", ()) if isinstance(t, str)]
 
 
 def _scores(
     parts: Parts,
     read: Columns,
-    named: Mapping[str, Mapping[str, str]],
+    named: Mapping[str, Mapping[str, str | None]],
     scale: tuple[float, float] | None,
 ) -> Scores:
     option, score = parts.one("option"), parts.one("score")
     assert option is not None
-    assert score is not None
     evaluator = None if (who := parts.one("evaluator")) is None else read.names[who]
     rival = None if (other := parts.one("rival")) is None else read.names[other].codes
     groups = {name: code for code, name in enumerate(read.groups)}
@@ -200,7 +244,7 @@ def _scores(
         return None if column is None else _numbers(parts, read, column)
 
     return Scores(
-        read.numbers[score],
+        np.zeros(len(read.names[option].codes)) if score is None else read.numbers[score],
         read.names[option],
         evaluator,
         rival=rival,
@@ -234,7 +278,7 @@ def _members(
     part: str,
     names: Factor | None,
     read: Columns,
-    named: Mapping[str, Mapping[str, str]],
+    named: Mapping[str, Mapping[str, str | None]],
     groups: dict[str, int],
 ) -> Codes | None:
     """Return (names,) the group of each, as a column or the user's mapping says; None for none."""
@@ -261,7 +305,7 @@ def _n_again(scores: Scores, repeats: bool) -> int:
     return len(scores) - crossed(*columns)[1]
 
 
-def _hint(table: Any, source: Source, given: Mapping[str, Any]) -> str:
+def _hint(table: Any, source: Table, given: Mapping[str, Any]) -> str:
     """Return what may be the matter if a column is not there: a wide table, or an index."""
     from evenhand.scores.wide import looks_wide  # noqa: PLC0415 - as above
 

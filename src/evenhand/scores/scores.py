@@ -2,47 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
+from evenhand.errors import InputError
 from evenhand.scores.factor import Codes, Factor, chunks, crossed
+from evenhand.scores.finding import Finding
 from evenhand.scores.level import Level, level_of
 
-
-@dataclass(frozen=True)
-class Note:
-    """Something in a table of scores that its owner should know, and that stops nobody.
-
-    Parameters
-    ----------
-    about
-        Which part of the table, in a word, such as evaluator.
-    message
-        In plain words: what was seen, where, and what to do.
-
-    Examples
-    --------
-    >>> print(Note("evaluator", "Judge 'P' gave one score only."))
-    Judge 'P' gave one score only.
-    """
-
-    about: str
-    message: str
-
-    def __str__(self) -> str:
-        return self.message
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Scores:
     """Scores that were given: who scored what, and how.
 
     A score of an option, or (``rival``) a verdict on two: how much ``option`` is better than
-    ``rival``, in the units of value.
+    ``rival``, in the units of value. `evenhand.read_scores` reads them; `audit`, `decide` and
+    `Questions.from_scores` take them.
 
     Parameters
     ----------
@@ -85,6 +68,8 @@ class Scores:
         Columns of numbers that value depends on, such as the difficulty of a programme.
     beside
         Columns of the table that play no part, as names.
+    place
+        Says where the score in a row stands in the user's table.
 
     Examples
     --------
@@ -112,13 +97,81 @@ class Scores:
     time: Floats | None = None
     scale: tuple[float, float] | None = None
     called: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Finding, ...] = ()
     features: Mapping[str, Floats] = field(default_factory=dict)
     beside: Mapping[str, Factor] = field(default_factory=dict)
+    place: Callable[[int], str] | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         """Return how many scores there are."""
         return len(self.score)
+
+    def __str__(self) -> str:
+        parts = [(len(self.option), "option", "of")]
+        if self.evaluator is not None:
+            parts.append((len(self.evaluator), "evaluator", "by"))
+        for factor, what, word in ((self.item, "item", "on"), (self.event, "event", "at")):
+            if factor is not None:
+                parts.append((len(factor), what, word))
+        said = " ".join(f"{word} {n:,} {what}{'s' * (n != 1)}" for n, what, word in parts)
+        low, high = (self.score.min(), self.score.max()) if len(self) else (np.nan, np.nan)
+        about = "score" if self.rival is None else "comparison"
+        head = f"{len(self):,} {about}{'s' * (len(self) != 1)} {said}, from {low:g} to {high:g}"
+        return "\n".join([head, *(f"  - {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return f"Scores({str(self).splitlines()[0]})"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns that `to_frame` has."""
+        from evenhand.scores.kept import Kept  # noqa: PLC0415 # pyarrow is slow to load
+
+        return Kept(self).columns
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the scores as a pandas frame, a row each.
+
+        Columns have the names of the parts: ``option``, ``evaluator``, ``item``, ``score``, and so
+        on; those that play no part follow, under their own.
+
+        Examples
+        --------
+        >>> scores = Scores(np.array([7.0, 5.0]), Factor.of(["Ann", "Bo"]), Factor.of(["P", "P"]))
+        >>> print(scores.to_frame().to_string())
+          option evaluator  score
+        0    Ann         P    7.0
+        1     Bo         P    5.0
+        """
+        from evenhand.scores.kept import Kept  # noqa: PLC0415 # as above
+
+        return Kept(self).to_frame()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the scores as a plain value, fit for JSON: columns, and what is to be said.
+
+        Examples
+        --------
+        >>> Scores(np.array([7.0]), Factor.of(["Ann"]), None).to_dict()
+        {'scores': 1, 'called': {}, 'columns': {'option': ['Ann'], 'score': [7.0]}, 'notes': []}
+        """
+        frame = self.to_frame()
+        return {
+            "scores": len(self),
+            "called": dict(self.called),
+            "columns": {
+                str(name): [None if cell != cell else cell for cell in column.tolist()]  # noqa: PLR0124 # NaN
+                for name, column in frame.items()
+            },
+            "notes": [note.message for note in self.notes],
+        }
+
+    def where(self, row: int) -> str:
+        """Return where a score stands in the user's table."""
+        try:
+            return f"row {row}" if self.place is None else self.place(row)
+        except InputError:  # the file is gone
+            return f"score {row + 1}"
 
     def among(self, rows: Indices) -> Scores:
         """Return the scores in some rows; names stay, those too that no row has then.
@@ -150,6 +203,7 @@ class Scores:
             attributes={name: column[rows] for name, column in self.attributes.items()},
             time=at(self.time),
             features={name: column[rows] for name, column in self.features.items()},
+            place=None if self.place is None else _placed(self.place, rows),
         )
 
     @property
@@ -197,3 +251,7 @@ class Scores:
         if self.event is None:
             return self.evaluator.codes, len(self.evaluator)
         return crossed(self.evaluator.codes, self.event.codes)
+
+
+def _placed(place: Callable[[int], str], rows: Indices) -> Callable[[int], str]:
+    return lambda row: place(int(rows[row]))

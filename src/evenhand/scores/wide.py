@@ -5,7 +5,7 @@ They are read as long ones, with a row for each cell.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,71 +17,51 @@ from evenhand.scores.parts import BY_NAME
 from evenhand.tables.cells import as_text, is_number, plain_numbers
 from evenhand.tables.names import listed
 from evenhand.tables.recipe import no_such_column
-from evenhand.tables.sources import Source
+from evenhand.tables.sources import Cells, Table
 
-_CELLS = 1 << 18  # of a wide table that are turned at once
 _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
 
 
-class Wide:
+class Wide(Table):
     """A wide table as a long one, a row for each of its cells.
-
-    Parameters
-    ----------
-    source
-        The wide table.
-    turned
-        The columns with the scores.
-    across
-        What these columns are: evaluator, option or item.
 
     Examples
     --------
     >>> from evenhand.tables.sources import Frame
     >>> table = Wide(Frame(pa.table({"skater": ["Ann", "Bo"], "P": [7, 5], "Q": [6, None]})),
     ...              ["P", "Q"], "evaluator")
-    >>> [[cells.to_pylist() for cells in block] for block in table.blocks(["skater", "score"])]
-    [[['Ann', 'Ann', 'Bo', 'Bo'], [7.0, 6.0, 5.0, None]]]
+    >>> [cells.to_pylist() for cells in table.read(["skater", "score"]).values()]
+    [['Ann', 'Ann', 'Bo', 'Bo'], [7.0, 6.0, 5.0, None]]
     >>> table.places([2], "skater"), table.column_of(2, "score")
     (["row 1 ('Bo')"], 'P')
     """
 
-    def __init__(self, source: Source, turned: Sequence[str], across: str) -> None:
+    def __init__(self, source: Table, turned: Sequence[str], across: str) -> None:
         self._source = source
         self.turned = tuple(turned)
-        self.name = source.name
-        self.commas_are_free = source.commas_are_free
+        self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
         kept = [column for column in source.columns if column not in turned]
         self.across, self.score = _free(across, kept), _free("score", kept)
-        self.columns = (*kept, self.across, self.score)
+        super().__init__(source.name, (*kept, self.across, self.score))
 
-    def blocks(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Read some columns, block by block."""
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
+        """Return the cells of some columns."""
         kept = [column for column in columns if column not in (self.across, self.score)]
         m = len(self.turned)
-        for block in self._few_rows([*kept, *self.turned]):
-            n = len(block[0])
-            rows = pa.array(np.repeat(np.arange(n), m))
-            long = {column: block[j].take(rows) for j, column in enumerate(kept)}
-            long[self.across] = pa.DictionaryArray.from_arrays(
-                pa.array(np.tile(np.arange(m, dtype=np.int32), n)), pa.array(self.turned)
-            )
-            beside = pa.concat_arrays(_of_one_kind(block[len(kept) :]))
-            order = np.arange(n * m).reshape(m, n).T.reshape(-1)
-            long[self.score] = beside.take(pa.array(order))
-            yield [long[column] for column in columns]
+        cells = self._source.read([*kept, *self.turned], names)
+        n = len(cells[self.turned[0]])
+        rows = pa.array(np.repeat(np.arange(n), m))
+        long = {column: cells.pop(column).take(rows) for column in kept}
+        long[self.across] = pa.DictionaryArray.from_arrays(
+            pa.array(np.tile(np.arange(m, dtype=np.int32), n)), pa.array(self.turned)
+        )
+        beside = pa.concat_arrays(_of_one_kind(list(cells.values())))
+        long[self.score] = beside.take(pa.array(np.arange(n * m).reshape(m, n).T.reshape(-1)))
+        return {column: long[column] for column in columns}
 
-    def _few_rows(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Read blocks of so few rows that not too many cells are in memory."""
-        most = max(1, _CELLS // len(self.turned))
-        for block in self._source.blocks(columns):
-            for start in range(0, len(block[0]), most):
-                yield [cells.slice(start, most) for cells in block]
-
-    def places(self, rows: Sequence[int], label: str | None) -> list[str]:
-        """Where these rows stand in the wide table."""
-        known = label if label in self._source.columns else None
-        return self._source.places([row // len(self.turned) for row in rows], known)
+    def where(self, rows: Sequence[int]) -> list[str]:
+        """Return where rows stand in the wide table."""
+        return self._source.where([row // len(self.turned) for row in rows])
 
     def column_of(self, row: int, column: str) -> str:
         """The column of the wide table that holds a cell of the long one."""
@@ -90,18 +70,8 @@ class Wide:
         )
 
 
-def turned(source: Source, wide: bool | Sequence[str], given: dict[str, Any]) -> Wide:
-    """Return a wide table as a long one, and put its new columns among those that were named.
-
-    Parameters
-    ----------
-    source
-        The wide table.
-    wide
-        Its columns with scores; True for all that play no other part.
-    given
-        By part, the columns that the user named; changed in place.
-    """
+def turned(source: Table, wide: bool | Sequence[str], given: dict[str, Any]) -> Wide:
+    """Return a wide table as a long one, and put its new columns among those that were named."""
     across = next((part for part in _ACROSS if given.get(part) not in source.columns), None)
     if across is None:
         raise InputError(
@@ -135,11 +105,10 @@ def turned(source: Source, wide: bool | Sequence[str], given: dict[str, Any]) ->
     return table
 
 
-def _first_names(source: Source) -> str:
+def _first_names(source: Table) -> str:
     """Return the first column, where names stand; refuse one with numbers, which may be scores."""
     first = source.columns[0]
-    block = next(iter(source.blocks([first])), None)
-    if block is not None and _range(block[0]) is not None:
+    if _range(source, first) is not None:
         raise InputError(
             f"{source.name}: column {first!r} comes first and holds numbers, which may be scores; "
             "say which column names the options: option= (names in the index of a frame: give "
@@ -148,17 +117,8 @@ def _first_names(source: Source) -> str:
     return first
 
 
-def looks_wide(source: Source, others: Sequence[str], like: str | None = None) -> list[str]:
+def looks_wide(source: Table, others: Sequence[str], like: str | None = None) -> list[str]:
     """Return the columns that hold numbers only, where two do or more: perhaps evaluators.
-
-    Parameters
-    ----------
-    source
-        The table, of which the first rows are looked at.
-    others
-        The columns in question.
-    like
-        One of them with scores: those that run elsewhere are something else.
 
     Examples
     --------
@@ -167,10 +127,7 @@ def looks_wide(source: Source, others: Sequence[str], like: str | None = None) -
     >>> looks_wide(table, ["age", "P", "Q", "R"]), looks_wide(table, ["age", "P", "Q"], like="P")
     (['age', 'P', 'Q'], ['P', 'Q'])
     """
-    block = next(iter(source.blocks(list(others))), None) if others else None
-    ranges = (
-        {c: _range(cells) for c, cells in zip(others, block or [], strict=True)} if block else {}
-    )
+    ranges = {column: _range(source, column) for column in others}
     found = {column: ends for column, ends in ranges.items() if ends is not None}
     if like in found:
         low, high = found[like]
@@ -179,12 +136,16 @@ def looks_wide(source: Source, others: Sequence[str], like: str | None = None) -
     return list(found) if len(found) > 1 else []
 
 
-def _range(cells: pa.Array) -> tuple[float, float] | None:
-    """Return the least and the largest number in some cells; None if not all are numbers."""
+def _range(source: Table, column: str) -> tuple[float, float] | None:
+    """Return the least and the largest number in a column; None if not all are numbers."""
     try:
-        numbers = plain_numbers(cells if is_number(cells.type) else as_text(cells))
+        cells = source.cells(column)
+        own = cells if is_number(cells.type) else as_text(cells)
     except InputError:
         return None
+    numbers = plain_numbers(own)
+    if numbers is None and source.commas_are_free:
+        numbers = plain_numbers(own, ",")
     if numbers is None or not np.isfinite(numbers).any():
         return None
     known = numbers[np.isfinite(numbers)]

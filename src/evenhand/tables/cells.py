@@ -18,11 +18,8 @@ from numpy.typing import NDArray
 from evenhand.errors import InputError
 from evenhand.tables.numerals import parsed, text_of
 
-# Below this many names memory is of no concern.
-SMALL_TABLE = 1 << 20
 
-
-def as_text(cells: pa.Array) -> pa.Array:
+def as_text(cells: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Cells as trimmed text; what is missing or empty becomes null.
 
     Examples
@@ -32,6 +29,8 @@ def as_text(cells: pa.Array) -> pa.Array:
     >>> as_text(pa.array([" a", "  "])).to_pylist()
     ['a', None]
     """
+    if isinstance(cells, pa.ChunkedArray):
+        return as_text(cells.combine_chunks())
     kind = cells.type
     if pa.types.is_dictionary(kind):
         return as_text(cells.dictionary_decode())
@@ -51,7 +50,7 @@ def as_text(cells: pa.Array) -> pa.Array:
     return pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
 
 
-def coded(cells: pa.Array) -> tuple[list[str], NDArray[np.int32]]:
+def coded(cells: pa.Array | pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
     """The distinct texts of some cells, and each cell's code among them (−1 where it is empty).
 
     Examples
@@ -64,7 +63,7 @@ def coded(cells: pa.Array) -> tuple[list[str], NDArray[np.int32]]:
     return list(numbers), codes
 
 
-def coded_among(cells: pa.Array, numbers: dict[str, int]) -> NDArray[np.int32]:
+def coded_among(cells: pa.Array | pa.ChunkedArray, numbers: dict[str, int]) -> NDArray[np.int32]:
     """Each cell's code among names (−1 where it is empty); names that are new are added.
 
     Examples
@@ -73,19 +72,25 @@ def coded_among(cells: pa.Array, numbers: dict[str, int]) -> NDArray[np.int32]:
     >>> coded_among(pa.array(["b", None, "a", " b"]), numbers), numbers
     (array([ 1, -1,  0,  1], dtype=int32), {'a': 0, 'b': 1})
     """
-    if pa.types.is_dictionary(cells.type):
-        # A dictionary may list what no cell holds; encoding anew drops it.
-        cells = cells.dictionary_decode()
+    if isinstance(cells, pa.ChunkedArray):
+        codes: NDArray[np.int32] = np.empty(len(cells), dtype=np.int32)
+        start = 0
+        for piece in cells.iterchunks():
+            codes[start : start + len(piece)] = coded_among(piece, numbers)
+            start += len(piece)
+        return codes
     if pa.types.is_null(cells.type) or pa.types.is_nested(cells.type):
         cells = as_text(cells)
-    encoded = cells.dictionary_encode()
-    # Only the distinct values are turned into text: of millions of cells they are few.
-    renumbered = [
-        -1 if text is None else numbers.setdefault(text, len(numbers))
-        for text in as_text(encoded.dictionary).to_pylist()
-    ]
-    indices = encoded.indices.fill_null(len(renumbered)).to_numpy(zero_copy_only=False)
-    codes: NDArray[np.int32] = np.array([*renumbered, -1], dtype=np.int32)[indices]
+    encoded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode()
+    # Only the distinct values are turned into text: of millions of cells they are few. A dictionary
+    # may list what no cell holds, and the same text twice.
+    texts = as_text(encoded.dictionary).to_pylist()
+    renumbered = np.full(len(texts) + 1, -1, dtype=np.int32)
+    for place in pc.unique(encoded.indices).drop_null().to_pylist():
+        if texts[place] is not None:
+            renumbered[place] = numbers.setdefault(texts[place], len(numbers))
+    indices = encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)
+    codes = renumbered[indices]
     return codes
 
 
@@ -141,27 +146,24 @@ def plain_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64] | 
     return numbers
 
 
-@dataclass
+@dataclass(frozen=True)
 class Missing:
     """How many cells of a column are missing, and the row of the first.
 
     Examples
     --------
-    >>> missing = Missing()
-    >>> missing.note(np.array([False, True, True]), start=100)
-    >>> missing
-    Missing(count=2, first=101)
+    >>> Missing.of(np.array([False, True, True]))
+    Missing(count=2, first=1)
     """
 
     count: int = 0
     first: int = -1
 
-    def note(self, missing: NDArray[np.bool_], start: int) -> None:
-        """Take in one block, whose first row has the number `start`."""
+    @classmethod
+    def of(cls, missing: NDArray[np.bool_]) -> Missing:
+        """Return them, of (n,) which cells are."""
         count = int(np.count_nonzero(missing))
-        if count and not self.count:
-            self.first = start + int(np.argmax(missing))
-        self.count += count
+        return cls(count, int(np.argmax(missing))) if count else cls()
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -183,33 +185,19 @@ def is_category(kind: pa.DataType) -> bool:
     return bool(pa.types.is_boolean(kind) or pa.types.is_dictionary(kind))
 
 
-def repeated_name(names: pa.ChunkedArray) -> tuple[str, list[int]] | None:
-    """A name that stands in several rows, of millions, with its rows; None if all are distinct.
+def repeated_name(names: pa.Array) -> tuple[str, list[int]] | None:
+    """A name that stands in several rows, with its rows; None if all are distinct.
 
     Examples
     --------
-    >>> repeated_name(pa.chunked_array([["Ann", "Bo"], ["Ann"]]))
+    >>> repeated_name(pa.array(["Ann", "Bo", "Ann"]))
     ('Ann', [0, 2])
     """
-    # Names that end differently differ: sorted by their last byte, a table of all names, several
-    # times as large as the names, is never needed at once.
-    parts = 1 if len(names) < SMALL_TABLE else 16
-    endings = pa.chunked_array([_last_bytes(chunk) % parts for chunk in names.iterchunks()])
-    for ending in range(parts):
-        part = names.filter(pc.equal(endings, ending))
-        if pc.count_distinct(part, mode="all").as_py() == len(part):
-            continue
-        counts = pc.value_counts(part)
-        name = counts.field("values").filter(pc.greater(counts.field("counts"), 1))[0].as_py()
-        return name, np.flatnonzero(pc.equal(names, name).to_numpy()).tolist()
-    return None
-
-
-def _last_bytes(texts: pa.Array) -> NDArray[np.uint8]:
-    """The last byte of each text; the texts are not empty."""
-    _, offsets, data = texts.buffers()
-    ends = np.frombuffer(offsets, dtype=np.int32)[texts.offset + 1 :][: len(texts)]
-    return np.frombuffer(data, dtype=np.uint8)[ends - 1]
+    if pc.count_distinct(names, mode="all").as_py() == len(names):
+        return None
+    counts = pc.value_counts(names)
+    name = counts.field("values").filter(pc.greater(counts.field("counts"), 1))[0].as_py()
+    return name, np.flatnonzero(pc.equal(names, name).to_numpy(zero_copy_only=False)).tolist()
 
 
 def give_back() -> None:

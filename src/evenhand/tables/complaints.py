@@ -6,31 +6,31 @@ import math
 from collections.abc import Sequence
 
 from evenhand.errors import InputError
-from evenhand.tables.cells import repeated_name
+from evenhand.tables.cells import Missing, repeated_name
 from evenhand.tables.encoding import CONSTANT, Encoding
 from evenhand.tables.groups import MAX_LEVELS, two_groups
 from evenhand.tables.names import repeated
 from evenhand.tables.numerals import parsed, written_elsewhere
 from evenhand.tables.recipe import Recipe
 from evenhand.tables.scan import ColumnScan, Scan
-from evenhand.tables.sources import CsvFile, Source
+from evenhand.tables.sources import Table
 
 # Shorter runs 1, 2, 3, … are common honest features, such as a start order.
 ROW_NUMBERS_FROM = 20
 
 
-def checked_groups(source: Source, recipe: Recipe, found: Scan) -> tuple[str, str] | None:
+def checked_groups(source: Table, recipe: Recipe, found: Scan) -> tuple[str, str] | None:
     """The names of groups −1 and +1, None if there are attributes instead; an error if not two."""
     if recipe.group is None:
         return None
-    if found.groups.missing.count:
-        place = source.places([found.groups.missing.first], recipe.label)[0]
+    if found.groupless.count:
+        place = source.places([found.groupless.first], recipe.label)[0]
         raise InputError(
             f"{source.name}: {place}, column {recipe.group!r} is empty; every option needs a "
             "group: fill it in or remove the row"
         )
     return two_groups(
-        found.groups.counts,
+        found.group_counts,
         recipe.positive,
         f"{source.name}: column {recipe.group!r}",
         f"for several groups use attributes=[{recipe.group!r}] instead of group=, "
@@ -38,18 +38,21 @@ def checked_groups(source: Source, recipe: Recipe, found: Scan) -> tuple[str, st
     )
 
 
-def check_labels(source: Source, recipe: Recipe, found: Scan) -> None:
+def check_labels(source: Table, recipe: Recipe, found: Scan) -> None:
     """Refuse options without a name, and names that stand for two options."""
-    if found.unlabelled.count:
-        place = source.places([found.unlabelled.first], None)[0]
+    if found.labels is None:
+        return
+    unlabelled = Missing.of(found.labels.is_null().to_numpy(zero_copy_only=False))
+    if unlabelled.count:
+        place = source.where([unlabelled.first])[0]
         raise InputError(
             f"{source.name}: {place}, column {recipe.label!r} is empty; every option needs a name: "
             "fill it in, or leave label= out to have them numbered"
         )
-    twice = None if found.labels is None else repeated_name(found.labels)
+    twice = repeated_name(found.labels)
     if twice is not None:
         name, rows = twice
-        places = ", ".join(source.places(rows[:5], None)) + (", …" if len(rows) > 5 else "")
+        places = ", ".join(source.where(rows[:5])) + (", …" if len(rows) > 5 else "")
         raise InputError(
             f"{source.name}: the name {name!r} in column {recipe.label!r} stands in {len(rows)} "
             f"rows ({places}); names must differ: keep one row per option, or name another column"
@@ -57,7 +60,7 @@ def check_labels(source: Source, recipe: Recipe, found: Scan) -> None:
 
 
 def check_columns(
-    source: Source, recipe: Recipe, found: Scan, features: Sequence[str], attributes: Sequence[str]
+    source: Table, recipe: Recipe, found: Scan, features: Sequence[str], attributes: Sequence[str]
 ) -> None:
     """Report everything that is wrong with the columns at once, so that it is fixed at once."""
     problems = {
@@ -85,7 +88,7 @@ def check_columns(
     )
 
 
-def _problem(source: Source, recipe: Recipe, found: Scan, name: str) -> str | None:
+def _problem(source: Table, recipe: Recipe, found: Scan, name: str) -> str | None:
     """What is wrong with one column, and what to do; None if it is fine."""
     column = found.columns[name]
     n = found.n_rows
@@ -121,7 +124,7 @@ def _problem(source: Source, recipe: Recipe, found: Scan, name: str) -> str | No
     return _problem_of_numbers(recipe, found, column, role)
 
 
-def _problem_of_notation(source: Source, column: ColumnScan, cell: str, text: str) -> str:
+def _problem_of_notation(source: Table, column: ColumnScan, cell: str, text: str) -> str:
     """What is wrong with a text in a column of numbers."""
     more = f" ({column.n_texts:,} cells are not)" if column.n_texts > 1 else ""
     category = f"or, if the column holds categories, say categorical=[{column.name!r}]"
@@ -134,9 +137,9 @@ def _problem_of_notation(source: Source, column: ColumnScan, cell: str, text: st
     return f"{cell} is not plainly a number{more}; {plainly(source, column, mark)}, {category}"
 
 
-def plainly(source: Source, column: ColumnScan, mark: str | None) -> str:
+def plainly(source: Table, column: ColumnScan, mark: str | None) -> str:
     """What to do about a number in another notation; `mark` is what may stand before decimals."""
-    if not isinstance(source, CsvFile):
+    if not source.is_text:
         return "convert the column to numbers"
     plain = f"write numbers plainly, such as 1234{column.decimal}5, without signs or separators"
     if mark is None:
@@ -182,7 +185,7 @@ def _problem_of_numbers(recipe: Recipe, found: Scan, column: ColumnScan, role: s
         return f"column {name!r} is {moments.low:.15g} in every row, {why}; leave it out of {role}"
     values = column.group_values
     if role == "features" and values is not None and len(values) == 2 and not moments.constant:
-        groups = list(found.groups.counts)
+        groups = list(found.group_counts)
         told = " and ".join(
             f"{value:.15g} for every {groups[number]!r}" for number, value in sorted(values.items())
         )
@@ -208,7 +211,7 @@ def _problem_of_numbers(recipe: Recipe, found: Scan, column: ColumnScan, role: s
     return None
 
 
-def check_names(source: Source, encoding: Encoding) -> None:
+def check_names(source: Table, encoding: Encoding) -> None:
     """Refuse names of the user's that are also made here."""
     names = [column.name for column in encoding.features + encoding.attributes]
     clash = repeated(names) or [name for name in names if name == CONSTANT]

@@ -17,15 +17,6 @@ def two_groups(
 ) -> tuple[str, str]:
     """The names of groups −1 and +1; an error unless there are exactly two.
 
-    Parameters
-    ----------
-    counts : mapping
-        How many options each group has.
-    positive : object
-        The group that becomes +1; None for the one that sorts last.
-    what, several : str
-        What holds the groups, and what to do with several of them, for the message.
-
     Examples
     --------
     >>> two_groups({"home": 3, "away": 9}, "away", "groups", "use attributes=")

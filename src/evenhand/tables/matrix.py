@@ -1,14 +1,13 @@
 """The matrix: the whole way from a table to the matrix of an action set.
 
-A first reading finds out what is in the table (`scan`); what is wrong is refused (`complaints`);
-the encoding is settled; a second reading writes the matrix, allocated once, block by block.
+What is in the table is found out (`scan`); what is wrong is refused (`complaints`); the encoding is
+settled; the matrix is written, column by column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -16,12 +15,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError
-from evenhand.tables.cells import coded, read_numbers, recoded
+from evenhand.tables.cells import Missing, as_text, coded, read_numbers, recoded
 from evenhand.tables.complaints import check_columns, check_labels, check_names, checked_groups
 from evenhand.tables.encoding import INTERCEPT, EncodedColumn, Encoding
 from evenhand.tables.recipe import Recipe, chosen_columns
-from evenhand.tables.scan import ColumnScan, Scan, has_decimal_commas, scan
-from evenhand.tables.sources import Source
+from evenhand.tables.scan import ColumnScan, Scan, has_decimal_commas, scanned
+from evenhand.tables.sources import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ class EncodedTable:
         Names of the last columns of `points`.
     group_names : (str, str) or None
         The labels of groups −1 and +1.
-    labels : pyarrow text or None
+    labels : pyarrow text, in pieces, or None
         The names of the options, if the table has them.
     """
 
@@ -49,15 +48,8 @@ class EncodedTable:
     labels: pa.ChunkedArray | None
 
 
-def encode(source: Source, recipe: Recipe) -> EncodedTable:
+def encode(source: Table, recipe: Recipe) -> EncodedTable:
     """Turn a table into the matrix of an action set.
-
-    Parameters
-    ----------
-    source : Source
-        The table: `CsvFile` or `Frame`.
-    recipe : Recipe
-        Which columns are what.
 
     Examples
     --------
@@ -72,18 +64,17 @@ def encode(source: Source, recipe: Recipe) -> EncodedTable:
            [ 1.  ,  0.  ,  1.  ]])
     """
     features, attributes = chosen_columns(source, recipe)
+    special = [column for column in (recipe.group, recipe.label) if column is not None]
+    cells = source.read([*features, *attributes, *special])
     decimal = recipe.decimal or "."
-    read = partial(
-        scan, source, [*features, *attributes], recipe.categorical, recipe.group, recipe.label
-    )
-    found = read(decimal)
+    found = _scan(cells, recipe, [*features, *attributes], decimal)
     if (
         recipe.decimal is None
         and source.commas_are_free
         and has_decimal_commas(found.columns.values())
     ):
         decimal = ","
-        found = read(decimal)
+        found = _scan(cells, recipe, [*features, *attributes], decimal)
     if found.n_rows == 0:
         raise InputError(f"{source.name} has a header but no rows; it needs one row per option")
     group_names = checked_groups(source, recipe, found)
@@ -91,8 +82,12 @@ def encode(source: Source, recipe: Recipe) -> EncodedTable:
     check_columns(source, recipe, found, features, attributes)
     encoding = _encoding(recipe, found, features, attributes, decimal)
     check_names(source, encoding)
+    points = _filled(source.name, cells, found.n_rows, encoding, group_names is not None)
+    if recipe.group is not None and group_names is not None:
+        side = recoded(*coded(cells[recipe.group]), group_names)
+        points[:, -1] = np.array([-1.0, 1.0])[side]
     return EncodedTable(
-        points=_filled(source, found.n_rows, encoding, recipe.group, group_names),
+        points=points,
         encoding=encoding,
         attribute_names=(
             tuple(column.name for column in encoding.attributes)
@@ -100,7 +95,37 @@ def encode(source: Source, recipe: Recipe) -> EncodedTable:
             else (recipe.group,)
         ),
         group_names=group_names,
-        labels=found.labels,
+        labels=None if found.labels is None else pa.chunked_array([found.labels]),
+    )
+
+
+def _scan(
+    cells: Mapping[str, pa.Array], recipe: Recipe, columns: Sequence[str], decimal: str
+) -> Scan:
+    """Find out what is in a table."""
+    n = len(next(iter(cells.values())))
+    counts: dict[str, int] = {}
+    sides, groupless = None, Missing()
+    if recipe.group is not None:
+        names, codes = coded(cells[recipe.group])
+        groupless = Missing.of(codes < 0)
+        counts = dict(zip(names, np.bincount(codes[codes >= 0]).tolist(), strict=True))
+        sides = codes if len(counts) <= 2 else None
+    return Scan(
+        {
+            name: scanned(
+                name,
+                cells[name],
+                categorical=name in recipe.categorical,
+                decimal=decimal,
+                groups=sides,
+            )
+            for name in columns
+        },
+        n,
+        counts,
+        groupless,
+        None if recipe.label is None else as_text(cells[recipe.label]),
     )
 
 
@@ -154,82 +179,33 @@ def _encoded(column: ColumnScan, recipe: Recipe) -> list[EncodedColumn]:
 
 
 def _filled(
-    source: Source,
-    n_rows: int,
-    encoding: Encoding,
-    group: str | None,
-    group_names: tuple[str, str] | None,
+    name: str, cells: Mapping[str, pa.Array], n_rows: int, encoding: Encoding, grouped: bool
 ) -> NDArray[np.float64]:
-    """Second reading: the matrix, written block by block."""
-    m = len(encoding.features) + len(encoding.attributes) + (group is not None)
+    """The matrix, but for the column of groups, which is last."""
+    columns = [*encoding.features, *encoding.attributes]
+    m = len(columns) + grouped
     try:
         points = np.empty((n_rows, m))
     except MemoryError:
         raise InputError(
-            f"{source.name}: {n_rows} rows of {m} numbers need {n_rows * m * 8 / 1e9:.1f} GB, more "
-            "than there is; use fewer rows or columns"
+            f"{name}: {n_rows} rows of {m} numbers need {n_rows * m * 8 / 1e9:.1f} GB, more than "
+            "there is; use fewer rows or columns"
         ) from None
-    writers = _writers(encoding)
-    if group is not None and group_names is not None:
-        writers[group] = slice(m - 1, m), partial(_write_groups, group_names)
-    changed = InputError(f"{source.name} changed while it was read; read it again")
-    row = 0
-    for block in source.blocks(list(writers)):
-        rows = points[row : row + len(block[0])]
-        if len(rows) < len(block[0]):
-            raise changed
-        if encoding.intercept:
-            rows[:, 0] = 1.0
-        for (window, write), cells in zip(writers.values(), block, strict=True):
-            write(rows[:, window], cells)
-        # Writers leave NaN for a cell that the first reading did not find.
-        if not np.isfinite(rows).all():
-            raise changed
-        row += len(rows)
-    if row != n_rows:
-        raise changed
-    return points
-
-
-# Writes the cells of one of the user's columns into its own columns of the matrix.
-Writer = Callable[[NDArray[np.float64], pa.Array], None]
-
-
-def _writers(encoding: Encoding) -> dict[str, tuple[slice, Writer]]:
-    """For each of the user's columns: its columns in the matrix, and how to write them."""
-    writers: dict[str, tuple[slice, Writer]] = {}
-    references = dict(encoding.references)
     position = int(encoding.intercept)
-    columns = [*encoding.features, *encoding.attributes][position:]
-    for source, part in groupby(columns, key=lambda column: column.source):
+    points[:, :position] = 1.0
+    for source, part in groupby(columns[position:], key=lambda column: column.source):
         own = list(part)
-        levels = [column.category for column in own if column.category is not None]
-        if not levels:
-            write: Writer = partial(_write_numbers, own[0], encoding.decimal)
-        elif source in references:
-            write = partial(_write_categories, [*levels, references[source]])
+        target = points[:, position : position + len(own)]
+        if own[0].category is None:
+            np.subtract(
+                read_numbers(cells[source], encoding.decimal), own[0].mean, out=target[:, 0]
+            )
+            target /= own[0].scale
         else:
-            write = partial(_write_categories, levels)
-        writers[source] = slice(position, position + len(own)), write
+            # a reference is none of them: it has no column, and no 1
+            codes = recoded(*coded(cells[source]), [str(column.category) for column in own])
+            target[:] = 0.0
+            marked = np.flatnonzero(codes >= 0)
+            target[marked, codes[marked]] = 1.0
         position += len(own)
-    return writers
-
-
-def _write_numbers(
-    column: EncodedColumn, decimal: str, target: NDArray[np.float64], cells: pa.Array
-) -> None:
-    np.subtract(read_numbers(cells, decimal), column.mean, out=target[:, 0])
-    target /= column.scale
-
-
-def _write_categories(levels: Sequence[str], target: NDArray[np.float64], cells: pa.Array) -> None:
-    """Mark each cell's level with 1; a reference, which has no column, is the last level."""
-    codes = recoded(*coded(cells), levels)
-    target[:] = 0.0
-    target[codes < 0] = np.nan
-    marked = np.flatnonzero((codes >= 0) & (codes < target.shape[1]))
-    target[marked, codes[marked]] = 1.0
-
-
-def _write_groups(names: tuple[str, str], target: NDArray[np.float64], cells: pa.Array) -> None:
-    target[:, 0] = np.array([-1.0, 1.0, np.nan])[recoded(*coded(cells), names)]
+    return points

@@ -1,65 +1,123 @@
-"""A table of whatever kind, opened: frames, CSV, Parquet and Excel files."""
+"""A table of whatever kind, opened: frames, rows, CSV, Parquet and Excel files, pipes."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from contextlib import suppress
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evenhand.errors import InputError
-from evenhand.tables.parquet import ParquetFile
-from evenhand.tables.sources import CsvFile, Frame, Source
-from evenhand.tables.workbooks import Workbook
+from evenhand.tables.csv_files import CsvFile
+from evenhand.tables.limits import OLD_EXCEL, PARQUET, ZIP, Watch, packing
+from evenhand.tables.sources import Frame, ParquetFile, Rows, Table
+from evenhand.tables.workbooks import workbook
 
-_PARQUET, _EXCEL, _OLD_EXCEL = b"PAR1", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+_CHUNK = 1 << 20
 
 
-def opened(table: Any, what: str = "the table") -> Source:
-    """Return a table as a source of columns, whatever it is kept in.
-
-    Parameters
-    ----------
-    table
-        A frame of pandas, polars or pyarrow; the path of a CSV, Parquet or Excel file; an open
-        file with CSV in it; or a source.
-    what
-        What messages call it where it is nothing of these.
+def opened(table: Any, what: str = "the table", name: str | None = None) -> Table:
+    """Return a table, whatever it is kept in.
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> opened(pa.table({"option": ["Ann"], "score": [7.5]})).columns
+    >>> opened({"option": ["Ann"], "score": [7.5]}).columns
     ('option', 'score')
     """
-    if isinstance(table, CsvFile | Frame | ParquetFile | Workbook):
+    if isinstance(table, Table):
         return table
     if isinstance(table, str | os.PathLike):
-        return _file(Path(table))
+        return _file(Path(table), name or str(table))
     if hasattr(table, "read"):
-        return CsvFile(table)
+        return _copied(table, name or "the file given")
+    if isinstance(table, Mapping) and table and all(map(_is_list, table.values())):
+        return _columns(table, name or "the table given")
+    if _is_list(table) and len(table) and all(isinstance(row, Mapping) for row in table):
+        return Rows.of(table, name or "the rows given")
     # Of the type: a lazy frame would work to say its columns.
-    if not hasattr(type(table), "columns") or isinstance(table, Mapping):
-        raise InputError(
-            f"{what} must be a frame of pandas, polars or pyarrow, or the path of a CSV, Parquet "
-            f"or Excel file; got {type(table).__name__}."
-        )
-    return Frame(table)
+    if hasattr(type(table), "columns") and not isinstance(table, Mapping):
+        return Frame(table, name or "the frame")
+    arrays = "; arrays go to ActionSet(features, groups)" if hasattr(table, "__array__") else ""
+    raise InputError(
+        f"{what} must be a frame of pandas, polars or pyarrow, a list of rows that are mappings, a "
+        f"path or an open file (CSV, Parquet, Excel); got {type(table).__name__}{arrays}"
+    )
 
 
-def _file(path: Path) -> Source:
+def _is_list(values: Any) -> bool:
+    return isinstance(values, Sequence) and not isinstance(values, str | bytes)
+
+
+def _columns(columns: Mapping[Any, Any], name: str) -> Table:
+    sizes = {str(column): len(cells) for column, cells in columns.items()}
+    if len(set(sizes.values())) > 1:
+        said = ", ".join(f"{column!r} has {n}" for column, n in sizes.items())
+        raise InputError(f"{name}: columns must be of one length; {said}")
+    return Rows(name, list(sizes), list(columns.values()))
+
+
+def _file(path: Path, name: str) -> Table:
     """A file by what it begins with, so that its name may end as it likes."""
-    start = b""
-    # A pipe can be read once, and what cannot be read at all is named by its reader.
-    with suppress(OSError):
-        if path.is_file():
-            with path.open("rb") as file:
-                start = file.read(4)
-    if start == _PARQUET:
-        return ParquetFile(path)
-    if start == _EXCEL:
-        return Workbook(path)
-    if start == _OLD_EXCEL:
-        raise InputError(f"{path} is an old Excel workbook; save it as .xlsx or as CSV UTF-8")
-    return CsvFile(path)
+    if not _is_text(name):
+        raise InputError(f"{name!r} cannot be opened: its name is no text")
+    try:
+        if path.is_fifo() or path.is_char_device():
+            with path.open("rb") as pipe:
+                return _copied(pipe, name)
+        with path.open("rb") as file:
+            start = file.read(4)
+    except OSError:
+        start = b""  # whoever reads it says what is the matter
+    if start == PARQUET:
+        return ParquetFile(path, name)
+    if start == ZIP:
+        return workbook(path, name)
+    if start == OLD_EXCEL:
+        raise InputError(f"{name} is an old Excel workbook; save it as .xlsx or as CSV UTF-8")
+    return CsvFile(path, name)
+
+
+def _copied(stream: Any, name: str) -> Table:
+    """What can be read only once, copied to the disk for as long as the table lives."""
+    with tempfile.NamedTemporaryFile(prefix="evenhand-", delete=False) as copy:
+        path = Path(copy.name)
+        try:
+            _copy(stream, copy, name)
+            copy.flush()
+            table = _file(path, name)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
+    weakref.finalize(table, path.unlink, missing_ok=True)
+    return table
+
+
+def _copy(stream: Any, copy: Any, name: str) -> None:
+    watch: Watch | None = None
+    try:
+        while chunk := stream.read(_CHUNK):
+            chunk = chunk.encode() if isinstance(chunk, str) else chunk
+            if watch is None:
+                start = chunk[:4]
+                lines = packing(start) is None and start not in (PARQUET, ZIP, OLD_EXCEL)
+                watch = Watch(name, lines=lines)
+            watch.take(chunk)
+            copy.write(chunk)
+    except UnicodeError:
+        raise InputError(
+            f"{name} was opened as text that it is not; open it in binary mode, or give its path"
+        ) from None
+    except OSError as error:
+        raise InputError(
+            f"{name} cannot be copied to {tempfile.gettempdir()} to be read: "
+            f"{error.strerror or error}; save it as a file and give its path"
+        ) from None
+
+
+def _is_text(name: str) -> bool:
+    try:
+        return b"\0" not in name.encode()
+    except UnicodeEncodeError:
+        return False

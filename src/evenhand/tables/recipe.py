@@ -13,7 +13,7 @@ from evenhand.tables.numerals import parsed
 
 if TYPE_CHECKING:
     from evenhand.tables.encoding import Encoding
-    from evenhand.tables.sources import Source
+    from evenhand.tables.sources import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Recipe:
     like: Encoding | None = None
 
 
-def chosen_columns(source: Source, recipe: Recipe) -> tuple[list[str], list[str]]:
+def chosen_columns(source: Table, recipe: Recipe) -> tuple[list[str], list[str]]:
     """The columns of features and of attributes; an error for a recipe that the table cannot meet.
 
     Examples
@@ -98,8 +98,8 @@ def chosen_columns(source: Source, recipe: Recipe) -> tuple[list[str], list[str]
     return features, attributes
 
 
-def no_such_column(source: Source, column: str) -> str:
-    """Say that a column is not there, and which one may be meant.
+def no_such_column(source: Table, column: str, said: str = "") -> str:
+    """Say that a column is not there, and which one may be meant; `said` is what named it.
 
     Examples
     --------
@@ -114,4 +114,8 @@ def no_such_column(source: Source, column: str) -> str:
     hint = f"did you mean {' or '.join(repr(lower[name]) for name in close)}? " if close else ""
     if parsed(columns)[1].any():
         hint += "The first line looks like data: does the table have a header? "
-    return f"{source.name} has no column {column!r}; {hint}Its columns are {listed(columns, 30)}"
+    named = f", named by {said}" if said else ""
+    return (
+        f"{source.name} has no column {column!r}{named}; {hint}Its columns are "
+        f"{listed(columns, 30)}"
+    )

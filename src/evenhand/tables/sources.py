@@ -1,395 +1,320 @@
-"""Sources: CSV files and data frames, both as streams of columns that can be read twice."""
+"""Tables that somebody has: named columns of cells, read whole, and where each row stands."""
 
 from __future__ import annotations
 
-import csv
-import io
-import os
-import tempfile
-import weakref
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from itertools import chain
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date, datetime
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import Any, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
-import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
 
+from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.tables.cells import as_text
+from evenhand.tables.cells import as_text, read_numbers
 from evenhand.tables.names import listed, repeated
+from evenhand.tables.numerals import text_of
+from evenhand.tables.recipe import no_such_column
 
-# The reader keeps some forty blocks in flight.
-CSV_BLOCK_BYTES = 1 << 20
-FRAME_BLOCK_ROWS = 1 << 16
-
-
-class Source(Protocol):
-    """A table that can be read twice, block by block, and that can say where a row stands."""
-
-    @property
-    def name(self) -> str:
-        """What the messages call the table."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns; an empty name is a column without one."""
-
-    @property
-    def commas_are_free(self) -> bool:
-        """Whether a comma does not separate cells, so that it may well stand before decimals."""
-
-    def blocks(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Read some columns, block by block, in the order asked for."""
-
-    def places(self, rows: Sequence[int], label: str | None) -> list[str]:
-        """Where these rows (counted from 0) stand, in the user's words."""
+Cells: TypeAlias = "pa.Array | pa.ChunkedArray"
+"""The cells of a column, in one piece or several."""
 
 
-class CsvFile:
-    r"""A CSV file with a header line, in UTF-8, separated by commas, semicolons, tabs or bars.
+class Table:
+    """A table: its columns, read when they are asked for, and where its rows stand.
 
-    Parameters
+    Attributes
     ----------
-    file : path, or an open file
-        A path (also of a compressed `.csv.gz`), or a file object. A file object or a pipe can be
-        read only once, so it is copied to a temporary file.
-    name : str, optional
-        What messages call the file; its path if not given.
-
-    Examples
-    --------
-    >>> table = CsvFile(io.StringIO("name;age\nAnn;31\nBo;45\n"))
-    >>> table.columns
-    ('name', 'age')
-    >>> [block[0].to_pylist() for block in table.blocks(["age"])]
-    [['31', '45']]
-    >>> table.places([1], "name")
-    ["line 3 ('Bo')"]
+    name
+        What messages call it.
+    columns
+        The names of the columns; an empty name is a column without one.
+    is_text
+        Whether its cells are written out, as in CSV, so that numbers are written in some way.
+    commas_are_free
+        Whether a comma does not separate cells, so that it may well stand before decimals.
     """
 
-    def __init__(
-        self, file: str | os.PathLike[str] | IO[str] | IO[bytes], name: str | None = None
-    ) -> None:
-        if isinstance(file, (str, os.PathLike)):
-            self._path = Path(file)
-            self.name = name or str(self._path)
-            if not _is_text(self.name):
-                raise InputError(f"{self.name!r} cannot be opened: its name is no text")
-            with self._failures_named():  # a name can be too long to ask anything of
-                once = self._path.is_fifo() or self._path.is_char_device()
-            if once:
-                with self._failures_named(), self._path.open("rb") as pipe:
-                    self._spool(pipe)
-        elif hasattr(file, "read"):
-            self.name = name or "the file given"
-            self._spool(file)
-        else:
-            raise InputError(
-                f"a path or an open file is needed, not {type(file).__name__}; data frames go to "
-                "ActionSet.from_frame, arrays to ActionSet(features, groups)"
-            )
-        with self._text() as text:
-            first = next((line for line in text if line.strip()), None)
-        if first is None:
-            raise InputError(f"{self.name} is empty; it needs a header line and lines below it")
-        self._delimiter = max(",;\t|", key=first.count)
-        self.commas_are_free = self._delimiter != ","
-        try:
-            self._header = next(self._records())[1]
-        except csv.Error as error:
-            raise InputError(f"{self.name}: the header cannot be read: {error}") from None
-        # A name keeps no blanks around it: ' age' in a header is 'age' to everybody who reads it.
-        self.columns = tuple(name.strip() for name in self._header)
-        twice = repeated(name for name in self.columns if name)
+    is_text = False
+    commas_are_free = False
+
+    def __init__(self, name: str, columns: Sequence[str]) -> None:
+        self.name, self.columns = name, tuple(columns)
+        if not any(self.columns):
+            raise InputError(f"{name} has no columns, and a table needs some")
+        twice = repeated(column for column in self.columns if column)
         if twice:
             raise InputError(
-                f"{self.name}: the header names {listed(twice)} more than once; "
-                "give every column a name of its own"
+                f"{name}: the header names {listed(twice)} more than once; give every column a "
+                "name of its own"
             )
-        self._refuse_stray_quotes()
 
-    def _spool(self, stream: Any) -> None:
-        """Copy to the disk what can be read only once, for as long as this object lives."""
-        with tempfile.NamedTemporaryFile(prefix="evenhand-", delete=False) as copy:
-            self._path = Path(copy.name)
-            weakref.finalize(self, self._path.unlink, missing_ok=True)
-            try:
-                while chunk := stream.read(CSV_BLOCK_BYTES):
-                    copy.write(chunk.encode() if isinstance(chunk, str) else chunk)
-            except UnicodeError:
-                raise InputError(
-                    f"{self.name} was opened as text that it is not; open it in binary mode, or "
-                    "give its path"
-                ) from None
-            except OSError as error:
-                raise InputError(
-                    f"{self.name} cannot be copied to {self._path.parent} to be read twice: "
-                    f"{error.strerror or error}; save it as a file and give its path"
-                ) from None
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
+        """Return the cells of some columns.
 
-    @contextmanager
-    def _bytes(self) -> Iterator[Any]:
-        """The content of the file, unpacked."""
-        with (
-            self._failures_named(),
-            pa.input_stream(str(self._path), compression="detect") as stream,
-        ):
-            yield stream
-
-    @contextmanager
-    def _failures_named(self) -> Iterator[None]:
-        """Turn what fails while the file is read into an InputError."""
-        try:
-            yield
-        except FileNotFoundError:
-            where = "" if self._path.is_absolute() else f" in {Path.cwd()}"
-            raise InputError(f"there is no file {self.name}{where}; check the path") from None
-        except OSError as error:
-            raise InputError(f"{self.name} cannot be read: {error}") from None
-
-    @contextmanager
-    def _text(self) -> Iterator[IO[str]]:
-        with self._bytes() as stream:
-            try:
-                yield io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            except UnicodeDecodeError:
-                raise self._not_utf8() from None
-
-    def _not_utf8(self) -> InputError:
-        """Say which byte of which line is not UTF-8."""
-        with self._bytes() as stream:
-            for line, raw in enumerate(io.BufferedReader(stream), start=1):
-                try:
-                    raw.decode()
-                except UnicodeDecodeError as error:
-                    return InputError(
-                        f"{self.name}: line {line} has the byte 0x{raw[error.start]:02x} at "
-                        f"position {error.start + 1}, which is not UTF-8; save the file as UTF-8 "
-                        "(in a spreadsheet: 'CSV UTF-8')"
-                    )
-        return InputError(f"{self.name} is not text in UTF-8; save it as UTF-8")
-
-    def _records(self, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-        """The non-empty records with the line they start on; slow, for the header and messages."""
-        with self._text() as text:
-            reader = csv.reader(text, delimiter=self._delimiter, strict=strict)
-            start = 1
-            for record in reader:
-                if record:
-                    yield start, record
-                start = reader.line_num + 1
-
-    def _refuse_stray_quotes(self) -> None:
-        """A quotation mark without its partner swallows lines without a word: find it.
-
-        A cell over several lines begins on a line with an odd number of marks. It is refused if
-        its mark never closes, if something other than the end of a cell follows the closing one,
-        or if every line that it makes one row of is a whole row by itself.
+        `names` are those whose cells come again and again: they may come in pieces, each with a
+        dictionary of its own.
         """
-        if self._quotes_close_on_their_lines():
-            return
-        with self._text() as text:
-            lines = iter(enumerate(text, start=1))
-            for number, line in lines:
-                if line.count('"') % 2 == 0:
-                    continue
-                row: list[str] = []
-                read = _noted(chain([line], (more for _, more in lines)), row)
-                try:
-                    next(csv.reader(read, delimiter=self._delimiter, strict=True))
-                except csv.Error:
-                    raise self._stray_quote(number, len(row)) from None
-                whole = (part.count(self._delimiter) == len(self._header) - 1 for part in row)
-                if len(row) > 1 and all(whole):
-                    raise self._stray_quote(number, len(row))
+        raise NotImplementedError
 
-    def _quotes_close_on_their_lines(self) -> bool:
-        """Whether every line has an even number of quotation marks; quick, for whole files."""
-        odd = False
-        with self._bytes() as stream:
-            while chunk := stream.read(1 << 20):
-                if not odd and b'"' not in chunk:
-                    continue
-                characters = np.frombuffer(chunk, dtype=np.uint8)
-                inside = np.logical_xor.accumulate(characters == ord('"')) ^ odd
-                if inside[(characters == ord("\n")) | (characters == ord("\r"))].any():
-                    return False
-                odd = bool(inside[-1])
-        return not odd
+    def where(self, rows: Sequence[int]) -> list[str]:
+        """Return where rows, counted from 0, stand in what the user has."""
+        return [f"row {row}" for row in rows]
 
-    def _stray_quote(self, line: int, n_lines: int) -> InputError:
-        remedy = 'remove it, or, if it belongs to the text, write it twice ("")'
-        if n_lines == 1:
-            return InputError(
-                f"{self.name}: line {line} has a quotation mark that neither opens nor closes a "
-                f"cell; {remedy}"
+    def places(self, rows: Sequence[int], label: str | None = None) -> list[str]:
+        """Return where rows stand, with the names in a column."""
+        found = self.where(rows)
+        if label is None:
+            return found
+        texts = as_text(self.read([label])[label].take(pa.array(rows, pa.int64())))
+        return [
+            f"{place} ({name!r})" if name else place
+            for place, name in zip(found, texts.to_pylist(), strict=True)
+        ]
+
+    def cells(self, column: str, said: str = "") -> pa.Array:
+        """Return the cells of a column; an error, with what named it, if it is not there."""
+        if not column or column not in self.columns:
+            raise InputError(no_such_column(self, column, said))
+        return self.read([column])[column]
+
+    def texts(self, column: str, said: str = "") -> list[str | None]:
+        """Return the cells of a column as trimmed texts; None where one is empty."""
+        found: list[str | None] = as_text(self.cells(column, said)).to_pylist()
+        return found
+
+    def numbers(
+        self, column: str, said: str = "", *, above: float = -np.inf, decimal: str | None = None
+    ) -> Floats:
+        """Return the cells of a column as finite numbers above a limit; an error names another."""
+        cells = self.cells(column, said)
+        found = read_numbers(cells, decimal or ".")
+        if decimal is None and self.commas_are_free and not np.isfinite(found).all():
+            found = read_numbers(cells, ",")
+        wrong = np.flatnonzero(~((found > above) & (found < np.inf)))
+        if wrong.size:
+            limit = "" if above == -np.inf else f" larger than {above:g}"
+            more = f" ({wrong.size:,} of {len(found):,} rows are not)" if wrong.size > 1 else ""
+            raise InputError(
+                f"{self.name}: {self.where([int(wrong[0])])[0]}, column {column!r} is not a finite "
+                f"number{limit}{more}; correct the cell or leave the row out"
             )
-        return InputError(
-            f"{self.name}: a quotation mark opens a cell on line {line} and is not closed there, "
-            f"so that {n_lines} lines would become one row; close it, {remedy}"
-        )
-
-    def blocks(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Read some columns as text, block by block."""
-        wanted = [self._header[self.columns.index(column)] for column in columns]
-        try:
-            with self._bytes() as stream:
-                reader = pacsv.open_csv(
-                    stream,
-                    read_options=pacsv.ReadOptions(block_size=CSV_BLOCK_BYTES),
-                    parse_options=pacsv.ParseOptions(
-                        delimiter=self._delimiter, newlines_in_values=True
-                    ),
-                    convert_options=pacsv.ConvertOptions(
-                        # Text throughout: guessing types from the first block would reject what
-                        # the later ones hold, without saying where.
-                        column_types=dict.fromkeys(wanted, pa.string()),
-                        include_columns=wanted,
-                        strings_can_be_null=False,
-                    ),
-                )
-                for batch in reader:
-                    yield batch.columns
-        except pa.ArrowInvalid as error:
-            if "cannot infer number of columns" in str(error):
-                return  # a header without a line end: no rows
-            raise self._malformed(str(error)) from None
-
-    def _malformed(self, reason: str) -> InputError:
-        """Say which line made the file unreadable."""
-        line = 0
-        try:
-            for line, record in self._records():
-                if len(record) != len(self._header):
-                    return InputError(
-                        f"{self.name}: line {line} has {len(record)} cells, the header has "
-                        f"{len(self._header)}; fix the line (text that contains "
-                        f"{self._delimiter!r} stands in double quotes)"
-                    )
-        except csv.Error as error:
-            return InputError(f"{self.name}: after line {line}: {error}")
-        return InputError(f"{self.name} cannot be read: {reason}")
-
-    def places(self, rows: Sequence[int], label: str | None) -> list[str]:
-        """The lines of the file where these rows stand, with the names of the options."""
-        found: dict[int, str] = {}
-        wanted = set(rows)
-        # A cell may be too long for this reader: then the row's number has to do.
-        with suppress(csv.Error):
-            for row, (line, record) in enumerate(self._records(), start=-1):
-                if row in wanted:
-                    name = "" if label is None else record[self.columns.index(label)].strip()
-                    found[row] = placed(f"line {line}", name)
-                    if len(found) == len(wanted):
-                        break
-        return [found.get(row, f"row {row}") for row in rows]
+        return found
 
 
-class Frame:
+class Frame(Table):
     """A data frame of pandas, polars or pyarrow, read through narwhals.
 
     Examples
     --------
     >>> table = Frame(pa.table({"name": ["Ann", "Bo"], "age": [31, 45]}))
-    >>> table.columns
-    ('name', 'age')
+    >>> table.columns, table.read(["age"])["age"].to_pylist()
+    (('name', 'age'), [31, 45])
     >>> table.places([1], "name")
     ["row 1 ('Bo')"]
     """
 
-    name = "the frame"
-    commas_are_free = False  # texts in a frame are no file that a spreadsheet wrote
-
-    def __init__(self, frame: Any) -> None:
+    def __init__(self, frame: Any, name: str = "the frame") -> None:
         try:
             native = nw.from_native(frame)
             frame = native.collect() if isinstance(native, nw.LazyFrame) else native
             keys = list(frame.columns)
         except TypeError:
             raise InputError(
-                "a data frame of pandas, polars or pyarrow is needed, not "
-                f"{type(frame).__name__}; arrays go to ActionSet(features, groups)"
+                f"a data frame of pandas, polars or pyarrow is needed, not {type(frame).__name__}; "
+                "arrays go to ActionSet(features, groups)"
             ) from None
         except nw.exceptions.DuplicateError as error:
             message = " ".join(str(error).split())
-            raise InputError(f"{self.name}: {message}; give every column its own name") from None
-        self._frame: nw.DataFrame[Any] = frame
-        # pandas allows numbers as column names.
-        self.columns = tuple(str(key) for key in keys)
-        twice = repeated(self.columns)
-        if twice:
+            raise InputError(f"{name}: {message}; give every column its own name") from None
+        # pandas allows numbers as names of columns
+        texts = [str(key) for key in keys]
+        if twice := repeated(texts):
             raise InputError(
-                f"{self.name}: {listed(twice)} names more than one column, as a number and as "
-                "text; give every column its own name"
+                f"{name}: {listed(twice)} names more than one column, as a number and as text; "
+                "give every column its own name"
             )
+        super().__init__(name, texts)
+        self._frame: nw.DataFrame[Any] = frame
         self._keys = dict(zip(self.columns, keys, strict=True))
-        if not self.columns:
-            raise InputError(f"{self.name} has no columns, and a table needs some")
 
-    def blocks(self, columns: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """Read some columns, block by block."""
-        for start in range(0, len(self._frame), FRAME_BLOCK_ROWS):
-            block = self._frame[start : start + FRAME_BLOCK_ROWS]
-            yield [_arrow(block.get_column(self._keys[column]), column) for column in columns]
-
-    def places(self, rows: Sequence[int], label: str | None) -> list[str]:
-        """The positions of these rows in the frame, counted from 0, with the options' names."""
-        if label is None:
-            return [f"row {row}" for row in rows]
-        names = as_text(_arrow(self._frame.get_column(self._keys[label])[list(rows)], label))
-        return [
-            placed(f"row {row}", name) for row, name in zip(rows, names.to_pylist(), strict=True)
-        ]
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
+        """Return the cells of some columns."""
+        return {c: _of_series(self._frame.get_column(self._keys[c]), self, c) for c in columns}
 
 
-def _is_text(name: str) -> bool:
+class ParquetFile(Table):
+    """A Parquet file."""
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path = path
+        try:
+            columns = pq.read_schema(path).names
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{name} cannot be read as Parquet: {error}") from None
+        super().__init__(name, columns)
+
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
+        """Return the cells of some columns."""
+        try:
+            with pq.ParquetFile(self._path, read_dictionary=list(names)) as file:
+                return combined(file.read(columns=list(columns), use_threads=False), columns, names)
+        except (pa.ArrowException, OSError) as error:
+            raise InputError(f"{self.name} cannot be read: {error}") from None
+
+
+class Rows(Table):
+    """Rows that are in memory: of a workbook, objects of JSON, mappings.
+
+    Examples
+    --------
+    >>> table = Rows.of([{"name": "Ann", "age": 31}, {"name": "Bo"}], "the rows")
+    >>> table.columns, table.read(["age"])["age"].to_pylist()
+    (('name', 'age'), [31, None])
+    """
+
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[str],
+        cells: Sequence[Sequence[Any]],
+        places: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(name, columns)
+        self._cells, self._places = dict(zip(columns, cells, strict=True)), places
+
+    @classmethod
+    def of(cls, rows: Sequence[Mapping[Any, Any]], name: str, what: str | None = None) -> Rows:
+        """Return the table of rows that name their cells; `what` they are, counted from 1."""
+        texts = [{str(key): cell for key, cell in row.items()} for row in rows]
+        columns = list(dict.fromkeys(key for row in texts for key in row))
+        places = None if what is None else [f"{what} {n}" for n in range(1, len(rows) + 1)]
+        return cls(name, columns, [[row.get(c) for row in texts] for c in columns], places)
+
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
+        """Return the cells of some columns."""
+        return {column: _of_cells(self._cells[column], self, column) for column in columns}
+
+    def where(self, rows: Sequence[int]) -> list[str]:
+        """Return where rows, counted from 0, stand in what the user has."""
+        return super().where(rows) if self._places is None else [self._places[row] for row in rows]
+
+
+class Together(Table):
+    """Several tables, one below the other; what one has no column for is empty there."""
+
+    def __init__(self, tables: Sequence[Table]) -> None:
+        columns = dict.fromkeys(c for table in tables for c in table.columns if c)
+        super().__init__(f"{tables[0].name} and {len(tables) - 1} more", list(columns))
+        self._tables = tables
+        self._sizes = [len(table.cells(next(filter(None, table.columns)))) for table in tables]
+        self.is_text = any(table.is_text for table in tables)
+        self.commas_are_free = all(table.commas_are_free for table in tables)
+
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
+        """Return the cells of some columns."""
+        found: dict[str, list[pa.Array]] = {column: [] for column in columns}
+        for table, n in zip(self._tables, self._sizes, strict=True):
+            cells = table.read([column for column in columns if column in table.columns])
+            for column, pieces in found.items():
+                pieces.append(cells.get(column, pa.nulls(n)))
+        return {column: _below(pieces) for column, pieces in found.items()}
+
+    def where(self, rows: Sequence[int]) -> list[str]:
+        """Return in which table rows stand, and where there."""
+        ends = np.cumsum(self._sizes)
+        places = []
+        for row in rows:
+            which = int(np.searchsorted(ends, row, side="right"))
+            table = self._tables[which]
+            places.append(
+                f"{table.name}, {table.where([row - int(ends[which]) + self._sizes[which]])[0]}"
+            )
+        return places
+
+
+def _below(pieces: Sequence[pa.Array]) -> pa.Array:
+    kinds = {cells.type for cells in pieces if not pa.types.is_null(cells.type)}
+    if len(kinds) > 1:
+        return pa.concat_arrays([as_text(cells) for cells in pieces])
+    return pa.concat_arrays([cells.cast(*kinds) if kinds else cells for cells in pieces])
+
+
+def combined(table: pa.Table, columns: Sequence[str], names: Collection[str]) -> dict[str, Cells]:
+    """Return columns of an Arrow table, but for names each in one piece; pieces are given back."""
+    pieces = {column: table.column(place) for place, column in enumerate(columns)}
+    del table
+    return {c: pieces.pop(c) if c in names else _whole(pieces.pop(c)) for c in columns}
+
+
+def _whole(cells: pa.ChunkedArray) -> pa.Array:
+    whole = cells.combine_chunks()
+    # text beyond 2 GB stays in pieces, unless its type can hold it
+    return whole if isinstance(whole, pa.Array) else cells.cast(pa.large_string()).combine_chunks()
+
+
+def _of_cells(cells: Sequence[Any], table: Table, column: str) -> pa.Array:
+    """Return numbers, dates or truths where all cells are, else texts."""
+    kinds = {type(cell) for cell in cells if cell is not None}
     try:
-        return b"\0" not in name.encode()
-    except UnicodeEncodeError:
-        return False
+        if kinds == {int}:
+            return pa.array(cells, pa.int64())
+        if kinds <= {int, float}:
+            return pa.array(cells, pa.float64())
+    except (OverflowError, pa.ArrowInvalid):
+        pass  # whole numbers beyond all sizes are texts
+    if kinds == {bool}:
+        return pa.array(cells, pa.bool_())
+    if kinds <= {datetime, date}:
+        return pa.array(cells, pa.timestamp("us"))
+    nested = next((row for row, c in enumerate(cells) if isinstance(c, list | dict | tuple)), None)
+    if nested is not None:
+        raise InputError(
+            f"{table.name}: {table.where([nested])[0]}, column {column!r}: "
+            f"{str(cells[nested])[:40]} is no name and no number; put a text or a number there"
+        )
+    return _of_texts([None if cell is None else _text(cell) for cell in cells], table, column)
 
 
-def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
-    """The lines, each put into a list as somebody takes it."""
-    for line in lines:
-        taken.append(line)
-        yield line
+def _text(cell: Any) -> str:
+    if isinstance(cell, datetime) and cell == datetime(cell.year, cell.month, cell.day):
+        return cell.date().isoformat()
+    return cell.isoformat() if isinstance(cell, date) else text_of(cell)
 
 
-def placed(where: str, name: str | None) -> str:
-    """Where something stands, with the option's name if it has one."""
-    return f"{where} ({name!r})" if name else where
-
-
-def _arrow(series: nw.Series[Any], column: str) -> pa.Array:
+def _of_series(series: nw.Series[Any], table: Table, column: str) -> pa.Array:
     try:
         cells = series.to_arrow()
-        cells = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
+        cells = _whole(cells) if isinstance(cells, pa.ChunkedArray) else cells
         kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
         if not isinstance(kind, pa.BaseExtensionType):  # such as pandas' periods
             return cells
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
         pass
     except UnicodeEncodeError as error:
-        raise _no_text(column, error) from None
+        raise _no_text(table, column, error) from None
     # An object column of mixed kinds, such as numbers with 'n/a' among them, whole numbers beyond
     # all sizes, complex ones: as text, the scan finds the cell that does not belong.
     missing = series.is_null().to_list()
-    texts = [
-        None if gone else str(value) for gone, value in zip(missing, series.to_list(), strict=True)
-    ]
+    return _of_texts(
+        [None if gone else str(cell) for gone, cell in zip(missing, series.to_list(), strict=True)],
+        table,
+        column,
+    )
+
+
+def _of_texts(texts: list[str | None], table: Table, column: str) -> pa.Array:
     try:
         return pa.array(texts, pa.string())
     except UnicodeEncodeError as error:
-        raise _no_text(column, error) from None
+        raise _no_text(table, column, error) from None
 
 
-def _no_text(column: str, error: UnicodeEncodeError) -> InputError:
+def _no_text(table: Table, column: str, error: UnicodeEncodeError) -> InputError:
     return InputError(
-        f"the frame: column {column!r} has {error.object!r}, with half of a character "
+        f"{table.name}: column {column!r} has {error.object!r}, with half of a character "
         f"({error.object[error.start]!r}), which is no text; read the table again with its encoding"
     )

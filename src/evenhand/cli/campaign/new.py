@@ -17,6 +17,7 @@ from evenhand.cli.score_tables import scale_in
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, Questions
+from evenhand.report.words import counted
 
 _NOT_COMPARABLE = 3
 _SCORES, _END = "What scores are", "When it ends"
@@ -193,7 +194,7 @@ def _say(
         return
     out = console()
     n = len(questions.evaluators)
-    by = f", {n:,} evaluator{'s' * (n != 1)}" if n else ""
+    by = f", {counted(n, 'evaluator')}" if n else ""
     out.print(
         f"Campaign {name!r} is in {store}: {len(questions.options):,} options{by}, "
         f"{len(questions):,} questions.",

@@ -19,14 +19,14 @@ from evenhand.cli.columns import (
     OPTION_GROUP,
     PRICES,
 )
-from evenhand.cli.panel_files import capacity_in, cells_in, label_of, named_in, numbers_in
+from evenhand.cli.panel_files import capacity_in, label_of, named_in, table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 from evenhand.questions import Askable, Questions
 from evenhand.tables.names import listed
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import Source
+    from evenhand.tables.sources import Table
 
 _MOST = 10**9  # evaluations of one evaluator
 _ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", ".zst", ".bz2")
@@ -109,9 +109,7 @@ class Tables:
 
         Features are in the units that they had in what could be asked before, if there was any.
         """
-        from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
-
-        table = opened(options)
+        table = table_at(options)
         shown = self._display(table)
         if self.evaluators is not None:
             return self._panel(table, self.evaluators), shown
@@ -120,9 +118,9 @@ class Tables:
                 raise InputError(
                     f"--{name} is for several evaluators; say who they are: --evaluators."
                 )
-        return self._alone(options, table, like), shown
+        return self._alone(table, like), shown
 
-    def _alone(self, options: Path, table: Source, like: Askable | None) -> Askable:
+    def _alone(self, table: Table, like: Askable | None) -> Askable:
         """Return options that one evaluator is asked about, by their features."""
         if self.option_group is None or self.features is None:
             raise InputError(
@@ -132,14 +130,14 @@ class Tables:
             )
         label = label_of(table, self.option, self.option_group)
         return ActionSet.from_csv(
-            options,
+            table,
             self.option_group,
             label,
             names_in(self.features),
             like=like if isinstance(like, ActionSet) else None,
         )
 
-    def _panel(self, what: Source, evaluators: str) -> Questions:
+    def _panel(self, what: Table, evaluators: str) -> Questions:
         """Return the questions to several evaluators."""
         options = named_in(what, self.option, "--option", self.option_group, "--option-group")
         judges, who = self._evaluators(evaluators)
@@ -153,7 +151,7 @@ class Tables:
         if self.workload is not None:
             more["workload"] = _workload(who, self.workload)
         if self.prices is not None:
-            more["prices"] = numbers_in(_needs(who, "--prices"), self.prices, "--prices", "a price")
+            more["prices"] = _needs(who, "--prices").numbers(self.prices, "--prices", above=0.0)
         features = names_in(self.features)
         if self.compare:
             if features:
@@ -167,7 +165,7 @@ class Tables:
                 **more,
             )
         if features:
-            columns = [numbers_in(what, c, "--features", "a feature", -np.inf) for c in features]
+            columns = [what.numbers(c, "--features") for c in features]
             more["features"] = np.column_stack(columns)
         grouped = any(group is not None for group in (*options.values(), *judges.values()))
         return Questions.panel(
@@ -178,13 +176,11 @@ class Tables:
             **more,
         )
 
-    def _evaluators(self, given: str) -> tuple[dict[str, str | None], Source | None]:
+    def _evaluators(self, given: str) -> tuple[dict[str, str | None], Table | None]:
         """Return evaluators with their groups, and their table if they have one."""
-        from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
-
         # names may have dots, as gpt-4.1 has; a file that is not there should be missed as one
-        if os.path.exists(given) or Path(given).suffix.lower() in _ENDINGS:
-            who = opened(Path(given))
+        if given == "-" or os.path.exists(given) or Path(given).suffix.lower() in _ENDINGS:
+            who = table_at(given)
             column = self.evaluator_group or self.option_group
             flag = "--evaluator-group" if self.evaluator_group else "--option-group"
             return named_in(who, self.evaluator, "--evaluator", column, flag), who
@@ -199,7 +195,7 @@ class Tables:
             judges[person] = side or None
         return judges, None
 
-    def _display(self, table: Source) -> dict[str, dict[str, str]]:
+    def _display(self, table: Table) -> dict[str, dict[str, str]]:
         """Return what evaluators are shown of each option."""
         columns = names_in(self.show) or []
         if self.option_group is not None and self.option_group in columns:
@@ -208,8 +204,8 @@ class Tables:
                 "see a group; leave it out."
             )
         named = label_of(table, self.option, self.option_group)
-        names = cells_in(table, named, "--option")
-        shown = {c: cells_in(table, c, "--show") for c in columns if c != named}
+        names = table.texts(named, "--option")
+        shown = {c: table.texts(c, "--show") for c in columns if c != named}
         return {
             name: {c: cells[row] or "" for c, cells in shown.items()}
             for row, name in enumerate(names)
@@ -217,15 +213,15 @@ class Tables:
         }
 
 
-def _needs(who: Source | None, flag: str) -> Source:
+def _needs(who: Table | None, flag: str) -> Table:
     if who is None:
         raise InputError(f"{flag} names a column of the evaluators; give --evaluators as a file.")
     return who
 
 
-def _workload(who: Source | None, given: str) -> Any:
+def _workload(who: Table | None, given: str) -> Any:
     if not given.lstrip("+-").isdecimal():
-        return numbers_in(_needs(who, "--workload"), given, "--workload", "a workload")
+        return _needs(who, "--workload").numbers(given, "--workload", above=0.0)
     number = float(given)
     if not 1.0 <= number <= _MOST:
         raise InputError(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -11,7 +11,9 @@ from evenhand.campaigns.sheets import score_in
 from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
 from evenhand.cli.columns import DECIMAL, EVALUATOR, OPTION, RIVAL, SCORE, column
 from evenhand.cli.options import AsJson
+from evenhand.cli.panel_files import table_at
 from evenhand.cli.terminal import console, print_json
+from evenhand.report.words import counted
 
 
 def tell(
@@ -108,7 +110,7 @@ def import_(
     """
     with opened(store, name) as campaign:
         taken = campaign.import_scores(
-            _table(file),
+            table_at(file),
             option=option,
             evaluator=evaluator,
             score=score,
@@ -121,7 +123,7 @@ def import_(
         return
     out = console()
     parts = [
-        f"{taken.counted:,} score{'s' * (taken.counted != 1)} taken",
+        f"{counted(taken.counted, 'score')} taken",
         f"{taken.repeated:,} known before" if taken.repeated else "",
         f"{taken.late:,} kept as late, which do not count" if taken.late else "",
         f"{taken.unfilled:,} not filled in, which stay open" if taken.unfilled else "",
@@ -133,11 +135,3 @@ def import_(
         out.print(
             f"Not kept, since no new score is beside it: note on {ticket}: {note}", soft_wrap=True
         )
-
-
-def _table(file: str) -> Any:
-    from evenhand.tables.sources import CsvFile  # noqa: PLC0415 - see evenhand.tables
-
-    if file == "-":
-        return CsvFile(typer.get_binary_stream("stdin"), "the standard input")
-    return file

@@ -1,0 +1,463 @@
+"""One way in: every command reads every kind of file, and one table gives one result everywhere."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import math
+import os
+import threading
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from typer.testing import CliRunner, Result
+
+import evenhand as eh
+from evenhand.cli import app
+from evenhand.tables import limits
+from evenhand.tables.opened import opened
+
+OPTIONS = pd.DataFrame(
+    {
+        "option": ["Ann", "Bo", "Cy", "Di", "Ed"],
+        "nation": ["FRA", "ITA", "FRA", "ITA", "FRA"],
+        "base": [3.25, 4.5, 5.0, 2.75, 6.5],
+        "age": [21, 25, 19, 30, 24],
+    }
+)
+JUDGES = pd.DataFrame(
+    {
+        "judge": ["P", "Q", "R", "S"],
+        "nation": ["FRA", "ITA", "ESP", "ESP"],
+        "price": [1.5, 2.5, 1.5, 4.0],
+    }
+)
+
+
+def _scores() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    rows = [
+        (name, nation, judge, of, round(60 + 2 * i + 3 * (nation == of) + rng.normal(), 2))
+        for i, (name, nation) in enumerate(zip(OPTIONS["option"], OPTIONS["nation"], strict=True))
+        for judge, of in zip(JUDGES["judge"], JUDGES["nation"], strict=True)
+    ]
+    columns = ["option", "option_group", "evaluator", "evaluator_group", "score"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+SCORES = _scores()
+
+
+def text(frame: pd.DataFrame, **how: Any) -> bytes:
+    return str(frame.to_csv(index=False, **how)).encode()
+
+
+def workbook(frame: pd.DataFrame) -> bytes:
+    file = io.BytesIO()
+    frame.to_excel(file, index=False)
+    return file.getvalue()
+
+
+def parquet(frame: pd.DataFrame) -> bytes:
+    file = io.BytesIO()
+    frame.to_parquet(file)
+    return file.getvalue()
+
+
+KINDS: dict[str, Callable[[pd.DataFrame], bytes]] = {
+    "table.csv": text,
+    "table.tsv": lambda frame: text(frame, sep="\t"),
+    "semicolons.csv": lambda frame: text(frame, sep=";", decimal=","),
+    "marked.csv": lambda frame: b"\xef\xbb\xbf" + text(frame, lineterminator="\r\n"),
+    "table.csv.gz": lambda frame: gzip.compress(text(frame)),
+    "packed without saying so": lambda frame: bz2.compress(text(frame)),
+    "table.parquet": parquet,
+    "table.xlsx": workbook,
+}
+
+TABLES = {"options": OPTIONS, "judges": JUDGES, "scores": SCORES}
+COMMANDS: dict[str, list[str]] = {
+    "plan": ["plan", "{options}", "--evaluators", "{judges}", "--group", "nation", "--lead", "4",
+             "--noise", "2", "--prices", "price", "--capacity", "3"],
+    "inspect": ["inspect", "{options}", "--group", "nation", "--label", "option", "--gaps", "age"],
+    "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}", "--group", "nation",
+                        "--prices", "price"],
+    "inspect scores": ["inspect", "--scores", "{scores}", "--option", "option", "--evaluator",
+                       "evaluator"],
+    "decide": ["decide", "{scores}"],
+    "decide among options": ["decide", "{options}", "{scores}", "--option-group", "option_group"],
+    "audit": ["audit", "{scores}"],
+    "audit a table": ["audit", "{scores}", "--format", "table"],
+}  # fmt: skip
+
+
+def run(arguments: list[str], content: bytes | None = None) -> Result:
+    return CliRunner().invoke(app, [*arguments, "--json"], input=content)
+
+
+def answered(arguments: list[str], content: bytes | None = None) -> Any:
+    result = run(arguments, content)
+    assert result.exit_code in (0, 3, 4), result.output
+    found = json.loads(result.stdout)
+    found.pop("decimal", None)  # as the file has it
+    return found
+
+
+def files(folder: Path, kind: str) -> dict[str, str]:
+    """The tables as files of a kind, by their names."""
+    found = {}
+    for name, frame in TABLES.items():
+        path = folder / f"{name}-{kind}"
+        path.write_bytes(KINDS[kind](frame))
+        found[name] = str(path)
+    return found
+
+
+def plain(folder: Path) -> dict[str, str]:
+    folder.mkdir()
+    return files(folder, "table.csv")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_reads_every_kind_of_file(tmp_path: Path, command: str, kind: str) -> None:
+    there = files(tmp_path, kind)
+    usual = plain(tmp_path / "usual")
+    arguments = COMMANDS[command]
+    expected = answered([part.format(**usual) for part in arguments])
+    assert answered([part.format(**there) for part in arguments]) == expected
+    first = next(name for name in TABLES if any(f"{{{name}}}" in part for part in arguments))
+    if command != "audit a table":  # a pipe is no log
+        piped = usual | {first: "-"}
+        content = Path(there[first]).read_bytes()
+        assert answered([part.format(**piped) for part in arguments], content) == expected
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_campaigns_are_made_of_every_kind_of_file(tmp_path: Path, kind: str) -> None:
+    def made(given: dict[str, str], store: str, content: bytes | None = None) -> Any:
+        path = str(tmp_path / store)
+        new = ["campaign", "new", path, "one", given["options"], "--evaluators", given["judges"]]
+        new += ["--group", "nation", "--prices", "price", "--tolerance", "1", "--show", "age"]
+        new += ["--capacity", "none"]
+        result = CliRunner().invoke(app, new, input=content)
+        assert result.exit_code == 0, result.output
+        plain_scores = SCORES[["option", "evaluator", "score"]]
+        (tmp_path / f"{store}.in").write_bytes(KINDS[kind](plain_scores))
+        taken = ["campaign", "import", path, "one", str(tmp_path / f"{store}.in"), "--json"]
+        result = CliRunner().invoke(app, taken)
+        assert result.exit_code == 0, result.output
+        assert json.loads(result.stdout)["counted"] == len(SCORES)
+        campaign = eh.Campaign.open(path, "one")
+        return as_read(campaign.answer().to_dict())
+
+    there, usual = files(tmp_path, kind), plain(tmp_path / "usual")
+    expected = made(usual, "usual.db")
+    assert made(there, "there.db") == expected
+    content = Path(there["options"]).read_bytes()
+    assert made(usual | {"options": "-"}, "piped.db", content) == expected
+
+
+# ---------------------------------------------------------------------- one table, all doors
+
+WORDS = "Model,Judge,Score\n" + "".join(
+    f"{model},{judge},{score}\n"
+    for model, scores in {
+        "gpt-4o": (9, 7, 6.5),
+        "claude-3-opus": (7, 9, 6),
+        "llama-3-70b": (5, 5.5, 6),
+        "gemini-1.5-pro": (6, 6.5, 4),
+    }.items()
+    for judge, score in zip(("gpt-4", "claude-3-5-sonnet", "mistral-large"), scores, strict=True)
+)
+
+
+def doors(folder: Path) -> dict[str, Any]:
+    """One table, in everything that a table comes in."""
+    frame = pd.read_csv(io.StringIO(WORDS))
+    for kind, write in KINDS.items():
+        (folder / kind).write_bytes(write(frame))
+    frame.to_json(folder / "rows.json", orient="records")
+    frame.to_json(folder / "rows.jsonl", orient="records", lines=True)
+    there = {path.name: path for path in sorted(folder.iterdir())}
+    return there | {
+        "a text": str(folder / "table.csv"),
+        "a list": [folder / "table.csv"],
+        "an open file": io.StringIO(WORDS),
+        "pandas": frame,
+        "polars": pl.from_pandas(frame),
+        "lazy polars": pl.from_pandas(frame).lazy(),
+        "pyarrow": pa.Table.from_pandas(frame),
+        "rows": frame.to_dict("records"),
+        "columns": frame.to_dict("list"),
+    }
+
+
+def as_read(value: Any) -> Any:
+    """A result as plain values, without where it was read from."""
+    return json.loads(json.dumps(value, default=str))
+
+
+def test_one_table_gives_one_result_through_every_door(tmp_path: Path) -> None:
+    expected: Any = None
+    for name, table in doors(tmp_path).items():
+        scores = eh.read_scores(table)
+        found = as_read(
+            [
+                scores.to_dict(),
+                eh.audit(scores).to_dict(),
+                eh.decide(scores).to_dict(),
+                repr(eh.Questions.from_scores(scores)),
+            ]
+        )
+        expected = expected or found
+        assert found == expected, name
+        if hasattr(table, "read"):
+            continue  # it has been
+        straight = [eh.audit(table).to_dict(), eh.decide(table).to_dict()]
+        assert as_read([*straight, repr(eh.Questions.from_scores(table))]) == expected[1:], name
+    scores, audit, _, panel = expected
+    assert scores["called"]["evaluator"] == "Judge"
+    assert set(scores["columns"]["option_group"]) == {"gpt", "claude", "llama", "gemini"}
+    assert "own group" in panel
+    path = str(tmp_path / "table.csv")
+    for more in ([], ["--format", "table"]):
+        assert answered(["audit", path, *more])["bias"] == audit["bias"]
+
+
+def test_scores_say_what_they_are_and_turn_into_frames(tmp_path: Path) -> None:
+    (tmp_path / "scores.csv").write_text("option,evaluator,score,size,town\na,P,1,3,x\nb,P,2,,y\n")
+    scores = eh.read_scores(tmp_path / "scores.csv")
+    (tmp_path / "scores.csv").unlink()  # they need nothing more of it
+    assert str(scores).startswith("2 scores of 2 options by 1 evaluator, from 1 to 2")
+    frame = scores.to_frame()
+    assert (
+        list(frame.columns)
+        == list(scores.columns)
+        == ["option", "evaluator", "score", "size", "town"]
+    )
+    assert frame["town"].tolist() == ["x", "y"]
+    assert frame["size"].tolist()[0] == 3.0
+    assert math.isnan(frame["size"].tolist()[1])
+    assert json.loads(json.dumps(scores.to_dict(), allow_nan=False))["columns"]["size"] == [
+        3.0,
+        None,
+    ]
+    more = eh.read_scores(scores, attributes=["size"], missing="drop")
+    assert more.attributes["size"].tolist() == [3.0]
+    with pytest.raises(eh.InputError, match=r"no column 'weight'; .*'size', 'town'"):
+        eh.read_scores(scores, attributes=["weight"])
+    with pytest.raises(eh.InputError, match="say it to read_scores"):
+        eh.audit(scores, wide=True)
+
+
+def test_what_one_door_refuses_all_doors_refuse(tmp_path: Path) -> None:
+    path = tmp_path / "scores.csv"
+    path.write_text("option,evaluator,score\na,P,1\na,P,1\nb,P,3\n")
+    for table in (path, eh.read_scores(path), pd.read_csv(path)):
+        for what in (eh.audit, eh.decide):
+            with pytest.raises(eh.InputError, match="scored the same thing twice"):
+                what(table)
+    with pytest.raises(eh.InputError, match="line 2, line 3, column 'score'"):
+        eh.audit(eh.read_scores(path))
+    path.write_text("option,evaluator,score\na,P,1\n")
+    assert len(eh.read_scores(path)) == 1
+    with pytest.raises(eh.InputError, match="one score only"):
+        eh.audit(eh.read_scores(path))
+
+
+@pytest.mark.parametrize("hole", ["", " ", "nan", "NaN", "n/a", "?"])
+@pytest.mark.parametrize("column", ["option", "evaluator", "score"])
+@pytest.mark.parametrize("row", range(4))
+def test_a_hole_is_named_in_every_position_of_scores(
+    tmp_path: Path, row: int, column: str, hole: str
+) -> None:
+    if column != "score" and hole.strip():
+        hole = ""  # a name may be anything
+    rows = [["a", "P", "7"], ["b", "P", "5"], ["a", "Q", "6.5"], ["b", "Q", "6"]]
+    names = ["option", "evaluator", "score"]
+    rows[row][names.index(column)] = hole
+    path = tmp_path / "scores.csv"
+    path.write_text("\n".join(map(",".join, [names, *rows])))
+    sheet = tmp_path / "scores.xlsx"
+    pd.DataFrame(rows, columns=names).replace({"": None}).to_excel(sheet, index=False)
+    for table, place in ((path, f"line {row + 2}"), (sheet, f"row {row + 2}")):
+        for what in (eh.read_scores, eh.audit, eh.decide, eh.Questions.from_scores):
+            with pytest.raises(eh.InputError, match=rf"{place}.*, column '{column}' is empty"):
+                what(table)
+        assert len(eh.read_scores(table, missing="drop")) == 3
+
+
+# ---------------------------------------------------------------------- damaged, and without end
+
+
+def refused(path: Path, *commands: str) -> str:
+    """What all commands say of a file that they cannot read: the same, and no traceback."""
+    said = set()
+    for command in commands or COMMANDS:
+        there = dict.fromkeys(TABLES, str(path))
+        result = run([part.format(**there) for part in COMMANDS[command]])
+        assert result.exit_code == 2, (command, result.output, result.exception)
+        assert result.exception is None or isinstance(result.exception, SystemExit)
+        said.add(" ".join(result.stderr.split()))
+    return "\n".join(said)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_damaged_workbooks_are_refused_or_read(tmp_path: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    content = bytearray(KINDS["table.xlsx"](SCORES))
+    for place in rng.integers(0, len(content), rng.integers(1, 6)):
+        content[place] ^= 1 << int(rng.integers(8))
+    path = tmp_path / "scores.xlsx"
+    path.write_bytes(content)
+    try:
+        eh.read_scores(path)
+    except eh.InputError as error:
+        assert "scores.xlsx" in str(error)  # noqa: PT017 # some are read all the same
+
+
+def rezipped(content: bytes, name: str, change: Callable[[bytes], bytes]) -> bytes:
+    file = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as old,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for member in old.namelist():
+            inside = old.read(member)
+            new.writestr(member, change(inside) if member == name else inside)
+    return file.getvalue()
+
+
+def test_workbooks_with_entities_or_cut_off_are_refused_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "scores.xlsx"
+    sheet = "xl/worksheets/sheet1.xml"
+    whole = KINDS["table.xlsx"](SCORES)
+
+    def with_entity(xml: bytes) -> bytes:
+        start = xml.index(b"<worksheet")
+        return (
+            xml[:start]
+            + b'<!DOCTYPE x [<!ENTITY a "aaa">]>'
+            + xml[start:].replace(b"</sheetData>", b"&b;</sheetData>")
+        )
+
+    for change in (with_entity, lambda xml: xml[: len(xml) // 2], lambda _: b""):
+        path.write_bytes(rezipped(whole, sheet, change))
+        assert "cannot be read as an Excel workbook" in refused(path)
+    path.write_bytes(whole[: len(whole) // 2])
+    assert "save it anew" in refused(path, "plan", "decide")
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("cell.csv.gz", lambda: gzip.compress(b"option,score\n" + b"x" * 5000)),
+        ("rows.csv.gz", lambda: gzip.compress(b"option,score\n" + b"a,1\n" * 5000)),
+        ("blank.csv.bz2", lambda: bz2.compress(b"\0" * 5000)),
+    ],
+)
+def test_tables_that_unpack_without_end_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, write: Callable[[], bytes]
+) -> None:
+    monkeypatch.setattr(limits, "MOST_IN_LINE", 1000)
+    monkeypatch.setattr("evenhand.tables.csv_files.MOST_BYTES", 10_000)
+    path = tmp_path / name
+    path.write_bytes(write())
+    assert f"{name}: " in refused(path)
+    assert "of that size is read" in refused(path)
+
+
+def test_workbooks_and_logs_that_unpack_without_end_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = tmp_path / "scores.xlsx"
+    blanks = rezipped(
+        KINDS["table.xlsx"](SCORES),
+        "xl/worksheets/sheet1.xml",
+        lambda xml: xml.replace(b"</sheetData>", b" " * (3 << 20) + b"</sheetData>"),
+    )
+    book.write_bytes(blanks)
+    assert len(eh.read_scores(book)) == len(SCORES)
+    monkeypatch.setattr("evenhand.tables.workbooks.MOST_IN_WORKBOOK", 2 << 20)
+    assert "unpacks to 3 MB, and of a workbook no more than 2 MB are read" in refused(book)
+    monkeypatch.setattr("evenhand.readers.documents.MOST_IN_LOG", 1 << 20)
+    monkeypatch.setattr("evenhand.readers.archives.MOST_IN_LOG", 1 << 20)
+    log = tmp_path / "log.json.gz"
+    log.write_bytes(gzip.compress(b"[" + b" " * (2 << 20) + b"]"))
+    assert "more than 1 MB of JSON" in refused(log, "audit", "decide")
+    with zipfile.ZipFile(tmp_path / "log.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", b" " * (2 << 20) + b"{}")
+    assert "unpacks to 2 MB" in refused(tmp_path / "log.eval", "audit", "decide")
+
+
+def test_a_member_that_is_longer_than_announced_is_not_unpacked(tmp_path: Path) -> None:
+    path = tmp_path / "log.eval"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.json", b" " * 100_000 + b"{}")
+    content = bytearray(path.read_bytes())
+    for mark, offset in ((b"PK\x03\x04", 22), (b"PK\x01\x02", 24)):
+        place = content.index(mark) + offset
+        content[place : place + 4] = (10).to_bytes(4, "little")
+    path.write_bytes(content)
+    assert "damaged" in refused(path, "audit")
+
+
+def test_what_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "MOST_IN_LINE", 1 << 20)
+    assert "a line has more than 1 MB" in refused(Path("/dev/zero"), "plan", "decide", "inspect")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        with pipe.open("wb") as file:
+            try:
+                while True:
+                    file.write(b"option,score\n" * 1000)
+            except BrokenPipeError:
+                pass
+
+    monkeypatch.setattr(limits.Watch.__init__, "__defaults__", (1 << 20,))
+    writer = threading.Thread(target=write)
+    writer.start()
+    with pytest.raises(eh.InputError, match="more than 1 MB come out of it"):
+        opened(pipe)
+    writer.join(timeout=20)
+    assert not writer.is_alive()
+
+
+def test_packed_tables_that_are_cut_off_are_refused(tmp_path: Path) -> None:
+    packed = gzip.compress(KINDS["table.csv"](SCORES))
+    path = tmp_path / "scores.csv.gz"
+    path.write_bytes(packed[: len(packed) // 2])
+    for said in refused(path).splitlines():
+        assert "cannot be read" in said or "is damaged" in said
+    path.write_bytes(packed[:12] + zlib.compress(b"nothing") + packed[30:])
+    assert "scores.csv.gz" in refused(path)
+
+
+@pytest.mark.parametrize("columns", [200_000])
+def test_headers_may_be_longer_than_a_block(tmp_path: Path, columns: int) -> None:
+    path = tmp_path / "wide.csv"
+    names = [f"judge number {i}" for i in range(columns)]
+    cells = [str(i % 7) for i in range(columns)]
+    lines = [
+        ",".join(["option", *names]),
+        ",".join(["Ann", *cells]),
+        ",".join(["Bo", *cells[::-1]]),
+    ]
+    path.write_text("\n".join(lines))
+    assert len(path.read_bytes()) > 2 << 20
+    table = opened(path)
+    assert len(table.columns) == columns + 1
+    assert table.texts("judge number 100003") == [cells[100003], cells[::-1][100003]]
