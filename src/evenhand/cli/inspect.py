@@ -214,8 +214,6 @@ def _refuse_for_panels(
         raise InputError(f"{', '.join(given)} is about options without a panel; leave it out.")
 
 
-
-
 def _feature_columns(
     table: GivenTable, features: str | None, gaps: str | None, others: Sequence[str | None]
 ) -> list[str] | None:

@@ -210,6 +210,8 @@ def _say_beside(
     return axes.annotate(
         text, at, (4, up), textcoords="offset points", fontsize=7.5, color=FAINT, **how
     )
+
+
 _MOST_BARS = 20
 
 
