@@ -87,11 +87,12 @@ KINDS: dict[str, Callable[[pd.DataFrame], bytes]] = {
 
 TABLES = {"options": OPTIONS, "judges": JUDGES, "scores": SCORES}
 COMMANDS: dict[str, list[str]] = {
-    "plan": ["plan", "{options}", "--evaluators", "{judges}", "--option-group", "nation", "--lead", "4",
-             "--noise", "2", "--prices", "price", "--capacity", "3"],
-    "inspect": ["inspect", "{options}", "--option-group", "nation", "--option", "option", "--gaps", "age"],
-    "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}", "--option-group", "nation",
-                        "--prices", "price"],
+    "plan": ["plan", "{options}", "--evaluators", "{judges}", "--option-group", "nation",
+             "--lead", "4", "--noise", "2", "--prices", "price", "--capacity", "3"],
+    "inspect": ["inspect", "{options}", "--option-group", "nation", "--option", "option",
+                "--gaps", "age"],
+    "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}",
+                        "--option-group", "nation", "--prices", "price"],
     "inspect scores": ["inspect", "--scores", "{scores}", "--option", "option", "--evaluator",
                        "evaluator"],
     "decide": ["decide", "{scores}"],
