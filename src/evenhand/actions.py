@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.arrays import real_matrix, refuse_non_finite
 from evenhand.errors import InputError
 from evenhand.plain import Form
-from evenhand.report.model import Cell, Report, Section, Table
+from evenhand.report import model
 from evenhand.tables import (
     EncodedColumn,
     Encoding,
@@ -552,15 +552,15 @@ class ActionSet:
         features = list(first[0])[:_SHOWN_COLUMNS]
         reacting = self.attribute_names[:_SHOWN_COLUMNS]
         cut = ["…"] * (max(len(first[0]), self.n_attributes) > _SHOWN_COLUMNS)
-        rows: list[list[Cell]] = []
+        rows: list[list[model.Cell]] = []
         for x, row in enumerate(first):
-            z: list[Cell] = [*self.attributes[x, : len(reacting)].tolist()]
+            z: list[model.Cell] = [*self.attributes[x, : len(reacting)].tolist()]
             if self.group_names is not None:
                 z = [self.group_names[int(self.groups[x] > 0)]]
             rows.append([self.labels[x], *z, *(row[name] for name in features), *cut])
         header = ["option", *reacting, *features, *cut]
-        table = Table("", header, rows, more=self.n_actions - len(first))
-        return as_html(Report("", repr(self), sections=[Section("", [table], "brief")]))
+        table = model.Table("", header, rows, more=self.n_actions - len(first))
+        return as_html(model.Report("", repr(self), sections=[model.Section("", [table], "brief")]))
 
     def __repr__(self) -> str:
         shown = ", ".join(self.feature_names[:4]) + (", …" if self.n_features > 4 else "")

@@ -8,6 +8,7 @@ import io
 import json
 import math
 import os
+import pickle
 import threading
 import zipfile
 import zlib
@@ -269,6 +270,13 @@ def test_scores_say_what_they_are_and_turn_into_frames(tmp_path: Path) -> None:
         eh.read_scores(scores, attributes=["weight"])
     with pytest.raises(eh.InputError, match="say it to read_scores"):
         eh.audit(scores, wide=True)
+
+
+def test_scores_can_be_sent_elsewhere() -> None:
+    scores = eh.read_scores(io.StringIO(WORDS))
+    sent = pickle.loads(pickle.dumps(scores))
+    assert sent.to_dict() == scores.to_dict()
+    assert eh.audit(sent).bias == eh.audit(scores).bias
 
 
 def test_what_one_door_refuses_all_doors_refuse(tmp_path: Path) -> None:

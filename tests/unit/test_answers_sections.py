@@ -43,6 +43,7 @@ def results(answer: eh.Answer, tmp_path_factory: pytest.TempPathFactory) -> dict
     for judge in JUDGES[:2]:
         campaign.tell(campaign.ask(judge), 7.0)
     campaign.leave(JUDGES[1], reason=ESCAPE)
+    campaign.pause(reason=f"{ESCAPE} {TURNED}")  # which stands in the verdict
     found = {
         "answer": answer,
         "difference": answer.compare(*answer.options.labels[:2]),

@@ -14,8 +14,11 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 import evenhand as eh
+from evenhand.report.model import Note, Points, Report, Section
+from evenhand.report.notebook import as_html
 from evenhand.report.result import Result
 from evenhand.report.terminal import print_result
+from evenhand.report.text import as_text
 from evenhand.research.comparison import QUICK, Comparison, entrants, measure
 from pages import read, read_document
 
@@ -139,3 +142,12 @@ def test_what_is_about_options_is_refused_of_questions() -> None:
         eh.inspect(panel(), precision=0.5)
     with pytest.raises(eh.InputError, match="no bias 'age'; there are: own group"):
         eh.inspect(panel(), "age")
+
+
+def test_whatever_a_room_says_is_made_visible() -> None:
+    said = Report(
+        EVIL, EVIL, [(EVIL, EVIL)], [Section(EVIL, [EVIL, Points([EVIL]), Note(EVIL)], "print")]
+    )
+    assert is_harmless(as_text(said))
+    assert as_text(said).count(SEEN) == 7  # all but the title, which print leaves out
+    assert is_harmless(as_html(said))

@@ -11,6 +11,7 @@ from evenhand.arrays import Floats
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.likings import CorrectedFit, Likings, corrected, doubts
 from evenhand.certainty.likings_on_items import corrected_items
+from evenhand.certainty.look import Look
 from evenhand.certainty.model_choice import model_of
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
@@ -135,7 +136,24 @@ def test_people_have_to_confirm_on_their_side() -> None:
     y[0, 0] += 50.0  # and the model likes o0
     fit = corrected(model_of(PANEL), told(y), told(y), None, 0.0, TRUSTED)
     assert isinstance(fit, CorrectedFit)
-    assert doubts(fit.trusted, 0, np.array([1]), 0.0)[0] == pytest.approx(0.5)
+    (chance,), (least,) = doubts(fit.trusted, 0, np.array([1]), 0.0, 0.05)
+    assert chance == pytest.approx(0.5)
+    assert least < 0.0
+    look = Look.at(fit, 0, np.arange(1, K), 0.0, 0.05)
+    assert not look.certain
+    assert look.ends(K)[1, 0] <= least  # so that it loses something
+
+
+def test_a_choice_that_is_not_confirmed_is_not_sure() -> None:
+    """Whatever the model says, and however often."""
+    rng, rows = np.random.default_rng(8), []
+    for judge in ("model", *PEOPLE):
+        for o in range(K):
+            for _ in range(20 if judge == "model" else 1):
+                liked = 4.0 * (o == 0) if judge == "model" else 0.0
+                rows.append((f"o{o}", judge, liked - 2.0 * (o > 1) + 0.3 * rng.normal()))
+    frame = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+    assert not eh.decide(frame, trusted=PEOPLE).sure
 
 
 # ---------------------------------------------------------------------- on items

@@ -644,13 +644,15 @@ def test_families_of_the_user_come_first(tmp_path: Path) -> None:
 
 def test_families_that_cannot_be_read_say_why(tmp_path: Path) -> None:
     (tmp_path / "f.csv").write_text("model,maker\na,b\n")
-    with pytest.raises(eh.InputError, match="needs the columns 'name' and 'family'"):
+    with pytest.raises(eh.InputError, match="no column 'name', named by families="):
         family("a", tmp_path / "f.csv")
     (tmp_path / "f.json").write_text("[1]")
     with pytest.raises(eh.InputError, match="names with their families"):
         family("a", tmp_path / "f.json")
-    with pytest.raises(eh.InputError, match="cannot be read"):
+    with pytest.raises(eh.InputError, match="there is no file"):
         family("a", tmp_path / "none.csv")
+    with pytest.raises(eh.InputError, match="cannot be read"):
+        family("a", tmp_path / "none.json")
 
 
 def test_a_label_that_says_nothing_is_looked_up_by_the_providers_id(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from evenhand.answers.scores import compares
 from evenhand.arrays import Indices
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
+from evenhand.auditing.copies import copies
 from evenhand.auditing.diagnosis import diagnose
 from evenhand.auditing.each import of_evaluators, of_favoured
 from evenhand.auditing.effects import Effects, two_way
@@ -265,7 +266,7 @@ def decide(
         said = _of_others_too(said, effects, audited)
     checked = findings(together(table, table.beside)) if table.cluster is None else []
     if effects is not None and audited is not None:
-        checked += diagnose(effects, audited, for_choice=True)
+        checked += [*copies(table), *diagnose(effects, audited, for_choice=True)]
     answer = answer_from(
         said,
         confidence=confidence,

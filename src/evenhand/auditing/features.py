@@ -65,7 +65,7 @@ class Columns:
     @property
     def rank(self) -> int:
         """How many independent numbers the columns explain, the constant included."""
-        return 1 + self._form.root.shape[1]
+        return 1 + int(self._form.root.shape[1])
 
     def without(self, values: Floats) -> tuple[Floats, Floats, Floats]:
         """Return what is left of numbers, the coefficients (in scaled units) and the constant."""

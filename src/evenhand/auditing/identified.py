@@ -407,8 +407,8 @@ class _Search:
         evaluator = self._scores.evaluator
         if self._scores.rival is None and evaluator is not None:
             among = places[np.isin(self._codes[places], [thing.number for thing in things])]
-            who = evaluator.codes[self._rows[among]]
-            pairs = zip(self._codes[among].tolist(), who.tolist(), strict=True)
+            by = evaluator.codes[self._rows[among]]
+            pairs = zip(self._codes[among].tolist(), by.tolist(), strict=True)
             self._seen = dict(zip(pairs, self._partial[self._rows[among]].tolist(), strict=True))
         if self._scores.reference is not None and self._scores.rival is None:
             number = {person.number: c for c, person in enumerate(people)}

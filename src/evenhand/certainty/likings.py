@@ -162,14 +162,22 @@ class CorrectedFit:
         )
 
 
-def doubts(trusted: Fit, leader: int, rivals: Indices, slack: float) -> Floats:
-    """Return (n,) one-sided chances of leads as large by a fit, if they were −slack."""
+def doubts(
+    trusted: Fit, leader: int, rivals: Indices, slack: float, failure: float
+) -> tuple[Floats, Floats]:
+    """Return (n,) one-sided chances of leads as large by a fit, if they were −slack.
+
+    And (n,) what leads are at least, each with a chance of ``failure`` to be wrong on that side.
+    """
     leads, variances = trusted.leads(leader, rivals)
     known = np.isfinite(variances) & (variances > 0.0)
-    t = np.where(known, (leads + slack) / np.sqrt(np.where(known, variances, 1.0)), 0.0)
+    errors = np.sqrt(np.where(known, variances, 1.0))
+    t = np.where(known, (leads + slack) / errors, 0.0)
     freedom = np.broadcast_to(freedom_of(trusted, leader, rivals), t.shape)
     tails = np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
-    return np.asarray(np.where(known, tails, 1.0))
+    most = np.where(np.isinf(freedom), special.ndtri(failure), special.stdtrit(freedom, failure))
+    least = np.where(known, leads + errors * most, -np.inf)
+    return np.where(known, tails, 1.0), least
 
 
 def corrected(

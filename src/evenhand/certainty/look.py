@@ -58,6 +58,8 @@ class Look:
         in.
     share
         t, how many of all scores of the design these are.
+    floor
+        (n,) what leads are at least by trusted judges alone, on that side; None if all count alike.
     """
 
     leader: int
@@ -70,6 +72,7 @@ class Look:
     plan: int = 0
     count: int = 0
     share: float = 1.0
+    floor: Floats | None = None
 
     @classmethod
     def at(
@@ -110,7 +113,9 @@ class Look:
             if with_best.stronger(slack, error, n, winner.least, failure):
                 found = with_best.largest_tail((leads + slack) / winner.errors, n, winner.least)
         if isinstance(fit, CorrectedFit | ItemsFit) and fit.trusted is not None:
-            found = np.maximum(found, doubts(fit.trusted, leader, rivals, slack))
+            doubted, floor = doubts(fit.trusted, leader, rivals, slack, failure)
+            found = np.maximum(found, doubted)
+            return cls(leader, rivals, winner, found, slack, failure, floor=floor)
         return cls(leader, rivals, winner, found, slack, failure)
 
     @property
@@ -142,6 +147,8 @@ class Look:
             for x in (self.failure if n > 1 else 0.5 * self.failure, 0.5 * self.failure)
         )
         least, low = np.minimum(winner.leads - within, 0.0), winner.leads - width
+        if self.floor is not None:
+            least, low = np.minimum(least, self.floor), np.minimum(low, self.floor)
         if self.certain:
             least = np.maximum(least, np.maximum(winner.at_least(self.failure), -self.slack))
             low = np.maximum(low, min(least.min(), 0.0))

@@ -70,6 +70,14 @@ def decide(
             help="Whom it is about: judges 'like these', or 'these' alone.",
         ),
     ] = "like these",
+    trusted: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Evaluators, such as people beside a model, by whose scores those of the others "
+            "are corrected, and who have to confirm what is sure.",
+        ),
+    ] = None,
     confidence: Annotated[
         float, typer.Option(metavar="P", help="How sure the choice is to be.")
     ] = 0.95,
@@ -118,6 +126,7 @@ def decide(
             **table.parts(),
             cluster=columns_in(cluster),
             scope=scope,  # type: ignore[arg-type] # it is checked there
+            trusted=None if trusted is None else trusted.split(","),
             bias=bias,  # type: ignore[arg-type] # checked where it is used
             position=position,
             assigned=assigned,  # type: ignore[arg-type] # likewise

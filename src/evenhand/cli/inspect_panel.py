@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.cli.panel_files import table_at
-from evenhand.errors import InputError
+from evenhand.cli.score_tables import scores_at
 from evenhand.questions import Questions
 from evenhand.questions.inputs import named
 
@@ -45,17 +45,12 @@ def panel_of_scores(
     bias: str,
 ) -> Questions:
     """Return the panel behind a table of scores; what was not scored may not be asked."""
-    if option is None or evaluator is None:
-        raise InputError(
-            "--scores needs the columns with the names of options and evaluators: --option COL "
-            "--evaluator COL."
-        )
     return Questions.from_scores(
-        table_at(scores),
-        option,
-        evaluator,
-        option_group=option_group,
-        evaluator_group=evaluator_group,
+        scores_at(str(scores)),
+        option or "option",
+        evaluator or "evaluator",
+        option_group=option_group or "option_group",
+        evaluator_group=evaluator_group or "evaluator_group",
         only_seen=True,
         bias=bias,
     )

@@ -13,7 +13,10 @@ _NOTHING = "none"
 
 
 def scores_at(
-    scores: str, log_format: str | None, metric: list[str] | None, families: Path | None
+    scores: str,
+    log_format: str | None = None,
+    metric: list[str] | None = None,
+    families: Path | None = None,
 ) -> Any:
     """Return what to read; "-" is the standard input."""
     if scores == "-":

@@ -35,8 +35,9 @@ from evenhand.designs.elfving import ElfvingProgram
 from evenhand.designs.minimax import minimax_design_of
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics.passes import products
-from evenhand.numerics.row_space import DoubtfulRankError
+from evenhand.numerics.row_space import DoubtfulRankError, RowSpace
 from evenhand.questions import Askable, Questions, checked_askable
+from evenhand.questions.check import refuse_incomparable
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 
@@ -247,7 +248,7 @@ class BiasGeometry(Result):
         costs = _prices(self.actions)
         A = _rows(self.actions)
         program = ElfvingProgram(A if costs is None else A / np.sqrt(costs)[:, None])
-        _refuse_incomparable(self.actions, program)
+        refuse_apart(self.actions, program.space)
         with _in_words(self.actions, _direction(self.actions, self.attribute)):
             return self._worst_alignment(program)
 
@@ -302,26 +303,26 @@ def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, 
     return radii, best
 
 
-def _refuse_incomparable(actions: Askable, program: ElfvingProgram) -> None:
-    """Raise unless the value of every two options can be compared: then α = ∞.
+def refuse_apart(actions: Askable, space: RowSpace) -> None:
+    """Raise `NotIdentifiableError` unless the value of every two options can be compared.
 
     The difference of two points is a combination of points, so what matters is the difference of
-    their attributes; for two groups that is the bias, which is known to be estimable.
+    their attributes: (0; z − z′) has to lie in the span of the points, ``space``.
     """
-    if actions.group_names is not None or program.space.full:
-        return
     if isinstance(actions, Questions):
-        found = actions.check()
-        if not found.comparable:
-            raise NotIdentifiableError(f"α is infinite. {' '.join(found.sentences)}")
-        return
-    cells = np.unique(actions.attributes, axis=0)
-    for cell in cells[1:]:
-        v = np.concatenate([np.zeros(actions.n_features), cell - cells[0]])
-        if not program.space.contains(v):
+        return refuse_incomparable(actions)
+    cells, cell = np.unique(actions.attributes, axis=0, return_inverse=True)
+    v = np.zeros(len(space.scales))
+    for i in [] if space.full else range(1, len(cells)):
+        v[actions.n_features :] = cells[i] - cells[0]
+        if not space.contains(v):
+            one, other = (actions.labels[int(np.argmax(cell.reshape(-1) == g))] for g in (0, i))
             raise NotIdentifiableError(
-                f"α is infinite: options with the attributes {cells[0].tolist()} and "
-                f"{cell.tolist()} cannot be compared in value, however many evaluations are made."
+                f"{one!r} and {other!r} cannot be compared, however many evaluations are made: "
+                "what their attributes do to evaluations looks the same as a difference in value "
+                "along the features. Leave out a feature or an attribute that is a combination "
+                "of others, or add an option with the features of one and the attributes of the "
+                "other."
             )
 
 

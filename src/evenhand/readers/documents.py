@@ -76,7 +76,8 @@ def _content(path: Path) -> Any:
             head = file.read(1 << 16)
             if head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"{", b"["):
                 return TableFile(path)
-            content = head + file.read(MOST_IN_LOG + 1 - len(head))
+            file.seek(0)
+            content = file.read(MOST_IN_LOG + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path.as_posix()} is damaged: {error}. Copy it again.") from None
     if len(content) > MOST_IN_LOG:

@@ -150,14 +150,14 @@ def _stated(family: Any) -> str | None:
 
 
 def _read(path: Path) -> dict[str, str | None]:
-    try:
-        text = path.read_text("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"families: {str(path)!r} cannot be read: {error.strerror}.") from error
     if path.suffix.lower() == ".json":
         try:
-            found = json.loads(text)
-        except json.JSONDecodeError as error:
+            found = json.loads(path.read_text("utf-8-sig"))
+        except OSError as error:
+            raise InputError(
+                f"families: {str(path)!r} cannot be read: {error.strerror}."
+            ) from error
+        except ValueError as error:  # no JSON, or no text
             raise InputError(f"families: {str(path)!r} is no JSON: {error}.") from None
         if not isinstance(found, dict):
             raise InputError(
@@ -165,10 +165,8 @@ def _read(path: Path) -> dict[str, str | None]:
                 f'"gpt"}}; it holds a {type(found).__name__}.'
             )
         return {str(name): _stated(family) for name, family in found.items()}
-    rows = csv.DictReader(text.splitlines())
-    if not {"name", "family"} <= set(rows.fieldnames or ()):
-        raise InputError(
-            f"families: {str(path)!r} needs the columns 'name' and 'family'; its first line is "
-            f"{text.partition(chr(10))[0]!r}."
-        )
-    return {row["name"].strip(): _stated(row["family"]) for row in rows}
+    from evenhand.tables.opened import opened  # noqa: PLC0415 # pyarrow is slow to load
+
+    table = opened(path)
+    names, families = (table.texts(column, "families=") for column in ("name", "family"))
+    return {name: of for name, of in zip(names, families, strict=True) if name is not None}

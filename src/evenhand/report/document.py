@@ -30,6 +30,7 @@ from evenhand.report.model import (
     Table,
 )
 from evenhand.report.pictures import svg_text
+from evenhand.report.words import sentence
 
 _MOST_ROWS, _MOST_LINES = 50, 100
 
@@ -61,6 +62,7 @@ a { color: var(--link); }
 .verdict { background: var(--box); border-left: .3rem solid var(--link); font-size: 1.12rem;
   font-weight: 600; padding: .8rem 1rem; margin: 1.1rem 0; }
 nav { font-size: .92rem; }
+nav li { margin: 0; padding: .12rem 0; }
 nav ol { columns: 2; padding-left: 1.4rem; margin: .4rem 0; }
 .scroll { overflow-x: auto; margin: .8rem 0; }
 .scroll table { border-collapse: collapse; font-size: .88rem; line-height: 1.45;
@@ -72,6 +74,9 @@ figure { margin: 1rem 0; }
 figure svg { display: block; max-width: 100%%; height: auto; background: #ffffff; }
 dt { font-weight: 600; margin-top: .7rem; }
 dd { margin: .1rem 0 0; }
+.short { display: grid; grid-template-columns: minmax(6rem, auto) 1fr; gap: .45rem 1.4rem; }
+.short dt, .short dd, .short p { margin: 0; }
+.short p + p { margin-top: .3rem; }
 .held { color: var(--held); } .contradicted { color: var(--contradicted); }
 .not-checked { color: var(--not-checked); } .noted { color: var(--noted); }
 .held, .contradicted, .not-checked, .noted { font-weight: 600; white-space: nowrap; }
@@ -80,6 +85,8 @@ footer { margin-top: 2.6rem; border-top: 1px solid var(--rule); padding-top: .6r
 @media (max-width: 40rem) {
   body { padding-top: 1.2rem; }
   nav ol { columns: 1; }
+  .short { display: block; }
+  .short dt { margin-top: .6rem; }
   figure svg { max-width: none; width: 44rem; }
 }
 @media print {
@@ -182,14 +189,12 @@ def _part(part: Part) -> str:
 
 
 def _in_short(report: Report) -> Markup:
-    """Return the facts of a report: titles, and the sentences below each."""
-    lines: list[str] = []
-    before = ""
-    for title, said in report.told:
-        lines.append("" if title == before else f"<dt>{text(title)}</dt>")
-        lines.append(f"<dd>{text(said)}</dd>")
-        before = title
-    return Markup(f"<dl>{''.join(lines)}</dl>\n")
+    """Return the facts of a report: titles at the left, the sentences of each beside it."""
+    said: dict[str, list[str]] = {}
+    for title, fact in report.told:
+        said.setdefault(title, []).append(f"<p>{text(sentence(fact))}</p>")
+    rows = (f"<dt>{text(title)}</dt><dd>{''.join(told)}</dd>" for title, told in said.items())
+    return Markup(f'<dl class="short">{"".join(rows)}</dl>\n')
 
 
 def _scrolling(caption: str, drawn: Markup) -> Markup:

@@ -80,7 +80,7 @@ def _facts(facts: Sequence[tuple[str, str]], width: int) -> str:
     lines: list[str] = []
     before = ""
     for title, text in facts:
-        shown, before = "" if title == before else title, title
+        shown, before = "" if title == before else visible(title), title
         lines += textwrap.wrap(
             visible(text),
             width,

@@ -122,6 +122,10 @@ class Scores:
     def __repr__(self) -> str:
         return f"Scores({str(self).splitlines()[0]})"
 
+    def __getstate__(self) -> dict[str, Any]:
+        # a table, which says where rows stand, is not sent along
+        return self.__dict__ | {"place": None if self.place is None else "row {}".format}
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that `to_frame` has."""

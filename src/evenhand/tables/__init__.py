@@ -12,8 +12,8 @@
 - `recipe`: which column plays which part;
 - `cells`: the cells of one column as texts, as categories, as numbers;
 - `limits`: what files begin with, and how much of them is read;
-- `sources`, `csv_files`, `workbooks`: frames, rows, Parquet, CSV, Excel files as a `Table`, whose
-  columns are read whole and whose rows have places; `opened` tells which it is;
+- `sources`, `csv_files`, `workbooks`: frames, rows, Parquet, CSV and Excel files as a `Table`,
+  whose columns are read whole and whose rows have places; `opened` tells which it is;
 - `scan`: which columns are numbers and which are categories, mean and spread, every defect;
 - `complaints`: what is wrong with a table, in words that say what to do;
 - `matrix`: the whole way to the matrix;

@@ -42,10 +42,10 @@ def size(n: int) -> str:
 
     Examples
     --------
-    >>> size(4 << 30), size(64 << 20)
-    ('4 GB', '64 MB')
+    >>> size(4 << 30), size(3 << 29), size(64 << 20)
+    ('4 GB', '1.5 GB', '64 MB')
     """
-    return f"{n >> 30} GB" if n >= 1 << 30 else f"{n >> 20} MB"
+    return f"{n / 2**30:.2g} GB" if n >= 1 << 30 else f"{n / 2**20:.3g} MB"
 
 
 class Watch:
