@@ -88,11 +88,12 @@ KINDS: dict[str, Callable[[pd.DataFrame], bytes]] = {
 
 TABLES = {"options": OPTIONS, "judges": JUDGES, "scores": SCORES}
 COMMANDS: dict[str, list[str]] = {
-    "plan": ["plan", "{options}", "--evaluators", "{judges}", "--group", "nation", "--lead", "4",
-             "--noise", "2", "--prices", "price", "--capacity", "3"],
-    "inspect": ["inspect", "{options}", "--group", "nation", "--label", "option", "--gaps", "age"],
-    "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}", "--group", "nation",
-                        "--prices", "price"],
+    "plan": ["plan", "{options}", "--evaluators", "{judges}", "--option-group", "nation",
+             "--lead", "4", "--noise", "2", "--prices", "price", "--capacity", "3"],
+    "inspect": ["inspect", "{options}", "--option-group", "nation", "--option", "option",
+                "--gaps", "age"],
+    "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}",
+                        "--option-group", "nation", "--prices", "price"],
     "inspect scores": ["inspect", "--scores", "{scores}", "--option", "option", "--evaluator",
                        "evaluator"],
     "decide": ["decide", "{scores}"],
@@ -149,7 +150,16 @@ def test_campaigns_are_made_of_every_kind_of_file(tmp_path: Path, kind: str) -> 
     def made(given: dict[str, str], store: str, content: bytes | None = None) -> Any:
         path = str(tmp_path / store)
         new = ["campaign", "new", path, "one", given["options"], "--evaluators", given["judges"]]
-        new += ["--group", "nation", "--prices", "price", "--tolerance", "1", "--show", "age"]
+        new += [
+            "--option-group",
+            "nation",
+            "--prices",
+            "price",
+            "--tolerance",
+            "1",
+            "--show",
+            "age",
+        ]
         new += ["--capacity", "none"]
         result = CliRunner().invoke(app, new, input=content)
         assert result.exit_code == 0, result.output
