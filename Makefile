@@ -7,6 +7,8 @@ READY := $(VENV)/.ready
 # One thread each: the test workers share the cores, and benchmarks are defined on one thread.
 export OPENBLAS_NUM_THREADS ?= 1
 export OMP_NUM_THREADS ?= 1
+# Tests start many processes, which would each compile the package again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: setup demo test nightly fuzz torture check bench bench-regret bench-certain bench-campaigns dist format clean
 
@@ -23,16 +25,17 @@ $(READY): pyproject.toml setup.py constraints.txt $(SOURCES)
 
 demo: $(READY)
 	$(BIN)/evenhand demo --figure out
-	$(BIN)/evenhand inspect examples/skating/skate_america.csv --group side --label skater \
+	$(BIN)/evenhand inspect examples/skating/skate_america.csv --option-group side --option skater \
 		--features base_value,max_base,ability --positive home --figure out/skating.png
 
+# By file: what a file sets up (a server, a cluster, a run) is set up once.
 test: $(READY)
-	$(BIN)/python -m pytest --numprocesses 2
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 # Before a release: all that `make test` does, every policy with every check on every case, benchmarks on tiny sizes,
 # all kernels of linear algebra, kills, and some random examples.
 nightly: $(READY)
-	$(BIN)/python -m pytest --numprocesses 2 --nightly
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --nightly
 	$(BIN)/python tests/fuzz.py --seconds 60
 	$(BIN)/python tests/mutants.py --number 2000
 

@@ -149,12 +149,93 @@ def unrelated(rng: np.random.Generator) -> pd.DataFrame:
     return table.assign(**columns, remark=remark, school=np.where(judge < 2, "x", "y"))
 
 
-def cheap(rng: np.random.Generator, k: int, people: int, taste: float) -> pd.DataFrame:
+def cheap(
+    rng: np.random.Generator, k: int, people: int, taste: float, lead: float = 0.0
+) -> pd.DataFrame:
     """A model with likings for options, 200 scores each, beside people with one score each."""
     values = np.where(np.arange(k) < 2, 0.0, -1.0)[:, None]
+    values[0] += lead
     likes = values + taste * rng.normal(size=(k, 1))
     model = [frame(likes + rng.normal(size=(k, 1))).assign(evaluator="m") for _ in range(200)]
     return pd.concat([*model, frame(values + rng.normal(size=(k, people)))])
+
+
+def labelled(
+    rng: np.random.Generator, k: int, people: int, n: int, taste: float, lead: float = 0.0
+) -> pd.DataFrame:
+    """A model with likings scores 300 items, people the first n of them; all see the same texts."""
+    values = np.where(np.arange(k) < 2, 0.0, -1.0)
+    values[0] += lead
+    text = values[:, None] + rng.normal(size=300) + 0.7 * rng.normal(size=(k, 300))
+    model = text + taste * rng.normal(size=(k, 1)) + 0.5 * rng.normal(size=(k, 300))
+    labels = text[:, None, :n] + 0.5 * rng.normal(size=(k, people, n))
+    return pd.concat([frame(model[:, None, :]).assign(evaluator="m"), frame(labels)])
+
+
+def own_product(rng: np.random.Generator) -> pd.DataFrame:
+    """A model that likes one of the two that tie by 1, and no other; 5 people, one score each."""
+    table = cheap(rng, 6, 5, 0.0)
+    liked = (table["evaluator"] == "m") & (table["option"] == "o0")
+    return table.assign(score=table["score"] + 1.0 * liked)
+
+
+def trusting(table: pd.DataFrame) -> eh.Answer:
+    """What is sure where all but the model are trusted."""
+    people = [name for name in table["evaluator"].unique() if name != "m"]
+    return eh.decide(table, trusted=people, next_n=0)
+
+
+def plain(rng: np.random.Generator, k: int, n: int, loudness: np.ndarray | float) -> np.ndarray:
+    """Two tie, the others are behind by 1.5; judges, (n,), may be louder than others."""
+    values = np.where(np.arange(k) < 2, 0.0, -1.5)[:, None]
+    return values + 0.7 * rng.normal(size=n) + loudness * rng.normal(size=(k, n))
+
+
+def partly(rng: np.random.Generator) -> pd.DataFrame:
+    """Marks from 1 to 10 by judges of whom each uses a part of the scale."""
+    slopes, levels = rng.uniform(0.6, 2.0, 8), 5.5 + rng.uniform(-1.5, 1.5, 8)
+    return frame(np.clip(np.rint(levels + slopes * plain(rng, 6, 8, 1.0)), 1.0, 10.0))
+
+
+def copied(rng: np.random.Generator, differing: float) -> pd.DataFrame:
+    """One judge of six copies another's scores, all but for a little."""
+    scores = plain(rng, 6, 6, 1.0)
+    scores[:, 1] = scores[:, 0] + differing * rng.normal(size=6)
+    return frame(scores)
+
+
+def heavy(rng: np.random.Generator) -> pd.DataFrame:
+    """One judge of eight has noise with 1.5 degrees of freedom."""
+    scores = plain(rng, 6, 8, np.repeat([0.0, 1.0], [1, 7]))
+    scores[:, 0] += rng.standard_t(1.5, size=6)
+    return frame(scores)
+
+
+def cut(
+    rng: np.random.Generator, values: tuple[float, float], size: float, ends: tuple[float, float]
+) -> pd.DataFrame:
+    """Whole marks that are cut at the ends of their scale; the best two are near one."""
+    means = np.where(np.arange(6) < 2, *values)[:, None] + 0.5 * size * rng.normal(size=8)
+    return frame(np.clip(np.rint(means + size * rng.normal(size=(6, 8))), *ends))
+
+
+def sought(rng: np.random.Generator) -> pd.DataFrame:
+    """Loud options are scored by most judges, the others by a few."""
+    there = rng.random((8, 12)) < np.where(np.arange(8) < 2, 0.85, 0.4)[:, None]
+    there[:, :3] = True
+    return frame(loud(rng, 8, 12, 3.0), there)
+
+
+def ranks(rng: np.random.Generator, k: int, n: int) -> pd.DataFrame:
+    """Every judge puts the options in order."""
+    order = np.argsort(np.argsort(plain(rng, k, n, 1.0), axis=0), axis=0)
+    return frame(order.astype(float))
+
+
+def teams(rng: np.random.Generator) -> pd.DataFrame:
+    """What a judge errs by is shared by two options of the same team."""
+    shared = rng.normal(size=(3, 8))[np.arange(6) // 2]
+    return frame(plain(rng, 6, 8, 0.7) + 0.7 * shared)
 
 
 def voted(rng: np.random.Generator, k: int, n: int, share: float) -> eh.Answer:
@@ -263,6 +344,46 @@ CASES: Mapping[str, Case] = {
     "choose by votes, judges said to be quiet": quiet,
     **{name: in_folder(case) for name, case in HANDLED.items()},
     **{f"audit: {name}": tie(case) for name, case in TIES.items()},
+    "trusted: a cheap judge with likings of sd .3, 3 people": lambda rng: trusting(
+        cheap(rng, 4, 3, 0.3)
+    ),
+    "trusted: a cheap judge with likings of sd .3, 5 people": lambda rng: trusting(
+        cheap(rng, 4, 5, 0.3)
+    ),
+    "trusted: a cheap judge who likes one option by 1, 5 people": lambda rng: trusting(
+        own_product(rng)
+    ),
+    "trusted: likings of sd .3 on 300 items, 40 labelled": lambda rng: trusting(
+        labelled(rng, 4, 1, 40, 0.3)
+    ),
+    "trusted: likings of sd .1 on 300 items, 40 labelled": lambda rng: trusting(
+        labelled(rng, 6, 1, 40, 0.1)
+    ),
+    "judges who use a part of the scale": partly,
+    "marks cut at 10": lambda rng: cut(rng, (9.3, 8.0), 1.0, (1.0, 10.0)),
+    "marks from 1 to 3": lambda rng: cut(rng, (2.0, 1.2), 0.8, (1.0, 3.0)),
+    "percent, many of them 100": lambda rng: cut(rng, (97.0, 85.0), 8.0, (0.0, 100.0)),
+    "one judge five times as loud": lambda rng: frame(
+        plain(rng, 6, 8, np.repeat([5.0, 1.0], [1, 7]))
+    ),
+    "one judge with rare large errors": heavy,
+    "one judge of six copies another": lambda rng: copied(rng, 0.0),
+    "one judge of six copies another, but for .1": lambda rng: copied(rng, 0.1),
+    "loud options are scored more often": sought,
+    "orders of 6 by 8": lambda rng: ranks(rng, 6, 8),
+    "orders of 4 by 5": lambda rng: ranks(rng, 4, 5),
+    "votes of 3 judges": lambda rng: votes(rng, 6, 3, 0.6),
+    "teams share errors": teams,
+    "LEAD trusted: 1.5, 5 people and a model": lambda rng: trusting(cheap(rng, 4, 5, 0.3, 1.5)),
+    "LEAD the same, people alone": lambda rng: eh.decide(
+        cheap(rng, 4, 5, 0.3, 1.5).query("evaluator != 'm'"), next_n=0
+    ),
+    "LEAD trusted: .35 on 300 items, 40 labelled": lambda rng: trusting(
+        labelled(rng, 4, 1, 40, 0.3, 0.35)
+    ),
+    "LEAD the same, labels alone": lambda rng: eh.decide(
+        labelled(rng, 4, 1, 40, 0.3, 0.35).query("evaluator != 'm'"), next_n=0
+    ),
     "LEAD 1.5, 10 × 8": lambda rng: leading(rng, 10, 8, 1.5),
     "LEAD 2.5, 10 × 5": lambda rng: leading(rng, 10, 5, 2.5),
     "LEAD .5 on 60 items × 3 judges": lambda rng: tried(rng, 4, 3, 60, 0.0, 0.5),

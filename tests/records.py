@@ -12,7 +12,6 @@ import evenhand as eh
 from evenhand.answers.answer import answer_of
 from evenhand.answers.choose import policy_for
 from evenhand.arrays import Floats
-from evenhand.campaigns.status import plain
 from evenhand.policies.base import Policy
 from evenhand.policies.sayings import certificate_of, checks_of
 from evenhand.policies.state import plain as plain_state
@@ -143,7 +142,7 @@ class Play:
             scale=self.scale,
         )
         certificate = certificate_of(self.policy)
-        decision = {"answer": plain(answer.to_dict()), "certificate": certificate}
+        decision = {"answer": answer.to_dict(), "certificate": certificate}
         return json.loads(json.dumps([*self.log, ("decided", decision)]))  # type: ignore[no-any-return] # as it was
 
 

@@ -44,7 +44,6 @@ import evenhand as eh
 from campaign_record import Record
 from deadly import PLACES, Fate, Outbox, work
 from evenhand.campaigns.ledger import Page
-from evenhand.campaigns.status import plain
 from evenhand.campaigns.stores import open_store
 from evenhand.campaigns.stores.session import Session
 from postgres_server import own_server
@@ -233,7 +232,7 @@ class Torture:
             ("the answer now", now),
             ("the same evaluations, told without faults", untroubled(record, self.folder)),
         ):
-            told = plain(answer.to_dict())
+            told = answer.to_dict()
             for part in ("option", "sure", "scores", "loses_at_most", "ranking", "biases"):
                 yield from differences(decided["answer"][part], told[part], f"{how}: {part}")
 

@@ -28,6 +28,7 @@ _NAMES = {
         "kappa",
         "minimax_design",
     ),
+    "evenhand.inspection": ("Inspection", "inspect"),
     "evenhand.planning": ("Plan", "plan"),
     "evenhand.policies": (
         "Allocation",
@@ -61,6 +62,7 @@ _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand i
     "designs",
     "errors",
     "geometry",
+    "inspection",
     "judges",
     "policies",
     "readers",

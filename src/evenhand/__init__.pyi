@@ -5,6 +5,7 @@ from evenhand import certainty as certainty
 from evenhand import designs as designs
 from evenhand import errors as errors
 from evenhand import geometry as geometry
+from evenhand import inspection as inspection
 from evenhand import judges as judges
 from evenhand import policies as policies
 from evenhand import readers as readers
@@ -30,6 +31,8 @@ from evenhand.geometry import bias_optimal_design as bias_optimal_design
 from evenhand.geometry import delta_optimal_design as delta_optimal_design
 from evenhand.geometry import kappa as kappa
 from evenhand.geometry import minimax_design as minimax_design
+from evenhand.inspection import Inspection as Inspection
+from evenhand.inspection import inspect as inspect
 from evenhand.planning import Plan as Plan
 from evenhand.planning import plan as plan
 from evenhand.policies import Allocation as Allocation

@@ -17,10 +17,10 @@ from typing import IO, TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand import html
 from evenhand.arrays import real_matrix, refuse_non_finite
 from evenhand.errors import InputError
 from evenhand.plain import Form
+from evenhand.report import model
 from evenhand.tables import (
     EncodedColumn,
     Encoding,
@@ -546,19 +546,21 @@ class ActionSet:
         return type(self)._assembled, parts
 
     def _repr_html_(self) -> str:
+        from evenhand.report.notebook import as_html  # noqa: PLC0415 # only notebooks need it
+
         first = [self.describe(x) for x in range(min(self.n_actions, _SHOWN_OPTIONS))]
         features = list(first[0])[:_SHOWN_COLUMNS]
         reacting = self.attribute_names[:_SHOWN_COLUMNS]
         cut = ["…"] * (max(len(first[0]), self.n_attributes) > _SHOWN_COLUMNS)
-        rows = []
+        rows: list[list[model.Cell]] = []
         for x, row in enumerate(first):
-            z: list[object] = [*self.attributes[x, : len(reacting)].tolist()]
+            z: list[model.Cell] = [*self.attributes[x, : len(reacting)].tolist()]
             if self.group_names is not None:
                 z = [self.group_names[int(self.groups[x] > 0)]]
             rows.append([self.labels[x], *z, *(row[name] for name in features), *cut])
         header = ["option", *reacting, *features, *cut]
-        table = html.table(header, rows, left_out=self.n_actions - len(first))
-        return html.block(repr(self), table)
+        table = model.Table("", header, rows, more=self.n_actions - len(first))
+        return as_html(model.Report("", repr(self), sections=[model.Section("", [table], "brief")]))
 
     def __repr__(self) -> str:
         shown = ", ".join(self.feature_names[:4]) + (", …" if self.n_features > 4 else "")

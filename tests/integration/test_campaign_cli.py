@@ -76,7 +76,7 @@ def snapshot() -> Any:
 
 
 def new(*more: str) -> str:
-    panel = "--evaluators", "judges.csv", "--group", "nation"
+    panel = "--evaluators", "judges.csv", "--option-group", "nation"
     return said("new", "p.db", "prize", "skaters.csv", *panel, "--show", "music", *more)
 
 
@@ -169,8 +169,8 @@ def test_sheets_show_what_was_declared_and_nothing_else() -> None:
     shown = found("ask", "p.db", "prize", "-e", "Paul")["tickets"][0]
     assert set(shown) == {"ticket", "labels", "evaluator", "shown", "attempt", "until"}
     assert "group" in refused(
-        "new", "p.db", "two", "skaters.csv", "--evaluators", "judges.csv", "--group", "nation",
-        "--show", "music,nation",
+        "new", "p.db", "two", "skaters.csv", "--evaluators", "judges.csv",
+        "--option-group", "nation", "--show", "music,nation",
     )  # fmt: skip
 
 
@@ -353,7 +353,7 @@ def test_changes_on_the_way() -> None:
     judges.loc[len(judges)] = ["Uma", "GBR", 20.0]
     skaters.to_csv("more.csv", index=False)
     judges.to_csv("more_judges.csv", index=False)
-    panel = "--evaluators", "more_judges.csv", "--group", "nation", "--show", "music"
+    panel = "--evaluators", "more_judges.csv", "--option-group", "nation", "--show", "music"
     more = "--options", "more.csv", *panel, "--capacity", "none"
     assert "missing" in refused("extend", "p.db", "prize", "--options", "judges.csv", *panel[:4])
     said("extend", "p.db", "prize", *more)
@@ -393,7 +393,7 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
     )
     skaters.loc[1, "style"] = "quick"
     skaters.to_csv("skaters.csv", index=False)
-    alone = "--group", "side", "--label", "skater", "--features", "base,style"
+    alone = "--option-group", "side", "--option", "skater", "--features", "base,style"
     said("new", "p.db", "solo", "skaters.csv", *alone, "--at-most", "100")
     ticket = found("ask", "p.db", "solo")["tickets"][0]["ticket"]
     said("tell", "p.db", "solo", ticket, "5")
@@ -434,7 +434,10 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--lease", "soon"), "--lease"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--prices", "x"), "--prices"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--show", "x"), "--show"),
-        (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--group", "nation"), "P=FRA"),
+        (
+            ("new", "p.db", "b", "skaters.csv", "--evaluators", "P,Q", "--option-group", "nation"),
+            "P=FRA",
+        ),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "none.csv"), "no file none.csv"),
     ],
 )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +99,7 @@ def test_a_store_and_other_workers_give_the_same_numbers(tmp_path: Path) -> None
 def test_what_cannot_be_is_refused_before_any_work(
     arguments: tuple[str, str], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = sys.modules["evenhand.cli.research.compare"]
+    command = import_module("evenhand.cli.research.compare")
     monkeypatch.setattr(command, "measure", lambda *_, **__: pytest.fail("worked"))
     result = run(*arguments)
     assert result.exit_code == 2

@@ -28,14 +28,23 @@ WORDS = {"-1": "-1", "huge": "9" * 400, "": ""}
 ODD = WORDS | {"0": "0", "1e300": "1e300", "nan": "nan", "inf": "inf"}
 FEW = ("--horizon", "60", "--replications", "2", "--policy", "uniform")
 FEW += ("--policy", "priced-exploration", "--workers", "1")
-TABLE = ("--options", "t.csv", "--group", "side", "--label", "name", "--parameters", "p.json")
+TABLE = (
+    "--options",
+    "t.csv",
+    "--option-group",
+    "side",
+    "--option",
+    "name",
+    "--parameters",
+    "p.json",
+)
 GAPS = ("--d", "4", "--kappa", "2", "--delta-min", ".1", "--delta-neq", ".1")
 USES = {
     "audit": ("audit", "s.csv"),
     "decide": ("decide", "s.csv"),
-    "demo": ("demo", "--one-judge", "--horizon", "200"),
-    "inspect": ("inspect", "t.csv", "--group", "side", "--label", "name"),
-    "plan": ("plan", "t.csv", "--evaluators", "j.csv", "--group", "side", "--lead", "9"),
+    "demo": ("demo",),
+    "inspect": ("inspect", "t.csv", "--option-group", "side", "--option", "name"),
+    "plan": ("plan", "t.csv", "--evaluators", "j.csv", "--option-group", "side", "--lead", "9"),
     "worst case": ("simulate", "--family", "worst-case", "--d", "2", "--kappa", "1", *FEW),
     "gaps": ("simulate", "--family", "gap-dependent", *GAPS, *FEW),
     "random": ("simulate", "--family", "random", "--k", "8", "--d", "2", *FEW),
@@ -104,7 +113,7 @@ def changed(use: tuple[str, ...], flag: str, value: str) -> list[str]:
 def command_of(use: tuple[str, ...]) -> Any:
     """The command that a call calls, perhaps one of a group."""
     command = COMMANDS.commands[use[0]]
-    return command.commands[use[1]] if hasattr(command, "commands") else command
+    return (command.commands[use[1]] if hasattr(command, "commands") else command).loaded()
 
 
 def flags(command: Any) -> list[str]:

@@ -322,7 +322,7 @@ def test_a_scheduler_that_is_lost_or_has_no_workers(
     log = tmp_path / "log-of-runs"
     with started(tmp_path) as own:
         monkeypatch.setattr(cluster, "_PATIENCE", 4.0)
-        assert "has no workers. Start some: `dask worker" in refusal("--cluster", own.address)
+        assert "has no workers. Start some: `dask worker" in refusal("--dask", own.address)
         own.worker()
         executor = own.client.get_executor()
         with ThreadPoolExecutor(1) as background:
@@ -334,7 +334,7 @@ def test_a_scheduler_that_is_lost_or_has_no_workers(
             with pytest.raises(eh.EvenhandError, match=r"the cluster was lost.*run this again"):
                 future.result(timeout=PATIENCE)
         monkeypatch.setattr(cluster, "_PATIENCE", 1.0)
-        said = refusal("--cluster", own.file)
+        said = refusal("--dask", own.file)
         assert f"no scheduler answers at {own.address}" in said
 
 
@@ -346,14 +346,14 @@ def test_the_commands_give_the_same_on_a_cluster(running: Cluster) -> None:
     for call in (("simulate", *FEW), (*playing, "--replications", "3")):
         here = run(*call, "--json", "--workers", "1")
         for where in (running.address, running.file, running.address.removeprefix("tcp://")):
-            there = run(*call, "--json", "--cluster", where)
+            there = run(*call, "--json", "--dask", where)
             assert there.exit_code == 0, there.output
             assert there.stdout == here.stdout
 
 
 @pytest.mark.parametrize("command", [("simulate", *FEW), ("compare", "--suite", "skating")])
 def test_a_cluster_and_workers_exclude_each_other(command: tuple[str, ...]) -> None:
-    result = run(*command, "--workers", "2", "--cluster", "tcp://127.0.0.1:8786")
+    result = run(*command, "--workers", "2", "--dask", "tcp://127.0.0.1:8786")
     assert result.exit_code == 2
     assert "give one of the two" in result.stderr
 
@@ -366,14 +366,14 @@ def test_a_cluster_and_workers_exclude_each_other(command: tuple[str, ...]) -> N
     ],
 )
 def test_nonsense_for_an_address_is_refused(address: str) -> None:
-    assert "such as tcp://10.0.0.1:8786" in refusal("--cluster", address)
+    assert "such as tcp://10.0.0.1:8786" in refusal("--dask", address)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", "{", '"tcp://127.0.0.1:1"', "\udcff"])
 def test_a_file_that_is_not_a_schedulers_is_refused(content: str, tmp_path: Path) -> None:
     file = tmp_path / "other.json"
     file.write_text(content, errors="surrogateescape")
-    assert f"{file} is not the file of a scheduler" in refusal("--cluster", file)
+    assert f"{file} is not the file of a scheduler" in refusal("--dask", file)
 
 
 def test_nobody_who_listens_or_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -381,12 +381,12 @@ def test_nobody_who_listens_or_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{silent.getsockname()[1]}"
-        assert f"no scheduler answers at tcp://{address}" in refusal("--cluster", address)
+        assert f"no scheduler answers at tcp://{address}" in refusal("--dask", address)
         silent.listen()
-        assert f"no scheduler answers at tcp://{address}" in refusal("--cluster", address)
+        assert f"no scheduler answers at tcp://{address}" in refusal("--dask", address)
 
 
 def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    said = refusal("--cluster", "tcp://127.0.0.1:8786")
+    said = refusal("--dask", "tcp://127.0.0.1:8786")
     assert 'pip install "evenhand[dask]"' in said

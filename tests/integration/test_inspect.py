@@ -24,7 +24,7 @@ from evenhand.cli import app
 ROOT = Path(__file__).parents[2]
 SKATING = ROOT / "examples" / "skating" / "skate_america.csv"
 FEATURES = ["base_value", "max_base", "ability"]
-ARGUMENTS = ["--group", "side", "--label", "skater", "--features", ",".join(FEATURES)]
+ARGUMENTS = ["--option-group", "side", "--option", "skater", "--features", ",".join(FEATURES)]
 
 
 def run(*arguments: str | Path) -> Result:
@@ -115,15 +115,16 @@ def test_the_words_carry_the_numbers() -> None:
     for wanted in ("κ* = 5.45", "8 away and 3 home", "5 of 5", f"{found['alpha']:.6g}"):
         assert wanted in text
     for item in found["design"]:
-        assert f"{item['option']} {item['group']} {item['share']:.1%} {item['evaluations']}" in text
+        assert f"{item['option']} {item['group']} {item['share']:.0%} {item['evaluations']}" in text
     assert result.stderr == ""
 
 
 def test_the_first_lines_are_those_of_the_readme_and_name_the_assumption() -> None:
     """The verdict, and what it takes for granted, before any number; the README shows the same."""
     printed = run(SKATING, *ARGUMENTS).stdout
-    first, assumed, *_ = (" ".join(part.split()) for part in printed.split("\n\n"))
-    assert assumed.startswith("Values are taken to be linear in the features, exactly")
+    first, facts, *_ = (" ".join(part.split()) for part in printed.split("\n\n"))
+    assumed, _, _ = facts.partition(" Price ")
+    assert assumed.startswith("Assumed Values are taken to be linear in the features, exactly")
     readme = (ROOT / "README.md").read_text("utf-8")
     shown = re.search(r"```text\n(Yes:.*?)```", readme, re.DOTALL)
     assert shown is not None
@@ -134,9 +135,9 @@ def test_what_is_assumed_is_said_where_it_matters(tmp_path: Path) -> None:
     table = tmp_path / "three.csv"
     table.write_text("name,side,size\nAnn,home,1\nBo,away,1.5\nCy,home,2\n")
     words = " ".join(
-        run(table, "--group", "side", "--label", "name", "--no-intercept").stdout.split()
+        run(table, "--option-group", "side", "--option", "name", "--no-intercept").stdout.split()
     )
-    found = answer(table, "--group", "side", "--label", "name", "--no-intercept")
+    found = answer(table, "--option-group", "side", "--option", "name", "--no-intercept")
     assert len(found["assumptions"]) == 3
     for sentence in found["assumptions"]:
         assert sentence in words
@@ -180,7 +181,7 @@ def test_without_an_intercept_the_hyperplane_goes_through_zero() -> None:
 def test_gaps_are_costs_and_not_features(tmp_path: Path) -> None:
     table = tmp_path / "options.csv"
     table.write_text("side,x,gap\nhome,1,0\naway,2,3\naway,3,2\nhome,5,1\nhome,2.5,4\n")
-    found = answer(table, "--group", "side", "--gaps", "gap")
+    found = answer(table, "--option-group", "side", "--gaps", "gap")
     assert found["features"] == ["intercept", "x"]
     actions = eh.ActionSet.from_csv(table, group="side", features=["x"])
     assert found["kappa_gaps"] == eh.kappa(actions, [0, 3, 2, 1, 4])
@@ -220,7 +221,7 @@ CONFOUNDED = "name,side,x,y\na,home,1,4\nb,away,2,1\nc,away,3,0\nd,home,4,1\ne,h
 def test_an_impossible_bias_is_explained_and_the_advice_works(tmp_path: Path) -> None:
     table = tmp_path / "options.csv"
     table.write_text(CONFOUNDED)
-    arguments = (table, "--group", "side", "--label", "name")
+    arguments = (table, "--option-group", "side", "--option", "name")
     result = run(*arguments, "--figure", tmp_path / "bias.png")
     assert result.exit_code == 3
     assert not (tmp_path / "bias.png").exists()
@@ -260,7 +261,7 @@ ROWS = "home,1,2\naway,2,3\naway,3,5\nhome,4,1\n"
         ("team,x,y\n" + ROWS, [], "has no column 'side'"),
         ("side,x,y\n" + ROWS, ["--features", "x,Y"], "did you mean 'y'?"),
         ("side,x,y\n" + ROWS, ["--positive", "hom"], "--positive"),
-        ("side,x,y\n" + ROWS, ["--label", "side"], "must name different columns"),
+        ("side,x,y\n" + ROWS, ["--option", "side"], "must name different columns"),
         ("side,x,y\n" + ROWS, ["--gaps", "z"], "no column 'z', named by --gaps"),
         (
             "side,x,y\n" + ROWS.replace("5", "-5"),
@@ -279,7 +280,7 @@ def test_what_cannot_be_used_is_named(
     table = tmp_path / "options.csv"
     table.write_text(content)
     for more in ([], ["--json"]):
-        result = run(table, "--group", "side", *arguments, *more)
+        result = run(table, "--option-group", "side", *arguments, *more)
         assert result.exit_code == 2, result.output
         assert said in result.stderr
         assert "Traceback" not in result.output
@@ -287,7 +288,7 @@ def test_what_cannot_be_used_is_named(
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
-    result = run("nowhere.csv", "--group", "side")
+    result = run("nowhere.csv", "--option-group", "side")
     assert result.exit_code == 2
     assert "there is no file nowhere.csv" in result.stderr
 
@@ -295,11 +296,14 @@ def test_a_file_that_is_not_there_is_named() -> None:
 def test_names_are_printed_as_they_are(tmp_path: Path) -> None:
     table = tmp_path / "options.csv"
     table.write_text("name,side,x\n[red]a[/red],:smile:,1\n[/],[b]x,2\n$c$,:smile:,4\nd,[b]x,3.5\n")
-    found = run(table, "--group", "side", "--label", "name", "--figure", tmp_path / "bias.png")
+    found = run(
+        table, "--option-group", "side", "--option", "name", "--figure", tmp_path / "bias.png"
+    )
     assert found.exit_code == 0, found.output
     names = {"[red]a[/red]", "[/]", "$c$", "d"}
     bought = {
-        item["option"] for item in answer(table, "--group", "side", "--label", "name")["design"]
+        item["option"]
+        for item in answer(table, "--option-group", "side", "--option", "name")["design"]
     }
     assert bought <= names
     assert all(name in found.stdout for name in bought)
@@ -320,7 +324,7 @@ g;de;55;4
 def test_attributes_are_inspected_one_by_one(tmp_path: Path) -> None:
     table = tmp_path / "options.csv"
     table.write_text(ATTRIBUTES)
-    arguments = (table, "--attributes", "nation,age", "--label", "name")
+    arguments = (table, "--attributes", "nation,age", "--option", "name")
     found = answer(*arguments)
     assert found["identifiable"] is True
     assert [part["attribute"] for part in found["attributes"]] == ["nation=fr", "nation=it", "age"]
@@ -341,7 +345,10 @@ def test_attributes_are_inspected_one_by_one(tmp_path: Path) -> None:
     for name in ("nation=fr", "nation=it", "age"):
         assert f"Yes: the bias of {name} can be estimated" in text
     assert "where nation is it instead of de" in text
-    assert "no margin, no separating hyperplane and no picture" in text
+    picture = tmp_path / "shares.svg"
+    assert run(*arguments, "--figure", picture).exit_code == 0
+    assert picture.read_text().startswith("<?xml")
+    assert "no margin and no separating hyperplane" in text
 
 
 def test_an_attribute_that_cannot_be_told_does_not_hide_the_others(tmp_path: Path) -> None:
@@ -363,8 +370,11 @@ def test_an_attribute_that_cannot_be_told_does_not_hide_the_others(tmp_path: Pat
     ("arguments", "said"),
     [
         ([], "exactly one of group= and attributes="),
-        (["--group", "nation", "--attributes", "age"], "exactly one of group= and attributes="),
-        (["--attributes", "age", "--figure", "bias.png"], "attributes have no such picture"),
+        (
+            ["--option-group", "nation", "--attributes", "age"],
+            "exactly one of group= and attributes=",
+        ),
+        (["--attributes", "age", "--figure", "bias.gif"], "must end in .png, .svg, .pdf"),
         (["--attributes", "age,Nation"], "did you mean 'nation'?"),
         (["--attributes", "age", "--positive", "1"], "positive"),
         (["--attributes", "age", "--decimal", "x"], "neither '.' nor ','"),
@@ -377,7 +387,7 @@ def test_what_attributes_cannot_have_is_named(
     monkeypatch.chdir(tmp_path)
     Path("options.csv").write_text(ATTRIBUTES)
     for more in ([], ["--json"]):
-        result = run("options.csv", "--label", "name", *arguments, *more)
+        result = run("options.csv", "--option", "name", *arguments, *more)
         assert result.exit_code == 2, result.output
         assert said in result.stderr
         assert result.stdout == ""
@@ -386,7 +396,15 @@ def test_what_attributes_cannot_have_is_named(
 
 @pytest.mark.parametrize("gaps", [[], ["--gaps", "max_base"]])
 def test_a_pipe_says_the_same_as_the_file(gaps: list[str]) -> None:
-    options = ["--group", "side", "--label", "skater", "--features", "base_value,ability", *gaps]
+    options = [
+        "--option-group",
+        "side",
+        "--option",
+        "skater",
+        "--features",
+        "base_value,ability",
+        *gaps,
+    ]
     piped = CliRunner().invoke(
         app, ["inspect", "-", *options, "--json"], input=SKATING.read_bytes()
     )
@@ -395,11 +413,11 @@ def test_a_pipe_says_the_same_as_the_file(gaps: list[str]) -> None:
 
 
 def test_what_is_wrong_in_a_pipe_is_named() -> None:
-    result = CliRunner().invoke(app, ["inspect", "-", "--group", "side"], input=b"")
+    result = CliRunner().invoke(app, ["inspect", "-", "--option-group", "side"], input=b"")
     assert result.exit_code == 2
     assert "the standard input is empty" in result.stderr
     result = CliRunner().invoke(
-        app, ["inspect", "-", "--group", "side"], input=b"side,x\nhome,1\naway,\nhome,4\n"
+        app, ["inspect", "-", "--option-group", "side"], input=b"side,x\nhome,1\naway,\nhome,4\n"
     )
     assert "the standard input: line 3, column 'x' is empty" in result.stderr
 
@@ -425,7 +443,7 @@ def test_a_picture_that_fails_keeps_the_old_one(
 def command(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
     script = Path(sysconfig.get_path("scripts")) / "evenhand"
     return subprocess.run(
-        [script, *arguments], capture_output=True, check=False, env=environment or None, timeout=120
+        [script, *arguments], capture_output=True, check=False, env=environment or None, timeout=600
     )
 
 
@@ -433,7 +451,6 @@ def test_the_installed_command_says_the_same() -> None:
     done = command("inspect", SKATING, *ARGUMENTS, "--json")
     assert (done.returncode, done.stderr) == (0, b"")
     assert json.loads(done.stdout) == answer(SKATING, *ARGUMENTS)
-    assert command("inspect", "nowhere.csv", "--group", "side").returncode == 2
 
 
 def test_a_terminal_without_greek_letters_is_no_crash() -> None:
@@ -443,15 +460,17 @@ def test_a_terminal_without_greek_letters_is_no_crash() -> None:
 
 
 def test_help_has_examples_and_exit_codes() -> None:
-    done = command("inspect", "--help", TERM="dumb", COLUMNS="100", PYTHONIOENCODING="utf-8")
-    assert done.returncode == 0
-    text = " ".join(done.stdout.decode().split())
-    assert "evenhand inspect skaters.csv --group side" in text
+    done = CliRunner(env={"TERM": "dumb", "COLUMNS": "100"}).invoke(app, ["inspect", "--help"])
+    assert done.exit_code == 0
+    text = " ".join(done.stdout.split())
+    assert "evenhand inspect skaters.csv --option-group side" in text
     assert "Exit codes" in text
-    version = command("--version")
-    assert version.stdout.startswith(b"evenhand 0.")
+    version = CliRunner().invoke(app, ["--version"])
+    assert version.stdout.startswith("evenhand 0.")
 
 
 def test_drawing_is_not_imported_for_words() -> None:
-    code = "import sys, evenhand.cli; sys.exit('matplotlib' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=120).returncode == 0
+    code = (
+        "import sys, evenhand.cli.inspect, evenhand.cli.plan; sys.exit('matplotlib' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=600).returncode == 0

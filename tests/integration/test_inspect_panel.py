@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
-from evenhand.report.panel import inspect_panel
+from evenhand.report.words import joined
 
 SKATERS = "skater,nation\nAnn,fr\nBo,it\nCy,us\n"
 JUDGES = "judge,group,fee\nP,fr,1\nQ,it,1\nN,,20\n"
@@ -36,7 +36,7 @@ def run(*arguments: str | Path) -> Result:
 
 
 def test_a_panel_of_two_files_says_what_the_library_says(files: dict[str, Path]) -> None:
-    arguments = [files["skaters"], "--evaluators", files["judges"], "--group", "nation"]
+    arguments = [files["skaters"], "--evaluators", files["judges"], "--option-group", "nation"]
     arguments += ["--prices", "fee"]
     result = run(*arguments, "--json")
     assert result.exit_code == 0, result.output
@@ -45,13 +45,14 @@ def test_a_panel_of_two_files_says_what_the_library_says(files: dict[str, Path])
         {"P": "fr", "Q": "it", "N": None},
         prices=[1.0, 1.0, 20.0],
     )
-    found = inspect_panel(panel)
+    found = eh.inspect(panel)
     assert json.loads(result.stdout) == json.loads(json.dumps(found.to_dict()))
     words = " ".join(run(*arguments).stdout.split())
-    for sentence in found.sentences:
-        assert " ".join(sentence.split()) in words
-    for who, items in found.start_by_evaluator().items():
-        assert f"{who} {', '.join(items)}" in words
+    for sentence in found.to_dict()["words"]:
+        assert " ".join(sentence.removeprefix("What helps: ").split()) in words
+    assert found.check is not None
+    for who, items in found.check.start_by_evaluator().items():
+        assert f"{who} {joined(items)}" in words
 
 
 def test_scores_that_link_nothing_exit_with_3_and_advice_that_cures(
@@ -94,7 +95,7 @@ def test_the_picture_is_written(files: dict[str, Path], tmp_path: Path) -> None:
         (["--evaluators", "judges"], "OPTIONS.csv, about whom, is missing"),
         (["skaters", "--scores", "scores"], "leave OPTIONS.csv and --evaluators out"),
         (["--scores", "scores", "--option", "skater"], "--option COL --evaluator COL"),
-        (["--scores", "scores", "--group", "nation"], "--group is about options"),
+        (["--scores", "scores", "--features", "age"], "--features is about options"),
         (["skaters", "--evaluators", "judges"], "evaluators have groups and options have none"),
         (["skaters", "--evaluators", "judges", "--option-group", "town"], "no column 'town'"),
         (

@@ -25,7 +25,7 @@ def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> Result:
-    tables = ("skaters.csv", "--evaluators", "judges.csv", "--group", "nation")
+    tables = ("skaters.csv", "--evaluators", "judges.csv", "--option-group", "nation")
     own = ("--evaluator-group", "country")
     return CliRunner().invoke(app, ["plan", *tables, *own, *arguments])
 
@@ -96,7 +96,7 @@ def test_without_a_group_nobody_is_partial() -> None:
     ("change", "arguments", "words"),
     [
         ({}, (), "say what the plan is for"),
-        ({}, ("--lead", "1", "--label", "name"), "no column 'name', named by --label"),
+        ({}, ("--lead", "1", "--option", "name"), "no column 'name', named by --option"),
         ({}, ("--lead", "1", "--evaluator-group", "land"), "no column 'land', named by"),
         ({}, ("--lead", "1", "--prices", "cost"), "no column 'cost', named by --prices"),
         ({}, ("--lead", "1", "--prices", "judge"), "line 2, column 'judge' is not a finite number"),

@@ -13,10 +13,11 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
+from evenhand.report.words import number
 from evenhand.research.environments.problem_files import save_problem
 
 SKATING = Path(__file__).parents[2] / "examples" / "skating" / "skate_america.csv"
-TABLE = ["--options", SKATING, "--group", "side", "--label", "skater", "--positive", "home"]
+TABLE = ["--options", SKATING, "--option-group", "side", "--option", "skater", "--positive", "home"]
 TABLE += ["--features", "base_value,ability"]
 WORTH = {"base_value": 0.9, "ability": 0.5, "(constant)": 10.0}
 TRUTH = {"gamma": WORTH, "omega": 1.5, "noise_scale": 3.0}
@@ -217,7 +218,10 @@ REFUSED = {
     "no such family": (["--family", "worst"], "worst-case, gap-dependent, random"),
     "a missing number": (["--family", "worst-case", "--d", "2"], "needs --kappa"),
     "a number of another family": ([*RANDOM, "--kappa", "2"], "--kappa can only be used with"),
-    "a column without a table": ([*RANDOM, "--group", "side"], "--group can only be used with"),
+    "a column without a table": (
+        [*RANDOM, "--option-group", "side"],
+        "--option-group can only be used with",
+    ),
     "a table without parameters": (TABLE, "--parameters FILE.json"),
     "a problem beyond the last": (
         ["--family", "worst-case", "--d", "2", "--kappa", "1", "--index", "3"], "from 1 to 2",
@@ -284,4 +288,4 @@ def test_every_attribute_has_its_price(tmp_path: Path) -> None:
     prices = answer(*runs)["problem"]["kappa_star"]
     expected = [eh.bias_geometry(problem.actions, z).kappa_star for z in ("z1", "z2", "z3")]
     assert prices == pytest.approx(expected, rel=1e-9)
-    assert ", ".join(f"{price:.4g}" for price in expected) in " ".join(run(*runs).stdout.split())
+    assert ", ".join(number(price) for price in expected) in " ".join(run(*runs).stdout.split())

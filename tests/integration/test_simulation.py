@@ -27,12 +27,16 @@ import pytest
 
 import evenhand as eh
 from evenhand.policies.rounds import Play
-from evenhand.report.regret_figure import RegretLine, draw_regret_picture, regret_picture
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.limits import gap_dependent_upper, worst_case_upper
 from evenhand.research.rivals.uniform import Uniform
 from evenhand.research.simulation import Results, Runs, simulate
 from evenhand.research.simulation.experiment import log_spaced
+from evenhand.research.simulation.regret_figure import (
+    RegretLine,
+    draw_regret_picture,
+    regret_picture,
+)
 from evenhand.research.simulation.results import OUTCOMES
 from evenhand.research.simulation.storage import _refuse_damaged
 
@@ -171,6 +175,7 @@ def test_uniform_loses_what_arithmetic_says() -> None:
     np.testing.assert_allclose(results.runs[0].final_regret, 10**5 * (0.25 + 0.775))
 
 
+@pytest.mark.nightly
 def test_intervals_cover_at_least_as_often_as_they_claim() -> None:
     sure = ("sure", partial(eh.FairPhasedElimination, delta=0.2))
     coverage = simulate(PROBLEM, ["uniform", sure], 5000, 2000).coverage()
@@ -230,6 +235,7 @@ def test_replications_differ_and_do_not_depend_on_how_many_there_are() -> None:
     assert not np.isin(other.bias, many.bias).any()
 
 
+@pytest.mark.nightly
 def test_estimates_scatter_as_theory_says() -> None:
     # Two rows and the group: uniform evaluation identifies the bias exactly, var = σ² Σ w²/n.
     runs = simulate(PROBLEM, "uniform", 30_000, 4000).runs[0]

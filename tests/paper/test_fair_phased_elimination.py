@@ -470,7 +470,13 @@ STUDIED = [
 
 
 @pytest.mark.parametrize(
-    ("problem", "horizon", "end"), STUDIED, ids=[f"{p.name}, {end}" for p, _, end in STUDIED]
+    ("problem", "horizon", "end"),
+    [
+        pytest.param(
+            *one, id=f"{one[0].name}, {one[2]}", marks=[] if n in (0, 3, 5) else pytest.mark.nightly
+        )
+        for n, one in enumerate(STUDIED)
+    ],
 )
 def test_lemmas_hold_on_every_run_of_the_good_event(
     problem: Problem, horizon: int, end: str
@@ -486,7 +492,7 @@ def test_lemmas_hold_on_every_run_of_the_good_event(
     assert study.failures > 0
 
 
-@pytest.mark.parametrize("delta", [0.1, 0.2])
+@pytest.mark.parametrize("delta", [0.2, pytest.param(0.1, marks=pytest.mark.nightly)])
 def test_failures_are_as_rare_as_promised(delta: float) -> None:
     """Lemma 10, P(F) ≤ 2δ, and all intervals of a run hold ω with probability ≥ 1 − δ.
 

@@ -317,7 +317,13 @@ def chosen(kind: str, ledger: Ledger, rng: np.random.Generator, means: Floats) -
 
 
 @pytest.mark.parametrize(
-    "kind", ["by turns", "where the past was calm", "where the past misled", "batches if calm"]
+    "kind",
+    [
+        pytest.param("by turns", marks=pytest.mark.nightly),
+        pytest.param("where the past was calm", marks=pytest.mark.nightly),
+        "where the past misled",
+        "batches if calm",
+    ],
 )
 def test_noise_is_bounded_by_errors_of_predictions(kind: str) -> None:
     """Theorem 9 and Lemma 10, on the ledger itself, whatever chooses; σ = 2, δ' = .2.

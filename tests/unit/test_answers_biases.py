@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import evenhand as eh
 from evenhand.answers.biases import Biases, NamedBias, shrunk
 from evenhand.answers.least_squares import _OfPanel, _OfRows
-from evenhand.answers.panel_words import biases_in_words, evaluators_in_words
 from evenhand.answers.scores import Scores
+from evenhand.answers.words import biases_in_words, evaluators_in_words
 from evenhand.checks import Checks
 
 numbers = st.floats(-5.0, 5.0).map(lambda x: round(x, 3))

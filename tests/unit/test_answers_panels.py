@@ -571,7 +571,7 @@ def test_html_shows_options_and_evaluators() -> None:
     answer = eh.choose(questions, lambda q: q.number / 2, policy=Wants(questions, 1))
     page = answer._repr_html_()
     assert "<script>" not in page
-    for words in ("own group", "leniency", "towards the mean", "Bo"):
+    for words in ("own group", "leniency", "shrunken", "Bo"):
         assert words in page
 
 

@@ -16,7 +16,6 @@ import evenhand as eh
 from evenhand import limits
 from evenhand.arrays import as_points, as_vector
 from evenhand.policies.registry import registered_policies
-from evenhand.report.inspection import inspect_options
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0], [0.3, 0.4]], [1, -1, -1, 1])
 GOOD = np.array([[1.0, 0.5], [0.25, 1.0], [-0.2, 0.75], [0.3, 0.4]])
@@ -32,7 +31,7 @@ MATRICES: dict[str, Door] = {
 VECTORS: dict[str, Door] = {
     "gaps": lambda gaps: eh.delta_optimal_design(ACTIONS, gaps),
     "gaps of kappa": lambda gaps: eh.kappa(ACTIONS, gaps),
-    "gaps of inspect": lambda gaps: inspect_options(ACTIONS, gaps=gaps),
+    "gaps of inspect": lambda gaps: eh.inspect(ACTIONS, gaps=gaps),
     "costs": lambda costs: eh.c_optimal_design(ACTIONS.points, [0.0, 0.0, 1.0], costs),
 }
 PAIRS: dict[str, Door] = {
@@ -154,7 +153,7 @@ def test_what_is_no_action_set_is_refused_at_every_door(given: object) -> None:
         lambda a: eh.kappa(a, [0.0]),
         lambda a: eh.BiasedLinearBandit(a, [1.0], 0.1),
         lambda a: limits.worst_case_upper(a, 1000.0),
-        inspect_options,
+        eh.inspect,
         *(
             lambda a, name=name: eh.policy(name, a, horizon=10)  # type: ignore[misc]
             for name in registered_policies()

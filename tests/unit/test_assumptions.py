@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.assumptions import assumed, hardly_checked, model, spare_options, without_constant
-from evenhand.report.bias_figure import bias_picture
-from evenhand.report.inspection import inspect_options
+from evenhand.geometry.figure import bias_picture
 from evenhand.research.environments.problem_files import load_problem, save_problem
 from reference import exact_rank
 
@@ -70,7 +69,7 @@ def test_an_intercept_beside_attributes_is_inspected_in_plain_units(tmp_path) ->
     rng = np.random.default_rng(0)
     X, Z = rng.random((9, 2)), rng.random((9, 2))
     actions = eh.ActionSet(X, attributes=Z, intercept=True)
-    assert inspect_options(actions, "z2").to_dict()["bias_of_one"] == (
+    assert eh.inspect(actions, "z2").to_dict()["attributes"][0]["bias_of_one"] == (
         "evaluations rise by 1 with every 1 of z2"
     )
     problem = eh.BiasedLinearBandit(actions, [1.0, 2.0, 3.0], [0.1, 0.2])
@@ -101,13 +100,13 @@ def test_without_a_constant_votes_are_misread_and_with_one_they_are_not() -> Non
 
 
 def test_two_options_and_one_feature_give_no_verdict_without_its_condition() -> None:
-    few = inspect_options(eh.ActionSet([[1.0], [1.0]], ["home", "away"]))
-    assert "as easily as can be, if values are linear in the features" in few.verdict
+    few = eh.inspect(eh.ActionSet([[1.0], [1.0]], ["home", "away"]))
+    assert "as easily as can be, if values are linear in the features" in few.to_dict()["verdict"]
     assert any("No evaluations can check that" in said for said in few.to_dict()["assumptions"])
-    assert "Values are taken to be linear" in bias_picture(few.geometry).subtitle
+    assert "Values are taken to be linear" in bias_picture(few.told[0]).subtitle
     many = eh.ActionSet(np.ones((9, 1)), [1, -1] * 4 + [1])
-    assert "if values" not in inspect_options(many).verdict
-    assert inspect_options(many).assumptions == (assumed(many)[0],)
+    assert "if values" not in eh.inspect(many).to_dict()["verdict"]
+    assert eh.inspect(many).assumptions == (assumed(many)[0],)
     assert "linear" not in bias_picture(eh.bias_geometry(many)).subtitle
 
 

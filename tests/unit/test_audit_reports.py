@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 from datetime import date
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from rich.console import Console
 
 import evenhand as eh
 from evenhand.auditing.bias import BiasEstimate
@@ -21,7 +26,12 @@ from evenhand.auditing.figure import (
     audit_picture,
     draw_audit_picture,
 )
-from evenhand.auditing.page import as_html, report_of
+from evenhand.auditing.sections import report_of
+from evenhand.report.document import as_page
+from evenhand.report.model import Table
+from evenhand.report.pictures import svg_text
+from evenhand.report.result import Result
+from evenhand.report.terminal import print_result
 from pages import DocumentReader, read, read_document
 
 DAY = date(2026, 11, 16)
@@ -84,14 +94,13 @@ TABLES = {
 @pytest.mark.parametrize("kind", TABLES)
 def test_every_audit_has_a_report(kind: str, tmp_path: Path) -> None:
     audit = eh.audit(TABLES[kind])
-    audit.report(tmp_path / "audit.html", "The season", DAY)
+    audit.report(tmp_path / "audit.html", title="The season", made=DAY)
     page = (tmp_path / "audit.html").read_text("utf-8")
-    assert page == report_of(audit, "The season", DAY)
     reader = read_document(page)
     verdict = str(audit).split("\n\n")[0].replace("\n", " ")
     assert verdict in " ".join(reader.text.split())
     assert "The season" in reader.text
-    shown = read(as_html(audit).replace("<br>", " ")).text
+    shown = read(audit._repr_html_().replace("<br>", " ")).text
     assert verdict in " ".join(shown.split())
 
 
@@ -102,28 +111,49 @@ def audit() -> eh.Audit:
 
 @pytest.fixture(scope="module")
 def page(audit: eh.Audit) -> DocumentReader:
-    return read_document(report_of(audit, EVIL))
+    return read_document(as_page(report_of(audit), EVIL))
 
 
 def test_the_report_has_the_numbers_of_the_audit(audit: eh.Audit, page: DocumentReader) -> None:
     cells = page.cells
-    row = cells.index("bias; evaluators and options come back")
+    row = cells.index("bias, for evaluators and options like these")
     shown = [float(cell.replace("−", "-")) for cell in cells[row + 1 : row + 4]]
     found = [audit.bias.value, audit.bias.low, audit.bias.high]
     assert shown == pytest.approx(found, abs=0.0051)
     start = cells.index("evaluator")
-    width = cells[start:].index("sure") + 1
+    width = cells[start:].index("stands out") + 1
     named = cells[start + width :: width][: len(audit.evaluators)]
     assert set(named) == set(audit.evaluators["evaluator"])
-    where = cells[start : start + width].index("drawn in")
+    where = cells[start : start + width].index("shrunken")
     for i, name in enumerate(named, 1):
         value = audit.evaluators.set_index("evaluator").loc[name, "shrunk"]
         assert float(cells[start + i * width + where]) == pytest.approx(value, abs=0.0051)
 
 
+@pytest.mark.parametrize("kind", TABLES)
+def test_no_report_has_a_row_twice(kind: str) -> None:
+    audit = eh.audit(TABLES[kind])
+    parts = [part for section in report_of(audit).sections for part in section.filled]
+    tables = [part for part in parts if isinstance(part, Table)]
+    assert len({one.caption for one in tables}) == len(tables)
+    for one in tables:
+        assert len({tuple(map(str, row)) for row in one.rows}) == len(one.rows)
+    (size,) = [one for one in tables if one.caption.startswith("What scores rise with")]
+    shown = {row[0]: row[1:4] for row in size.rows}
+    assert len(shown) == len(size.rows)
+    naive = "bias, as if scores were independent"
+    beside = len(audit.attributes) + (audit.position is not None)
+    assert len(size.rows) == 2 + bool(audit.bias.clusters) + beside
+    assert list(shown).index(naive) == (2 if audit.bias.clusters else 1)
+    if audit.bias.clusters:
+        here = shown["bias, of these evaluators and options only"]
+        assert [float(x) for x in here] == [audit.here.value, audit.here.low, audit.here.high]
+        assert [float(x) for x in shown[naive]][1:] == [audit.naive.low, audit.naive.high]
+
+
 def test_the_report_counts_what_changes_by_rule(audit: eh.Audit, page: DocumentReader) -> None:
     cells = page.cells
-    start = cells.index("rule")
+    start = cells.index("first three") - 2
     flips = audit.flips.groupby("rule", sort=False)[["flipped", "podium_changed"]].sum()
     rows = [cells[start + 3 * i : start + 3 * i + 3] for i in range(1, 1 + len(flips))]
     assert [[int(x) for x in row[1:]] for row in rows] == flips.to_numpy().tolist()
@@ -139,7 +169,7 @@ def test_options_of_any_name_stay_names(audit: eh.Audit, page: DocumentReader) -
 def test_a_bias_that_cannot_be_told_says_whom_to_ask() -> None:
     audit = eh.audit(TABLES["one evaluator"])
     assert not audit.identified.told
-    reader = read_document(report_of(audit))
+    reader = read_document(as_page(report_of(audit)))
     assert "Whom to ask" in reader.text
     for ask in audit.identified.asks:
         assert ask.option in reader.cells
@@ -152,10 +182,53 @@ def test_by_features_alone_nobody_is_named() -> None:
     frame["score"] = frame["size"] + frame["own"] + 0.1 * rng.normal(size=40)
     audit = eh.audit(frame, features=["size"], partial="own")
     assert audit.features_only
-    reader = read_document(report_of(audit))
+    reader = read_document(as_page(report_of(audit)))
     assert "nobody's bias can be told" in reader.text
     assert "what the features say, exactly" in reader.text
     assert "bias, by features alone" not in reader.cells  # the bias is that already
+
+
+HIDDEN = "\x1b[31m\u202eAnn\x07"
+
+
+@pytest.mark.parametrize("column", ["event", "option", "evaluator", "option_group", "home"])
+def test_names_with_hidden_characters_are_made_visible_everywhere(column: str) -> None:
+    frame = table(4, 4, n_events=2)
+    if column == "home":
+        frame[HIDDEN] = (frame["option_group"] == frame["evaluator_group"]).astype(float)
+        frame = frame.drop(columns=["option_group", "evaluator_group"])
+        audit = eh.audit(frame, partial=HIDDEN)
+    else:
+        frame = frame.assign(**{column: HIDDEN + frame[column]})
+        if column == "option_group":
+            frame["evaluator_group"] = HIDDEN + frame["evaluator_group"]
+        audit = eh.audit(frame)
+    terminal = StringIO()
+    print_result(Console(file=terminal, width=90, markup=False), audit)
+    picture = svg_text(audit.plot())
+    page = as_page(report_of(audit))
+    for text in (str(audit), audit._repr_html_(), page, terminal.getvalue(), picture):
+        assert not set("\x1b\u202e\x07") & set(text)
+    assert "\\x1b" in page
+    assert ElementTree.fromstring(picture).tag.endswith("svg")
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_every_audit_is_valid_json_and_draws_into_given_axes(kind: str) -> None:
+    audit = eh.audit(TABLES[kind])
+    assert json.loads(json.dumps(audit.to_dict(), allow_nan=False)) == audit.to_dict()
+    mine = Figure()
+    left, right = mine.subplots(1, 2)
+    assert audit.plot(ax=right) is mine
+    assert not left.has_data()
+    labels = [one.get_text() for one in right.get_yticklabels()]
+    assert labels == ["all evaluators", *(one.name for one in audit_picture(audit).evaluators)]
+    assert mine.axes == [left, right]
+
+
+def test_audits_have_the_verbs_of_every_result() -> None:
+    assert issubclass(eh.Audit, Result)
+    assert not {"__str__", "_repr_html_", "to_dict", "plot", "report"} & set(vars(eh.Audit))
 
 
 # ------------------------------------------------------------------------- the picture

@@ -262,8 +262,8 @@ def test_naive_placebo_spread_and_pairs() -> None:
     bias = BiasEstimate(2.0, 1.5, 2.5, 0.95, 0.25, 20.0, {"evaluators": 9, "options": 12})
     audit = eh.Audit(two_way(panel()), bias, BiasEstimate(2.0, 1.7, 2.3, 0.95, 0.15, 90.0))
     assert words.naive(audit) == (
-        "As if all scores were independent it would be 1.70 to 2.30. The interval allows for 9 "
-        "evaluators and 12 options who come back."
+        "As if all scores were independent it would be 1.70 to 2.30. The interval is "
+        "cluster-robust, for 9 evaluators and 12 options who come back."
     )
     only = BiasEstimate(2.0, 1.5, 2.5, 0.95, 0.25, 20.0, {"options": 12}, ("evaluators",))
     assert words.naive(eh.Audit(audit.effects, only, audit.naive)).endswith(
@@ -273,8 +273,8 @@ def test_naive_placebo_spread_and_pairs() -> None:
     draws = np.tile([-1.0, 1.0], 50)
     audit.__dict__["placebo"] = Placebo(5.0, draws)
     assert words.placebo(audit) == (
-        "With groups dealt out at random (100 times) the bias scatters by 1.01; the true one is "
-        "4.97 times that far off."
+        "With groups dealt out to evaluators at random (100 times) the bias scatters by 1.01; the "
+        "true one is 4.97 times that far off."
     )
     audit.__dict__["placebo"] = Placebo(5.0, np.zeros(0), "all evaluators are of one group")
     assert words.placebo(audit) == ""
@@ -288,8 +288,8 @@ def test_naive_placebo_spread_and_pairs() -> None:
     assert words.spread(audit) == ""
     audit.__dict__["pair"] = PairEffect(1.5, 2.5, 1234)
     assert words.pairs(audit) == (
-        "What an evaluator sees in an option and keeps to has the sd 1.5, noise 2.5 (1,234 pairs "
-        "scored more than once)."
+        "Evaluators' lasting likings for single options have a standard deviation of 1.5, other "
+        "noise 2.5 (variance components, from 1,234 pairs with several scores)."
     )
     audit.__dict__["pair"] = PairEffect(math.nan, math.nan, 0)
     assert words.pairs(audit) == ""
@@ -314,7 +314,7 @@ def test_who_stands_out() -> None:
     )
     assert who([False, True]) == (
         "1 of 2 evaluators with partial scores stands out (at most 5% of these by chance): e1 "
-        "(+2), drawn to the mean."
+        "(+2), shrunken to the mean."
     )
     assert who([True] * 5, math.nan) == (
         "5 of 5 evaluators with partial scores stand out (at most 5% of these by chance): e4 (−6), "
@@ -338,7 +338,7 @@ def test_words_are_set_in_columns() -> None:
         "                More.",
         "No score tells  This.",
     ]
-    assert max(map(len, lines)) <= words.WIDTH
+    assert max(map(len, lines)) <= 100
 
 
 def test_what_no_score_can_tell_has_numbers() -> None:
@@ -346,8 +346,9 @@ def test_what_no_score_can_tell_has_numbers() -> None:
     favour = one.decisions.tipping_favour[0]
     shared, own, asked = one.cannot_tell
     assert shared == (
-        "A favour that all evaluators share looks like worth. If all of them favoured FRA (the "
-        f"group of Ann) by more than {favour:.3g}, somebody else would be best."
+        f"If all evaluators favoured FRA (the group of Ann) by more than {favour:.3g}, somebody "
+        "else would be best. No score shows a favour that all evaluators share: it looks like "
+        "worth."
     )
     assert own.startswith("What partial evaluators see in their own and nobody else does")
     assert asked.startswith("2 of 9 scores are by partial evaluators.")
@@ -355,10 +356,10 @@ def test_what_no_score_can_tell_has_numbers() -> None:
     favours = several.decisions.tipping_favour
     first = NAMES[int(np.argmin(favours))]
     assert several.cannot_tell[0] == (
-        "A favour that all evaluators share looks like worth. With one of "
-        f"{np.median(favours):.3g} for the winner's group, half of the winners would change; the "
-        f"first of them, at {first}, "
-        f"with one of {favours.min():.3g} for FRA (the group of Ann)."
+        f"If all evaluators favoured the winner's group by {np.median(favours):.3g}, half of the "
+        f"winners would change; the first of them, at {first}, if they favoured FRA (the group of "
+        f"Ann) by {favours.min():.3g}. No score shows a favour that all evaluators share: it looks "
+        "like worth."
     )
 
 

@@ -13,13 +13,8 @@ from matplotlib.collections import PathCollection
 from numpy.typing import NDArray
 
 import evenhand as eh
-from evenhand.report.bias_figure import (
-    BiasPicture,
-    bias_picture,
-    checked_format,
-    draw_bias_picture,
-    save_figure,
-)
+from evenhand.geometry.figure import BiasPicture, bias_picture, draw_bias_picture
+from evenhand.report.pictures import checked_format, save_figure
 
 Floats = NDArray[np.float64]
 
@@ -182,8 +177,10 @@ def test_names_are_written_as_they_are() -> None:
     written = names_written(figure.axes[0])
     assert any(text.startswith("b & <c>: ") for text in written)
     assert any(text.startswith("d" * 27 + "…: ") for text in written)
-    assert [text.get_text() for text in figure.legends[0].get_texts()][:2] == sorted(set(groups))
-    assert all(not text.get_parse_math() for text in figure.legends[0].get_texts())
+    assert [text.get_text() for text in figure.axes[0].get_legend().get_texts()][:2] == sorted(
+        set(groups)
+    )
+    assert all(not text.get_parse_math() for text in figure.axes[0].get_legend().get_texts())
 
 
 def test_margin_and_radius_are_labelled_with_their_length() -> None:

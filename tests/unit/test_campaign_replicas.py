@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns import ask, follower, ledger, status
+from evenhand.campaigns import ask, follower, ledger
 from evenhand.campaigns.events import Event
 from evenhand.campaigns.stores import gate, line, open_store
 
@@ -41,7 +41,7 @@ def answered(campaign: eh.Campaign, n: int, who: str | None = None) -> None:
 
 def same(one: eh.Campaign, other: eh.Campaign) -> bool:
     """Tell whether two have come to the same, by answer and by what their policies remember."""
-    answers = [status.plain(each.answer().to_dict()) for each in (one, other)]
+    answers = [each.answer().to_dict() for each in (one, other)]
     states = [each._followed().policy.state()["run"] for each in (one, other)]
     for state in states:
         state.update(outstanding=None)  # what was asked for only in thought
@@ -159,7 +159,7 @@ def test_what_was_withdrawn_is_as_if_it_had_never_been_told(tmp_path: Path) -> N
         for ticket, score in zip(tickets[1:], rest, strict=True):  # type: ignore[index] # a list
             each.tell(ticket, score)
     one.withdraw(spoilt, "a slip", blind=True)
-    there, never = (status.plain(each.answer().to_dict()) for each in (one, two))
+    there, never = (each.answer().to_dict() for each in (one, two))
     assert there.pop("withdrawn")["scores"][0]["score"] == 99.0
     assert never.pop("withdrawn") is None
     assert there == never

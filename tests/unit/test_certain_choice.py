@@ -196,10 +196,11 @@ def test_it_answers_rightly_and_says_how_sure_it_is() -> None:
     assert (problem.values <= values[:, 2]).all()
 
 
+@pytest.mark.parametrize("runs", [20, pytest.param(60, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("noise_scale", [1.0, None])
-def test_false_answers_are_rare_in_a_tie(noise_scale: float | None) -> None:
+def test_false_answers_are_rare_in_a_tie(noise_scale: float | None, runs: int) -> None:
     """Either of two equal options is rejected with probability δ at most; here δ = 0.2."""
-    runs, false, problem = 60, 0, problem_of(0.0)
+    false, problem = 0, problem_of(0.0)
     for seed in range(runs):
         policy = eh.CertainChoice(THREE, at_most=90, confidence=0.8, noise_scale=noise_scale)
         played(policy, problem, seed)
@@ -207,9 +208,10 @@ def test_false_answers_are_rare_in_a_tie(noise_scale: float | None) -> None:
     assert false <= int(binom.isf(1e-4, runs, 0.2))
 
 
-def test_losses_that_are_stated_hold() -> None:
+@pytest.mark.parametrize("runs", [10, pytest.param(30, marks=pytest.mark.nightly)])
+def test_losses_that_are_stated_hold(runs: int) -> None:
     """At every stage of every run: one loss below the truth in all of them is a false one."""
-    runs, false = 30, 0
+    false = 0
     problem = eh.BiasedLinearBandit(THREE, gamma=[0.5, 0.7], omega=-0.3)
     for seed in range(runs):
         policy = eh.CertainChoice(THREE, at_most=90, confidence=0.8, tolerance=0.1)

@@ -31,7 +31,7 @@ from evenhand.research.comparison import (
     measure,
     steps,
 )
-from evenhand.research.comparison.figure import comparison_picture, draw_comparison_picture, finding
+from evenhand.research.comparison.figure import comparison_picture, draw_comparison_picture
 from evenhand.research.comparison.instances import (
     Certain,
     FourGroups,
@@ -40,6 +40,7 @@ from evenhand.research.comparison.instances import (
     WorstCase,
 )
 from evenhand.research.comparison.measure import SURE
+from evenhand.research.comparison.sections import finding
 from evenhand.research.comparison.table import Margin, geometric_mean
 from evenhand.research.environments.skating import skate_canada
 from evenhand.research.rivals.uniform import Uniform

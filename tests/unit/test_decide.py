@@ -16,13 +16,13 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.answers.next_questions import expected_losses
-from evenhand.answers.report import report_of
 from evenhand.cases.panels import SkatingPanel, skating_panels
 from evenhand.certainty.any_design import noise_within
 from evenhand.certainty.items import ItemsFit
 from evenhand.policies.conclusion import conclusion_of
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.questions import Questions
+from evenhand.report.document import as_page
 
 
 def table(rows: Any, *names: str) -> pd.DataFrame:
@@ -493,7 +493,7 @@ def test_a_sure_answer_asks_nothing_and_goes_through_pickle(event: SkatingPanel)
         assert str(again) == str(answer)
         assert again.next_questions.to_frame().equals(answer.next_questions.to_frame())
         assert (again.next_questions == ()) is answer.sure
-        json.dumps(answer.to_dict())
+        json.dumps(answer.to_dict(), allow_nan=False)
 
 
 def test_no_policy_goes_on_from_scores_that_were_there() -> None:
@@ -506,8 +506,8 @@ def test_no_policy_goes_on_from_scores_that_were_there() -> None:
         assert (answer.scores, answer.spent) == (len(frame), len(frame))
         with pytest.raises(eh.InputError, match="no policy asked for them"):
             _ = answer.policy
-        assert answer.conclusion.method in report_of(answer)
-        assert "answer.policy" not in report_of(answer)
+        assert answer.conclusion.method in as_page(answer._report())
+        assert "answer.policy" not in as_page(answer._report())
 
 
 # ---------------------------------------------------------------------- small, dull and wrong

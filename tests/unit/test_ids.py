@@ -234,12 +234,12 @@ def test_comparing_with_the_leader_at_most_doubles_or_halves(
 
 @pytest.mark.parametrize("switching", [0.0, 0.05])
 def test_draws_have_the_proportions_of_the_mixture(switching: float) -> None:
-    """Over 4000 seeds the mean count is n·q to within four standard errors; |count − nq| < 1."""
+    """Over 1000 seeds the mean count is n·q to within four standard errors; |count − nq| < 1."""
     problem = PROBLEMS["worst case"]
     n = np.array([300, 200, 40])
     feedback = eh.Feedback(n, n * problem.evaluations, n * (problem.evaluations**2 + 1))
     seen, expected = [], 0.0
-    for seed in range(4000):
+    for seed in range(1000):
         policy = InformationDirectedSampling(
             problem.actions, 10**6, seed=seed, beta="log", factor=0.5, switching=switching
         )

@@ -8,6 +8,10 @@ import sys
 from functools import cache
 
 import pytest
+from typer.main import get_command
+
+from evenhand.cli import app
+from evenhand.cli.commands import LateCommand
 
 HEAVY = (
     "clarabel",
@@ -42,7 +46,7 @@ def loaded_by(program: str) -> set[str]:
         [sys.executable, "-c", program + report], capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stderr
-    return set(json.loads(run.stdout))
+    return set(json.loads(run.stdout.splitlines()[-1]))
 
 
 def test_the_package_alone_loads_nothing() -> None:
@@ -68,3 +72,32 @@ def test_from_arrays_to_a_decision_nothing_heavy_is_loaded(library: str) -> None
 )
 def test_names_are_found_in_a_fresh_interpreter(statement: str) -> None:
     assert "evenhand" in loaded_by(statement)
+
+
+COMMAND = "from evenhand.cli import app\napp([{!r}], standalone_mode=False)"
+
+
+def test_commands_are_loaded_when_they_run() -> None:
+    of_version, of_help = (loaded_by(COMMAND.format(flag)) for flag in ("--version", "--help"))
+    assert of_version.isdisjoint({"numpy", *HEAVY} - {"typer"})
+    assert of_help.isdisjoint({"numpy", *HEAVY} - {"typer", "rich"})
+    assert "evenhand.cli.audit" not in of_help
+
+
+def test_each_command_says_in_the_list_what_it_says_of_itself() -> None:
+    top = get_command(app)
+    every = [*top.commands.values(), *top.commands["campaign"].commands.values()]
+    late = [command for command in every if isinstance(command, LateCommand)]
+    assert {"audit", "decide", "inspect", "plan", "simulate", "new", "list"} <= {
+        c.name for c in late
+    }
+    for command in late:
+        assert command.loaded().help.partition("\n\n")[0] == command.first_line()
+        assert command.first_line().endswith((".", "?"))
+
+
+def test_the_package_is_a_command() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "evenhand", "--version"], capture_output=True, text=True, check=True
+    )
+    assert run.stdout.startswith("evenhand ")

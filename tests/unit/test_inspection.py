@@ -11,14 +11,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.report.hyperplane import separating_hyperplane, varying_features
-from evenhand.report.inspection import (
-    Inspection,
-    confounding_in_words,
-    confounding_to_dict,
-    grade,
-    inspect_options,
-)
+from evenhand.geometry.hyperplane import separating_hyperplane, varying_features
+from evenhand.geometry.sections import grade
 from evenhand.tables import linear_rule
 from reference import elfving_value
 
@@ -72,7 +66,7 @@ def signs() -> dict[str, int]:
 
 @pytest.mark.parametrize("standardize", [True, False])
 def test_the_hyperplane_holds_on_the_users_table(standardize: bool) -> None:
-    found = inspect_options(table_actions(standardize=standardize))
+    found = eh.inspect(table_actions(standardize=standardize)).bias
     assert found.hyperplane is not None
     assert found.geometry.kappa_star > 1.1
     distance = on_every_row(found.hyperplane_in_user_units)
@@ -86,8 +80,8 @@ def test_the_hyperplane_holds_on_the_users_table(standardize: bool) -> None:
 
 
 def test_units_change_neither_the_price_nor_what_matters() -> None:
-    standard = inspect_options(table_actions(standardize=True))
-    plain = inspect_options(table_actions(standardize=False))
+    standard = eh.inspect(table_actions(standardize=True)).bias
+    plain = eh.inspect(table_actions(standardize=False)).bias
     assert plain.geometry.kappa_star == pytest.approx(standard.geometry.kappa_star, rel=1e-9)
     assert plain.hyperplane is not None
     assert standard.hyperplane is not None
@@ -99,7 +93,7 @@ def test_units_change_neither_the_price_nor_what_matters() -> None:
 
 
 def test_the_most_important_feature_comes_first() -> None:
-    found = inspect_options(table_actions())
+    found = eh.inspect(table_actions()).bias
     assert found.hyperplane is not None
     names = [name for name in found.hyperplane_in_user_units if name != "(constant)"]
     importance = dict(
@@ -110,8 +104,8 @@ def test_the_most_important_feature_comes_first() -> None:
 
 
 def test_a_stranger_can_check_the_certificate_on_the_table() -> None:
-    found = inspect_options(table_actions())
-    certificate = found.to_dict()["certificate"]
+    found = eh.inspect(table_actions()).bias
+    certificate = eh.inspect(table_actions()).to_dict()["certificate"]
     value = on_every_row(certificate["features"])
     sides = signs()
     for name, x in value.items():
@@ -128,7 +122,7 @@ def variance_of_the_bias(actions: eh.ActionSet, counts: dict[str, int]) -> float
 @pytest.mark.parametrize("precision", [0.05, 0.5, 2.0])
 def test_the_evaluations_bought_reach_the_precision_asked_for(precision: float) -> None:
     actions = family(9.0)
-    found = inspect_options(actions, precision=precision)
+    found = eh.inspect(actions, precision=precision).bias
     assert found.evaluations == math.ceil(9 * (1.959963984540054 / precision) ** 2 - 1e-6)
     counts = {item.option: item.evaluations or 0 for item in found.design}
     half_width = 1.959963984540054 * math.sqrt(variance_of_the_bias(actions, counts))
@@ -138,7 +132,7 @@ def test_the_evaluations_bought_reach_the_precision_asked_for(precision: float) 
 
 
 def test_a_number_of_evaluations_says_what_precision_it_buys() -> None:
-    found = inspect_options(family(9.0), evaluations=900)
+    found = eh.inspect(family(9.0), evaluations=900).bias
     assert {item.option: item.evaluations for item in found.design} == {"x3": 600, "x1": 300}
     counts = {item.option: item.evaluations or 0 for item in found.design}
     deviation = math.sqrt(variance_of_the_bias(family(9.0), counts))
@@ -146,7 +140,7 @@ def test_a_number_of_evaluations_says_what_precision_it_buys() -> None:
 
 
 def test_the_design_lists_the_heaviest_first_in_the_users_words() -> None:
-    found = inspect_options(table_actions())
+    found = eh.inspect(table_actions()).bias
     shares = [item.share for item in found.design]
     assert shares == sorted(shares, reverse=True)
     assert sum(shares) == pytest.approx(1.0)
@@ -159,7 +153,7 @@ def test_the_design_lists_the_heaviest_first_in_the_users_words() -> None:
 
 @pytest.mark.parametrize("kappa", [1.0, 1.0001, 9.0, 1e6, 1e9, 1e12])
 def test_the_dictionary_is_json_without_nan_at_any_price(kappa: float) -> None:
-    found = inspect_options(family(kappa))
+    found = eh.inspect(family(kappa))
     values = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert values["kappa_star"] == pytest.approx(kappa, rel=1e-6)
     assert values["separable"] == (kappa > 1)
@@ -173,29 +167,30 @@ def test_the_dictionary_is_json_without_nan_at_any_price(kappa: float) -> None:
 
 def test_grades_rise_with_the_price_and_speak_of_it() -> None:
     prices = [1.0, 1.5, 5.0, 200.0, 1e6]
-    found = [inspect_options(family(price)) for price in prices]
-    assert [grade(item.geometry.kappa_star) for item in found] == [
+    found = [eh.inspect(family(price)) for price in prices]
+    assert [grade(item.bias.kappa_star) for item in found] == [
         "easiest",
         "easy",
         "moderate",
         "hard",
         "hopeless",
     ]
-    assert len({item.verdict.split(".")[0] for item in found}) == 5
-    assert "No hyperplane through 0 separates home from away" in found[0].verdict
-    assert "κ* = 200" in found[3].verdict
-    assert "about 77 evaluations" in found[2].price  # 5·(1.96/0.5)²
+    said = [" ".join(str(item).split()) for item in found]
+    assert len({text.split(".")[0] for text in said}) == 5
+    assert "No hyperplane through 0 separates home from away" in said[0]
+    assert "κ* = 200" in said[3]
+    assert "about 77 evaluations" in said[2]  # 5·(1.96/0.5)²
 
 
 def test_a_rank_below_the_dimension_is_told() -> None:
     X = np.array([[1.0, 2.0], [2.0, 4.0], [-1.0, -2.0], [3.0, 6.0]])
-    found = inspect_options(eh.ActionSet(X, ["a", "b", "a", "b"]))
+    found = eh.inspect(eh.ActionSet(X, ["a", "b", "a", "b"]))
     assert (found.rank, found.dimension) == (2, 3)
 
 
 def test_gaps_give_kappa_of_delta() -> None:
     gaps = [0.0, 1.0, 0.5]
-    found = inspect_options(family(9.0), gaps=gaps)
+    found = eh.inspect(family(9.0), gaps=gaps).bias
     # three independent rows: Σ w a = e has the one solution w = (1, 0, −2); x1 is free
     assert found.kappa_gaps == pytest.approx((math.sqrt(0.5) * 2) ** 2, rel=1e-9)
 
@@ -204,8 +199,8 @@ def test_large_sets_leave_alpha_out_unless_asked() -> None:
     rng = np.random.default_rng(3)
     X = rng.standard_normal((400, 2))
     actions = eh.ActionSet(X, np.where(X[:, 0] + 0.2 * X[:, 1] > 0, "b", "a"))
-    assert inspect_options(actions).alpha is None
-    asked = inspect_options(actions, full=True)
+    assert eh.inspect(actions).bias.alpha is None
+    asked = eh.inspect(actions, full=True).bias
     assert asked.alpha == pytest.approx(eh.bias_geometry(actions).alpha())
 
 
@@ -213,12 +208,17 @@ def test_why_it_is_impossible_and_what_helps() -> None:
     X = np.array([[1.0, 4.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [2.0, 3.0]])
     groups = ["home", "away", "away", "home", "home"]
     actions = eh.ActionSet(np.c_[np.ones(5), X], groups, labels=list("abcde"))
-    with pytest.raises(eh.NotIdentifiableError) as caught:
-        inspect_options(actions)
-    words = confounding_in_words(caught.value, actions)
+    inspection = eh.inspect(actions)
+    assert not inspection.identifiable
+    assert inspection.bias.kappa_star == math.inf
+    words = inspection.bias.why
+    text = " ".join(str(inspection).split())
+    assert all(sentence in text for sentence in words)
+    with pytest.raises(eh.NotIdentifiableError, match="equals"):
+        inspection.plot()
     assert words[0].startswith("No: ")
     assert "(home = 1, away = −1) equals" in words[1]
-    found = json.loads(json.dumps(confounding_to_dict(caught.value, actions), allow_nan=False))
+    found = json.loads(json.dumps(inspection.to_dict(), allow_nan=False))
     assert found["identifiable"] is False
     coefficients = np.array([found["confounding"]["combination"][n] for n in ("x1", "x2", "x3")])
     np.testing.assert_allclose(actions.features @ coefficients, actions.groups, atol=1e-9)
@@ -229,7 +229,7 @@ def test_why_it_is_impossible_and_what_helps() -> None:
         np.vstack([actions.features, actions.features[twin]]),
         [*groups, found["confounding"]["twin_group"]],
     )
-    assert inspect_options(mended).geometry.kappa_star == pytest.approx(1.0)
+    assert eh.inspect(mended).bias.geometry.kappa_star == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_why_it_is_impossible_and_what_helps() -> None:
 )
 def test_impossible_wishes_are_refused(wishes: dict[str, float], said: str) -> None:
     with pytest.raises(eh.InputError) as caught:
-        inspect_options(family(4.0), **wishes)  # type: ignore[arg-type]  # bad on purpose
+        eh.inspect(family(4.0), **wishes)  # type: ignore[arg-type]  # bad on purpose
     assert said in str(caught.value)
 
 
@@ -255,10 +255,11 @@ def test_each_attribute_has_a_bias_of_its_own(attribute: str) -> None:
         io.StringIO(TABLE), label="name", attributes=["side", "age"], features=["income"]
     )
     costs = np.arange(1.0, 9.0)
-    inspection = inspect_options(actions, attribute, precision=0.25, gaps=costs)
-    assert inspection.attribute == attribute
+    whole = eh.inspect(actions, attribute, precision=0.25, gaps=costs)
+    assert whole.group_sizes == {}
+    inspection = whole.bias
+    assert inspection.name == attribute
     assert inspection.hyperplane is None
-    assert inspection.group_sizes == {}
     direction = np.eye(4)[2 + actions.attribute_names.index(attribute)]
     exact = elfving_value(actions.points, direction)
     assert inspection.geometry.kappa_star == pytest.approx(exact.kappa, rel=1e-9)
@@ -278,7 +279,9 @@ def test_the_certificate_of_an_attribute_can_be_checked() -> None:
     actions = eh.ActionSet.from_csv(
         io.StringIO(TABLE), label="name", attributes=["side", "age"], features=["income"]
     )
-    found = json.loads(json.dumps(inspect_options(actions, "age").to_dict(), allow_nan=False))
+    (found,) = json.loads(json.dumps(eh.inspect(actions, "age").to_dict(), allow_nan=False))[
+        "attributes"
+    ]
     certificate = found["certificate"]
     along = on_every_row(certificate["features"])
     z = actions.attributes @ [certificate["attributes"][name] for name in actions.attribute_names]
@@ -294,10 +297,7 @@ def test_what_a_bias_of_one_means_is_in_the_users_units() -> None:
         actions = eh.ActionSet.from_csv(
             io.StringIO(TABLE), attributes=["city", "age"], features=["income"], **choices
         )  # type: ignore[arg-type]  # choices are checked by from_csv
-        return [
-            inspect_options(actions, name).to_dict()["bias_of_one"]
-            for name in actions.attribute_names
-        ]
+        return [one["bias_of_one"] for one in eh.inspect(actions).to_dict()["attributes"]]
 
     spread = np.array([31.0, 45, 52, 28, 39, 35, 61, 47]).std()
     assert meanings() == [
@@ -312,14 +312,15 @@ def test_a_bias_is_told_where_that_of_another_attribute_cannot_be() -> None:
     # z2 is a constant like the feature: its bias is no bias; α would have to tell it, too
     actions = eh.ActionSet([[1.0], [1.0], [1.0]], attributes=[[0.0, 2.0], [1.0, 2.0], [3.0, 2.0]])
     # known at 0 and 3: κ_* = (2/3)²
-    inspection = inspect_options(actions, "z1", full=True)
+    inspection = eh.inspect(actions, "z1", full=True).bias
     assert inspection.geometry.kappa_star == pytest.approx(4 / 9)
-    with pytest.raises(eh.NotIdentifiableError) as caught:
-        inspect_options(actions, "z2")
-    assert confounding_in_words(caught.value, actions) == [str(caught.value)]
-    assert confounding_to_dict(caught.value, actions)["identifiable"] is False
-    with pytest.raises(eh.InputError, match="attribute="):
-        inspect_options(actions)
+    both = eh.inspect(actions)
+    assert [bias.identifiable for bias in both.biases] == [True, False]
+    assert not both.identifiable
+    assert "No: the bias of z2 cannot be estimated" in " ".join(str(both).split())
+    assert both.to_dict()["attributes"][1]["identifiable"] is False
+    with pytest.raises(eh.InputError, match=r"see \.biases"):
+        _ = both.bias
 
 
 def test_distances_are_taken_where_options_differ() -> None:
@@ -336,11 +337,11 @@ def test_distances_are_taken_where_options_differ() -> None:
 def test_no_hyperplane_no_distances() -> None:
     mixed = eh.ActionSet([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], ["a", "b", "a"])
     assert separating_hyperplane(eh.bias_geometry(mixed)) is None
-    found = inspect_options(mixed)
-    assert "No hyperplane separates b from a" in found.verdict  # an intercept: not through 0 only
-    assert found.hyperplane_in_user_units == {}
+    found = eh.inspect(mixed)
+    said = found.to_dict()["verdict"]
+    assert "No hyperplane separates b from a" in said  # an intercept: not through 0 only
+    assert found.bias.hyperplane_in_user_units == {}
     assert found.to_dict()["hyperplane"] is None
-    assert isinstance(found, Inspection)
 
 
 def test_long_rules_are_cut() -> None:

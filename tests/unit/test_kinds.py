@@ -7,7 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.certainty.aim import Aim
-from evenhand.certainty.kinds import dear_ones, unconfirmed
+from evenhand.certainty.kinds import trusted_ones, unconfirmed
 from evenhand.certainty.model_choice import model_of
 from evenhand.policies.messages import Feedback
 
@@ -30,14 +30,14 @@ def test_kinds_are_told_apart_by_price(prices: list[float], dear: list[bool] | N
     asked = eh.Questions.panel(
         ["A", "B"], ["x", "y", "z"], prices=dict(zip("xyz", prices, strict=True))
     )
-    found = dear_ones(asked, np.ones(6, dtype=np.int64))
+    found = trusted_ones(asked, np.ones(6, dtype=np.int64))
     assert (None if found is None else found.tolist()) == dear
 
 
 def test_who_was_not_asked_is_of_no_kind() -> None:
     asked = eh.Questions.panel(["A", "B"], ["x", "y", "z"], prices={"z": 5.0})
-    assert dear_ones(asked, np.array([1, 1, 0] * 2)) is None
-    assert dear_ones(asked, np.zeros(6, dtype=np.int64)) is None
+    assert trusted_ones(asked, np.array([1, 1, 0] * 2)) is None
+    assert trusted_ones(asked, np.zeros(6, dtype=np.int64)) is None
 
 
 def told(lead_of_model: float, lead_of_people: float, n: int) -> Feedback:
@@ -53,7 +53,7 @@ def told(lead_of_model: float, lead_of_people: float, n: int) -> Feedback:
     [
         (0.5, 0.5, 60, True),  # people alone have 0.5 ± 0.1
         (0.5, 0.0, 60, False),  # the model's liking
-        (0.5, 0.5, 3, False),  # they may have, with ± 0.5
+        (0.5, 0.0, 3, False),  # theirs is 0 ± 0.5
         (0.5, -0.5, 60, False),
     ],
 )
@@ -83,7 +83,7 @@ def test_a_liking_of_the_cheap_judge_is_not_certain_and_a_lead_before_all_is() -
     assert sum(answer.sure for answer in liked) <= 1
     assert sum("kinds" in {found.assumption for found in one.alarms} for one in liked) >= 4
     worded = next(one for one in liked if one.alarms)
-    assert "rests on judges who cost less" in str(worded)
+    assert "rests on judges who are not trusted" in str(worded)
     assert sum(chosen(0.0, 1.0, seed).sure for seed in range(6)) >= 3
 
 
@@ -92,11 +92,11 @@ def test_dear_judges_are_asked_once_as_much_as_it_should_take() -> None:
     plans = [one.plan for one in answer.policy.record.rounds]  # type: ignore[attr-defined]
     (last,) = (plan for plan in plans if plan.purpose == "check the model")
     dear = PANEL.evaluator[last.order] > 0
-    assert dear.sum() > 30  # 4 deviations of a lead of about 1: 2·16 at least
+    assert dear.sum() > 18  # 3 deviations of a lead of about 1: 2·9 at least, and more
     assert plans[-1] is last
     poor = chosen(0.0, 1.0, 1, budget=answer.paid / 4)  # no money for half of that
     assert not any(
-        (PANEL.evaluator[one.plan.order] > 0).sum() > 30
+        (PANEL.evaluator[one.plan.order] > 0).sum() > 18
         for one in poor.policy.record.rounds  # type: ignore[attr-defined]
         if one.plan.purpose == "check the model"
     )

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given, settings
 
 import evenhand as eh
-from evenhand.report.panel import inspect_panel, with_one_more, worst_lead
-from evenhand.report.panel_figure import draw_panel_picture, panel_picture
+from evenhand.inspection.panels import with_one_more, worst_lead
+from evenhand.questions.figure import draw_panel_picture, panel_picture
 from panels import panels
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}
@@ -60,21 +60,23 @@ def test_comparisons_have_a_worst_lead_too() -> None:
 
 def test_one_more_neutral_evaluator_by_hand() -> None:
     """Ann and Bo, each favoured by one: 1 from the partial two, 2 from the neutral one alone."""
-    found = inspect_panel(eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"}))
+    found = eh.inspect(eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"}))
     assert found.worst is not None
     assert found.with_neutral is not None
     assert (found.worst.variance, found.worst.questions) == (pytest.approx(1.0), 4)
     assert found.with_neutral.variance == pytest.approx(1.0 / (1.0 + 0.5))
-    assert "an answer is worth no more than before" in found.sentences[-1]
-    assert found.prices == {"own group": pytest.approx(4.0)}
+    assert "an answer is worth no more than before" in found.to_dict()["words"][-1]
+    assert found.kappa_star == {"own group": pytest.approx(4.0)}
 
 
 def test_what_cannot_be_compared_has_no_worst_lead() -> None:
-    found = inspect_panel(eh.Questions.panel(OPTIONS, {"P": "fr"}))
+    found = eh.inspect(eh.Questions.panel(OPTIONS, {"P": "fr"}))
     assert found.worst is None
-    assert found.prices == {}
+    assert found.kappa_star == {"own group": np.inf}
+    assert not found.identifiable
+    assert found.to_dict()["kappa_star"] == {}
     assert found.to_dict()["worst_lead"] is None
-    assert any(sentence.startswith("What helps: add") for sentence in found.sentences)
+    assert any(sentence.startswith("What helps: add") for sentence in found.to_dict()["words"])
 
 
 def test_the_picture_shows_who_may_be_asked_and_who_favours_whom() -> None:
@@ -85,12 +87,12 @@ def test_the_picture_shows_who_may_be_asked_and_who_favours_whom() -> None:
         prices={"N": 9.0},
         calibration=["gold"],
     )
-    found = inspect_panel(questions)
+    found = questions.check()
     picture = panel_picture(found)
     assert picture.items == ["Zoe (fr)", "Ann (fr)", "Bo (it)", "Cy (us)", "gold"]
     assert picture.evaluators == ["P (fr)", "Q (it)", "N"]
     assert picture.cells.tolist() == [[2, 1, 1], [2, 1, 1], [1, 2, 0], [1, 1, 1], [1, 1, 1]]
-    start = {questions.label(x) for x in found.check.start.tolist()}  # type: ignore[union-attr]
+    start = {questions.label(x) for x in found.start.tolist()}  # type: ignore[union-attr]
     marked = {
         f"{picture.items[y].split()[0]} by {picture.evaluators[x].split()[0]}"
         for y, x in np.argwhere(picture.start).tolist()
@@ -106,12 +108,24 @@ def test_parts_that_cannot_be_compared_stand_apart_and_large_panels_are_cut() ->
     questions = eh.Questions.panel(
         [f"o{i}" for i in range(60)], [f"$e_{j}$" for j in range(40)], partial=None, capacity=blocks
     )
-    picture = panel_picture(inspect_panel(questions))
+    picture = panel_picture(questions.check())
     assert picture.cells.shape == (40, 30)
     assert picture.part == [0] * 20 + [1] * 20  # evenly spaced
     assert picture.note == "Drawn are 40 of 60 items and 30 of 40 evaluators."
     names = draw_panel_picture(picture).axes[0].get_xticklabels()
     assert names[0].get_text() == "$e_0$"
     assert not names[0].get_parse_math()
+    bare = eh.Questions(options=[[1.0], [2.0]], features=[[1.0], [1.0]], attributes=[[0.0], [1.0]])
     with pytest.raises(eh.InputError, match="a panel of evaluators"):
-        panel_picture(inspect_panel(eh.Questions.comparisons(["a", "b"], ["J"])))
+        panel_picture(bare.check())
+
+
+def test_comparisons_are_drawn_with_whom_a_judge_favours() -> None:
+    two = eh.Questions.comparisons({"a": "x", "b": "y", "c": None}, {"J": "x", "K": "y"})
+    picture = panel_picture(two.check())
+    favours = {
+        (picture.items[i].split()[0], picture.evaluators[j].split()[0])
+        for i, j in np.argwhere(picture.cells == 2).tolist()
+    }
+    assert favours == {("a", "J"), ("b", "K")}
+    assert (picture.cells > 0).all()

@@ -508,7 +508,7 @@ def test_a_plan_of_more_answers_has_those_that_are_in() -> None:
     assert "is used up" in str(policy.stopped_because) or policy.inference.certain is not None
 
 
-@pytest.mark.parametrize("noise_scale", [1.0, None])
+@pytest.mark.parametrize("noise_scale", [1.0, pytest.param(None, marks=pytest.mark.nightly)])
 def test_whoever_goes_on_after_every_end_is_wrong_no_more_often(noise_scale: float | None) -> None:
     """Nobody is best; whenever it is over, or in the midst, more judges and another are asked."""
     judges = {f"J{i}": "xyz"[i % 3] for i in range(12)}

@@ -559,6 +559,7 @@ def test_what_is_said_of_a_decision(name: str) -> None:
         assert not stands(said.withstands * (1.0 + 1e-6) + 1e-9)
 
 
+@pytest.mark.nightly
 def test_bias_intervals_hold_at_all_times() -> None:
     """Looked at after every round of every run, at level 0.8. Tolerance 10⁻⁶."""
     runs, missed, told = 40, 0, 0

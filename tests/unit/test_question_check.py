@@ -234,7 +234,7 @@ def test_blocks_that_share_nobody_are_named_with_a_pair_that_links_them() -> Non
     found = questions.check()
     assert found.classes == (("Ann", "Bo"), ("Cy", "Di"))
     assert found.identified == ("own group",)
-    assert "They fall into 2 parts: 'Ann', 'Bo'; 'Cy', 'Di'." in str(found)
+    assert "They fall into 2 parts: 'Ann', 'Bo'; 'Cy', 'Di'." in " ".join(str(found).split())
     (advice,) = found.advice
     (ask,) = advice.add
     assert advice.text == f"Let {ask.evaluator} be asked about {ask.about[0]!r}."
@@ -254,9 +254,8 @@ def test_an_evaluator_who_sees_the_own_group_only_tells_no_favour() -> None:
     )
     assert favour.advice is not None
     assert favour.advice.add == (Ask(("Bo",), "P"),)
-    assert "what helps: let P be asked about 'Bo'." in str(found).lower().replace(
-        "let p", "let P"
-    ).replace("'bo'", "'Bo'")
+    assert "What helps: let P be asked about 'Bo'." in found.sentences
+    assert "Let P be asked about 'Bo'." in str(found)
 
 
 def test_an_evaluator_with_nobody_else_to_judge_is_told_to_judge_something_else() -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,12 +26,15 @@ from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion, conclusion_of
 from evenhand.policies.messages import Certainty, Decision, Estimate, Finding
 from evenhand.questions import Options, Questions
+from evenhand.report.model import Report
+from evenhand.report.result import Result
 from evenhand.scores.level import Level
 
 _SAME = 1e-12  # share of a value below which a difference is rounding
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from evenhand.answers.difference import Difference
@@ -72,10 +73,13 @@ class Standing:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Answer:
+class Answer(Result):
     """Which option to choose, how sure that is and why not surer, and what it cost.
 
-    ``print(answer)`` says all of it in plain words, `plot` draws it, `report` writes it down.
+    ``print(answer)`` says all of it in plain words, a notebook shows standings beside it, `plot`
+    draws options with their intervals, mean scores beside values, and the biases, `to_dict` is for
+    machines. `report` writes a page that a committee can read and print: also what fairness cost,
+    what was assumed and what became of it, and what no scores can tell.
 
     Parameters
     ----------
@@ -146,6 +150,9 @@ class Answer:
     ...                    policy=policy)
     >>> answer
     Answer(option=0, label='Ada', sure=False, certainty=None, loss=inf, spent=6)
+    >>> found = answer.to_dict()
+    >>> found["option"], found["loses_at_most"], found["ranking"][1]["option"]
+    ('Ada', None, 'Bo')
     """
 
     option: int
@@ -285,87 +292,21 @@ class Answer:
 
         return difference(self, option, rival)
 
-    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
-        """Draw the options with their intervals, raw scores beside values, and the bias.
+    def _report(self) -> Report:
+        from evenhand.answers.sections import report_of  # noqa: PLC0415 # it speaks of answers
 
-        Parameters
-        ----------
-        path
-            File to write (.png, .svg or .pdf), if any.
-        """
+        return report_of(self)
+
+    def _record(self) -> dict[str, Any]:
+        from evenhand.answers.sections import record_of  # noqa: PLC0415 # likewise
+
+        return record_of(self)
+
+    def _draw(self, axes: Axes | None) -> Figure:
         # Matplotlib takes longer to load than most answers take to find.
         from evenhand.answers.figure import answer_picture, draw_answer_picture  # noqa: PLC0415
-        from evenhand.report.bias_figure import checked_format, save_figure  # noqa: PLC0415
 
-        if path is not None:
-            checked_format(str(path))
-        figure = draw_answer_picture(answer_picture(self))
-        if path is not None:
-            save_figure(figure, str(path))
-        return figure
-
-    def report(
-        self, path: str | PathLike[str], title: str | None = None, made: date | None = None
-    ) -> None:
-        """Write a report that a committee can read and print: one HTML file, with all in it.
-
-        The decision and how sure it is, values beside mean scores, biases, what fairness cost, what
-        was assumed and what became of it, what no scores can tell, what to ask next. Nothing in the
-        file runs, and nothing is fetched.
-
-        Parameters
-        ----------
-        path
-            File to write.
-        title
-            What the report is called.
-        made
-            The day that it is of; today if not given.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> import evenhand as eh
-        >>> panel = eh.Questions.panel({"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b"}, capacity=None)
-        >>> rng = np.random.default_rng(0)
-        >>> answer = eh.choose(panel, lambda q: 5.0 - 2.0 * q.option + 0.1 * rng.normal())
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     answer.report(Path(folder) / "choice.html", title="The prize")
-        ...     "Choose Ann" in (Path(folder) / "choice.html").read_text("utf-8")
-        True
-        """
-        from evenhand.answers.report import report_of  # noqa: PLC0415 # a report is about answers
-        from evenhand.report.document import write_page  # noqa: PLC0415 # likewise
-
-        write_page(report_of(self, title, made), path)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the answer as a plain value of texts, numbers and lists, fit for JSON.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> import evenhand as eh
-        >>> scores = pd.DataFrame({"option": ["Ann", "Bo"] * 3, "evaluator": list("PPQQRR"),
-        ...                        "score": [7.0, 4.0, 6.5, 4.1, 7.2, 4.0]})
-        >>> found = eh.decide(scores).to_dict()
-        >>> found["option"], found["sure"], found["ranking"][1]["option"]
-        ('Ann', True, 'Bo')
-        """
-        from evenhand.answers.record import as_record  # noqa: PLC0415 # records are about answers
-
-        return as_record(self)
-
-    def __str__(self) -> str:
-        from evenhand.answers.words import in_words  # noqa: PLC0415 # words are about answers
-
-        return in_words(self)
-
-    def _repr_html_(self) -> str:
-        from evenhand.answers.page import as_html  # noqa: PLC0415 # likewise
-
-        return as_html(self)
+        return draw_answer_picture(answer_picture(self), axes)
 
     def __repr__(self) -> str:
         shown = ("option", "label", "sure", "certainty", "loss", "spent")
@@ -437,7 +378,7 @@ def answer_from(
         decision, warnings = replace(decision, certainty="own scores", loss=0.0), ()
     elif any(finding.alarm for finding in warnings):
         decision = _without_certainty(decision)
-        bias = Estimate(bias.value, -math.inf, math.inf, 0.0)
+        bias = Estimate.without_interval(bias.value)
         biases, values = biases.without_intervals(), _everything_around(values[:, 0])
     certainty, loss = decision.certainty, decision.loss
     within = loss <= tolerance

@@ -28,6 +28,7 @@ from scipy.sparse import linalg
 from evenhand.arrays import Counts, Floats
 from evenhand.checks import Finding
 from evenhand.questions import Questions
+from evenhand.report.words import short
 
 _KEPT = 2048  # answers of which times are kept
 _ENOUGH = 30  # answers before times are looked at
@@ -173,7 +174,7 @@ class Attempts:
         others = [counts for other, counts in by_option.items() if other != name]
         return Finding(
             "attempts",
-            f"{name} failed in {failed:,} of {tries:,} tries, others in "
+            f"{short(name)} failed in {failed:,} of {tries:,} tries, others in "
             f"{sum(f for _, f in others):,} of {sum(n for n, _ in others):,}: chance alone would "
             f"do that in {_rarely(chance)}. If an answer fails for what it would have been, those "
             "that came back are a selection, and nothing here is certain. Find out why it fails.",
@@ -246,7 +247,8 @@ class Attempts:
         parts = []
         for counts in (self.by_option(questions), self.by_evaluator(questions)):
             most = sorted(counts.items(), key=lambda one: -one[1][1])[:_MOST_NAMED]
-            parts += [f"{name} {f:,} of {n:,}" for name, (n, f) in most if f and len(counts) > 1]
+            named = [f"{short(name)} {f:,} of {n:,}" for name, (n, f) in most if f]
+            parts += named if len(counts) > 1 else []
         return f"{said}{': ' if parts else ''}{', '.join(parts)}"
 
 

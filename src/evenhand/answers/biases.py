@@ -136,7 +136,7 @@ def all_biases(said: Conclusion, fit: LeastSquares, noise: Mapping[str, float]) 
         if math.isfinite(estimate.value)
     }
     found = [
-        known.get(_key(column), Estimate(float(value), -math.inf, math.inf, 0.0))
+        known.get(_key(column), Estimate.without_interval(float(value)))
         for column, value in zip(columns, plain, strict=True)
     ]
     values = np.array([estimate.value for estimate in found])

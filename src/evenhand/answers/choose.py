@@ -17,12 +17,13 @@ from evenhand.answers.watch import Progress, watching
 from evenhand.assumptions import hardly_checked, model, without_constant
 from evenhand.certainty import CarefulChoice, CertainChoice, PlannedChoice
 from evenhand.certainty.choice import Choice, limit_of
-from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Decision, Finding
 from evenhand.policies.sayings import checks_of
 from evenhand.questions import Askable, Questions, checked_askable
+from evenhand.questions.check import refuse_incomparable
 
 Looks = Literal["always", "once"]
 
@@ -293,7 +294,8 @@ def policy_for(
             "(capacity=1); here they can be asked again, and every score is looked at."
         )
     if isinstance(options, Questions):
-        _refuse_incomparable(options)
+        if options.limited:  # where all may be asked, policies see to it themselves
+            refuse_incomparable(options)
         settings["budget"] = budget
     elif budget is not None:
         settings["at_most"] = _affordable(options, settings["at_most"], budget)
@@ -307,18 +309,6 @@ def policy_for(
         share = _LOOKS if checks else 0.0
         return CertainChoice(options, looks=share, deviation=deviation, **settings)
     return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
-
-
-def _refuse_incomparable(questions: Questions) -> None:
-    """Raise `NotIdentifiableError` if those questions that may be asked at all leave options apart.
-
-    Where all may be asked, policies see to it themselves.
-    """
-    if not questions.limited:
-        return
-    check = questions.check()
-    if not check.comparable:
-        raise NotIdentifiableError(str(check))
 
 
 def _affordable(options: ActionSet, at_most: int | None, budget: float) -> int:

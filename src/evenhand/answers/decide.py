@@ -17,6 +17,7 @@ from evenhand.answers.scores import compares
 from evenhand.arrays import Indices
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
+from evenhand.auditing.copies import copies
 from evenhand.auditing.diagnosis import diagnose
 from evenhand.auditing.each import of_evaluators, of_favoured
 from evenhand.auditing.effects import Effects, two_way
@@ -78,6 +79,12 @@ _USUAL_SCORES = (
     "few."
 )
 _POLICY = "What was scored was chosen by the policy {name!r}, whose own answer this is."
+
+
+class _CorrectedChoice(PlannedChoice):
+    """One look at scores that exist; no campaign has it, whose record others check."""
+
+    corrects = True
 
 
 def decide(
@@ -259,7 +266,7 @@ def decide(
         said = _of_others_too(said, effects, audited)
     checked = findings(together(table, table.beside)) if table.cluster is None else []
     if effects is not None and audited is not None:
-        checked += diagnose(effects, audited, for_choice=True)
+        checked += [*copies(table), *diagnose(effects, audited, for_choice=True)]
     answer = answer_from(
         said,
         confidence=confidence,
@@ -390,7 +397,7 @@ def _concluded(
     used = log.among(seen) if few else log
     told = used.feedback
     settings |= {"scope": scope, "grain": level.grain}
-    policy = PlannedChoice(used.asked, planned=told.counts, **settings)
+    policy = _CorrectedChoice(used.asked, planned=told.counts, **settings)
     checks_of(policy).level = level
     asked = np.zeros_like(told.counts)
     while (more := policy.ask(pending=asked).counts).any():  # a long plan comes in parts
@@ -541,7 +548,7 @@ def _one_order(log: Log) -> str:
 
 def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     """Return what is taken for granted, whatever the scores are, and what the table shows."""
-    notes = [Finding(note.about, note.message, alarm=False) for note in table.notes]
+    notes = [*table.notes]
     notes += taken_for_granted(said.actions, said.decision)
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,14 +14,19 @@ from evenhand.certainty.look import difference_by
 from evenhand.errors import InputError
 from evenhand.policies.messages import Estimate
 from evenhand.policies.sayings import difference_of
-from evenhand.report.phrases import interval, number, percent, short
+from evenhand.report.model import Report
+from evenhand.report.result import Result
+from evenhand.report.words import interval, number, percent, short
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from evenhand.answers.answer import Answer
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(Result):
     """By how much one option is better than another, with its interval.
 
     Parameters
@@ -51,17 +56,30 @@ class Difference:
     at_least: float
     level: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as a plain value, fit for JSON."""
-        return asdict(self)
+    def _report(self) -> Report:
+        return Report(f"{short(self.option)} against {short(self.rival)}", self._verdict())
 
-    def __str__(self) -> str:
+    def _record(self) -> dict[str, Any]:
+        return vars(self)
+
+    def _draw(self, axes: Axes | None) -> Figure:
+        from evenhand.report.pictures import ForestRow, draw_forest, new_figure  # noqa: PLC0415
+
+        if axes is None:
+            axes = new_figure(7.0, 2.2, self._verdict(), 80).subplots()
+        row = ForestRow(self.option, self.value, self.low, self.high)
+        draw_forest(axes, [row], zero=True, fewest=1)
+        axes.set_xlabel(f"better than {short(self.rival)} by", fontsize=9, parse_math=False)
+        return axes.figure.figure
+
+    def _verdict(self) -> str:
+        """Return the difference, and how sure it is, in a sentence or two."""
         name, other = short(self.option), short(self.rival)
         if math.isnan(self.value):
             return f"The scores do not compare {name} with {other}."
         found, word = Estimate(self.value, self.low, self.high, self.level), "better"
         if self.value < 0.0:
-            found, word = Estimate(-self.value, -self.high, -self.low, self.level), "worse"
+            found, word = -found, "worse"
         said = f"{name} is {word} than {other} by {interval(found)}"
         if not math.isfinite(self.at_least):
             return f"{said}; how sure that is, these scores do not say."

@@ -38,7 +38,7 @@ from evenhand.numerics.ties import first_largest
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.questions import Askable, Questions
-from evenhand.report.phrases import settles
+from evenhand.report.words import settles
 from evenhand.tables import Names
 
 if TYPE_CHECKING:

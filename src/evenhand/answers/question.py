@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from evenhand.questions import Questions
+from evenhand.report.words import visible
 
 
 @dataclass(frozen=True)
@@ -164,5 +165,5 @@ class Failure:
     def __str__(self) -> str:
         asked = self.question
         times = "once" if self.attempts == 1 else f"{self.attempts} times"
-        who = "" if asked.evaluator is None else f" by {asked.evaluator}"
-        return f"{asked.label}{who} (question {asked.number}, tried {times}): {self.error}"
+        who = "" if asked.evaluator is None else f" by {visible(asked.evaluator)}"
+        return f"{visible(asked.label)}{who} (question {asked.number}, tried {times}): {self.error}"

@@ -14,6 +14,7 @@ from evenhand.answers.loop import Run
 from evenhand.errors import InputError
 from evenhand.policies.messages import Decision
 from evenhand.policies.sayings import forecast_of
+from evenhand.report.words import counted, short
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -63,13 +64,13 @@ class Progress:
         return self.at_most
 
     def __str__(self) -> str:
-        spent = f"{self.spent:,} evaluation{'' if self.spent == 1 else 's'}"
+        spent = counted(self.spent, "evaluation")
         if math.isfinite(self.forecast):
             spent += f", about {self.total - self.spent:,} to come"
         else:
             spent += f" of at most {self.at_most:,}"
         failed = f"; {self.failures:,} failed" if self.failures else ""
-        return f"{spent}; {self.leader} leads{failed}"
+        return f"{spent}; {short(self.leader)} leads{failed}"
 
 
 class Watched(Protocol):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.policies.messages import Decision
-from evenhand.report.phrases import short
+from evenhand.report.words import counted, short
 
 if TYPE_CHECKING:
     from evenhand.answers.answer import Answer
@@ -49,7 +49,7 @@ class Withdrawal:
     blind: bool
 
     def __str__(self) -> str:
-        by = f" by {self.evaluator}" if self.evaluator else ""
+        by = f" by {short(self.evaluator)}" if self.evaluator else ""
         blind = ", blindly" if self.blind else ""
         return f"{short(self.about)}{by}, {self.score:g} ({self.reason}{blind})"
 
@@ -97,7 +97,7 @@ class Withdrawals:
             return ""
         more = f"; … and {n - _MOST_NAMED:,} more" if n > _MOST_NAMED else ""
         named = "; ".join(str(one) for one in self.scores[:_MOST_NAMED])
-        return f"{n:,} score{'' if n == 1 else 's'}: {named}{more}. {self._then()}"
+        return f"{counted(n, 'score')}: {named}{more}. {self._then()}"
 
     def _then(self) -> str:
         """Return what follows from it."""

@@ -1,21 +1,18 @@
-"""An answer in plain words: the choice, how sure, why not surer, the bias, the cost, warnings.
-
-`verdict` and `facts` are the sentences; `in_words` sets them for a terminal, `page` for a notebook.
-"""
+"""An answer in sentences: the choice, how sure, why not surer, the biases, the cost."""
 
 from __future__ import annotations
 
 import math
-import textwrap
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.answers.answer import Answer
-from evenhand.answers.panel_words import biases_in_words, evaluators_in_words
-from evenhand.policies.messages import Estimate
-from evenhand.report.phrases import (
+from evenhand.answers.biases import Biases, NamedBias
+from evenhand.policies.messages import Estimate, Finding
+from evenhand.report.words import (
+    counted,
     decimals,
     fixed,
     interval,
@@ -27,26 +24,11 @@ from evenhand.report.phrases import (
     size_and_span,
 )
 
-WIDTH = 100
-_MOST_FAILURES = 3
+if TYPE_CHECKING:
+    from evenhand.answers.answer import Answer
+
+_FEW = 3  # failures, biases or evaluators that are named
 _FAR = 5.0  # widths of the values' intervals
-
-
-def in_words(answer: Answer, width: int = WIDTH) -> str:
-    """Return the answer as lines of at most ``width`` characters."""
-    lines = textwrap.wrap(verdict(answer), width)
-    said = facts(answer)
-    column = max(len(title) for title, _ in said) + 2
-    lines.append("")
-    for title, text in said:
-        lines += textwrap.wrap(
-            text,
-            width,
-            initial_indent=title.ljust(column),
-            subsequent_indent=" " * column,
-            break_on_hyphens=False,
-        )
-    return "\n".join(lines)
 
 
 def verdict(answer: Answer) -> str:
@@ -82,8 +64,8 @@ def verdict(answer: Answer) -> str:
         )
     if answer.alarms and all(finding.assumption == "kinds" for finding in answer.alarms):
         return (
-            f"{name} looks best {among}, but that is not sure: it rests on judges who cost less, "
-            "and the others do not confirm it (see below)."
+            f"{name} looks best {among}, but that is not sure: it rests on judges who are not "
+            "trusted as others are, and these do not confirm it (see below)."
         )
     if answer.alarms:
         failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
@@ -125,11 +107,13 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
         said += [("Cost", cost(answer)), ("Stopped", end(answer))]
     said += [("Holds for", holds_for(answer)), ("To be surer", advice(answer))]
     said += [("Failed", failures(answer)), ("Withdrawn", str(answer.withdrawn))]
-    said += [
-        ("WARNING" if finding.alarm else "Note", " ".join(finding.message.split()))
-        for finding in answer.warnings
-    ]
-    return [(title, text) for title, text in said if text]
+    said += [("WARNING" if one.alarm else "Note", line(one)) for one in answer.warnings]
+    return said
+
+
+def line(finding: Finding) -> str:
+    """Return what was found on one line."""
+    return " ".join(finding.message.split())
 
 
 def rival(answer: Answer) -> str:
@@ -144,7 +128,7 @@ def rival(answer: Answer) -> str:
         return ""
     lead, where = lead_over(answer, x), "behind"
     if lead.value < 0.0:
-        where, lead = "ahead", Estimate(-lead.value, -lead.high, -lead.low, lead.level)
+        where, lead = "ahead", -lead
     return f"{short(answer.options.labels[x])} comes closest, {where} by {interval(lead)}."
 
 
@@ -209,7 +193,7 @@ def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
         less, more = (short(name) for name in actions.group_names)
         if bias.value < 0.0:
             less, more = more, less
-            bias = Estimate(-bias.value, -bias.high, -bias.low, bias.level)
+            bias = -bias
         size, span = size_and_span(bias)
         return f"{doubt}{size} too much for {more}, {size} too little for {less}{span}."
     size, span = size_and_span(bias)
@@ -228,6 +212,90 @@ def _with_first_attribute(actions: ActionSet) -> str:
     reference = dict(actions.encoding.references).get(column.source)
     instead = "" if reference is None else f" instead of {short(reference)}"
     return f"where {short(column.source)} is {short(column.category)}{instead}"
+
+
+def biases_in_words(biases: Biases) -> str:
+    """Return who gets how much too much, the largest biases first; "" if nobody can.
+
+    Examples
+    --------
+    >>> favour = NamedBias("own group", "bias", None, None, 0.85, 0.4, 1.3, 0.85)
+    >>> first = NamedBias("position", "position", None, None, -0.1, -0.3, 0.1, -0.1)
+    >>> biases_in_words(Biases([favour]))
+    '0.85 too much for the own group (0.40 to 1.30).'
+    >>> biases_in_words(Biases([first, favour]))
+    '0.85 too much for the own group (0.40 to 1.30); perhaps −0.10 for being first (−0.30 to 0.10).'
+    >>> longer = NamedBias("length by P", "attribute", "P", None, 0.25, 0.125, 0.375, 0.25)
+    >>> biases_in_words(Biases([longer]))
+    '0.25 with every 1 of length by P (0.12 to 0.38).'
+    """
+    told = [bias for bias in biases if bias.kind != "leniency"]
+    if not told:
+        return ""
+    known = sorted((bias for bias in told if bias.known), key=lambda bias: -abs(bias.estimate))
+    if not known:
+        return "not known: the scores so far do not show it."
+    said = "; ".join(_bias(bias) for bias in known[:_FEW])
+    more, lost = len(known) - _FEW, len(told) - len(known)
+    if more > 0:
+        said += f"; {counted(more, 'smaller one')} in answer.biases"
+    if lost:
+        said += f"; {lost:,} not known"
+    return f"{said}."
+
+
+def _bias(bias: NamedBias) -> str:
+    estimate = bias.interval
+    perhaps = "" if bias.low > 0.0 or bias.high < 0.0 else "perhaps "
+    if bias.kind == "bias":
+        much = "too much"
+        if bias.estimate < 0.0:
+            much, estimate = "too little", Estimate(-bias.estimate, -bias.high, -bias.low, 0.0)
+        size, span = size_and_span(estimate)
+        return f"{perhaps}{size} {much} for the {short(bias.name)}{span}"
+    size, span = size_and_span(estimate)
+    whose = "" if bias.evaluator is None else f" with {short(bias.evaluator)}"
+    if bias.kind == "position":
+        return f"{perhaps}{size} for being first{whose}{span}"
+    if whose and bias.name.endswith(f"by {bias.evaluator}"):
+        whose = ""  # the name says it
+    return f"{perhaps}{size} with every 1 of {short(bias.name)}{whose}{span}"
+
+
+def evaluators_in_words(biases: Biases) -> str:
+    """Return who is lenient and who severe, against the average of all; "" if nobody can be.
+
+    Examples
+    --------
+    >>> def lenient(name, by):
+    ...     return NamedBias(name, "leniency", name, None, by, by - 1.0, by + 1.0, by)
+    >>> evaluators_in_words(Biases([lenient("P", 0.25), lenient("Q", -0.25)]))
+    'against the average, P gives 0.25 more, Q 0.25 less.'
+    >>> evaluators_in_words(Biases([lenient(name, by) for name, by in
+    ...                             (("P", 0.5), ("Q", -0.75), ("R", 0.25), ("S", 0.0))]))
+    'from Q, who gives 0.75 less than the average, to P, who gives 0.50 more.'
+    """
+    known = sorted(
+        (bias for bias in biases if bias.kind == "leniency" and bias.known),
+        key=lambda bias: -bias.estimate,
+    )
+    if not known:
+        return ""
+    digits = decimals(max(abs(bias.estimate) for bias in known))
+
+    def more(bias: NamedBias) -> str:
+        less = "less" if bias.estimate < 0.0 else "more"
+        return f"{fixed(abs(bias.estimate), digits)} {less}"
+
+    first, last = known[0], known[-1]
+    if len(known) > _FEW:
+        return (
+            f"from {short(last.name)}, who gives {more(last)} than the average, to "
+            f"{short(first.name)}, who gives {more(first)}."
+        )
+    said = [f"{short(first.name)} gives {more(first)}"]
+    said += [f"{short(bias.name)} {more(bias)}" for bias in known[1:]]
+    return f"against the average, {', '.join(said)}."
 
 
 def raw_in_words(answer: Answer) -> str:
@@ -251,7 +319,7 @@ def raw_in_words(answer: Answer) -> str:
 
 def cost(answer: Answer) -> str:
     """Return how many evaluations were made and, where money counts, what they cost."""
-    said = f"{answer.spent:,} evaluation{'' if answer.spent == 1 else 's'}"
+    said = counted(answer.spent, "evaluation")
     if math.isfinite(answer.budget):
         return f"{said} for {number(answer.paid)}, of a budget of {number(answer.budget)}."
     said = f"{said} of at most {answer.at_most:,}"
@@ -260,8 +328,7 @@ def cost(answer: Answer) -> str:
 
 def scores_in_words(answer: Answer) -> str:
     """Return how many scores there were, and what is assumed of who chose them."""
-    n = answer.scores
-    return f"{n:,} score{'' if n == 1 else 's'}. {answer.assumed}"
+    return f"{counted(answer.scores, 'score')}. {answer.assumed}"
 
 
 def holds_for(answer: Answer) -> str:
@@ -276,7 +343,7 @@ def holds_for(answer: Answer) -> str:
 def end(answer: Answer) -> str:
     """Return why the asking ended."""
     text = " ".join(answer.stopped_because.split())
-    if any(" ".join(alarm.message.split()) in text for alarm in answer.alarms):
+    if any(line(alarm) in text for alarm in answer.alarms):
         return "An assumption failed: see the warning."
     text = text if text.endswith((".", "…", "!", "?")) else f"{text}."
     # a policy may have been sure of what an alarm withdrew, or what was withdrawn does
@@ -290,7 +357,7 @@ def advice(answer: Answer) -> str:
     if answer.sure or len(answer.options) == 1:
         return ""
     if any(finding.assumption == "kinds" for finding in answer.alarms):
-        return "Ask the judges who cost more: further scores of the others would not help."
+        return "Ask the judges who are trusted: further scores of the others would not help."
     if answer.alarms:
         return "Look at the warnings first: more scores of this kind would not help."
     if answer.withdrawn.sure_without:
@@ -326,9 +393,9 @@ def to_come(forecast: float, looks_once: bool, chance: float = math.nan) -> str:
     '68 evaluations more are planned, and nothing is sure before all are in: there is one look'
     """
     n = math.ceil(forecast)
-    more = f"{n:,} evaluation{'' if n == 1 else 's'} more {'is' if n == 1 else 'are'}"
+    more = f"{counted(n, 'evaluation')} more {'is' if n == 1 else 'are'}"
     if not math.isnan(chance):
-        return settles(f"About {n:,} evaluation{'' if n == 1 else 's'} more", chance)
+        return settles(f"About {counted(n, 'evaluation')} more", chance)
     if looks_once:
         return f"{more} planned, and nothing is sure before all are in: there is one look"
     return f"About {more} expected, if leads are what they look like now"
@@ -339,9 +406,8 @@ def failures(answer: Answer) -> str:
     tried, n = answer.attempts.in_words(answer.questions), len(answer.failures)
     if n == 0:
         return tried
-    last = "; ".join(str(failure) for failure in answer.failures[-_MOST_FAILURES:])
-    given_up = f"{n:,} question{'' if n == 1 else 's'} given up, "
-    given_up += f"{'' if n <= _MOST_FAILURES else 'last '}{last}"
+    last = "; ".join(str(failure) for failure in answer.failures[-_FEW:])
+    given_up = f"{counted(n, 'question')} given up, {'' if n <= _FEW else 'last '}{last}"
     return f"{tried}; {given_up}" if tried else given_up
 
 

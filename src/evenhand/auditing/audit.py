@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import cached_property
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -23,19 +21,22 @@ from evenhand.auditing.pairs import PairEffect, pair_effect
 from evenhand.auditing.placebo import Placebo, placebo
 from evenhand.auditing.spread import Spreads
 from evenhand.auditing.unseen import cannot_tell
-from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
 from evenhand.policies.limits import is_number
 from evenhand.readers import read_scores
+from evenhand.report.model import Report
+from evenhand.report.result import Result
 from evenhand.scores import Factor, Scores
+from evenhand.scores.finding import Finding
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit:
+class Audit(Result):
     """What a table of scores says about the bias of those who gave them.
 
     Parameters
@@ -50,7 +51,7 @@ class Audit:
     by_features
         The bias by features alone, where some were given, with its warning.
     seed
-        Where random dealings of the placebo come from.
+        Where permutations of groups come from.
 
     Examples
     --------
@@ -102,7 +103,7 @@ class Audit:
 
     @cached_property
     def placebo(self) -> Placebo:
-        """The bias with groups dealt out to evaluators at random."""
+        """Permutation test: the bias with groups dealt out to evaluators at random."""
         return placebo(self.effects, self.seed)
 
     @cached_property
@@ -163,7 +164,7 @@ class Audit:
         if self.by_features is not None:
             found.append(self.by_features.warning)
         found += self.identified.notes
-        found += [Finding(note.about, note.message, alarm=False) for note in scores.notes]
+        found += scores.notes
         return tuple(sorted(found, key=lambda finding: not finding.alarm))
 
     @cached_property
@@ -197,59 +198,20 @@ class Audit:
         """What is favoured: a group, or an option where there are no groups."""
         return "option" if self.effects.scores.option_group is None else "group"
 
-    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
-        """Draw whose bias is how large, and which decisions would not bear it.
+    def _report(self) -> Report:
+        from evenhand.auditing.sections import report_of  # noqa: PLC0415 # it speaks of audits
 
-        Parameters
-        ----------
-        path
-            File to write (.png, .svg or .pdf), if any.
-        """
-        # Matplotlib takes longer to load than most audits take.
+        return report_of(self)
+
+    def _record(self) -> dict[str, Any]:
+        from evenhand.auditing.sections import record_of  # noqa: PLC0415 # likewise
+
+        return record_of(self)
+
+    def _draw(self, axes: Axes | None) -> Figure:
         from evenhand.auditing.figure import audit_picture, draw_audit_picture  # noqa: PLC0415
-        from evenhand.report.bias_figure import checked_format, save_figure  # noqa: PLC0415
 
-        if path is not None:
-            checked_format(str(path))
-        figure = draw_audit_picture(audit_picture(self))
-        if path is not None:
-            save_figure(figure, str(path))
-        return figure
-
-    def report(
-        self, path: str | PathLike[str], title: str | None = None, made: date | None = None
-    ) -> None:
-        """Write a report that a committee can read and print: one HTML file, with all in it.
-
-        Parameters
-        ----------
-        path
-            File to write.
-        title
-            What the report is called.
-        made
-            The day that it is of; today if not given.
-        """
-        from evenhand.auditing.page import report_of  # noqa: PLC0415 # a report is about audits
-        from evenhand.report.document import write_page  # noqa: PLC0415 # likewise
-
-        write_page(report_of(self, title, made), path)
-
-    def _repr_html_(self) -> str:
-        from evenhand.auditing.page import as_html  # noqa: PLC0415 # likewise
-
-        return as_html(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values, for JSON; None for what is not known or has no end."""
-        from evenhand.auditing.record import as_dict  # noqa: PLC0415 # records are about audits
-
-        return as_dict(self)
-
-    def __str__(self) -> str:
-        from evenhand.auditing.words import in_words  # noqa: PLC0415 # words are about audits
-
-        return in_words(self)
+        return draw_audit_picture(audit_picture(self), axes)
 
     def __repr__(self) -> str:
         return f"Audit(bias={self.bias.value:.4g}, scores={len(self.effects.scores)})"
@@ -318,7 +280,7 @@ def audit(
     confidence
         Of all intervals.
     seed
-        Where random dealings of the placebo come from.
+        Where permutations of groups come from.
 
     Examples
     --------

@@ -8,9 +8,11 @@ from dataclasses import dataclass, field
 
 from scipy import special
 
+from evenhand.policies.messages import Estimate
+
 
 @dataclass(frozen=True)
-class BiasEstimate:
+class BiasEstimate(Estimate):
     """How much evaluators add to what they are partial to.
 
     Parameters
@@ -37,10 +39,6 @@ class BiasEstimate:
     True
     """
 
-    value: float
-    low: float
-    high: float
-    level: float
     se: float
     freedom: float
     clusters: Mapping[str, int] = field(default_factory=dict)
@@ -74,7 +72,3 @@ class BiasEstimate:
         if self.se == 0.0:
             return float(self.value == 0.0)
         return 2.0 * float(special.stdtr(self.freedom, -abs(self.value) / self.se))
-
-    def covers(self, truth: float) -> bool:
-        """Tell whether the interval holds the given number."""
-        return self.low <= truth <= self.high

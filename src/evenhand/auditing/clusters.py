@@ -11,10 +11,11 @@ V_e + V_o − V_p (Cameron, Gelbach and Miller), where each part is at least V_p
 
 Each of V_e and V_o is as good as its clusters are many and equal. `leverage` says by how much
 residuals are too small, and as how many degrees of freedom a sum of squares counts. What exceeds
-V_p is owed to b, and b hides behind the effects more than noise does: the excess is divided by the
-share that is shown. Degrees of freedom of the sum are Welch's, with V_p as the least weight: a sum
-over three evaluators may happen to be small, and is not the surer for it. They are never below
-those of the least sure part, so that many evaluators and options give the usual interval.
+V_p is owed to b. Differences between evaluators' biases are partly absorbed by the fixed effects:
+the excess is divided by the share that is not. Degrees of freedom of the sum are Welch's, with V_p
+as the least weight: a sum over three evaluators may happen to be small, and is not the surer for
+it. They are never below those of the least sure part, so that many evaluators and options give the
+usual interval.
 
 On 24 shapes of tables and 8 ways of scoring (`docs/audit_intervals.md`) it holds in 93% to
 100% where 95% is asked for; the plain G/(G − 1) with min G − 1 degrees in 81% to 100%.

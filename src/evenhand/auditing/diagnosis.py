@@ -30,10 +30,10 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, two_way
-from evenhand.checks.finding import Finding
-from evenhand.report.phrases import decimals, fixed, number, short
+from evenhand.report.words import decimals, fixed, number, p_value, short
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, Factor, crossed, sums_over
+from evenhand.scores.finding import Finding
 
 LEVEL = 0.02
 """How probable it is, by p-values over all questions, that something is found in nothing."""
@@ -207,8 +207,8 @@ def _slope(look: _Look) -> Asked | None:
             "slopes",
             f"The bias is not the same for good and for bad options: about {number(low)} for the "
             f"worst tenth of those with partial evaluators, {number(high)} for the best tenth "
-            f"({_p(term.slope.chance)}). The bias that is given is a mean of these: correct no "
-            "single score by it.",
+            f"({p_value(term.slope.chance)}). The bias that is given is a mean of these: correct "
+            "no single score by it.",
             alarm=_moved(term, bias),
             p_value=term.slope.chance,
         )
@@ -250,9 +250,9 @@ def _stretch(look: _Look) -> Asked | None:
         return Finding(
             "slopes",
             f"Evaluators use the scale unequally: where options differ by 1, scores of "
-            f"{short(names[least])} differ by about {1.0 + slopes[least]:.2f}, those of "
-            f"{short(names[most])} by {1.0 + slopes[most]:.2f} ({_p(chance)}). The bias is what "
-            "they add on average; who stretches the scale weighs more in a mean of scores.",
+            f"{short(names[least])} differ by about {fixed(1.0 + slopes[least], 2)}, those of "
+            f"{short(names[most])} by {fixed(1.0 + slopes[most], 2)} ({p_value(chance)}). The bias "
+            "is what they add on average; who stretches the scale weighs more in a mean of scores.",
             alarm=False,
             p_value=chance,
         )
@@ -293,7 +293,7 @@ def _noise_by_evaluator(look: _Look) -> Asked | None:
             "noise",
             f"Some evaluators are noisier than others: scores of {short(names[most])} scatter by "
             f"{number(spread[most])}, those of {short(names[least])} by {number(spread[least])} "
-            f"({_p(chance)}). The interval allows for that; a mean of scores does not.",
+            f"({p_value(chance)}). The interval allows for that; a mean of scores does not.",
             alarm=False,
             p_value=chance,
         )
@@ -330,7 +330,7 @@ def _noise_by_level(look: _Look) -> Asked | None:
             "noise",
             f"Scores scatter {'more' if slope > 0 else 'less'} where options are better: by about "
             f"{number(ends[0])} for the worst tenth, {number(ends[1])} for the best "
-            f"({_p(chance)}). The interval allows for that.",
+            f"({p_value(chance)}). The interval allows for that.",
             alarm=False,
             p_value=chance,
         )
@@ -352,8 +352,8 @@ def _drift(look: _Look) -> Asked | None:
             "drift",
             f"Evaluators become {'more lenient' if term.slope.value > 0 else 'more severe'} with "
             f"time, by {number(abs(term.slope.value))} within one standard deviation of it "
-            f"({_p(term.slope.chance)}).{beside} Give each part of the time as an event of its "
-            "own, or ask in random order.",
+            f"({p_value(term.slope.chance)}).{beside} Give each part of the time as an event of "
+            "its own, or ask in random order.",
             alarm=moved,
             p_value=term.slope.chance,
         )
@@ -374,7 +374,7 @@ def _bias_drift(look: _Look) -> Asked | None:
             "drift",
             f"The bias {'grows' if term.slope.value > 0 else 'shrinks'} with time, by "
             f"{number(abs(term.slope.value))} within one standard deviation of it "
-            f"({_p(term.slope.chance)}): the bias that is given is a mean over the time.",
+            f"({p_value(term.slope.chance)}): the bias that is given is a mean over the time.",
             alarm=_moved(term, bias),
             p_value=term.slope.chance,
         )
@@ -552,7 +552,3 @@ def _f_tail(between: float, within: float, df: float, left: float) -> float:
 
 def _name(factor: Factor, row: int) -> str:
     return factor.names[int(factor.codes[row])]
-
-
-def _p(chance: float) -> str:
-    return f"p = {chance:.1g}" if chance >= 1e-12 else "p < 1e-12"

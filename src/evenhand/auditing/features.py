@@ -23,12 +23,13 @@ from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
 from evenhand.auditing.effects import Effects, Levels, beside, regressors_of
-from evenhand.checks.finding import Finding
 from evenhand.errors import InputError
 from evenhand.numerics.gram import Gram
 from evenhand.numerics.tolerance import RANK
+from evenhand.report.words import number
 from evenhand.scores import Scores
 from evenhand.scores.factor import chunks
+from evenhand.scores.finding import Finding
 from evenhand.tables import listed
 
 _SHOWN = 8  # names in a sentence
@@ -64,7 +65,7 @@ class Columns:
     @property
     def rank(self) -> int:
         """How many independent numbers the columns explain, the constant included."""
-        return 1 + self._form.root.shape[1]
+        return 1 + int(self._form.root.shape[1])
 
     def without(self, values: Floats) -> tuple[Floats, Floats, Floats]:
         """Return what is left of numbers, the coefficients (in scaled units) and the constant."""
@@ -137,13 +138,13 @@ class FeatureBias:
         """What is wrong with it, in words."""
         names = listed(tuple(self.effects.scores.features), _SHOWN)
         said = (
-            f"By features alone ({names}) the bias is {_number(self.bias.value)}. Whatever they "
+            f"By features alone ({names}) the bias is {number(self.bias.value)}. Whatever they "
             "leave out of value and goes with partiality is taken for a bias: it may be wrong in "
             "either direction, and the interval does not cover that."
         )
         if math.isfinite(self.ratio):
             said += (
-                f" Evaluators who scored the same things say {_number(self.two_way)}: features "
+                f" Evaluators who scored the same things say {number(self.two_way)}: features "
                 f"alone {self._verdict}."
             )
         elif self.effects.told:
@@ -214,7 +215,3 @@ def _favoured(scores: Scores) -> tuple[Floats, str | None]:
         )
     of = groups == scores.groups.index(there[1])
     return of[scores.option.codes].astype(np.float64), there[1]
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}"

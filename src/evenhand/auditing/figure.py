@@ -6,14 +6,13 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -21,29 +20,37 @@ from evenhand.arrays import Floats
 from evenhand.auditing.audit import Audit
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.words import verdict
-from evenhand.report.phrases import percent, short
+from evenhand.report.pictures import (
+    FAINT,
+    INK,
+    STYLES,
+    ForestRow,
+    draw_forest,
+    frame,
+    literal,
+    new_figure,
+)
+from evenhand.report.words import abridged, counted, percent
 
-_MOST_ROWS = 30
+_MOST_EVALUATORS = 30
 _LEAST_ROWS = 5
-_LONGEST_NAME = 40
 _MOST_NAMES = 6  # of events that are not safe, written beside their marks
 _MOST_EVENTS = 400
 _MANY_EVENTS = 24  # from which on events have no names on the axis
 _FAR = 30.0  # times the smallest favour, from which on the axis counts in powers of ten
 
-# Told apart by all kinds of colour vision (Okabe and Ito), and by their markers.
 _VERDICTS = {
-    "safe": ("#009E73", "o", "safe"),
-    "fragile": ("#E69F00", "s", "fragile: nobody can tell"),
-    "wrong": ("#D55E00", "X", "wrong: another is better, by more than noise"),
-    "unknown": ("#767676", "d", "not known"),
+    "safe": (STYLES[2][0], "o", "safe"),
+    "fragile": (STYLES[4][0], "s", "fragile: nobody can tell"),
+    "wrong": (STYLES[1][0], "X", "wrong: another is better, by more than noise"),
+    "unknown": (FAINT, "d", "not known"),
 }
-_BLUE, _RED, _INK, _FAINT = "#0072B2", "#D55E00", "#222222", "#767676"
+_OTHER, _FOUND = STYLES[:2]
 
 
 @dataclass(frozen=True)
 class EvaluatorMark:
-    """One evaluator's bias, drawn towards the mean, with its interval, and whether it is found."""
+    """One evaluator's shrunken bias with its interval, and whether it is found."""
 
     name: str
     value: float
@@ -74,7 +81,7 @@ class AuditPicture:
     prediction
         Between what the bias of one more evaluator would lie; None where that is not known.
     placebo
-        (draws,) the same bias with groups dealt out at random.
+        (draws,) the same bias with groups permuted at random.
     evaluators
         Those of ``n_evaluators`` that are drawn, the largest bias first.
     events
@@ -181,97 +188,82 @@ def _evenly(events: Sequence[EventMark]) -> tuple[EventMark, ...]:
 def _outermost(marks: Sequence[EvaluatorMark]) -> tuple[EvaluatorMark, ...]:
     """Return the marks by size, the largest first; of many, the largest and the smallest."""
     ordered = sorted(marks, key=lambda one: -one.value)
-    if len(ordered) <= _MOST_ROWS:
+    if len(ordered) <= _MOST_EVALUATORS:
         return tuple(ordered)
-    half = _MOST_ROWS // 2
+    half = _MOST_EVALUATORS // 2
     return (*ordered[:half], *ordered[-half:])
 
 
-def draw_audit_picture(picture: AuditPicture) -> Figure:
-    """Draw the picture."""
-    rows = max(len(picture.evaluators) + 2, _LEAST_ROWS, min(len(picture.events), 12))
+def draw_audit_picture(picture: AuditPicture, axes: Axes | None = None) -> Figure:
+    """Draw the picture; into axes of the user's, whose bias is how large."""
+    if axes is not None:
+        _draw_evaluators(axes, picture)
+        axes.set_xlabel(_UNITS, fontsize=9, color=INK)
+        _legend(axes.legend(handles=_of_evaluators(picture), frameon=False, fontsize=8))
+        return axes.figure.figure
+    rows = max(len(_rows(picture)) + 1, _LEAST_ROWS, min(len(picture.events), 12))
     show_events, show_placebo = bool(picture.events), picture.known and len(picture.placebo) > 1
     height = 1.9 + 0.23 * rows + 0.9 * show_placebo
-    figure = Figure(figsize=(10.4 if show_events else 6.6, height), dpi=150)
-    figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.06, wspace=0.04)
-    FigureCanvasAgg(figure)
-    title = "\n".join(textwrap.wrap(picture.title, 108 if show_events else 66))
-    figure.suptitle(title, x=0.01, ha="left", fontsize=11, weight="bold", parse_math=False)
+    wide = (10.4, 108) if show_events else (6.6, 66)
+    figure = new_figure(wide[0], height, picture.title, wrap=wide[1])
     columns = "12" if show_events else "1"  # who, and events; the placebo stands below the first
-    axes = figure.subplot_mosaic(
+    parts = figure.subplot_mosaic(
         f"{columns}\n{columns.replace('1', '3')}" if show_placebo else columns,
         width_ratios=[5.4, 4.6] if show_events else [1.0],
         height_ratios=[0.24 * rows, 0.8] if show_placebo else [1.0],
     )
-    _draw_evaluators(axes["1"], picture, axis=not show_placebo)
+    _draw_evaluators(parts["1"], picture)
     if show_placebo:
-        _draw_placebo(axes["3"], picture)
+        _draw_placebo(parts["3"], picture)
+        parts["1"].tick_params(axis="x", labelbottom=False)
+    parts["3" if show_placebo else "1"].set_xlabel(_UNITS, fontsize=9, color=INK)
     if show_events:
-        _draw_events(axes["2"], picture)
-    legend = figure.legend(
-        handles=_handles(picture), loc="outside lower left", ncols=4, frameon=False, fontsize=8.5
+        _draw_events(parts["2"], picture)
+    handles = [*_of_evaluators(picture), *_of_events(picture)]
+    _legend(
+        figure.legend(
+            handles=handles, loc="outside lower left", ncols=4, frameon=False, fontsize=8.5
+        )
     )
-    for text in legend.get_texts():
-        text.set_parse_math(False)
     return figure
 
 
-def _draw_evaluators(axes: Axes, picture: AuditPicture, *, axis: bool) -> None:
+def _rows(picture: AuditPicture) -> list[ForestRow]:
+    """Return the rows of the forest plot: all together, then one by one."""
     bias = picture.bias
-    axes.set_xlim(*picture.ends)
-    axes.axvline(0.0, color=_FAINT, lw=0.9, ls=(0, (4, 3)))
-    names = ["all evaluators", *(short(one.name) for one in picture.evaluators)]
     left_out = picture.n_evaluators - len(picture.evaluators)
-    middle = 1 + len(picture.evaluators) // 2 if left_out else len(names)
-    places = [y + (y >= middle) for y in range(len(names))]  # a gap for those in between
+    gap = {len(picture.evaluators) // 2: f"… {left_out:,} in between …"} if left_out else {}
+    return [
+        ForestRow("all evaluators", bias.value, bias.low, bias.high, (INK, "D"), strong=True),
+        *(
+            ForestRow(
+                one.name, one.value, one.low, one.high, _FOUND if one.found else _OTHER,
+                heading=gap.get(i, ""),
+            )
+            for i, one in enumerate(picture.evaluators)
+        ),
+    ]  # fmt: skip
+
+
+def _draw_evaluators(axes: Axes, picture: AuditPicture) -> None:
+    bias = picture.bias
     if picture.known:
         _band(axes, picture.prediction, 0.10)
         _band(axes, (bias.low, bias.high), 0.28)
-        axes.plot(bias.value, 0, marker="D", color=_INK, ms=6.5, ls="")
-        if math.isfinite(bias.high - bias.low):
-            axes.plot([bias.low, bias.high], [0, 0], color=_INK, lw=2.2)
-    else:
-        axes.annotate(
-            "not known", (0.0, 0.0), (4, 0), textcoords="offset points", va="center", fontsize=8.5,
-            color=_FAINT,
-        )  # fmt: skip
-    for y, one in zip(places[1:], picture.evaluators, strict=True):
-        colour, marker = (_RED, "^") if one.found else (_BLUE, "o")
-        if math.isfinite(one.high - one.low):
-            axes.plot([one.low, one.high], [y, y], color=colour, lw=1.8, alpha=0.45)
-        axes.plot(one.value, y, marker=marker, color=colour, ms=5.5, ls="")
-    axes.set_ylim(max(places[-1] + 1, _LEAST_ROWS) - 0.4, -0.7)
-    axes.set_yticks(places)
-    for i, label in enumerate(axes.set_yticklabels(names)):
-        label.set_parse_math(False)
-        if i == 0:
-            label.set_fontweight("bold")
-    if left_out:
-        axes.annotate(
-            f"… {left_out:,} in between …", (0.5, middle), va="center", ha="center", fontsize=7.5,
-            xycoords=axes.get_yaxis_transform(), color=_FAINT,
-        )  # fmt: skip
-    axes.set_title("by how much scores are too high", loc="left", fontsize=8.5, color=_FAINT)
-    _frame(axes)
-    axes.tick_params(axis="y", labelsize=8, labelcolor=_INK, length=0)
-    if axis:
-        axes.set_xlabel(_UNITS, fontsize=9, color=_INK)
-    else:
-        axes.tick_params(axis="x", labelbottom=False)
+    draw_forest(axes, _rows(picture), zero=True, ends=picture.ends, fewest=_LEAST_ROWS)
+    axes.set_title("by how much scores are too high", loc="left", fontsize=8.5, color=FAINT)
 
 
 def _draw_placebo(axes: Axes, picture: AuditPicture) -> None:
     low, high = picture.ends
     edges = np.linspace(low, high, 121)
-    axes.hist(picture.placebo, bins=edges.tolist(), color=_FAINT, alpha=0.75)
-    axes.axvline(picture.bias.value, color=_INK, lw=1.4)
-    axes.axvline(0.0, color=_FAINT, lw=0.9, ls=(0, (4, 3)))
+    axes.hist(picture.placebo, bins=edges.tolist(), color=FAINT, alpha=0.75)
+    axes.axvline(picture.bias.value, color=INK, lw=1.4)
+    axes.axvline(0.0, color=FAINT, lw=0.8, ls="--")
     axes.set_xlim(low, high)
     axes.set_yticks([])
-    axes.set_ylabel("placebo", rotation=0, ha="right", va="center", fontsize=8.5, color=_INK)
-    axes.set_xlabel(_UNITS, fontsize=9, color=_INK)
-    _frame(axes)
-    axes.spines["left"].set_visible(False)
+    axes.set_ylabel("permuted groups", rotation=0, ha="right", va="center", fontsize=8.5, color=INK)
+    frame(axes, names=True)
 
 
 def _draw_events(axes: Axes, picture: AuditPicture) -> None:
@@ -288,7 +280,7 @@ def _draw_events(axes: Axes, picture: AuditPicture) -> None:
     if picture.known and all(math.isfinite(x) for x in size):
         if picture.bias.low <= 0.0 <= picture.bias.high:
             size[0] = float(tipping.min()) if far else 0.0
-        axes.axvspan(*size, color=_INK, alpha=0.22, lw=0)
+        axes.axvspan(*size, color=INK, alpha=0.22, lw=0)
     for said, (colour, marker, _) in _VERDICTS.items():
         at = [i for i, one in enumerate(events) if one.verdict == said]
         axes.plot(tipping[at], at, marker=marker, color=colour, ms=4.5, ls="", mew=0.6)
@@ -297,25 +289,20 @@ def _draw_events(axes: Axes, picture: AuditPicture) -> None:
         axes.set_xlim(left=-0.02 * axes.get_xlim()[1])
     if len(events) <= _MANY_EVENTS:
         axes.set_yticks(range(len(events)))
-        for label in axes.set_yticklabels([_event(one) for one in events]):
-            label.set_parse_math(False)
-        axes.tick_params(axis="y", labelsize=8, labelcolor=_INK, length=0)
+        for label in axes.set_yticklabels([abridged(one.name) for one in events]):
+            literal(label)
     else:
+        axes.set_yticks([])
         _name_those_in_doubt(axes, events, tipping)
     few = f"{len(events):,} of " if len(events) < picture.n_tipped else ""
     left_out = picture.n_events - picture.n_tipped
     said = f"; {left_out:,} more that none can tip" if left_out else ""
     axes.set_title(
-        f"{few}{picture.n_tipped:,} decision{'' if picture.n_tipped == 1 else 's'}, the easiest "
-        f"to tip first{said}",
-        loc="left", fontsize=8.5, color=_FAINT,
+        f"{few}{counted(picture.n_tipped, 'decision')}, the easiest to tip first{said}",
+        loc="left", fontsize=8.5, color=FAINT,
     )  # fmt: skip
-    axes.set_xlabel("favour of the whole panel that would tip it", fontsize=9, color=_INK)
-    _frame(axes)
-    if len(events) > _MANY_EVENTS:
-        axes.set_yticks([])
-    else:
-        axes.tick_params(axis="y", labelsize=8, labelcolor=_INK, length=0)
+    axes.set_xlabel("favour of the whole panel that would tip it", fontsize=9, color=INK)
+    frame(axes, names=len(events) <= _MANY_EVENTS)
 
 
 def _name_those_in_doubt(axes: Axes, events: Sequence[EventMark], tipping: Floats) -> None:
@@ -326,23 +313,11 @@ def _name_those_in_doubt(axes: Axes, events: Sequence[EventMark], tipping: Float
         place = max(float(i), last + apart)
         last = place
         axes.annotate(
-            _event(events[i]), (float(tipping[i]), i), (1.0, place),
+            abridged(events[i].name), (float(tipping[i]), i), (1.0, place),
             textcoords=axes.get_yaxis_transform(), ha="right", va="center", fontsize=7.5,
-            color=_INK, parse_math=False,
+            color=INK, parse_math=False,
             arrowprops={"arrowstyle": "-", "color": "#bbbbbb", "lw": 0.6},
         )  # fmt: skip
-
-
-def _event(event: EventMark) -> str:
-    """Return the name of an event; of a long one the start and the end, which tell it apart.
-
-    Examples
-    --------
-    >>> _event(EventMark("Grand Prix of Figure Skating Final 2016, Ladies Short", 1.0, "safe"))
-    'Grand Prix of Figur… 2016, Ladies Short'
-    """
-    name = short(event.name, 1_000)
-    return name if len(name) <= _LONGEST_NAME else f"{name[:19].rstrip()}…{name[-19:]}"
 
 
 _UNITS = "points added to those whom evaluators are partial to"
@@ -350,34 +325,36 @@ _UNITS = "points added to those whom evaluators are partial to"
 
 def _band(axes: Axes, ends: tuple[float, float] | None, alpha: float) -> None:
     if ends is not None and math.isfinite(ends[1] - ends[0]):
-        axes.axvspan(*ends, color=_INK, alpha=alpha, lw=0)
+        axes.axvspan(*ends, color=INK, alpha=alpha, lw=0)
 
 
-def _frame(axes: Axes) -> None:
-    axes.grid(True, axis="x", color="#ececec", lw=0.7)
-    axes.set_axisbelow(True)
-    axes.tick_params(labelsize=8, colors=_FAINT)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color("#bbbbbb")
+def _legend(legend: Legend) -> None:
+    for text in legend.get_texts():
+        literal(text)
 
 
-def _handles(picture: AuditPicture) -> list[Line2D | Patch]:
-    """Return what is drawn, and only that, for the legend."""
+def _of_evaluators(picture: AuditPicture) -> list[Line2D | Patch]:
+    """Return what is drawn of evaluators, and only that, for the legend."""
     handles: list[Line2D | Patch] = []
     if picture.known and math.isfinite(picture.bias.high - picture.bias.low):
         level = percent(picture.bias.level)
-        handles.append(Patch(color=_INK, alpha=0.28, lw=0, label=f"common bias ({level})"))
+        handles.append(Patch(color=INK, alpha=0.28, lw=0, label=f"common bias ({level})"))
     if picture.known and picture.prediction is not None:
-        handles.append(Patch(color=_INK, alpha=0.10, lw=0, label="one more evaluator"))
-    for found, colour, marker, said in (
-        (True, _RED, "^", "evaluator who is surely partial"),
-        (False, _BLUE, "o", "other evaluator"),
+        handles.append(Patch(color=INK, alpha=0.10, lw=0, label="one more evaluator"))
+    for found, (colour, marker), said in (
+        (True, _FOUND, "evaluator who is surely partial"),
+        (False, _OTHER, "other evaluator"),
     ):
         if any(one.found is found for one in picture.evaluators):
             handles.append(Line2D([], [], ls="", marker=marker, color=colour, ms=5.5, label=said))
+    return handles
+
+
+def _of_events(picture: AuditPicture) -> list[Line2D | Patch]:
+    """Return what is drawn of events, and of permutations, for the legend."""
+    handles: list[Line2D | Patch] = []
     if picture.known and len(picture.placebo) > 1:
-        handles.append(Patch(color=_FAINT, alpha=0.75, lw=0, label="groups dealt out at random"))
+        handles.append(Patch(color=FAINT, alpha=0.75, lw=0, label="groups dealt out at random"))
     for said, (colour, marker, label) in _VERDICTS.items():
         if any(one.verdict == said for one in picture.events):
             handles.append(Line2D([], [], ls="", marker=marker, color=colour, ms=5, label=label))

@@ -5,9 +5,9 @@ Notation
 p(o, c)     partiality of evaluator c to option o
 f, g        where the bias cannot be told, p = f(o) + g(c) in every row of a connected part
 
-If c is asked about two options, the difference p(o, c) − p(o', c) is compared with what is there:
-f(o) − f(o'), if scores link the two options already, or that of another evaluator who is asked
-about both. Where two such differences are unequal the bias can be told, and not before.
+So v_o + s_c + (f(o) + g(c))β is all that scores tell of o and c. Of scores that may be asked for
+the cheapest are taken that say something new, until the bias is a combination of rows; it needs
+those that have a part in it (`numerics.identifying`, as the advice on questions does).
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ import numpy as np
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, sides, two_way, whose_position
 from evenhand.auditing.features import Columns
-from evenhand.checks.finding import Finding
-from evenhand.numerics.tolerance import ROUNDING, TIE
+from evenhand.numerics.identifying import identifying
+from evenhand.numerics.tolerance import ROUNDING
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes
+from evenhand.scores.finding import Finding
 from evenhand.tables import listed
 
 NEW_EVALUATOR = "a new evaluator"
@@ -248,36 +249,41 @@ class _Person(NamedTuple):
     number: int  # −1 if new
     name: str
     group: str | None
-    partial: tuple[float, float] | None  # to two options, where no groups say
+    part: int
+    level: float  # g
+    favourite: int = -1  # of what new ones may be partial to, where no groups say
 
 
-class _Witness(NamedTuple):
-    """A difference of partiality to two options, and the scores that show it."""
+class _Score(NamedTuple):
+    """What scores that exist tell, or may tell: a row, its price, and what to ask for it."""
 
-    price: float
-    difference: float
-    asks: tuple[Ask, ...]
+    row: Floats
+    price: float = 0.0
+    asks: tuple[Ask, ...] = ()
 
 
 def _asks(scores: Scores) -> tuple[Ask, ...]:
     """Return the fewest scores that were found to make the bias identified."""
-    found: tuple[float, tuple[Ask, ...]] = (np.inf, ())
+    cheapest: tuple[float, tuple[Ask, ...]] = (np.inf, ())
     search = _Search(scores)
     for event in search.events():
         for new in (False, True):
-            for one, two in search.pairs(event, new):
-                price, asks = search.settled(one, two)
-                if price < found[0]:
-                    found = price, asks
+            found = search.cheapest(event, new)
             if found[1]:
+                cheapest = min(cheapest, found, key=lambda one: one[0])
                 break
-        if found[0] <= 2.0:
+        if cheapest[0] <= 2.0:
             break
-    return found[1]
+    return cheapest[1]
 
 
 class _Search:
-    """Who may be asked about which two options, what that shows, and what it takes."""
+    """Who may be asked about what at an event, what that tells, and at what price.
+
+    A row has a 1 for what is scored (−1 for what it is compared with), a 1 for who scores, and the
+    partiality. Scores that exist tell v_o − v_o′ + (f − f′)β within a part, and of whoever scored
+    there v_o + s_c + (f + g)β: that is free.
+    """
 
     def __init__(self, scores: Scores) -> None:
         partial = scores.partial
@@ -309,23 +315,40 @@ class _Search:
         event = self._scores.event
         return [0] if event is None else np.unique(event.codes)[:_EVENTS].tolist()
 
-    def pairs(self, event: int, new: bool) -> Iterator[tuple[_Thing, _Thing]]:
-        """Yield two options of the event; one that is there and a new one, if that is asked for."""
+    def cheapest(self, event: int, new: bool) -> tuple[float, tuple[Ask, ...]]:
+        """Return the price of scores at an event that tell the bias, and what to ask for them."""
         scores = self._scores
         places = np.arange(len(self._codes))
         if scores.event is not None:
             places = np.flatnonzero(scores.event.codes[self._rows] == event)
         _, first = np.unique(self._codes[places], return_index=True)
-        things = self._varied([self._thing(int(place)) for place in places[first[: 8 * _MOST]]])
-        self._seen = self._seen_by(places, things)
-        self._people = self._known(self._rows[places])
-        if not new:
-            yield from combinations(things, 2)
-            return
-        for thing in things:
-            groups = {ELSEWHERE, *scores.groups} - {thing.group} if self._grouped else {None}
-            for group in sorted(groups, key=str):
-                yield thing, thing._replace(number=-1, option=NEW_OPTION, group=group, part=-1)
+        things = _varied([self._thing(int(place)) for place in places[first[: 8 * _MOST]]])
+        people = self._known(places, things)
+        if new:
+            groups: list[str | None] = [None]
+            if self._grouped:
+                groups = [ELSEWHERE, *dict.fromkeys(one.group for one in people if one.group)]
+            things += [
+                things[0]._replace(number=-1, option=NEW_OPTION, group=group, part=-1)
+                for group in groups
+            ]
+        people += self._strangers(things)
+        self._things, self._people = things, people
+        offers = [*self._existing(places), *self._possible()]
+        rows = np.vstack([offer.row for offer in offers])
+        prices = np.array([offer.price for offer in offers])
+        bias = np.eye(1, rows.shape[1], rows.shape[1] - 1)
+        about = np.argmax(rows[:, : len(things)] != 0.0, axis=1)  # one option after the other
+        names = np.array([offer.asks[0].evaluator if offer.asks else "" for offer in offers])
+        found: tuple[float, int, list[Ask]] = (np.inf, 0, [])
+        for person in people:  # few are asked, if one of them is asked first
+            order = np.lexsort((about, names != person.name, prices))
+            used = np.sort(identifying(rows, bias, order))
+            asks = [ask for x in used.tolist() for ask in offers[x].asks]
+            those = float(prices[used].sum()), len({ask.evaluator for ask in asks}), asks
+            if asks and those[:2] < found[:2]:
+                found = those
+        return found[0], _numbered(found[2])
 
     def _thing(self, place: int) -> _Thing:
         scores, number, row = self._scores, int(self._codes[place]), int(self._rows[place])
@@ -343,127 +366,129 @@ class _Search:
             float(self._fitted.values()[number]),
         )
 
-    def _varied(self, things: list[_Thing]) -> list[_Thing]:
-        """Return a few of many: of every part and group two at most."""
-        count: dict[tuple[int, str | None], int] = {}
-        chosen: list[_Thing] = []
-        for thing in things:
-            key = thing.part, thing.group
-            count[key] = count.get(key, 0) + 1
-            if count[key] <= 2 and len(chosen) < _MOST:
-                chosen.append(thing)
-        return chosen
-
-    def _seen_by(self, rows: Indices, things: list[_Thing]) -> dict[tuple[int, int], float]:
-        """Return the partiality of who scored which of the things; nothing for comparisons."""
-        evaluator = self._scores.evaluator
-        if evaluator is None or self._scores.rival is not None:
-            return {}
-        among = rows[np.isin(self._codes[rows], [thing.number for thing in things])]
-        pairs = zip(
-            self._codes[among].tolist(),
-            evaluator.codes[among].tolist(),
-            self._partial[among].tolist(),
-            strict=True,
-        )
-        return {(thing, who): partial for thing, who, partial in pairs}
-
-    def _known(self, rows: Indices) -> list[_Person]:
-        """Return evaluators of the event: of every group, and of those who scored the things."""
-        scores = self._scores
-        if scores.evaluator is None:
+    def _known(self, places: Indices, things: list[_Thing]) -> list[_Person]:
+        """Return evaluators of the event: who scored the things first, and of every group."""
+        scores, evaluator = self._scores, self._scores.evaluator
+        if evaluator is None:
             return []
-        there = [who for _, who in self._seen]
-        others = np.unique(scores.evaluator.codes[rows])[: 8 * _MOST].tolist()
+        about = np.isin(self._codes[places], [thing.number for thing in things])
+        order = places[np.argsort(~about, kind="stable")]
+        _, first = np.unique(evaluator.codes[self._rows[order]], return_index=True)
         people: list[_Person] = []
         groups: set[str | None] = set()
-        for who in dict.fromkeys([*there, *others]):
-            group = None
+        for place in order[np.sort(first)[: 8 * _MOST]].tolist():
+            row, group = int(self._rows[place]), None
+            who = int(evaluator.codes[row])
             if self._grouped and scores.evaluator_group is not None:
                 group = _group(scores, int(scores.evaluator_group[who]))
             if len(people) < _MOST or group not in groups:
-                people.append(_Person(who, scores.evaluator.names[who], group, None))
+                part = int(self._fitted.part[self._codes[place]])
+                level = 0.0
+                if scores.rival is None:
+                    level = float(self._fitted.leniencies()[scores.chairs[0][row]])
+                people.append(_Person(who, evaluator.names[who], group, part, level))
             groups.add(group)
         return people
 
-    def settled(self, one: _Thing, two: _Thing) -> tuple[float, tuple[Ask, ...]]:
-        """Return the cheapest scores on two options that show two differences, and their price."""
-        cheapest: dict[int, _Witness] = {}
-        for witness in self._witnesses(one, two):
-            key = round(witness.difference / TIE)
-            if key not in cheapest or witness.price < cheapest[key].price:
-                cheapest[key] = witness
-        if len(cheapest) < 2:
-            return np.inf, ()
-        best = min(  # of those that cost the same, the pair that differs most tells most
-            combinations(cheapest.values(), 2),
-            key=lambda two: (
-                two[0].price + two[1].price,
-                -abs(two[0].difference - two[1].difference),
-            ),
-        )
-        # two new evaluators are two people
-        asks = [*best[0].asks]
-        taken = {ask.evaluator for ask in asks if ask.evaluator.startswith(NEW_EVALUATOR)}
-        for ask in best[1].asks:
-            asks.append(
-                ask._replace(evaluator=f"{NEW_EVALUATOR} 2") if ask.evaluator in taken else ask
-            )
-        return best[0].price + best[1].price, tuple(asks)
+    def _strangers(self, things: list[_Thing]) -> list[_Person]:
+        """Return new evaluators: of the groups of things, or partial to one of them, and others."""
+        if self._grouped:
+            groups = [*dict.fromkeys(thing.group for thing in things if thing.group), ELSEWHERE]
+            return [_Person(-1, f"{NEW_EVALUATOR} {g}", g, -1, 0.0) for g in groups]
+        return [
+            _Person(-1, f"{NEW_EVALUATOR} {n}", None, -1, 0.0, n)
+            for n in (-1, *range(min(len(things), 2)))
+        ]
 
-    def _witnesses(self, one: _Thing, two: _Thing) -> Iterator[_Witness]:
+    def _existing(self, places: Indices) -> Iterator[_Score]:
+        """Yield what the scores at an event tell."""
+        things, people = self._things, self._people
+        self._seen: dict[tuple[int, int], float] = {}
+        evaluator = self._scores.evaluator
+        if self._scores.rival is None and evaluator is not None:
+            among = places[np.isin(self._codes[places], [thing.number for thing in things])]
+            by = evaluator.codes[self._rows[among]]
+            pairs = zip(self._codes[among].tolist(), by.tolist(), strict=True)
+            self._seen = dict(zip(pairs, self._partial[self._rows[among]].tolist(), strict=True))
         if self._scores.reference is not None and self._scores.rival is None:
-            yield _Witness(0.0, 0.0, ())
-        elif self._linked and one.part == two.part >= 0:
-            yield _Witness(0.0, one.level - two.level, ())
-        price = 1.0 if two.number >= 0 else 1.5
-        for person in self._people:
-            p = self._partiality(person, one), self._partiality(person, two)
-            if p[0] is None or p[1] is None:
-                continue
-            asks = self._scores_of(person, one, two, (p[0], p[1]))
-            yield _Witness(price * len(asks), p[0] - p[1], asks)
-        for person in self._strangers(one, two):
-            p = self._partiality(person, one, 0), self._partiality(person, two, 1)
-            assert p[0] is not None
-            assert p[1] is not None
-            asks = self._scores_of(person, one, two, (p[0], p[1]))
-            yield _Witness(price * 1.25 * len(asks), p[0] - p[1], asks)
-
-    def _strangers(self, one: _Thing, two: _Thing) -> Iterator[_Person]:
-        if not self._grouped:
-            for partial in ((0.0, 0.0), (1.0, 0.0), (0.0, 1.0)):
-                yield _Person(-1, NEW_EVALUATOR, None, partial)
+            number = {person.number: c for c, person in enumerate(people)}
+            for (_, who), partial in self._seen.items():
+                if who in number:
+                    yield _Score(self._row(None, number[who], partial))
             return
-        for group in (ELSEWHERE, one.group, two.group):
-            if group is not None:
-                yield _Person(-1, NEW_EVALUATOR, group, None)
+        first: dict[int, int] = {}
+        for o, thing in enumerate(things):
+            if self._linked and thing.part >= 0 and first.setdefault(thing.part, o) != o:
+                row = self._row(o, None, thing.level)
+                other = first[thing.part]
+                yield _Score(row - self._row(other, None, things[other].level))
+        for c, person in enumerate(people):
+            if self._scores.rival is None and person.part in first:
+                o = first[person.part]
+                level = things[o].level + person.level
+                yield _Score(self._row(o, c, level))
 
-    def _partiality(self, person: _Person, thing: _Thing, place: int = 0) -> float | None:
+    def _possible(self) -> Iterator[_Score]:
+        """Yield scores that may be asked for; of comparisons both orders, for the position."""
+        things = self._things
+        compared = self._scores.rival is not None
+        known = self._scores.reference is not None and not compared
+        for c, person in enumerate(self._people):
+            dear = 1.0 if person.number >= 0 else 1.25
+            said = [(o, self._partiality(person, o, thing)) for o, thing in enumerate(things)]
+            theirs = [(o, p) for o, p in said if p is not None]
+            for o, p in [] if compared else theirs:
+                if (things[o].number, person.number) not in self._seen:
+                    row = self._row(None if known else o, c, p)
+                    price = dear * (1.0 if things[o].number >= 0 else 1.5)
+                    yield _Score(row, price, (_ask(things[o], person, p),))
+            for (a, p), (b, q) in combinations(theirs, 2) if compared else []:
+                row = self._row(a, None, p) - self._row(b, None, q)
+                price = 2.0 * dear * (1.0 if things[b].number >= 0 else 1.5)
+                one, other = things[a], things[b]
+                asks = _ask(one, person, p - q, other), _ask(other, person, q - p, one)
+                yield _Score(row, price, asks)
+
+    def _row(self, o: int | None, c: int | None, partial: float) -> Floats:
+        row = np.zeros(len(self._things) + len(self._people) + 1)
+        row[[x for x in (o, None if c is None else len(self._things) + c) if x is not None]] = 1.0
+        row[-1] = partial
+        return row
+
+    def _partiality(self, person: _Person, o: int, thing: _Thing) -> float | None:
         if self._grouped:
             return float(person.group is not None and person.group == thing.group)
-        if person.partial is not None:
-            return person.partial[place]
+        if person.number < 0:
+            return float(person.favourite == o)
         return self._seen.get((thing.number, person.number))
 
-    def _scores_of(
-        self, person: _Person, one: _Thing, two: _Thing, p: tuple[float, float]
-    ) -> tuple[Ask, ...]:
-        """Return what the evaluator has to score; of comparisons both orders, for the position."""
 
-        def ask(thing: _Thing, rival: _Thing | None, partial: float) -> Ask:
-            return Ask(
-                thing.option, person.name, None if rival is None else rival.option,
-                thing.item, thing.event, thing.group, person.group, partial,
-            )  # fmt: skip
+def _varied(things: list[_Thing]) -> list[_Thing]:
+    """Return a few of many: of every part and group two at most."""
+    count: dict[tuple[int, str | None], int] = {}
+    chosen: list[_Thing] = []
+    for thing in things:
+        key = thing.part, thing.group
+        count[key] = count.get(key, 0) + 1
+        if count[key] <= 2 and len(chosen) < _MOST:
+            chosen.append(thing)
+    return chosen
 
-        if self._scores.rival is not None:
-            return ask(one, two, p[0] - p[1]), ask(two, one, p[1] - p[0])
-        return tuple(
-            ask(thing, None, partial)
-            for thing, partial in zip((one, two), p, strict=True)
-            if (thing.number, person.number) not in self._seen
-        )
+
+def _ask(thing: _Thing, person: _Person, partial: float, rival: _Thing | None = None) -> Ask:
+    return Ask(
+        thing.option, person.name, None if rival is None else rival.option, thing.item, thing.event,
+        thing.group, person.group, partial,
+    )  # fmt: skip
+
+
+def _numbered(asks: list[Ask]) -> tuple[Ask, ...]:
+    """Return the scores to ask for, new evaluators numbered from the second on."""
+    names = dict.fromkeys(a.evaluator for a in asks if a.evaluator.startswith(NEW_EVALUATOR))
+    called = {
+        name: NEW_EVALUATOR if n == 1 else f"{NEW_EVALUATOR} {n}" for n, name in enumerate(names, 1)
+    }
+    return tuple(ask._replace(evaluator=called.get(ask.evaluator, ask.evaluator)) for ask in asks)
 
 
 def _group(scores: Scores, code: int) -> str | None:

@@ -1,4 +1,4 @@
-"""How much of what goes wrong in a cluster its residuals still show.
+"""Small-sample corrections of cluster-robust variances (Bell–McCaffrey, Satterthwaite).
 
 Notation
 --------

@@ -112,7 +112,8 @@ class Pairs:
         """How many pairs there is more than one score of."""
         if self.n_pairs == self.scored:
             return 0
-        return int((sum(sums_over(codes, self.n_pairs) for _, codes in self.sides) > 1.0).sum())
+        times = np.asarray(sum(sums_over(codes, self.n_pairs) for _, codes in self.sides))
+        return int(np.count_nonzero(times > 1.0))
 
     def components(self, freedom: int, without: Callable[[Floats], Floats]) -> Components:
         """Return what residuals show, where ``without`` takes off (n, r) columns the model."""

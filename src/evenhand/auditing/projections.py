@@ -11,9 +11,9 @@ S = FᵀF − Mᵀ c⁻¹ M      what is left of FᵀF once the classes are swep
 
 The projection of y on F and G has the coefficients θ with S θ = r, r = Fᵀy − Mᵀ c⁻¹ Gᵀy, and in
 each class the mean of what is then left. S is never inverted: conjugate gradients take a few
-passes over M where options and evaluators are well mixed. Where they hang together by threads (a
-chain, each option seen by two evaluators) they take many, and a sparse factorisation of all
-equations, with a little added on the diagonal, leads them: threads are what it is quick at.
+passes over M where options and evaluators are well mixed. Where their graph is poorly connected (a
+chain, each option seen by two evaluators) they take many; a sparse factorisation of all equations,
+with a little added on the diagonal, is then the preconditioner, and cheap on such graphs.
 
 How far off. If z is what is left of y, its projection on F and G should be 0, and has the square
 |c^(−½) Gᵀz|² + rᵀS⁺r. Let λ be the least eigenvalue of d^(−½) S d^(−½) that is not 0: the second

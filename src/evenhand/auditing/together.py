@@ -27,10 +27,10 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
-from evenhand.checks.finding import Finding
-from evenhand.report.phrases import short
+from evenhand.report.words import p_value, short
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, Factor, crossed
+from evenhand.scores.finding import Finding
 
 LEVEL = 0.03
 """How probable it is that something is found in nothing, over all columns of a table."""
@@ -101,9 +101,9 @@ def findings(found: list[Together]) -> list[Finding]:
     return [
         Finding(
             "clusters",
-            f"Scores with the same {short(one.column)} hang together beyond chance (p = "
-            f"{one.chance:.1g}): {one.names:,} of them tell less than the {one.of} do. Name it, "
-            f"cluster={one.column!r}; or, if no others than these {one.names:,} matter, say "
+            f"Scores with the same {short(one.column)} hang together beyond chance "
+            f"({p_value(one.chance)}): {one.names:,} of them tell less than the {one.of} do. Name "
+            f"it, cluster={one.column!r}; or, if no others than these {one.names:,} matter, say "
             "cluster=None.",
             alarm=True,
             p_value=one.chance,

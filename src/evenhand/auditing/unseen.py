@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.report.phrases import number, short
+from evenhand.report.words import abridged, number, short
 
 if TYPE_CHECKING:
     from evenhand.auditing.audit import Audit
+
+
+_NONE_SHOWS = "No score shows a favour that all evaluators share: it looks like worth"
 
 
 def cannot_tell(audit: Audit) -> tuple[str, ...]:
@@ -28,19 +31,18 @@ def _shared(audit: Audit) -> str:
     closest = int(tips[np.argmin(favour[tips])])
     least = number(favour[closest])
     if len(decided) == 1 and favour[closest] == 0.0:
-        return "A favour that all evaluators share looks like worth, and the least would do here."
+        return f"{_NONE_SHOWS}, and the least would do here."
     if len(decided) == 1:
         return (
-            "A favour that all evaluators share looks like worth. If all of them favoured "
-            f"{_whose(audit, closest)} by more than {least}, somebody else would be best."
+            f"If all evaluators favoured {_whose(audit, closest)} by more than {least}, somebody "
+            f"else would be best. {_NONE_SHOWS}."
         )
     half = number(float(np.median(favour[~np.isnan(favour)])))
     side = "winner" if audit.effects.scores.option_group is None else "winner's group"
     return (
-        f"A favour that all evaluators share looks like worth. With one of {half} for the {side}, "
-        f"half of the winners would change; the first of them, at "
-        f"{short(decided.contests.names[closest])}, with one of {least} for "
-        f"{_whose(audit, closest)}."
+        f"If all evaluators favoured the {side} by {half}, half of the winners would change; the "
+        f"first of them, at {abridged(decided.contests.names[closest])}, if they favoured "
+        f"{_whose(audit, closest)} by {least}. {_NONE_SHOWS}."
     )
 
 

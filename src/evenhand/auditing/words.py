@@ -1,48 +1,34 @@
-"""An audit in plain words: is there a bias, how large, how sure; whose; which decisions change.
-
-`verdict` and `facts` are the sentences; `in_words` sets them for a terminal.
-"""
+"""Sentences of an audit: is there a bias, how large, how sure; whose; which decisions change."""
 
 from __future__ import annotations
 
 import math
-import textwrap
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from evenhand.auditing.bias import BiasEstimate
-from evenhand.report.phrases import decimals, fixed, number, percent, short
+from evenhand.report.words import (
+    counted,
+    decimals,
+    fixed,
+    joined,
+    listed,
+    number,
+    percent,
+    short,
+    signed,
+)
 
 if TYPE_CHECKING:
     from evenhand.auditing.audit import Audit
     from evenhand.auditing.decisions import Decisions
     from evenhand.auditing.rules import Comparison
 
-WIDTH = 100
 _MOST_NAMES = 3
 _LEAST_DRAWS = 19  # of which a scatter is worth a word
 _FEW = 5  # degrees of freedom: evaluators are too few to speak for others
 _PODIUMS = ("mean", "trimmed mean", "recusal")
-
-
-def in_words(audit: Audit, width: int = WIDTH) -> str:
-    """Return the audit as lines of at most ``width`` characters."""
-    lines = textwrap.wrap(verdict(audit), width)
-    said = facts(audit)
-    column = max((len(title) for title, _ in said), default=0) + 2
-    lines.append("")
-    before = ""
-    for title, text in said:
-        shown, before = "" if title == before else title, title
-        lines += textwrap.wrap(
-            text,
-            width,
-            initial_indent=shown.ljust(column),
-            subsequent_indent=" " * column,
-            break_on_hyphens=False,
-        )
-    return "\n".join(lines).rstrip()
 
 
 def verdict(audit: Audit) -> str:
@@ -193,7 +179,7 @@ def _one_event(audit: Audit, by_mean: Comparison, event: int) -> str:
     found, changed = audit.decisions, bool(by_mean.flipped[event])
     firsts = np.flatnonzero(by_mean.first_before & (found.contests.event == event))
     fair, without = int(found.fair_winner[event]), int(by_mean.winner[event])
-    given = _listed([short(name or "") for name in found.names(firsts)])
+    given = listed([name or "" for name in found.names(firsts)], _MOST_NAMES)
     tie = len(firsts) > 1
     if changed:
         said = f"With it taken off, {_name(found, without)} wins by the mean of these scores, not "
@@ -234,26 +220,13 @@ def _name(found: Decisions, entry: int) -> str:
     return short(found.names(np.array([entry]))[0] or "")
 
 
-def _listed(names: list[str]) -> str:
-    """Return names in a row; of many, the first.
-
-    Examples
-    --------
-    >>> _listed(["Ann"]), _listed(["Ann", "Bo"]), _listed(["Ann", "Bo", "Cy", "Di", "Ed"])
-    ('Ann', 'Ann and Bo', 'Ann, Bo, Cy and 2 more')
-    """
-    more = len(names) - _MOST_NAMES
-    some = names if more <= 0 else [*names[:_MOST_NAMES], f"{more:,} more"]
-    return " and ".join(part for part in (", ".join(some[:-1]), some[-1]) if part)
-
-
 def facts(audit: Audit) -> list[tuple[str, str]]:
     """Return what else there is to say, under short titles."""
     beside = [] if audit.effects.scores.partial is None else _further(audit)
     said = [
         ("Beside it", " ".join(_sized(bias, of, audit.effects.noise) for bias, of in beside)),
         ("Naive", naive(audit)),
-        ("Placebo", placebo(audit)),
+        ("Permutation test", placebo(audit)),
         ("Spread", spread(audit)),
         ("Who", who(audit)),
         ("Decisions", flips(audit)),
@@ -265,7 +238,7 @@ def facts(audit: Audit) -> list[tuple[str, str]]:
         for finding in audit.warnings
     ]
     said += [("No score tells", sentence) for sentence in audit.cannot_tell]
-    return [(title, text) for title, text in said if text]
+    return said
 
 
 def naive(audit: Audit) -> str:
@@ -275,10 +248,10 @@ def naive(audit: Audit) -> str:
         return ""
     digits = decimals(0.5 * (plain.high - plain.low))
     shown = f"{fixed(plain.low, digits)} to {fixed(plain.high, digits)}"
-    counted = [f"{n:,} {kind}" for kind, n in bias.clusters.items()]
+    clusters = [f"{n:,} {kind}" for kind, n in bias.clusters.items()]
     said = f"As if all scores were independent it would be {shown}."
-    if counted:
-        said += f" The interval allows for {' and '.join(counted)} who come back."
+    if clusters:
+        said += f" The interval is cluster-robust, for {joined(clusters)} who come back."
     if bias.only:
         said += (
             f" It is about these {' and '.join(bias.only)} only: how others would be does not show."
@@ -290,13 +263,14 @@ def naive(audit: Audit) -> str:
 
 
 def placebo(audit: Audit) -> str:
-    """Return what the bias is with groups dealt out at random."""
+    """Return what the bias is with groups permuted at random."""
     found = audit.placebo
     if found.impossible or math.isnan(found.z) or len(found.draws) < _LEAST_DRAWS:
         return ""
     return (
-        f"With groups dealt out at random ({len(found.draws):,} times) the bias scatters by "
-        f"{number(found.sd)}; the true one is {number(abs(found.z))} times that far off."
+        f"With groups dealt out to evaluators at random ({len(found.draws):,} times) the bias "
+        f"scatters by {number(found.sd)}; the true one is {number(abs(found.z))} times that far "
+        "off."
     )
 
 
@@ -326,20 +300,19 @@ def who(audit: Audit) -> str:
     flagged = known[known["flagged"]]
     if not len(known) or not audit.effects.told or audit.bias.low == audit.bias.high:
         return ""
-    of = f"of {len(known):,} evaluator{'' if len(known) == 1 else 's'} with partial scores"
+    of = f"of {counted(len(known), 'evaluator')} with partial scores"
     if not len(flagged):
         return f"Nobody {of} can be named: single biases are within noise."
     order = flagged["shrunk"].abs().sort_values(ascending=False, kind="stable").index
     named = [
-        f"{short(flagged.loc[row, 'evaluator'])} ({_signed(flagged.loc[row, 'shrunk'])})"
-        for row in order[:_MOST_NAMES]
+        f"{short(flagged.loc[row, 'evaluator'])} ({signed(flagged.loc[row, 'shrunk'])})"
+        for row in order
     ]
-    more = len(flagged) - len(named)
-    rest = f" and {more:,} more" if more else ""
+    shrunken = "" if math.isnan(audit.spread.evaluators.sd) else ", shrunken to the mean"
     return (
         f"{len(flagged):,} {of} {'stands' if len(flagged) == 1 else 'stand'} out (at most "
-        f"{percent(1.0 - audit.bias.level)} of these by chance): {', '.join(named)}{rest}"
-        f"{'' if math.isnan(audit.spread.evaluators.sd) else ', drawn to the mean'}."
+        f"{percent(1.0 - audit.bias.level)} of these by chance): {joined(named, _MOST_NAMES)}"
+        f"{shrunken}."
     )
 
 
@@ -386,15 +359,12 @@ def pairs(audit: Audit) -> str:
     if math.isnan(found.share):
         return ""
     return (
-        f"What an evaluator sees in an option and keeps to has the sd {number(found.pair)}, noise "
-        f"{number(found.noise)} ({found.pairs:,} pairs scored more than once)."
+        "Evaluators' lasting likings for single options have a standard deviation of "
+        f"{number(found.pair)}, other noise {number(found.noise)} (variance components, from "
+        f"{found.pairs:,} pairs with several scores)."
     )
 
 
 def _points(value: float) -> str:
     size = number(abs(value))
     return f"{size} point{'' if size == '1' else 's'}"
-
-
-def _signed(value: float) -> str:
-    return f"{'+' if value > 0.0 else ''}{number(value)}"

@@ -575,7 +575,7 @@ class Campaign:
         return export(self._follower, path)
 
     def report(
-        self, path: str | os.PathLike[str], title: str | None = None, made: date | None = None
+        self, path: str | os.PathLike[str], *, title: str | None = None, made: date | None = None
     ) -> None:
         """Write a report that a committee can read and print, with the record and how to check it.
 
@@ -602,9 +602,10 @@ class Campaign:
         ...     seal in Path(folder, "prize.html").read_text("utf-8")
         True
         """
-        from evenhand.campaigns.report import write_report  # noqa: PLC0415 # loads matplotlib
+        from evenhand.campaigns.sections import campaign_report  # noqa: PLC0415 # it reads the log
+        from evenhand.report.document import as_page, write_page  # noqa: PLC0415 # seldom needed
 
-        write_report(self._follower, path, title, made)
+        write_page(as_page(campaign_report(self._follower), title, made), path)
 
     def verify(self, seal: str | None = None) -> RecordVerification:
         """Return whether the record is whole, and the decision follows from it.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,12 @@ from evenhand.campaigns.replica import NOTHING, Replica
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Finding
 from evenhand.policies.sayings import certificate_of, chance_of, checks_of, forecast_of
+from evenhand.report.model import Report
+from evenhand.report.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _NAMED = 20  # questions that were given up, in words
 
@@ -51,7 +57,7 @@ class EvaluatorStatus:
 
 
 @dataclass(frozen=True)
-class Status:
+class Status(Result):
     """How a campaign stands.
 
     Parameters
@@ -124,10 +130,18 @@ class Status:
     events: int
     hash: str
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as a plain value, fit for JSON: numbers that are not finite are texts."""
-        content: dict[str, Any] = plain(asdict(self))
-        return content
+    def _report(self) -> Report:
+        from evenhand.campaigns.sections import status_report  # noqa: PLC0415 # it speaks of this
+
+        return status_report(self)
+
+    def _record(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def _draw(self, axes: Axes | None) -> Figure:
+        from evenhand.campaigns.figure import draw_status  # noqa: PLC0415 # loads matplotlib
+
+        return draw_status(self, axes)
 
 
 def status_of(follower: Follower) -> Status:
@@ -277,30 +291,11 @@ def _stopped_because(replica: Replica) -> str | None:
     return "the campaign goes on"
 
 
-def plain(value: Any) -> Any:
-    """Return a value fit for the record: numbers that are not finite become texts.
-
-    Examples
-    --------
-    >>> plain({"loss": math.inf, "lead": (1.5, math.nan)})
-    {'loss': 'inf', 'lead': [1.5, 'nan']}
-    """
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else str(float(value))
-    if isinstance(value, Mapping):
-        return {str(name): plain(inner) for name, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(inner) for inner in value]
-    if hasattr(value, "tolist"):  # arrays, and numbers of arrays
-        return plain(value.tolist())
-    return value
-
-
 def decision_of(replica: Replica) -> dict[str, Any]:
     """Return what the record says of a decision."""
     answer, given = answer_from(replica), replica.given
     decision = {
-        "answer": plain(answer.to_dict()),
+        "answer": answer.to_dict(),
         "because": answer.stopped_because,
         "evaluations": replica.counted,
         "certificate": certificate_of(replica.policy),

@@ -17,8 +17,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.campaigns import ledger
 from evenhand.campaigns.events import START, TURNS, Event, events_in, seal
@@ -29,6 +28,12 @@ from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.status import decision_of
 from evenhand.campaigns.stores.session import Session
 from evenhand.errors import EvenhandError
+from evenhand.report.model import Report
+from evenhand.report.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _MOST = 20  # of what is wrong that is named
 _PIECE = 4096  # rows that are read at once
@@ -43,7 +48,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class RecordVerification:
+class RecordVerification(Result):
     """What came of verifying a record. It is false if something is wrong.
 
     Parameters
@@ -89,29 +94,18 @@ class RecordVerification:
     def __bool__(self) -> bool:
         return not self.wrong
 
-    def __str__(self) -> str:
-        own = version("evenhand")
-        other = f" by evenhand {own}, but made by {self.made_by}" if self.made_by != own else ""
-        if self.wrong:
-            lines = "".join(f"\n  - {text}" for text in self.wrong)
-            return f"The record does not verify{other and f' (replayed{other})'}:{lines}"
-        follows = f"the decision follows from it{other}" if self.decided else "nothing was decided"
-        said = [
-            f"The record is whole, and {follows}: {self.events:,} events, {self.evaluations:,} "
-            "evaluations that count."
-        ]
-        if self.confirmed:
-            said.append(f"Confirmed from plans and scores alone: {', '.join(self.confirmed)}.")
-        if self.taken:
-            said.append(f"By replay only: {', '.join(self.taken)}.")
-        return "\n".join([*said, f"Seal of the last event: {self.seal}"])
+    def _report(self) -> Report:
+        from evenhand.campaigns.sections import verification_report  # noqa: PLC0415 # it speaks of this
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as a plain value, fit for JSON."""
-        return {"verified": not self.wrong} | {
-            name: list(part) if isinstance(part, tuple) else part
-            for name, part in vars(self).items()
-        }
+        return verification_report(self)
+
+    def _record(self) -> dict[str, Any]:
+        return {"verified": not self.wrong} | vars(self)
+
+    def _draw(self, axes: Axes | None) -> Figure:
+        from evenhand.campaigns.figure import draw_verification  # noqa: PLC0415 # loads matplotlib
+
+        return draw_verification(self, axes)
 
 
 def verify(follower: Follower, known: str | None = None) -> RecordVerification:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.certainty.biases import named_biases
 from evenhand.certainty.choice import checked_aim, withstood
 from evenhand.certainty.items import ItemsFit
+from evenhand.certainty.kinds import of_trusted
+from evenhand.certainty.likings_on_items import corrected_items
 from evenhand.certainty.look import (
     Look,
     guess,
@@ -98,9 +101,27 @@ def by_items(
     told, checks, known = scored(actions, asked, scores, None, level)
     questions, size = checks.questions, rounding(told, 1.0, level.grain)
     span, failure = None if scale is None else scale[1] - scale[0], 1.0 - confidence
-    fit = ItemsFit(
-        questions, asked, items, scores, clusters, judges_too, span, failure, level.grain
-    )
+    which, g, y = np.asarray(asked, np.intp), np.asarray(items, np.intp), np.asarray(scores)
+    hang = g if clusters is None else np.asarray(clusters, np.intp)
+
+    def fitted(some: NDArray[np.bool_]) -> ItemsFit:
+        return ItemsFit(
+            questions,
+            which[some],
+            g[some],
+            y[some],
+            None if clusters is None else hang[some],
+            judges_too,
+            span,
+            failure,
+            level.grain,
+        )
+
+    theirs, fit = of_trusted(questions, told.counts), None
+    if theirs is not None:
+        fit = corrected_items(fitted, questions, which, g, theirs[which])
+    if fit is None:
+        fit = fitted(np.ones(len(y), dtype=np.bool_))
 
     def said(found: Spread) -> Floats:
         found = found._replace(estimates=told_apart(found.estimates, size))

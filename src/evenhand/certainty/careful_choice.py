@@ -206,7 +206,7 @@ class CarefulChoice(Choice):
         direction = self._aim.frame.bias
         said = None if direction is None else self._corrected(None, -direction[None, :])
         if said is None:
-            return Estimate(np.nan, -np.inf, np.inf, self.confidence)
+            return Estimate.without_interval(level=self.confidence)
         value, low, high = said[0].tolist()
         return Estimate(value, low, high, self.confidence if self._alarm is None else 0.0)
 

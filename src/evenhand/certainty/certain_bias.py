@@ -226,7 +226,7 @@ class CertainBias(Choice):
         looks = self._looks()
         said = self._answer or (looks[-1] if looks else None)
         if said is None or not np.isfinite(said).all():
-            return Estimate(np.nan, -np.inf, np.inf, self.confidence)
+            return Estimate.without_interval(level=self.confidence)
         return Estimate(*said, self.confidence)
 
     def biases(self) -> list[tuple[Column, Estimate]]:

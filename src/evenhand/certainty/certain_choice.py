@@ -222,7 +222,7 @@ class CertainChoice(Choice):
     def findings(self) -> tuple[Finding, ...]:
         """Return what the scores say about the assumptions, alarms first.
 
-        In the end also whether a choice that rests on cheap judges is confirmed by dear ones.
+        In the end also whether a choice that rests on other judges is confirmed by trusted ones.
         """
         found, answer = super().findings(), self.inference.evidence().answer
         checking = self.checked and self.looks > 0.0 and self.questions.options.stand_alone
@@ -271,10 +271,10 @@ class CertainChoice(Choice):
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""
         if not self.questions.n_attributes:
-            return Estimate(np.nan, -np.inf, np.inf, self.confidence)
+            return Estimate.without_interval(level=self.confidence)
         said = self._attributes("bias", np.eye(1, self.questions.n_attributes))
         if not np.isfinite(said).all():
-            return Estimate(np.nan, -np.inf, np.inf, self.confidence)
+            return Estimate.without_interval(level=self.confidence)
         value, low, high = said[0].tolist()
         return Estimate(value, low, high, self.confidence)
 

@@ -92,6 +92,11 @@ class ItemsFit:
         How many items there are, and how many clusters of them.
     drawn
         How many clusters were drawn, or judges where these count and are fewer.
+    moved, moved_level
+        (r, m) and (r,) such that Σ over rows of (D·moved)² is the variance of D φ̂: the jackknife's,
+        by cluster, and tastes.
+    trusted
+        The fit to scores of trusted judges, who have to confirm what is certain; None for all.
 
     Examples
     --------
@@ -106,6 +111,7 @@ class ItemsFit:
     """
 
     own: Freedoms | None = None
+    trusted: ItemsFit | None = None
 
     def __init__(
         self,
@@ -185,8 +191,8 @@ class ItemsFit:
         beside = (means[seen].sum(axis=0) - per @ means) / np.maximum(left, 1)[:, None]
         nu = others - np.einsum("gi,gi->g", beside, self.theta + away) + self._mean @ self.theta
         few = math.sqrt(max(self.n_clusters - 1, 0) / max(self.n_clusters, 1))
-        self._moved: Floats = away * few
-        self._moved_level: Floats = np.where(left > 0, nu, 0.0) * few
+        self.moved: Floats = away * few
+        self.moved_level: Floats = np.where(left > 0, nu, 0.0) * few
 
     def _without(self, parts: list[tuple[Floats, Floats]], u: Floats) -> Floats:
         """Return (clusters, m) what θ̂ is without each cluster, less θ̂.
@@ -246,8 +252,8 @@ class ItemsFit:
         tastes = np.sqrt(variances[model.groups])
         spread = tastes[:, None] * reach
         shift = (of_question @ over.T.sum(axis=1)) / max(self.n_items, 1)
-        self._moved = np.vstack([self._moved, spread])
-        self._moved_level = np.append(self._moved_level, tastes * shift - spread @ self._mean)
+        self.moved = np.vstack([self.moved, spread])
+        self.moved_level = np.append(self.moved_level, tastes * shift - spread @ self._mean)
 
     # ------------------------------------------------------------------ what it says
 
@@ -256,7 +262,7 @@ class ItemsFit:
         X = self.questions.options.features
         leader = first_largest(X @ self.theta[: X.shape[1]])
         leads = self._leads(leader, np.delete(np.arange(len(X)), leader))
-        sizes = np.abs(np.hstack([(leads @ self.theta)[:, None], leads @ self._moved.T]))
+        sizes = np.abs(np.hstack([(leads @ self.theta)[:, None], leads @ self.moved.T]))
         if sizes.max(initial=0.0) <= self._rounding:
             return 0.0  # all options have the same scores
         v = leads @ self._axes
@@ -280,7 +286,7 @@ class ItemsFit:
     def shared(self, leader: int, rivals: Indices) -> Shared:
         """Return what leads over rivals have in common."""
         directions = self._leads(leader, rivals)
-        return Shared(directions @ self._moved.T, self._least(*self._spread(directions)))
+        return Shared(directions @ self.moved.T, self._least(*self._spread(directions)))
 
     def alike(self, leader: int, rivals: Indices) -> NDArray[np.bool_]:
         """Tell (n,) which leads are the same on every item and by every judge."""
@@ -325,7 +331,7 @@ class ItemsFit:
         if not self.within:
             return self._spread(rows)
         about = rows - self._mean
-        moved = rows @ self._moved.T + self._moved_level
+        moved = rows @ self.moved.T + self.moved_level
         seen = ~self._form.outside(about)
         estimates = about @ self.theta + self._level
         return Spread(
@@ -343,7 +349,7 @@ class ItemsFit:
 
     def _spread(self, directions: Floats) -> Spread:
         seen = ~self._form.outside(directions)
-        moved = directions @ self._moved.T
+        moved = directions @ self.moved.T
         return Spread(
             np.where(seen, directions @ self.theta, 0.0),
             np.where(seen, self._scattered(moved), np.inf),

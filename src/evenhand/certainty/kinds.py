@@ -47,7 +47,7 @@ def trusted_ones(questions: Questions, counts: Counts) -> NDArray[np.bool_] | No
         names = set(questions.trusted)
         found = there & np.array([name in names for name in questions.evaluators], dtype=np.bool_)
         return found if found.any() and (there & ~found).any() else None
-    prices = np.bincount(who[asked], questions.prices[asked], n)
+    prices = np.zeros(n) + np.bincount(who[asked], questions.prices[asked], n)
     prices[there] /= often[there]
     steps = np.sort(prices[there])
     ratios = steps[1:] / steps[:-1]
@@ -64,8 +64,8 @@ def of_trusted(questions: Questions, counts: Counts) -> NDArray[np.bool_] | None
     return np.where(questions.evaluator >= 0, trusted[questions.evaluator], True)
 
 
-def fitted(aim: Aim, told: Feedback, units: Feedback) -> Fit:
-    """Return least squares with each option's own noise, corrected where some judges are trusted.
+def fitted(aim: Aim, told: Feedback, units: Feedback, corrects: bool) -> Fit:
+    """Return least squares with each option's own noise; corrected, where some are trusted.
 
     Parameters
     ----------
@@ -73,8 +73,10 @@ def fitted(aim: Aim, told: Feedback, units: Feedback) -> Fit:
         What is to be known.
     told, units
         All scores, and as they count (`own_noise.in_pairs`).
+    corrects
+        Whether they are corrected.
     """
-    theirs = None if aim.bounded else of_trusted(aim.questions, told.counts)
+    theirs = of_trusted(aim.questions, told.counts) if corrects and not aim.bounded else None
     if theirs is not None:
         found = corrected(aim.model, told, units, aim.noise, aim.grain, theirs)
         if found is not None:

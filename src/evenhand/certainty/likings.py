@@ -26,7 +26,7 @@ the covariance has how θ̂ differs by τ in it.
 
 Nobody says that likings are alike: a model may like one option, its maker's, and be fair to the
 others. So what is certain has to be confirmed: trusted judges, by themselves, must have the leader
-before each rival with a chance of δ at most on that one side (`CorrectedFit.doubts`). Whatever the
+before each rival with a chance of δ at most on that one side (`doubts`). Whatever the
 others like, they can choose who is tested, and no more. A lead of two tied options is then sure
 with a chance of δ for whichever of them is liked.
 """
@@ -47,7 +47,10 @@ from evenhand.numerics.gram import Gram
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
-_SHARES = (np.arange(200) + 0.5) / 200  # w
+_STEP = 0.2  # of log w, where w is small
+_SMALL = np.exp(-_STEP * (np.arange(150) + 0.5)) / 200
+_SHARES = np.append((np.arange(1, 200) + 0.5) / 200, _SMALL)  # w,
+_WEIGHTS = np.append(np.full(199, 1.0 / 200), _STEP * _SMALL)  # and how probable each is at first
 _TOLD = 1e-9  # share of the largest g above which scores tell of u
 _EXACT = 1e-6  # share of trusted scores' variance that others' mean scores have at least
 _MOST = 2**24  # numbers in A and Z
@@ -76,14 +79,14 @@ class Likings(NamedTuple):
 
         >>> g = np.ones(9)
         >>> [round(float(Likings.told(g, x * g).mean[0]), 2) for x in (0.3, 10.0)]
-        [0.19, 0.99]
+        [0.16, 0.99]
         """
         seen = g > _TOLD * g.max(initial=0.0)
         variances = (1.0 - _SHARES) / (_SHARES * g[seen].mean())
         grown = 1.0 + variances[:, None] * g
         s = variances[:, None] / grown
         known = 0.5 * (s * b**2 - np.log(grown))[:, seen].sum(axis=1)
-        chances = np.exp(known - known.max())
+        chances = _WEIGHTS * np.exp(known - known.max())
         chances /= chances.sum()
         mean = chances @ s
         away = np.sqrt(chances)[:, None] * (s - mean)
@@ -145,10 +148,6 @@ class CorrectedFit:
         """Return combinations, (n, p), of what attributes add to scores."""
         return self._spread(np.hstack([np.zeros((len(rows), self.questions.n_features)), rows]))
 
-    def doubts(self, leader: int, rivals: Indices, slack: float) -> Floats:
-        """Return (n,) the chance of leads as large by trusted judges alone, if they were none."""
-        return doubts(self.trusted, leader, rivals, slack)
-
     def _leads(self, leader: int, rivals: Indices) -> Floats:
         X = self.questions.options.features
         none = np.zeros((len(rivals), self.questions.n_attributes))
@@ -163,14 +162,22 @@ class CorrectedFit:
         )
 
 
-def doubts(trusted: Fit, leader: int, rivals: Indices, slack: float) -> Floats:
-    """Return (n,) one-sided chances of leads as large by a fit, if they were −slack."""
+def doubts(
+    trusted: Fit, leader: int, rivals: Indices, slack: float, failure: float
+) -> tuple[Floats, Floats]:
+    """Return (n,) one-sided chances of leads as large by a fit, if they were −slack.
+
+    And (n,) what leads are at least, each with a chance of ``failure`` to be wrong on that side.
+    """
     leads, variances = trusted.leads(leader, rivals)
     known = np.isfinite(variances) & (variances > 0.0)
-    t = np.where(known, (leads + slack) / np.sqrt(np.where(known, variances, 1.0)), 0.0)
+    errors = np.sqrt(np.where(known, variances, 1.0))
+    t = np.where(known, (leads + slack) / errors, 0.0)
     freedom = np.broadcast_to(freedom_of(trusted, leader, rivals), t.shape)
     tails = np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
-    return np.asarray(np.where(known, tails, 1.0))
+    most = np.where(np.isinf(freedom), special.ndtri(failure), special.stdtrit(freedom, failure))
+    least = np.where(known, leads + errors * most, -np.inf)
+    return np.where(known, tails, 1.0), least
 
 
 def corrected(
@@ -180,12 +187,12 @@ def corrected(
     noise: float | None,
     grain: float,
     trusted: NDArray[np.bool_],
-) -> CorrectedFit | None:
+) -> Fit | None:
     """Return the fit to scores of all judges, corrected by those of some; None where it cannot be.
 
-    It cannot where trusted judges do not compare all options, where nothing is left over of their
-    scores that the noise could be heard from, and where they and the others have too few options in
-    common for likings to be seen.
+    It cannot where trusted judges do not compare all options, and where nothing is left over of
+    their scores that the noise could be heard from. Where they and the others have too few options
+    in common for likings to be seen, such as two, it is the fit to their scores alone.
 
     Parameters
     ----------
@@ -235,7 +242,7 @@ def corrected(
     g, E = np.linalg.eigh(Z.T @ C - (B.T @ Z).T @ reach)
     g = np.where(g > _TOLD * (Z**2 / D[:, None]).sum(axis=0).max(initial=0.0), g, 0.0)
     if np.count_nonzero(g) < 2:
-        return None
+        return heard
     b = np.where(g > 0.0, E.T @ (C.T @ (y - A @ theta)), 0.0)
     likings, R = Likings.told(g, b), reach @ E
     spread = np.diag(likings.mean) + b[:, None] * likings.spread * b

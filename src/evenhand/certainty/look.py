@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty import with_best
 from evenhand.certainty.bounded import BoundedLeads
-from evenhand.certainty.likings import CorrectedFit
+from evenhand.certainty.items import ItemsFit
+from evenhand.certainty.likings import CorrectedFit, doubts
 from evenhand.certainty.models import Fit, Spread, freedom_of
 from evenhand.certainty.winner import Winner
 from evenhand.numerics.tails import student_quantile
@@ -57,6 +58,8 @@ class Look:
         in.
     share
         t, how many of all scores of the design these are.
+    floor
+        (n,) what leads are at least by trusted judges alone, on that side; None if all count alike.
     """
 
     leader: int
@@ -69,6 +72,7 @@ class Look:
     plan: int = 0
     count: int = 0
     share: float = 1.0
+    floor: Floats | None = None
 
     @classmethod
     def at(
@@ -108,8 +112,10 @@ class Look:
             error = winner.noise * math.sqrt(with_best.smallest_variance(shared))
             if with_best.stronger(slack, error, n, winner.least, failure):
                 found = with_best.largest_tail((leads + slack) / winner.errors, n, winner.least)
-        if isinstance(fit, CorrectedFit):
-            found = np.maximum(found, fit.doubts(leader, rivals, slack))
+        if isinstance(fit, CorrectedFit | ItemsFit) and fit.trusted is not None:
+            doubted, floor = doubts(fit.trusted, leader, rivals, slack, failure)
+            found = np.maximum(found, doubted)
+            return cls(leader, rivals, winner, found, slack, failure, floor=floor)
         return cls(leader, rivals, winner, found, slack, failure)
 
     @property
@@ -141,6 +147,8 @@ class Look:
             for x in (self.failure if n > 1 else 0.5 * self.failure, 0.5 * self.failure)
         )
         least, low = np.minimum(winner.leads - within, 0.0), winner.leads - width
+        if self.floor is not None:
+            least, low = np.minimum(least, self.floor), np.minimum(low, self.floor)
         if self.certain:
             least = np.maximum(least, np.maximum(winner.at_least(self.failure), -self.slack))
             low = np.maximum(low, min(least.min(), 0.0))

@@ -122,10 +122,15 @@ class OneLook:
         What was asked and what came back; it may grow.
     judges_too
         Whether it is to hold for other judges like these, and not for these alone.
+    corrects
+        Whether scores of judges who are not trusted are corrected by those who are (`likings`).
     """
 
-    def __init__(self, aim: Aim, record: Record, judges_too: bool = True) -> None:
-        self.aim, self.record, self.judges_too = aim, record, judges_too
+    def __init__(
+        self, aim: Aim, record: Record, judges_too: bool = True, corrects: bool = False
+    ) -> None:
+        self.aim, self.record = aim, record
+        self.judges_too, self.corrects = judges_too, corrects
         alone = aim.same(0).all()  # one option, or all of them alike
         self._said = Said(nothing(record.q), answer=0 if alone else None)
         self._seen = 0, 0  # plans, and looks at the last of them
@@ -234,7 +239,7 @@ class OneLook:
     def _fit_of(self, told: Feedback, r: int, count: int) -> Fit:
         if self._fitted is None or self._fitted[0] != (r, count):
             units = counted(self.aim, told, self.judges_too)
-            self._fitted = (r, count), fitted(self.aim, told, units)
+            self._fitted = (r, count), fitted(self.aim, told, units, self.corrects)
         return self._fitted[1]
 
     @property

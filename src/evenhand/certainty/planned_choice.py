@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal, Unpack
+from typing import Any, ClassVar, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -117,6 +117,8 @@ class PlannedChoice(Choice):
 
     name = "planned-choice"
     one_design = True
+    corrects: ClassVar[bool] = False
+    """Whether scores of judges who are not trusted are corrected by those who are."""
 
     def __init__(
         self,
@@ -181,13 +183,13 @@ class PlannedChoice(Choice):
             grain=grain,
             bounded=ends is not None,
         )
-        self._inference = OneLook(self.aim, self.record, self.judges_too)
+        self._inference = OneLook(self.aim, self.record, self.judges_too, self.corrects)
 
     @property
     def inference(self) -> OneLook:
         """What the record says."""
         if self._inference.record is not self.record:
-            self._inference = OneLook(self.aim, self.record, self.judges_too)
+            self._inference = OneLook(self.aim, self.record, self.judges_too, self.corrects)
         return self._inference
 
     @property

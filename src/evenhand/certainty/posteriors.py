@@ -26,7 +26,6 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices, recalled, recalled_counts
-from evenhand.certainty.arrow.model import refuse_incomparable
 from evenhand.certainty.model_choice import keeps_structure
 from evenhand.numerics.arrow import per_item
 from evenhand.numerics.solves import observed
@@ -34,6 +33,7 @@ from evenhand.numerics.tolerance import TIE
 from evenhand.policies.frame import Frame
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
+from evenhand.questions.check import refuse_incomparable
 from evenhand.questions.forms import form_of
 
 _FLAT = 1e5  # square root of the prior variance, in evaluations: nothing is known

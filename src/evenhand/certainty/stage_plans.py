@@ -36,7 +36,7 @@ _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 spreads up takes 1.5 times what is left
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
 _MORE_KINDS, _MORE_REPEATS = 8, 8  # questions beyond the rank, and repeats, that check a panel
-_CONFIRMED = 4.0  # deviations that a lead is to have by dear judges alone
+_CONFIRMED = 3.0  # deviations that a lead is to have by trusted judges alone
 _FEW = 4  # evaluations of each option that looks see to, where there are so many
 
 
@@ -272,10 +272,10 @@ class Planner:
         return wanted
 
     def _confirming(self, answer: int) -> Indices:
-        """Return what to ask dear judges, so that they confirm what cheap ones made certain.
+        """Return what to ask trusted judges, so that they confirm what others made certain.
 
         Once, as much as it takes by the leads as they are; nothing if there is no money for half of
-        it, or if dear judges cannot compare all options by themselves. `kinds` says why.
+        it, or if trusted judges cannot compare all options by themselves. `kinds` says why.
         """
         aim, record, none = self.inference.aim, self.inference.record, np.zeros(0, dtype=np.intp)
         told = record.everything.counts

@@ -1,8 +1,8 @@
 """Checks of the model while it is used: what the evaluations say about the assumptions."""
 
 from evenhand.checks.bounds import refuse_beyond
-from evenhand.checks.finding import Finding
 from evenhand.checks.fit import LackOfFit
 from evenhand.checks.watch import Checks
+from evenhand.scores.finding import Finding
 
 __all__ = ["Checks", "Finding", "LackOfFit", "refuse_beyond"]

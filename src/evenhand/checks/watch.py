@@ -32,7 +32,6 @@ from scipy.special import fdtrc
 from evenhand.arrays import Counts, Floats, Indices, recalled
 from evenhand.checks import words
 from evenhand.checks._record import Record
-from evenhand.checks.finding import Finding
 from evenhand.checks.fit import LackOfFit, Residuals, residuals
 from evenhand.checks.spans import span_of
 from evenhand.checks.stream import (
@@ -48,6 +47,7 @@ from evenhand.checks.stream import (
     strays,
 )
 from evenhand.questions import Askable, Questions
+from evenhand.scores.finding import Finding
 from evenhand.scores.level import AS_GIVEN, Level
 
 RATE = 0.03

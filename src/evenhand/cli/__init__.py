@@ -13,22 +13,12 @@ import re
 import sys
 import traceback
 from contextlib import suppress
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
-from evenhand.cli.audit import audit
 from evenhand.cli.campaign import campaign
-from evenhand.cli.campaign.store import OPTIONS
-from evenhand.cli.decide import decide
-from evenhand.cli.demo import demo
-from evenhand.cli.inspect import inspect
-from evenhand.cli.plan import plan
-from evenhand.cli.research.compare import compare
-from evenhand.cli.research.reproduce import reproduce
-from evenhand.cli.research.simulate import simulate
+from evenhand.cli.commands import FLAGS, LateCommands
 from evenhand.errors import EvenhandError, StoreError
 
 _ARGUMENT = re.compile(
@@ -36,11 +26,23 @@ _ARGUMENT = re.compile(
     r"item|event|cluster|scope|option_group|rival_group|evaluator_group|partial|reference|time|scale|wide|repeats|"
     r"missing)="
 )
+_CALLED = {"group": "option_group", "label": "option"}  # in a table of options
 _REFUSED, _FAILED, _INTERRUPTED = 2, 5, 130
 
 
-class _Commands(TyperGroup):
+class _Commands(LateCommands):
     """Subcommands whose errors are a paragraph for the user, and never exit code 1."""
+
+    homes = {  # noqa: RUF012 - read only
+        "demo": "evenhand.cli.demo:demo",
+        "audit": "evenhand.cli.audit:audit",
+        "decide": "evenhand.cli.decide:decide",
+        "inspect": "evenhand.cli.inspect:inspect",
+        "plan": "evenhand.cli.plan:plan",
+        "simulate": "evenhand.cli.research.simulate:simulate",
+        "compare": "evenhand.cli.research.compare:compare",
+        "reproduce": "evenhand.cli.research.reproduce:reproduce",
+    }
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -52,9 +54,9 @@ class _Commands(TyperGroup):
             typer.echo(f"evenhand: {error}", err=True)
             # Messages speak of arguments as Python has them.
             if named := _ARGUMENT.search(str(error)):
-                option = f"--{named[1].replace('_', '-')}"
+                option = f"--{_CALLED.get(named[1], named[1]).replace('_', '-')}"
                 hint = f"({named[0]} is {option} here; names in a list are separated by commas.)"
-                if option in ctx.meta.get(OPTIONS, (option,)):
+                if option in ctx.meta.get(FLAGS, ()):
                     typer.echo(hint, err=True)
             raise typer.Exit(_FAILED if isinstance(error, StoreError) else _REFUSED) from None
         except MemoryError as error:
@@ -104,13 +106,13 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in (demo, audit, decide, inspect, plan, simulate, compare, reproduce):
-    app.command()(_command)
 app.add_typer(campaign)
 
 
 def _print_version(asked: bool) -> None:
     if asked:
+        from importlib.metadata import version  # noqa: PLC0415 # nothing else needs it
+
         typer.echo(f"evenhand {version('evenhand')}")
         raise typer.Exit
 

@@ -3,50 +3,21 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from evenhand.auditing import Audit
 from evenhand.auditing import audit as audited
-from evenhand.cli.options import AsJson, Figure, Seed
-from evenhand.cli.score_tables import (
-    READING,
-    TABLE,
-    Decimal,
-    EvaluatorColumn,
-    EvaluatorGroup,
-    Families,
-    LogFormat,
-    Metric,
-    Missing,
-    OptionColumn,
-    OptionGroup,
-    Partial,
-    Report,
-    RivalColumn,
-    Scale,
-    ScoreColumn,
-    Wide,
-    check_files,
-    column_in,
-    columns_in,
-    groups_in,
-    missing_in,
-    scale_in,
-    scores_at,
-)
-from evenhand.cli.tables import number_table, print_table
+from evenhand.cli.columns import ATTRIBUTES, FEATURES, ScoreTable, column, takes
+from evenhand.cli.options import AsJson, Figure, Report, Seed
+from evenhand.cli.score_tables import check_files, column_in
 from evenhand.cli.terminal import console, names_in, print_json
-from evenhand.policies.messages import Estimate
-from evenhand.report.phrases import decimals, fixed, size_and_span
+from evenhand.report.terminal import print_result
 
 _NOT_IDENTIFIABLE = 3
-_MOST_ROWS = 12  # of a table in the terminal; --json has all
 
 
+@takes(table=ScoreTable)
 def audit(
     scores: Annotated[
         str,
@@ -57,88 +28,16 @@ def audit(
         ),
     ],
     *,
-    option: OptionColumn = "option",
-    evaluator: EvaluatorColumn = "evaluator",
-    score: ScoreColumn = "score",
-    rival: RivalColumn = "rival",
-    item: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B,…",
-            help="What the option was tried on: a prompt, a programme.",
-            rich_help_panel=TABLE,
-        ),
-    ] = "item",
-    event: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B,…",
-            help="Where options compete; an evaluator may be severe at one and lenient at another.",
-            rich_help_panel=TABLE,
-        ),
-    ] = "event",
-    option_group: OptionGroup = "option_group",
-    evaluator_group: EvaluatorGroup = "evaluator_group",
+    table: ScoreTable,
     rival_group: Annotated[
-        str,
-        typer.Option(
-            metavar="COL",
-            help="In comparisons: groups of the second options.",
-            rich_help_panel=TABLE,
-        ),
+        str, column("In comparisons: groups of the second options.")
     ] = "rival_group",
-    partial: Partial = None,
     reference: Annotated[
         str | None,
-        typer.Option(
-            metavar="COL",
-            help="What the score should have been, where something impartial knows.",
-            rich_help_panel=TABLE,
-        ),
+        column("What the score should have been, where something impartial knows."),
     ] = None,
-    attributes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Numbers that scores may react to and value does not, such as a length.",
-            rich_help_panel=TABLE,
-        ),
-    ] = None,
-    features: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Numbers that value depends on, where nobody says who gave which score.",
-            rich_help_panel=TABLE,
-        ),
-    ] = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL", help="When the score was given: drift shows.", rich_help_panel=TABLE
-        ),
-    ] = None,
-    scale: Scale = None,
-    wide: Wide = False,
-    wide_columns: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…", help="Instead: which columns these are.", rich_help_panel=READING
-        ),
-    ] = None,
-    repeats: Annotated[
-        bool,
-        typer.Option(
-            "--repeats",
-            help="An evaluator may have scored the same thing several times.",
-            rich_help_panel=READING,
-        ),
-    ] = False,
-    missing: Missing = "refuse",
-    decimal: Decimal = None,
-    log_format: LogFormat = None,
-    metric: Metric = None,
-    families: Families = None,
+    attributes: Annotated[str | None, ATTRIBUTES] = None,
+    features: Annotated[str | None, FEATURES] = None,
     confidence: Annotated[
         float, typer.Option(metavar="P", help="Confidence of the intervals.")
     ] = 0.95,
@@ -172,26 +71,12 @@ def audit(
     """
     check_files(figure, report)
     found = audited(
-        scores_at(scores, log_format, metric or None, families),
-        option=option,
-        evaluator=column_in(evaluator),
-        score=score,
-        rival=column_in(rival),
-        item=columns_in(item),
-        event=columns_in(event),
-        option_group=groups_in(option_group),
+        table.at(scores),
+        **table.parts(),
         rival_group=column_in(rival_group),
-        evaluator_group=groups_in(evaluator_group),
-        partial=partial,
         reference=reference,
         attributes=names_in(attributes) or (),
         features=names_in(features) or (),
-        time=time,
-        scale=scale_in(scale),
-        wide=names_in(wide_columns) or wide,
-        repeats=repeats,
-        missing=missing_in(missing),
-        decimal=decimal,
         confidence=confidence,
         seed=seed,
     )
@@ -202,61 +87,9 @@ def audit(
     if as_json:
         print_json(found.to_dict())
     else:
-        _print(found, figure, report)
+        print_result(console(), found)
+        for what, path in (("picture", figure), ("report", report)):
+            if path is not None:
+                typer.echo(f"\nThe {what} is in {path}.")
     if math.isnan(found.bias.value):
         raise typer.Exit(_NOT_IDENTIFIABLE)
-
-
-def _print(found: Audit, figure: Path | None, report: Path | None) -> None:
-    out = console()
-    out.print(str(found), soft_wrap=True)
-    _print_evaluators(out, found)
-    _print_flips(out, found)
-    for what, path in (("picture", figure), ("report", report)):
-        if path is not None:
-            out.print(f"\nThe {what} is in {path}.", soft_wrap=True)
-
-
-def _print_evaluators(out: Console, found: Audit) -> None:
-    """Print whose bias is how large: those who stand out most first."""
-    frame = found.evaluators.dropna(subset=["shrunk"]).sort_values(["q", "shrunk"], kind="stable")
-    if not len(frame):
-        return
-    out.print("\nWhose bias is how large", style="bold")
-    table = number_table()
-    for name in ("evaluator", "group", "partial scores", "bias", "", "drawn to the mean", ""):
-        numeric = name in ("partial scores", "bias", "drawn to the mean")
-        table.add_column(name, justify="right" if numeric else "left", no_wrap=True)
-    for row in frame.head(_MOST_ROWS).itertuples():
-        bias = Estimate(row.bias, row.low, row.high, found.bias.level)
-        digits = decimals(0.5 * (row.shrunk_high - row.shrunk_low))
-        table.add_row(
-            str(row.evaluator),
-            "" if row.group is None else str(row.group),
-            f"{row.own:,}",
-            *(text.strip() for text in size_and_span(bias)),
-            fixed(row.shrunk, digits),
-            "stands out" if row.flagged else "",
-        )
-    print_table(out, table)
-    _print_rest(out, len(frame))
-
-
-def _print_flips(out: Console, found: Audit) -> None:
-    """Print which winners change under which rule."""
-    frame = found.decisions.changed()
-    if not len(frame):
-        return
-    out.print("\nWinners that change", style="bold")
-    table = number_table()
-    for name in ("event", "rule", "instead of", "wins"):
-        table.add_column(name)
-    for row in frame.head(_MOST_ROWS).itertuples():
-        table.add_row(*(str(cell) for cell in (row.event, row.rule, row.baseline, row.winner)))
-    print_table(out, table)
-    _print_rest(out, len(frame))
-
-
-def _print_rest(out: Console, n: int) -> None:
-    if n > _MOST_ROWS:
-        out.print(f"… and {n - _MOST_ROWS:,} more: --json has all")

@@ -8,42 +8,19 @@ from typing import Annotated, Any
 import typer
 
 from evenhand.answers import decide as decided
-from evenhand.cli.answers import print_answer
-from evenhand.cli.options import AsJson, Figure
+from evenhand.cli.columns import ScoreTable, column, takes
+from evenhand.cli.options import AsJson, Figure, Report
 from evenhand.cli.panel_files import table_at
-from evenhand.cli.score_tables import (
-    READING,
-    TABLE,
-    Decimal,
-    EvaluatorColumn,
-    EvaluatorGroup,
-    Families,
-    LogFormat,
-    Metric,
-    Missing,
-    OptionColumn,
-    OptionGroup,
-    Partial,
-    Report,
-    RivalColumn,
-    Scale,
-    ScoreColumn,
-    Wide,
-    check_files,
-    column_in,
-    columns_in,
-    groups_in,
-    missing_in,
-    scale_in,
-    scores_at,
-)
-from evenhand.cli.terminal import console, print_json
+from evenhand.cli.score_tables import check_files, columns_in
+from evenhand.cli.terminal import console, print_json, say_written
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions.inputs import named
+from evenhand.report.terminal import print_result
 
 _NOT_COMPARABLE = 3
 
 
+@takes(table=ScoreTable)
 def decide(
     first: Annotated[
         str,
@@ -56,57 +33,15 @@ def decide(
     ],
     second: Annotated[str | None, typer.Argument(metavar="", hidden=True)] = None,
     *,
-    option: OptionColumn = "option",
-    evaluator: EvaluatorColumn = "evaluator",
-    score: ScoreColumn = "score",
-    rival: RivalColumn = "rival",
-    item: Annotated[
-        str,
-        typer.Option(
-            metavar="A,B,…",
-            help="What the option was tried on, such as a prompt: errors are then by items.",
-            rich_help_panel=TABLE,
-        ),
-    ] = "item",
-    event: Annotated[
-        str,
-        typer.Option(metavar="COL", help="Where options compete; one only.", rich_help_panel=TABLE),
-    ] = "event",
+    table: ScoreTable,
     cluster: Annotated[
         str,
-        typer.Option(
-            metavar="A,B,…",
-            help="What scores hang together by, such as a template or a session: errors are then "
-            "by clusters.",
-            rich_help_panel=TABLE,
+        column(
+            "What scores hang together by, such as a template or a session: errors are then by "
+            "clusters.",
+            "A,B,…",
         ),
     ] = "cluster",
-    option_group: OptionGroup = "option_group",
-    evaluator_group: EvaluatorGroup = "evaluator_group",
-    partial: Partial = None,
-    time: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="When scores were given; in the order of the lines if not said.",
-            rich_help_panel=TABLE,
-        ),
-    ] = None,
-    scale: Scale = None,
-    wide: Wide = False,
-    repeats: Annotated[
-        bool,
-        typer.Option(
-            "--repeats",
-            help="Rows may be the same in every cell: an evaluator was asked again.",
-            rich_help_panel=READING,
-        ),
-    ] = False,
-    missing: Missing = "refuse",
-    decimal: Decimal = None,
-    log_format: LogFormat = None,
-    metric: Metric = None,
-    families: Families = None,
     bias: Annotated[
         str,
         typer.Option(
@@ -135,6 +70,14 @@ def decide(
             help="Whom it is about: judges 'like these', or 'these' alone.",
         ),
     ] = "like these",
+    trusted: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Evaluators, such as people beside a model, by whose scores those of the others "
+            "are corrected, and who have to confirm what is sure.",
+        ),
+    ] = None,
     confidence: Annotated[
         float, typer.Option(metavar="P", help="How sure the choice is to be.")
     ] = 0.95,
@@ -176,27 +119,14 @@ def decide(
     options, scores = (None, first) if second is None else (first, second)
     try:
         answer = decided(
-            None if options is None else _options(options, option, option_group),
-            scores_at(scores, log_format, metric or None, families),
+            None if options is None else _options(options, table.option, table.option_group),
+            table.at(scores),
             confidence,
             tolerance,
-            option=option,
-            evaluator=column_in(evaluator),
-            score=score,
-            rival=column_in(rival),
-            item=columns_in(item),
-            event=columns_in(event),
+            **table.parts(),
             cluster=columns_in(cluster),
             scope=scope,  # type: ignore[arg-type] # it is checked there
-            option_group=groups_in(option_group),
-            evaluator_group=groups_in(evaluator_group),
-            partial=partial,
-            time=time,
-            scale=scale_in(scale),
-            wide=wide,
-            repeats=repeats,
-            missing=missing_in(missing),
-            decimal=decimal,
+            trusted=None if trusted is None else trusted.split(","),
             bias=bias,  # type: ignore[arg-type] # checked where it is used
             position=position,
             assigned=assigned,  # type: ignore[arg-type] # likewise
@@ -218,9 +148,11 @@ def decide(
         more = {} if two is None else {"compared": two.to_dict()}
         print_json({"comparable": answer.comparable} | answer.to_dict() | more)
     else:
-        print_answer(console(), answer, figure, report)
+        print_result(console(), answer)
         if two is not None:
-            console().print(f"\n{two}", soft_wrap=True)
+            console().print()
+            print_result(console(), two)
+        say_written(figure, report)
     if not answer.comparable:
         raise typer.Exit(_NOT_COMPARABLE)
 

@@ -1,33 +1,38 @@
-"""`evenhand demo`: what real judges did, and what can be said of it."""
+"""`evenhand demo`: two decisions and an audit of real judges, as the functions print them."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import pandas as pd
 import typer
-from rich.console import Console
 
-from evenhand.cli import demo_judge, demo_panel
-from evenhand.cli.options import AsJson, Seed
-from evenhand.cli.terminal import console, print_json, whole_number
+from evenhand.answers import Answer, decide
+from evenhand.auditing import Audit, audit
+from evenhand.cases.skating import scores
+from evenhand.cli.options import AsJson
+from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
-from evenhand.research.environments.skating import skate_canada
 
-_HORIZON = "1e6"
+_PROGRAM = "ICE DANCE FREE DANCE"
+_COLUMNS: dict[str, Any] = {
+    "option": "skater",
+    "evaluator": "judge",
+    "option_group": "nation",
+    "evaluator_group": "judge_nation",
+}
+_SOURCE = (
+    "Skating data: BuzzFeed News (2016–17 season), CC BY 4.0, changed: aggregated, names replaced "
+    "by ids, feature columns derived."
+)
+_MORE = """\
+evenhand decide SCORES.csv   who is best, how sure, and what to ask next?
+evenhand audit SCORES.csv    is there a bias, whose, and what does it decide?"""
 
 
 def demo(
     *,
-    one_judge: Annotated[
-        bool,
-        typer.Option("--one-judge", help="One judge instead, and features of the couples."),
-    ] = False,
-    horizon: Annotated[
-        str | None,
-        typer.Option(metavar="T", help=f"With --one-judge: scores to ask for; {_HORIZON}."),
-    ] = None,
-    seed: Seed = 0,
     figure: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw pictures into this folder.")
     ] = None,
@@ -36,47 +41,56 @@ def demo(
     """Real judges and their own nation: who is best, how sure is that, and where nobody can say.
 
     Nine judges at one event, nine at another that is too close to call, and what a whole season
-    says about judges. With --one-judge: a simulated judge of whom the truth is known, who can be
-    asked again and again.
+    says about judges.
 
     **Examples**
 
     `evenhand demo`
 
     `evenhand demo --figure out`
-
-    `evenhand demo --one-judge --seed 3`
     """
-    if horizon is not None and not one_judge:
-        raise InputError("--horizon goes with --one-judge: real judges scored everybody once.")
     if figure is not None:
         _make(figure)
-    terminal = console()
-    if one_judge:
-        _one_judge(terminal, _HORIZON if horizon is None else horizon, seed, figure, as_json)
-        return
-    story = demo_panel.story(seed)
+    season = scores()
+    told: dict[str, tuple[str, str, Answer | Audit]] = {
+        "settled": (
+            "panel.png",
+            "Who was best at the Rostelecom Cup 2016? Nine judges, ten couples (evenhand decide)",
+            _decided(season, "ISU GP Rostelecom Cup 2016"),
+        ),
+        "close": (
+            "tie.png",
+            "And at Skate Canada 2016, where nobody can say?",
+            _decided(season, "ISU GP 2016 Skate Canada International"),
+        ),
+        "season": (
+            "season.png",
+            f"One event, or all of them? The season, {len(season):,} scores (evenhand audit)",
+            audit(season, event=["competition", "program"], **_COLUMNS),
+        ),
+    }
     if figure is not None:
-        demo_panel.draw(story, figure)
+        for picture, _, found in told.values():
+            found.plot(figure / picture)
     if as_json:
-        print_json(demo_panel.to_dict(story))
+        print_json({part: found.to_dict() for part, (_, _, found) in told.items()})
         return
-    demo_panel.tell(terminal, story)
-    _end(terminal, figure, demo_panel.PICTURES)
+    out = console()
+    for _, heading, found in told.values():
+        out.print(f"{heading}\n", style="bold underline", soft_wrap=True)
+        out.print(f"{found}\n", soft_wrap=True)
+    out.print("Your own scores\n", style="bold underline")
+    out.print(f"{_MORE}\n")
+    out.print(_SOURCE, style="dim")
+    if figure is not None:
+        names = ", ".join(str(figure / picture) for picture, _, _ in told.values())
+        typer.echo(f"\nThe pictures: {names}.")
 
 
-def _one_judge(
-    terminal: Console, horizon: str, seed: int, figure: Path | None, as_json: bool
-) -> None:
-    event, T = skate_canada(), whole_number(horizon, "--horizon")
-    played = demo_judge.play_all(event, T, seed)
-    if figure is not None:
-        demo_judge.draw(event, played.answer, figure, T, seed)
-    if as_json:
-        print_json(demo_judge.to_dict(event, played))
-        return
-    demo_judge.tell(terminal, event, played)
-    _end(terminal, figure, demo_judge.PICTURES)
+def _decided(season: pd.DataFrame, competition: str) -> Answer:
+    """Return who is best in the free dance, by all judges."""
+    there = (season["competition"] == competition) & (season["program"] == _PROGRAM)
+    return decide(scores=season[there], **_COLUMNS)
 
 
 def _make(folder: Path) -> None:
@@ -86,13 +100,3 @@ def _make(folder: Path) -> None:
         raise InputError(
             f"the folder {folder} cannot be made: {error.strerror or error}; choose another."
         ) from None
-
-
-def _end(terminal: Console, figure: Path | None, names: tuple[str, ...]) -> None:
-    terminal.print(
-        "\nSkating data: BuzzFeed News (2016–17 season), CC BY 4.0, changed: aggregated, names "
-        "replaced by ids, feature columns derived.",
-        style="dim",
-    )
-    if figure is not None:
-        typer.echo(f"\nThe pictures: {', '.join(str(figure / name) for name in names)}.")

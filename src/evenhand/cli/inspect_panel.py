@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from evenhand.cli.panel_files import table_at
 from evenhand.cli.score_tables import scores_at
-from evenhand.cli.terminal import console, print_json
 from evenhand.questions import Questions
 from evenhand.questions.inputs import named
-from evenhand.report.panel import PanelInspection, inspect_panel
 
 if TYPE_CHECKING:
     from evenhand.tables.sources import Table as GivenTable
-
-_MOST_NAMES = 12  # of options in a line of the terminal; --json has all
 
 
 def panel_of_files(
@@ -61,51 +54,3 @@ def panel_of_scores(
         only_seen=True,
         bias=bias,
     )
-
-
-def show_panel(questions: Questions, *, full: bool, figure: Path | None, as_json: bool) -> bool:
-    """Print what a panel can tell; return whether that is everything."""
-    write_picture = None if figure is None else _picture_writer(figure)
-    found = inspect_panel(questions, full)
-    if write_picture is not None:
-        write_picture(found)
-    if as_json:
-        print_json(found.to_dict())
-        return found.check.fine
-    _print(found)
-    if figure is not None:
-        console().print(f"\nThe picture is in {figure}.")
-    return found.check.fine
-
-
-def _print(found: PanelInspection) -> None:
-    out = console()
-    first, *others = found.sentences
-    out.print(first, style="bold")
-    for sentence in others:
-        out.print(f"\n{sentence}")
-    start = found.start_by_evaluator()
-    if not start:
-        return
-    out.print("\nA start: whom to ask about whom", style="bold")
-    table = Table(box=None, pad_edge=False)
-    table.add_column("evaluator")
-    table.add_column("about")
-    for who, items in start.items():
-        more = f", … ({len(items)} in all)" if len(items) > _MOST_NAMES else ""
-        table.add_row(who, ", ".join(items[:_MOST_NAMES]) + more)
-    out.print(table)
-
-
-def _picture_writer(path: Path) -> Callable[[PanelInspection], None]:
-    """Return what writes the picture; a file that cannot be is refused before any work."""
-    # Drawing takes longer to import than most answers take to find.
-    from evenhand.report import bias_figure, panel_figure  # noqa: PLC0415
-
-    bias_figure.checked_format(path)
-
-    def write(found: PanelInspection) -> None:
-        picture = panel_figure.panel_picture(found)
-        bias_figure.save_figure(panel_figure.draw_panel_picture(picture), path)
-
-    return write

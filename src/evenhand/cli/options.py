@@ -13,6 +13,7 @@ Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Number all randomne
 Cluster = Annotated[
     str | None,
     typer.Option(
+        "--dask",
         metavar="ADDRESS",
         help="Run on a Dask cluster: its scheduler's address, such as tcp://10.0.0.1:8786, or "
         'scheduler file. Needs pip install "evenhand\\[dask]".',
@@ -25,5 +26,9 @@ Workers = Annotated[
 Figure = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write the picture to FILE.png, .svg or .pdf."),
+]
+Report = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Write a report to read and print to FILE.html."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

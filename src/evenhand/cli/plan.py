@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
-from rich.console import Console
 
+from evenhand.cli.columns import EVALUATOR, EVALUATOR_GROUP, OPTION, OPTION_GROUP, PRICES
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.panel_files import capacity_in, named_in, table_at
-from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import NotIdentifiableError
-from evenhand.planning import Plan
 from evenhand.planning import plan as planned
-from evenhand.planning.words import asked_rows, curve_rows, verdict
 from evenhand.questions import Questions
+from evenhand.report.terminal import print_result
 
 _NOT_IDENTIFIABLE = 3
-_MOST_ROWS = 40  # of a table in the terminal; --json has all
 
 
 def plan(
@@ -34,26 +30,11 @@ def plan(
             metavar="JUDGES.csv", help="One line per evaluator who can be asked, with a header."
         ),
     ],
-    group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column with the group of options and evaluators, such as a nation: evaluators "
-            "are partial to their own. An empty cell is nobody's. If not given, nobody is partial.",
-        ),
-    ] = None,
-    evaluator_group: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="That column of the evaluators, if it has another name."),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Column with the options' names; the first if not given."),
-    ] = None,
-    evaluator_label: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Column with the evaluators' names; the first otherwise."),
-    ] = None,
+    option: Annotated[str | None, OPTION] = None,
+    evaluator: Annotated[str | None, EVALUATOR] = None,
+    option_group: Annotated[str | None, OPTION_GROUP] = None,
+    evaluator_group: Annotated[str | None, EVALUATOR_GROUP] = None,
+    prices: Annotated[str | None, PRICES] = None,
     lead: Annotated[
         float | None,
         typer.Option(metavar="X", help="For a certain choice, if the best leads all others by X."),
@@ -96,10 +77,6 @@ def plan(
             help="How often an evaluator may be asked about the same option; people once.",
         ),
     ] = "1",
-    prices: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Column of the evaluators with the price of an answer."),
-    ] = None,
     budget: Annotated[
         float | None, typer.Option(metavar="X", help="What may be spent, at these prices.")
     ] = None,
@@ -110,32 +87,33 @@ def plan(
 
     For a choice that is certain (--lead or --spread says what is assumed of the options), for a
     bias of given precision, or for both. It answers 'how many judges do we need?': what each more
-    evaluator buys, whom to add first, what a neutral one saves.
+    evaluator buys, whom to add first, what a neutral one saves. Names are in the first columns
+    unless --option or --evaluator says otherwise; without --option-group nobody is partial.
 
     **Examples**
 
-    `evenhand plan skaters.csv --evaluators judges.csv --group nation --lead 6 --noise 3`
+    `evenhand plan skaters.csv --evaluators judges.csv --option-group nation --lead 6 --noise 3`
 
-    `evenhand plan answers.csv --evaluators models.csv --group family --spread 1 --noise 2
+    `evenhand plan answers.csv --evaluators models.csv --option-group family --spread 1 --noise 2
     --capacity none --prices price --budget 200`
 
-    `evenhand plan skaters.csv --evaluators judges.csv --group nation --precision 1.5 --noise 3
-    --figure plan.png`
+    `evenhand plan skaters.csv --evaluators judges.csv --option-group nation --precision 1.5
+    --noise 3 --figure plan.png`
 
     **Exit codes**: 0 there is a plan; 2 what was given cannot be used; 3 no number of evaluations
     will do; 4 what there is, is not enough (the plan says what would be).
     """
     if figure is not None:
         # Drawing takes longer to import than most plans take to make.
-        from evenhand.report.bias_figure import checked_format  # noqa: PLC0415
+        from evenhand.report.pictures import checked_format  # noqa: PLC0415
 
         checked_format(figure)
     what, who = table_at(options), table_at(evaluators)
     questions = Questions.panel(
-        named_in(what, label, "--label", group, "--group"),
-        named_in(who, evaluator_label, "--evaluator-label", evaluator_group or group,
-               "--evaluator-group" if evaluator_group else "--group"),
-        partial=None if group is None else "same group",
+        named_in(what, option, "--option", option_group, "--option-group"),
+        named_in(who, evaluator, "--evaluator", evaluator_group or option_group,
+               "--evaluator-group" if evaluator_group else "--option-group"),
+        partial=None if option_group is None else "same group",
         bias=bias,
         capacity=capacity_in(capacity),
         prices=None if prices is None else who.numbers(prices, "--prices", above=0.0),
@@ -163,32 +141,8 @@ def plan(
     if as_json:
         print_json({"identifiable": True} | found.to_dict())
     else:
-        _print_plan(console(), found)
+        print_result(console(), found)
         if figure is not None:
             typer.echo(f"\nThe picture is in {figure}.")
     if not found.enough:
         raise typer.Exit(4)
-
-
-def _print_plan(out: Console, found: Plan) -> None:
-    out.print(verdict(found), style="bold")
-    if found.evaluations:
-        _print_rows(out, "Whom to ask", *asked_rows(found))
-    if found.evaluators_curve:
-        _print_rows(out, "What each more evaluator buys", *curve_rows(found))
-    for number, text in enumerate(found.advice):
-        out.print(f"{'' if number else chr(10)}• {text}")
-
-
-def _print_rows(
-    out: Console, title: str, header: Sequence[str], rows: Sequence[Sequence[str]]
-) -> None:
-    out.print(f"\n{title}", style="bold")
-    table = number_table()
-    for name in header:
-        table.add_column(name, justify="left" if name in ("evaluator", "with") else "right")
-    for row in rows[:_MOST_ROWS]:
-        table.add_row(*row)
-    if len(rows) > _MOST_ROWS:
-        table.add_row(f"… and {len(rows) - _MOST_ROWS} more: --json has all")
-    print_table(out, table)

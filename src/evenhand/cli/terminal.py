@@ -7,6 +7,7 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -24,6 +25,13 @@ def console() -> Console:
 def heading(terminal: Console, text: str) -> None:
     """Print the title of a part."""
     terminal.print(f"\n{text}\n", style="bold underline")
+
+
+def say_written(picture: Path | None, report: Path | None = None) -> None:
+    """Say which files were written."""
+    for what, path in (("picture", picture), ("report", report)):
+        if path is not None:
+            typer.echo(f"\nThe {what} is in {path}.")
 
 
 def print_json(values: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ V(μ) = Σ μ_x a_x a_xᵀ         c  (m,)  direction                    s_x = �
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,13 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.arrays import Floats
 from evenhand.designs.verification import recompute
 from evenhand.errors import InputError
+from evenhand.report.model import Report
+from evenhand.report.result import Result
 from evenhand.values import ArrayValue
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Criterion = Literal["G", "c", "minimax", "joint"]
 
@@ -105,7 +111,7 @@ class Verification:
 
 
 @dataclass(frozen=True, eq=False)
-class Design(ArrayValue):
+class Design(ArrayValue, Result):
     """How to divide evaluations among options, with its price and a certificate.
 
     Parameters
@@ -153,10 +159,44 @@ class Design(ArrayValue):
         """Return the indices of the options with positive weight."""
         return np.flatnonzero(self.weights)
 
-    def _repr_html_(self) -> str:
-        from evenhand.designs.page import page_of  # noqa: PLC0415 # only notebooks need it
+    def _report(self) -> Report:
+        from evenhand.designs.sections import report_of  # noqa: PLC0415 # it speaks of designs
 
-        return page_of(self, [f"option {x + 1}" for x in range(len(self.weights))])
+        return report_of(self)
+
+    def _record(self) -> dict[str, Any]:
+        return {
+            "criterion": self.criterion,
+            "value": self.value,
+            "mass": self.mass,
+            "excess": self.excess,
+            "weights": self.weights,
+            "direction": self.direction,
+            "costs": self.costs,
+            "certificate": {
+                "bound": self.certificate.bound,
+                "gap": self.certificate.gap,
+                "dual": self.certificate.dual,
+                "mixture": None
+                if self.certificate.mixture is None
+                else {
+                    "weights": self.certificate.mixture.weights,
+                    "parameters": self.certificate.mixture.parameters,
+                },
+            },
+        }
+
+    def _draw(self, axes: Axes | None) -> Figure:
+        from evenhand.designs.sections import heaviest, option_name  # noqa: PLC0415
+        from evenhand.report.pictures import shares_figure  # noqa: PLC0415
+
+        shown = heaviest(self)
+        return shares_figure(
+            self._report().verdict,
+            [option_name(x, None) for x in shown],
+            self.weights[shown].tolist(),
+            axes,
+        )
 
     def counts(
         self, pulls: float | None = None, *, precision: float | None = None

@@ -5,26 +5,24 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from evenhand.arrays import Counts, Floats
 from evenhand.planning.plan import Plan
-from evenhand.planning.words import verdict
+from evenhand.planning.sections import verdict
+from evenhand.report.pictures import FAINT, INK, STYLES, frame, literal, new_figure
+from evenhand.report.words import short
 
 _MOST_ROWS, _MOST_COLUMNS = 30, 24
 _LONGEST = 22
 
-# Told apart by all kinds of colour vision (Okabe and Ito).
-_LINE, _GOAL = "#0072B2", "#D55E00"
-_INK, _FAINT = "#222222", "#767676"
+_LINE, _GOAL = STYLES[0][0], STYLES[1][0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,17 +116,15 @@ def _who_about_whom(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...], Count
     return rows, columns, counts[cells], partial[cells] if e else 0 * partial[cells]
 
 
-def draw_plan_picture(picture: PlanPicture) -> Figure:
-    """Draw the picture."""
+def draw_plan_picture(picture: PlanPicture, axes: Axes | None = None) -> Figure:
+    """Draw the picture; into axes of the user's, what each more evaluator buys if there is that."""
     n, m = picture.counts.shape
-    height = max(3.6, 1.9 + 0.24 * n)
     has_curve = bool(len(picture.sizes))
-    width = 2.4 + 0.42 * max(m, 3) + (4.6 if has_curve else 0.0)
-    figure = Figure(figsize=(max(width, 6.0), height), dpi=150)
-    figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08, wspace=0.06)
-    FigureCanvasAgg(figure)
-    title = "\n".join(textwrap.wrap(picture.title, int(11.5 * max(width, 6.0))))
-    figure.suptitle(title, x=0.01, ha="left", fontsize=9.5, weight="bold", parse_math=False)
+    if axes is not None:
+        (_draw_curve if has_curve else _draw_matrix)(axes, picture)
+        return axes.figure.figure
+    width = max(2.4 + 0.42 * max(m, 3) + (4.6 if has_curve else 0.0), 6.0)
+    figure = new_figure(width, max(3.6, 1.9 + 0.24 * n), picture.title, wrap=int(10.0 * width))
     if has_curve:
         curve, matrix = figure.subplots(1, 2, width_ratios=(4.2, 1.6 + 0.42 * max(m, 3)))
         _draw_curve(curve, picture)
@@ -157,7 +153,7 @@ def _draw_curve(axes: Axes, picture: PlanPicture) -> None:
     never = picture.sizes[~known]
     top = float(heights.max(initial=1.0))
     if len(never):
-        axes.text(float(never.mean()), 0.5 * top, "never", ha="center", color=_FAINT, fontsize=8.5)
+        axes.text(float(never.mean()), 0.5 * top, "never", ha="center", color=FAINT, fontsize=8.5)
     if picture.axis.startswith("probability"):
         axes.set_ylim(-0.03, 1.03)
         axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
@@ -166,53 +162,47 @@ def _draw_curve(axes: Axes, picture: PlanPicture) -> None:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.4g}")
     axes.set_xlim(0.5, float(picture.sizes.max()) + 0.5)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("evaluators, those worth most first", fontsize=9, color=_INK)
-    axes.set_ylabel(picture.axis, fontsize=9, color=_INK)
+    axes.set_xlabel("evaluators, those worth most first", fontsize=9, color=INK)
+    axes.set_ylabel(picture.axis, fontsize=9, color=INK)
     axes.grid(True, color="#ececec", lw=0.7)
     axes.set_axisbelow(True)
     axes.legend(frameon=False, fontsize=8, loc="best")
-    axes.tick_params(labelsize=8, colors=_FAINT)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color("#bbbbbb")
+    frame(axes)
 
 
 def _draw_matrix(axes: Axes, picture: PlanPicture) -> None:
     n, m = picture.counts.shape
     most = max(int(picture.counts.max(initial=0)), 1)
-    axes.imshow(picture.counts, cmap="Blues", vmin=0.0, vmax=2.2 * most, aspect="auto")
+    # cells and no image: a page may not load any
+    axes.pcolormesh(picture.counts, cmap="Blues", vmin=0.0, vmax=2.2 * most)
+    axes.invert_yaxis()
     if n * m <= _MOST_ROWS * _MOST_COLUMNS:
         for y in range(n):
             for x in range(m):
                 if picture.counts[y, x]:
                     axes.text(
-                        x, y, f"{picture.counts[y, x]:,}", ha="center", va="center", fontsize=7.5,
-                        color=_INK,
+                        x + 0.5, y + 0.5, f"{picture.counts[y, x]:,}", ha="center", va="center",
+                        fontsize=7.5, color=INK,
                     )  # fmt: skip
     for y, x in zip(*np.nonzero(picture.partial), strict=True):
-        axes.add_patch(Rectangle((x - 0.46, y - 0.46), 0.92, 0.92, fill=False, ec=_GOAL, lw=1.3))
-    axes.set_yticks(range(n))
-    axes.set_xticks(range(m))
+        axes.add_patch(Rectangle((x + 0.04, y + 0.04), 0.92, 0.92, fill=False, ec=_GOAL, lw=1.3))
+    axes.set_yticks(np.arange(n) + 0.5)
+    axes.set_xticks(np.arange(m) + 0.5)
     rotated = m > 1 and max(len(name) for name in picture.columns) > 3
     labels = [
-        *axes.set_yticklabels([_short(name) for name in picture.rows]),
+        *axes.set_yticklabels([short(name, _LONGEST) for name in picture.rows]),
         *axes.set_xticklabels(
-            [_short(name) for name in picture.columns],
+            [short(name, _LONGEST) for name in picture.columns],
             rotation=45 if rotated else 0,
             ha="right" if rotated else "center",
         ),
     ]
     for label in labels:
-        label.set_parse_math(False)
-    axes.tick_params(length=0, labelsize=8, labelcolor=_INK)
+        literal(label)
+    axes.tick_params(length=0, labelsize=8, labelcolor=INK)
     said = "who is asked about whom, how often" if m > 1 else "what is asked about, how often"
     if picture.partial.any():
         said += "\n(framed: the evaluator is partial)"
-    axes.set_title(said, fontsize=8.5, color=_FAINT, loc="left")
+    axes.set_title(said, fontsize=8.5, color=FAINT, loc="left")
     for spine in axes.spines.values():
         spine.set_visible(False)
-
-
-def _short(name: str) -> str:
-    line = " ".join(name.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1] + "…"

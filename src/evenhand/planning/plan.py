@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,9 +12,12 @@ import numpy as np
 from evenhand.arrays import Counts
 from evenhand.planning.curve import Step
 from evenhand.questions import Questions
+from evenhand.report.model import Report
+from evenhand.report.result import Result
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Kind = Literal["until certain", "one look", "fixed"]
@@ -25,7 +27,7 @@ LUCK = (0.5, 1.5)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan:
+class Plan(Result):
     """How many evaluations, of whom, at what price; see `plan`.
 
     Parameters
@@ -150,12 +152,14 @@ class Plan:
             }
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as numbers, texts, lists and dictionaries, for JSON."""
-        from evenhand.planning.words import verdict  # noqa: PLC0415 # words speak of plans
+    def _report(self) -> Report:
+        from evenhand.planning.sections import report_of  # noqa: PLC0415 # it speaks of plans
 
+        return report_of(self)
+
+    def _record(self) -> dict[str, Any]:
         return {
-            "verdict": verdict(self),
+            "verdict": self._report().verdict,
             "kind": self.kind,
             "premise": self.premise,
             "confidence": self.confidence,
@@ -182,28 +186,10 @@ class Plan:
             "advice": list(self.advice),
         }
 
-    def plot(self, path: str | PathLike[str] | None = None) -> Figure:
-        """Draw what each more evaluator buys, beside who is asked about whom.
-
-        Parameters
-        ----------
-        path
-            Where to write the picture (.png, .svg or .pdf); nowhere if not given.
-        """
+    def _draw(self, axes: Axes | None) -> Figure:
         from evenhand.planning.figure import draw_plan_picture, plan_picture  # noqa: PLC0415
-        from evenhand.report.bias_figure import checked_format, save_figure  # noqa: PLC0415
 
-        if path is not None:
-            checked_format(str(path))
-        figure = draw_plan_picture(plan_picture(self))
-        if path is not None:
-            save_figure(figure, str(path))
-        return figure
-
-    def __str__(self) -> str:
-        from evenhand.planning.words import in_words  # noqa: PLC0415
-
-        return in_words(self)
+        return draw_plan_picture(plan_picture(self), axes)
 
     def __repr__(self) -> str:
         word = "enough" if self.enough else "not enough"
@@ -211,8 +197,3 @@ class Plan:
             f"Plan({self.evaluations:,} evaluations of {len(self.questions.options):,} options, "
             f"{self.kind}, price {self.price:g}, {word})"
         )
-
-    def _repr_html_(self) -> str:
-        from evenhand.planning.page import page_of  # noqa: PLC0415 # only notebooks need it
-
-        return page_of(self)

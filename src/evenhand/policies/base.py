@@ -49,7 +49,6 @@ from evenhand.policies.messages import (
     counts_of,
     refuse_impossible,
 )
-from evenhand.policies.page import page_of
 from evenhand.policies.registry import IN_MEMORY
 from evenhand.policies.rounds import Rounds
 from evenhand.policies.state import as_it_was, plain, revived, snapshot_of, state_of
@@ -389,7 +388,10 @@ class Policy(ABC):
         return state_of(self)
 
     def _repr_html_(self) -> str:
-        return page_of(self)
+        from evenhand.policies.sections import report_of  # noqa: PLC0415 # it speaks of policies
+        from evenhand.report.notebook import as_html  # noqa: PLC0415 # only notebooks need it
+
+        return as_html(report_of(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return revived, (type(self), *snapshot_of(self))

@@ -28,7 +28,7 @@ from evenhand.scores.level import AS_GIVEN, Level
 Scope = Literal["these", "like these"]
 """Whom a conclusion is about: the judges who gave the scores, or judges like them."""
 
-UNKNOWN = Estimate(math.nan, -math.inf, math.inf, 0.0)
+UNKNOWN = Estimate.without_interval()
 """A bias of which nothing is known."""
 
 

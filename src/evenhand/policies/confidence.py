@@ -227,11 +227,11 @@ class Fit:
         With None for the noise scale nothing is said of it: the interval is everything, of level 0.
         """
         if noise_scale is None:
-            return Estimate(self.bias(failure).value, -np.inf, np.inf, 0.0)
+            return Estimate.without_interval(self.bias(failure).value)
         e = self.ellipsoid.frame.bias
         width = np.inf if e is None else noise_scale * float(self.widths(e[None, :], failure)[0])
         if e is None or not np.isfinite(width):
-            return Estimate(np.nan, -np.inf, np.inf, 1.0 - failure)
+            return Estimate.without_interval(level=1.0 - failure)
         value = float(e @ self._to_unit @ self._estimate)
         return Estimate(value, value - width, value + width, 1.0 - failure)
 
@@ -241,7 +241,7 @@ class Fit:
         """Return the bias as a policy says it, at a level; without interval after an alarm."""
         estimate = self.bias(failure, noise_scale)
         if any(finding.alarm for finding in policy.findings()):
-            return Estimate(estimate.value, -np.inf, np.inf, 0.0)
+            return Estimate.without_interval(estimate.value)
         return replace(estimate, level=level)
 
     @property

@@ -257,7 +257,7 @@ class FairPhasedElimination(Policy):
     def bias(self) -> Estimate:
         """Return ω̂; its intervals of all phases hold together with probability 1 − δ."""
         if self._omega is None:
-            return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)
+            return Estimate.without_interval(level=1.0 - self.delta)
         return self._omega
 
     def _group_name(self, z: int) -> str:

@@ -19,8 +19,8 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, Indices
 from evenhand.designs import g_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
-from evenhand.errors import NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
+from evenhand.geometry.bias import refuse_apart
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.cache import per_action_set
 from evenhand.questions import Askable, Questions
@@ -57,7 +57,7 @@ class Frame:
         self.cells, cell = np.unique(questions.attributes, axis=0, return_inverse=True)
         self.cell: Indices = cell.reshape(-1)
         self.centre: Floats = self.cells.mean(axis=0)
-        self._refuse_incomparable(actions)
+        refuse_apart(actions, self.space)
         design = g_optimal_design(A)
         self.weights = design.weights
         # the certificate is W with aᵀV(π)⁺a = ‖Wa‖² · value
@@ -96,33 +96,3 @@ class Frame:
             unit = beside[x] / math.sqrt(squares[x])
             beside -= np.outer(beside @ unit, unit)
         return chosen
-
-    def _refuse_incomparable(self, actions: Askable) -> None:
-        """Raise unless the leads of all options lie in the span of the points.
-
-        Where options are their own questions that is: unless (0; z − z′) does for all attributes.
-        """
-        if self.space.full:
-            return
-        own = isinstance(actions, ActionSet)
-        rows = self.cells if own else Questions.of(actions).options.features
-        columns = slice(actions.n_features, None) if own else slice(actions.n_features)
-        v = np.zeros(len(self.space.scales))
-        for i in range(1, len(rows)):
-            v[columns] = rows[i] - rows[0]
-            if self.space.contains(v):
-                continue
-            if not isinstance(actions, ActionSet):
-                one, other = (actions.options.labels[x] for x in (0, i))
-                raise NotIdentifiableError(
-                    f"{one!r} and {other!r} cannot be compared by these questions. "
-                    f"{actions.check()}"
-                )
-            one, other = (actions.labels[int(np.argmax(self.cell == g))] for g in (0, i))
-            raise NotIdentifiableError(
-                f"{one!r} and {other!r} cannot be compared, however many evaluations are made: "
-                "what their attributes do to evaluations looks the same as a difference in value "
-                "along the features. Leave out a feature or an attribute that is a combination "
-                "of others, or add an option with the features of one and the attributes of the "
-                "other."
-            )

@@ -230,7 +230,7 @@ class Decision:
     def lead_over(self, option: int) -> Estimate:
         """Return by how much the decision's option leads another, given by its index."""
         if self.leads is None:
-            return Estimate(np.nan, -np.inf, np.inf, self.level)
+            return Estimate.without_interval(level=self.level)
         value, low, high = self.leads[option].tolist()
         return Estimate(value, low, high, self.level)
 
@@ -261,6 +261,14 @@ class Estimate:
     def covers(self, truth: float) -> bool:
         """Tell whether the interval holds the given number."""
         return self.low <= truth <= self.high
+
+    def __neg__(self) -> Estimate:
+        return Estimate(-self.value, -self.high, -self.low, self.level)
+
+    @classmethod
+    def without_interval(cls, value: float = math.nan, level: float = 0.0) -> Estimate:
+        """Return a number that may be anything, or one of which nothing is known."""
+        return Estimate(value, -math.inf, math.inf, level)
 
 
 def refuse_impossible(feedback: Feedback, k: int, outstanding: Counts | None = None) -> None:

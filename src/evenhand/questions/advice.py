@@ -21,7 +21,8 @@ from evenhand.errors import InputError
 from evenhand.questions.identifiable import identified_by, in_order
 from evenhand.questions.inputs import UNLIMITED
 from evenhand.questions.options import Column, Options
-from evenhand.tables import Names, joined, listed
+from evenhand.report.words import joined
+from evenhand.tables import Names, listed
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions

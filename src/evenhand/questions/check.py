@@ -12,17 +12,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand import html
 from evenhand.arrays import Floats, Indices
+from evenhand.errors import NotIdentifiableError
+from evenhand.numerics.panels import PanelForm
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.advice import Advice, advise
 from evenhand.questions.identifiable import Identified, cheap_start, identified_by, in_order
-from evenhand.tables import Names, joined, listed
+from evenhand.report.model import Report
+from evenhand.report.result import Result
+from evenhand.report.words import joined
+from evenhand.tables import Names, listed
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from evenhand.questions.questions import Questions
 
-_SHOWN = 3  # names of a class in a sentence
+_SHOWN = 3  # names in a sentence
 
 
 @dataclass(frozen=True)
@@ -45,7 +52,7 @@ class NotIdentified:
 
 
 @dataclass(frozen=True, eq=False)
-class Check:
+class Check(Result):
     """What questions can tell: `Questions.check` returns it, `print` says it in words.
 
     Parameters
@@ -70,9 +77,10 @@ class Check:
     >>> check = eh.Questions.panel({"Ann": "fr", "Bo": "it", "Cy": "us"}, judges).check()
     >>> print(check)
     All 3 options can be compared with one another.
-    The answers tell the bias: own group.
-    A start takes 4 questions at the price of 4.
-    1 answer is left over to check the model with.
+    <BLANKLINE>
+    Biases  The answers tell the bias: own group.
+    Start   A start takes 4 questions at the price of 4.
+            1 answer is left over to check the model with.
     >>> check.comparable, check.spare
     (True, 1)
     """
@@ -111,62 +119,37 @@ class Check:
         """What the start costs; None where there is none."""
         return None if self.start is None else float(self.questions.prices[self.start].sum())
 
+    def start_by_evaluator(self) -> dict[str, list[str]]:
+        """Return the start: whom to ask about what."""
+        found: dict[str, list[str]] = {}
+        for x in [] if self.start is None else self.start.tolist():
+            items = " against ".join(self.questions.items[i] for i in self.questions.options_of(x))
+            found.setdefault(self.questions.evaluator_of(x) or "anybody", []).append(items)
+        return found
+
+    @property
+    def drawable(self) -> bool:
+        """Whether there are evaluators who are asked about options, which a picture shows."""
+        return bool(len(self.questions.evaluators)) and bool(
+            (self.questions.about[:, 0] >= 0).any()
+        )
+
     @property
     def sentences(self) -> list[str]:
         """The check in plain words."""
-        return [*self._on_options(), *self._on_biases(), *self._on_advice(), *self._on_start()]
+        from evenhand.questions.sections import sentences  # noqa: PLC0415 # it speaks of checks
 
-    def _on_options(self) -> list[str]:
-        k = len(self.questions.options)
-        if k == 1:
-            return ["There is one option, and nothing to compare it with."]
-        if self.comparable:
-            all_ = "Both options" if k == 2 else f"All {k:,} options"
-            return [f"{all_} can be compared with one another."]
-        alone = [names[0] for names in self.classes if len(names) == 1]
-        several = [names for names in self.classes if len(names) > 1]
-        parts = [listed(names, _SHOWN) for names in several]
-        if alone:
-            parts.append(f"{listed(alone, _SHOWN)} with nothing else")
-        return [
-            "Not all options can be compared with one another, however often the questions are "
-            f"asked. They fall into {len(self.classes):,} parts: {'; '.join(parts[:6])}"
-            f"{'; …' if len(parts) > 6 else ''}."
-        ]
+        return sentences(self)
 
-    def _on_biases(self) -> list[str]:
-        said = []
-        if self.identified:
-            s = "" if len(self.identified) == 1 else "es"
-            said.append(f"The answers tell the bias{s}: {joined(self.identified)}.")
-        said += [f"They do not tell {one.name!r}: {one.why}." for one in self.not_identified[:6]]
-        if len(self.not_identified) > 6:
-            said.append(f"Nor {len(self.not_identified) - 6} more.")
-        if not self.identified and not self.not_identified:
-            said.append("Nobody is taken to favour anybody.")
-        return said
+    def _report(self) -> Report:
+        from evenhand.questions.sections import report_of  # noqa: PLC0415 # it speaks of checks
 
-    def _on_advice(self) -> list[str]:
-        return [f"What helps: {_lower(advice.text)}" for advice in self.advice[:6]]
+        return report_of(self)
 
-    def _on_start(self) -> list[str]:
-        if self.start is None:
-            return [
-                "No start was found within the evaluators' workloads: allow more, or ask others."
-            ]
-        if not len(self.start):
-            return []
-        n, left = len(self.start), "answer is" if self.spare == 1 else "answers are"
-        return [
-            f"A start{'' if self.comparable else ' for what can be compared'} takes "
-            f"{n:,} question{'s' if n > 1 else ''} at the price of {self.start_price:.6g}.",
-            f"{self.spare:,} {left} left over to check the model with."
-            if self.spare
-            else "No answer is left over to check the model with: more questions would allow it.",
-        ]
+    def _draw(self, axes: Axes | None) -> Figure:
+        from evenhand.questions.figure import draw_panel_picture, panel_picture  # noqa: PLC0415
 
-    def __str__(self) -> str:
-        return "\n".join(self.sentences)
+        return draw_panel_picture(panel_picture(self), axes)
 
     def __repr__(self) -> str:
         return (
@@ -175,12 +158,7 @@ class Check:
             f"{len(self.not_identified)} not)"
         )
 
-    def _repr_html_(self) -> str:
-        title = "All can be told" if self.fine else "Not all can be told"
-        return html.block(title, *self.sentences)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the check as a plain value, fit for JSON."""
+    def _record(self) -> dict[str, Any]:
         return {
             "comparable": self.comparable,
             "classes": [list(names) for names in self.classes],
@@ -242,6 +220,32 @@ def check(questions: Questions) -> Check:
     )
 
 
+def refuse_incomparable(questions: Questions, form: PanelForm | None = None) -> None:
+    """Raise `NotIdentifiableError`, with what would help, unless all options can be compared.
+
+    By the questions of a panel that a form is of; without one, by those that may be asked.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> refuse_incomparable(eh.Questions.panel(["Ann", "Bo"], ["P"]))
+    >>> refuse_incomparable(eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"}))
+    Traceback (most recent call last):
+    evenhand.errors.NotIdentifiableError: 'Ann' and 'Bo' cannot be compared by these questions...
+    """
+    if form is None:
+        classes = identified_by(questions, np.flatnonzero(questions.may_ask)).classes()
+        apart = classes != classes[0]
+    else:
+        apart = np.isinf(form.lead_variances(0, np.arange(len(questions.options))))
+    if apart.any():
+        one, other = (questions.options.labels[x] for x in (0, int(np.argmax(apart))))
+        raise NotIdentifiableError(
+            f"{one!r} and {other!r} cannot be compared by these questions, however often they are "
+            f"asked. {' '.join(questions.check().sentences)}"
+        )
+
+
 def why(found: Identified, order: Indices, j: int) -> str:
     """Return what a bias looks the same as, for all that the questions identify."""
     questions = found.questions
@@ -282,7 +286,3 @@ def _difference(what: str, sizes: Floats, names: Names) -> list[str]:
         )
     )
     return [f"a difference in {what} between {high} and {low}"]
-
-
-def _lower(text: str) -> str:
-    return text[:1].lower() + text[1:]

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from evenhand import html
 from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Counts, Floats, Indices, real_matrix, refuse_non_finite
 from evenhand.errors import InputError
@@ -42,6 +41,7 @@ from evenhand.questions.panel import panel as _panel
 from evenhand.questions.scores import from_scores as _from_scores
 from evenhand.questions.variants import in_versions as _in_versions
 from evenhand.questions.variants import with_exact_features as _with_exact_features
+from evenhand.report.model import Cell, Report, Section, Table
 from evenhand.tables import (
     Names,
     check_length,
@@ -554,7 +554,6 @@ class Questions:
         True
         """
         return to_dict(self)
-        return to_dict(self)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Self:
@@ -583,17 +582,20 @@ class Questions:
         return partial(self._made, **self._parts()), ()
 
     def _repr_html_(self) -> str:
+        from evenhand.report.notebook import as_html  # noqa: PLC0415 # only notebooks need it
+
         n = min(len(self), _SHOWN_QUESTIONS)
         Z = self.matrix[:n, self.n_features :].toarray()[:, :_SHOWN_COLUMNS]
         cut = ["…"] * (self.n_attributes > _SHOWN_COLUMNS)
         names = [*self.attribute_names[:_SHOWN_COLUMNS], *cut]
-        rows: list[list[object]] = []
+        rows: list[list[Cell]] = []
         for x, limit in enumerate(self.capacity[:n].tolist()):
             most = "–" if limit == UNLIMITED else limit
             who = self._about_words(x), self.evaluator_of(x)
             rows.append([*who, *Z[x].tolist(), *cut, float(self.prices[x]), most])
         header = ["question", "evaluator", *names, "price", "at most"]
-        return html.block(repr(self), html.table(header, rows, left_out=len(self) - n))
+        table = Table("", header, rows, more=len(self) - n)
+        return as_html(Report("", repr(self), sections=[Section("", [table], "brief")]))
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])

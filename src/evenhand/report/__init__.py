@@ -1,1 +1,1 @@
-"""What evenhand says about a set of options: verdicts in words, and pictures."""
+"""One way out: what a result says is a value; text, page, notebook, JSON and pictures render it."""

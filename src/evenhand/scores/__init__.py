@@ -13,6 +13,7 @@
 """
 
 from evenhand.scores.factor import Factor
-from evenhand.scores.scores import Note, Scores
+from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Scores
 
-__all__ = ["Factor", "Note", "Scores"]
+__all__ = ["Factor", "Finding", "Scores"]

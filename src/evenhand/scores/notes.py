@@ -8,8 +8,9 @@ import numpy as np
 
 from evenhand.scores.defects import Places, alike_names
 from evenhand.scores.factor import Factor
+from evenhand.scores.finding import Finding
 from evenhand.scores.parts import shown
-from evenhand.scores.scores import Note, Scores
+from evenhand.scores.scores import Scores
 from evenhand.tables.dates import is_date
 from evenhand.tables.names import listed
 
@@ -22,19 +23,19 @@ def notes_on(
     left_out: int = 0,
     repeats: int = 0,
     beside: Sequence[str] = (),
-) -> Iterator[Note]:
+) -> Iterator[Finding]:
     """Yield what is worth saying about scores that can be used."""
     if left_out:
-        yield Note(
+        yield Finding.note(
             "missing",
             f"{left_out:,} rows were left out since a cell was empty, as missing='drop' says. That "
             "is harmless only if it has nothing to do with what the scores would have been.",
         )
     if repeats:
-        yield Note("repeats", f"{repeats:,} scores were given again by the same evaluator.")
+        yield Finding.note("repeats", f"{repeats:,} scores were given again by the same evaluator.")
     evaluator = scores.evaluator
     if evaluator is None:
-        yield Note(
+        yield Finding.note(
             "evaluator",
             "Nobody says who gave the scores, so lenient and severe evaluators can't be told from "
             "good and bad options. If a column names them, say which: evaluator=."
@@ -49,11 +50,11 @@ def notes_on(
     yield from _on_partiality(scores)
 
 
-def on_standing(left_out: Mapping[str, int]) -> Iterator[Note]:
+def on_standing(left_out: Mapping[str, int]) -> Iterator[Finding]:
     """Yield how many rows of a campaign's table are left out, by their standing."""
     if left_out:
         n, parts = sum(left_out.values()), listed_counts(left_out)
-        yield Note(
+        yield Finding.note(
             "standing",
             f"{n:,} row{'' if n == 1 else 's'} of the campaign's record "
             f"{'is' if n == 1 else 'are'} left out: {parts}. Who withdraws scores after looking at "
@@ -72,26 +73,26 @@ def listed_counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{n:,} {name}" for name, n in counts.items())
 
 
-def _on_one_score(scores: Scores, evaluator: Factor) -> Iterator[Note]:
+def _on_one_score(scores: Scores, evaluator: Factor) -> Iterator[Finding]:
     if scores.rival is not None:
         return
     single = np.flatnonzero(evaluator.counts == 1)
     if single.size:
         who = listed([evaluator.names[code] for code in single[:5].tolist()])
         more = ", …" if single.size > 5 else ""
-        yield Note(
+        yield Finding.note(
             "evaluator",
             f"Evaluators with one score only ({single.size:,} of {len(evaluator):,}: {who}{more}) "
             "say nothing about a bias: one score can't tell who is lenient from what is good.",
         )
 
 
-def _on_names(part: str, column: str, names: Factor, places: Places) -> Iterator[Note]:
+def _on_names(part: str, column: str, names: Factor, places: Places) -> Iterator[Finding]:
     few = names.names[:_MOST_NAMES]
     dated = [code for code, name in enumerate(few) if is_date(name)]
     if dated:
         row = int(np.argmax(names.codes == dated[0]))
-        yield Note(
+        yield Finding.note(
             part,
             f"{places.at(row, column)}: {few[dated[0]]!r} looks like a date, as spreadsheets make "
             f"of names ({len(dated):,} of {len(names):,} names do). If it is none, correct it.",
@@ -102,14 +103,14 @@ def _on_names(part: str, column: str, names: Factor, places: Places) -> Iterator
     ]
     if alike:
         one, other = alike[0]
-        yield Note(
+        yield Finding.note(
             part,
             f"Column {column!r}: {one!r} and {other!r} count as two ({len(alike):,} such); if they "
             "are one, spell them alike.",
         )
 
 
-def _on_groups(scores: Scores) -> Iterator[Note]:
+def _on_groups(scores: Scores) -> Iterator[Finding]:
     for part, groups in (("option", scores.option_group), ("evaluator", scores.evaluator_group)):
         if groups is not None and (groups < 0).any() and (groups >= 0).any():
             names = (
@@ -117,7 +118,7 @@ def _on_groups(scores: Scores) -> Iterator[Note]:
             )
             without = np.flatnonzero(groups < 0)
             who = listed([names.names[code] for code in without[:5].tolist()])
-            yield Note(
+            yield Finding.note(
                 f"{part}_group",
                 f"{without.size:,} of {len(groups):,} {part}s have no group ({who}"
                 f"{', …' if without.size > 5 else ''}): nobody counts as partial to them, and they "
@@ -129,33 +130,33 @@ def _on_groups(scores: Scores) -> Iterator[Note]:
     alike = alike_names(sorted(ours - theirs), sorted(theirs))
     if alike:
         one, other = alike[0]
-        yield Note(
+        yield Finding.note(
             "option_group",
             f"The group {one!r} of options and {other!r} of evaluators count as two "
             f"({len(alike):,} such); if they are one, spell them alike.",
         )
     elif not ours & theirs and scores.stated is None:
-        yield Note(
+        yield Finding.note(
             "evaluator_group",
             f"No evaluator is of a group that an option is of: options have {_some(ours)}, "
             f"evaluators {_some(theirs)}. So nobody is partial to anything here.",
         )
 
 
-def _on_partiality(scores: Scores) -> Iterator[Note]:
+def _on_partiality(scores: Scores) -> Iterator[Finding]:
     stated = scores.stated
     if stated is None:
         return
     column = scores.called.get("partial", "partial")
     low, high = float(stated.min()), float(stated.max())
     if low == high:
-        yield Note(
+        yield Finding.note(
             "partial",
             f"Column {column!r} is {low:g} in every row: everybody is as partial to everything, "
             "and no scores tell what that adds.",
         )
     elif low < (0.0 if scores.rival is None else -1.0) or high > 1.0:
-        yield Note(
+        yield Finding.note(
             "partial",
             f"Column {column!r} runs from {low:g} to {high:g}, not from 0 (impartial) to 1 "
             "(partial): the bias is what one unit of it adds.",

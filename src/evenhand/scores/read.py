@@ -14,8 +14,9 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.factor import Codes, Factor, crossed, taken_together
+from evenhand.scores.finding import Finding
 from evenhand.scores.parts import BY_NAME, Parts, assigned, is_there, shown, unused
-from evenhand.scores.scores import Note, Scores
+from evenhand.scores.scores import Scores
 
 if TYPE_CHECKING:
     from evenhand.scores.columns import Columns
@@ -120,7 +121,7 @@ def read_table(
     from evenhand.tables.cells import give_back  # noqa: PLC0415
     from evenhand.tables.opened import opened  # noqa: PLC0415
 
-    notes = [Note("log", text) for text in (*said, *_said_of(table))]
+    notes = [Finding.note("log", text) for text in (*said, *_said_of(table))]
     if isinstance(table, Scores):
         if wide:
             raise InputError("wide= is for tables, and these are scores; say it to read_scores")
@@ -130,7 +131,7 @@ def read_table(
         if not new and checked and scale is None:
             return table
         source: Table = kept
-        notes = [note for note in table.notes if note.about in _OF_TABLES]
+        notes = [note for note in table.notes if note.assumption in _OF_TABLES]
     else:
         source = counted(opened(table, "scores"), given)
     left_out = source.left_out if isinstance(source, Counted) else {}
@@ -165,7 +166,7 @@ def read_table(
     of = parts.one("score")
     by_whom = [] if known or not of else looks_wide(source, [of, *unused(source, parts)], like=of)
     notes += [
-        Note("column", f"The column {column!r} is read as {part!r}.")
+        Finding.note("column", f"The column {column!r} is read as {part!r}.")
         for column, part in parts.read_as.items()
         if column.lower() != part
     ]

@@ -12,34 +12,11 @@ import numpy as np
 from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
 from evenhand.scores.factor import Codes, Factor, chunks, crossed
+from evenhand.scores.finding import Finding
 from evenhand.scores.level import Level, level_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True)
-class Note:
-    """Something in a table of scores that its owner should know, and that stops nobody.
-
-    Parameters
-    ----------
-    about
-        Which part of the table, in a word, such as evaluator.
-    message
-        In plain words: what was seen, where, and what to do.
-
-    Examples
-    --------
-    >>> print(Note("evaluator", "Judge 'P' gave one score only."))
-    Judge 'P' gave one score only.
-    """
-
-    about: str
-    message: str
-
-    def __str__(self) -> str:
-        return self.message
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,7 +97,7 @@ class Scores:
     time: Floats | None = None
     scale: tuple[float, float] | None = None
     called: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[Note, ...] = ()
+    notes: tuple[Finding, ...] = ()
     features: Mapping[str, Floats] = field(default_factory=dict)
     beside: Mapping[str, Factor] = field(default_factory=dict)
     place: Callable[[int], str] | None = field(default=None, repr=False)

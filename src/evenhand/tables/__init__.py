@@ -32,7 +32,7 @@ from evenhand.tables.arrays import (
     texts_or_none,
 )
 from evenhand.tables.encoding import EncodedColumn, Encoding, linear_rule
-from evenhand.tables.names import Names, joined, listed
+from evenhand.tables.names import Names, listed
 from evenhand.tables.recipe import Recipe
 
 __all__ = [
@@ -43,7 +43,6 @@ __all__ = [
     "check_length",
     "column_names",
     "group_signs",
-    "joined",
     "linear_rule",
     "listed",
     "option_names",

@@ -139,19 +139,6 @@ def listed(names: Sequence[str], most: int = 8) -> str:
     return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"
 
 
-def joined(parts: Sequence[str], most: int = 6) -> str:
-    """Parts of a sentence in a row, the first few of many.
-
-    Examples
-    --------
-    >>> joined(["a", "b", "c"]), joined(["a", "b", "c"], most=2)
-    ('a, b and c', 'a, b and 1 more')
-    """
-    if len(parts) > most:
-        return f"{', '.join(parts[:most])} and {len(parts) - most:,} more"
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
-
-
 def repeated(names: Iterable[str]) -> list[str]:
     """The names that stand more than once, of a few names, such as those of columns.
 

@@ -123,7 +123,8 @@ def _unconfirmed(
     if sorted(lines) != sorted(record.labels):
         raise ValueError("the options that it ranks are not those of the record")
     options = [lines[label] for label in record.labels]
-    option, loss = record.labels.index(answer["option"]), _number(answer["loses_at_most"])
+    option, stated = record.labels.index(answer["option"]), answer["loses_at_most"]
+    loss = math.inf if stated is None else float(stated)
     if not loss >= 0.0:
         yield f"that {answer['option']!r} loses at most {loss:.6g}"
     elif loss < min(most, math.inf):
@@ -150,7 +151,7 @@ def _unconfirmed(
 
 
 def _number(stated: Any) -> float:
-    """Return a number as decisions write it: those that are not finite by name, or as None."""
+    """Return a number as decisions write it: None where it is not known, or has no end."""
     return math.nan if stated is None else float(stated)
 
 

@@ -30,24 +30,12 @@ from evenhand.certainty.models import (
     Spread,
     unit_of,
 )
-from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.panels import PanelForm, thin
 from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, Questions
+from evenhand.questions.check import refuse_incomparable
 from evenhand.questions.forms import form_of
 from evenhand.questions.identifiable import identified_by
-
-
-def refuse_incomparable(questions: Questions, form: PanelForm) -> None:
-    """Raise `NotIdentifiableError` if some options cannot be compared, however often one asks."""
-    options = np.arange(len(questions.options))
-    apart = np.flatnonzero(np.isinf(form.lead_variances(0, options)))
-    if len(apart):
-        one, other = questions.options.labels[0], questions.options.labels[int(apart[0])]
-        raise NotIdentifiableError(
-            f"{one!r} and {other!r} cannot be compared by these questions, however often they "
-            "are asked; questions.check() says what is missing."
-        )
 
 
 @dataclass(eq=False)

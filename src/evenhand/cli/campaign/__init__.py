@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import typer
 
-from evenhand.cli.campaign.ask import ask
-from evenhand.cli.campaign.change import extend, fail, join, leave, pause, release, resume, withdraw
-from evenhand.cli.campaign.look import answer, export, names, report, status, verify
-from evenhand.cli.campaign.new import new
-from evenhand.cli.campaign.store import StoreCommand
-from evenhand.cli.campaign.tell import import_, tell
+from evenhand.cli.campaign.environment import StoreCommand
+from evenhand.cli.commands import LateCommands
+
+_HERE = "evenhand.cli.campaign"
+
+
+class _Deeds(LateCommands):
+    """What can be done with a campaign."""
+
+    homes = {  # noqa: RUF012 - read only
+        "new": f"{_HERE}.new:new",
+        "ask": f"{_HERE}.ask:ask",
+        "tell": f"{_HERE}.tell:tell",
+        "import": f"{_HERE}.tell:import_",
+        "status": f"{_HERE}.look:status",
+        "answer": f"{_HERE}.look:answer",
+        "report": f"{_HERE}.look:report",
+        "verify": f"{_HERE}.look:verify",
+        "export": f"{_HERE}.look:export",
+        "pause": f"{_HERE}.change:pause",
+        "resume": f"{_HERE}.change:resume",
+        "extend": f"{_HERE}.change:extend",
+        "withdraw": f"{_HERE}.change:withdraw",
+        "fail": f"{_HERE}.change:fail",
+        "release": f"{_HERE}.change:release",
+        "leave": f"{_HERE}.change:leave",
+        "join": f"{_HERE}.change:join",
+        "list": f"{_HERE}.look:names",
+    }
+    kind = StoreCommand
+    settings = {"tell": {"ignore_unknown_options": True}}  # noqa: RUF012 - a score may begin with a minus
+
 
 campaign = typer.Typer(
+    cls=_Deeds,
     name="campaign",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Ask people and models over days: tickets, scores, and a record that proves the choice.",
 )
-_DEEDS: dict[str, Callable[..., None]] = {
-    "new": new,
-    "ask": ask,
-    "tell": tell,
-    "import": import_,
-    "status": status,
-    "answer": answer,
-    "report": report,
-    "verify": verify,
-    "export": export,
-    "pause": pause,
-    "resume": resume,
-    "extend": extend,
-    "withdraw": withdraw,
-    "fail": fail,
-    "release": release,
-    "leave": leave,
-    "join": join,
-    "list": names,
-}
-for _name, _deed in _DEEDS.items():
-    # a score may begin with a minus, which is no option
-    _settings = {"ignore_unknown_options": _deed is tell}
-    campaign.command(_name, cls=StoreCommand, context_settings=_settings)(_deed)

@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
+from evenhand.campaigns import Campaign, NoTicket, Ticket
+from evenhand.campaigns.sheets import sheet_of, write_sheet
 from evenhand.cli.campaign.store import CampaignName, StoreName, command, opened
 from evenhand.cli.options import AsJson
-from evenhand.cli.tables import number_table, print_table
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
+from evenhand.report.model import Facts, Section, Table
+from evenhand.report.text import section_text
+from evenhand.report.words import counted, short
 from evenhand.tables.names import listed
-
-if TYPE_CHECKING:
-    from evenhand.campaigns import Campaign, NoTicket, Ticket
 
 _NOTHING = 4
 
@@ -65,9 +66,6 @@ def ask(
     **Exit codes**: 0 there is something to evaluate; 2 what was given cannot be used; 4 there is
     nothing now: it says why, and when to come back.
     """
-    from evenhand.campaigns import NoTicket  # noqa: PLC0415 # slow to load
-    from evenhand.campaigns.sheets import write_sheet  # noqa: PLC0415 # likewise
-
     with opened(store, name) as campaign:
         evaluator = _who(campaign, evaluator)
         wanted = campaign._follower.reading.wanted()
@@ -95,26 +93,16 @@ def _who(campaign: Campaign, evaluator: str | None) -> str | None:
 
 
 def _show(out: Console, store: str, name: str, tickets: Sequence[Ticket], wanted: str) -> None:
-    from evenhand.campaigns.sheets import sheet_of  # noqa: PLC0415 # slow to load
-
     header, lines = sheet_of(tickets)
     until = min(one.until for one in tickets)
-    whose = f" for {tickets[0].holder}" if tickets[0].holder else ""
+    whose = f" for {short(tickets[0].holder)}" if tickets[0].holder else ""
+    rows = [line[:-2] for line in lines]  # without what is to be filled in
+    title, shown = f"{len(tickets)} tickets", Section("", [Table("", header[:-2], rows)])
     if len(tickets) == 1:
-        out.print(f"Ticket {tickets[0].id}{whose}, until {_when(until)}\n", style="bold")
-        table = number_table()
-        table.show_header = False
-        for what, cell in zip(header[1:-2], lines[0][1:-2], strict=True):
-            table.add_row(what, cell)
-        print_table(out, table)
-    else:
-        out.print(f"{len(tickets)} tickets{whose}, until {_when(until)}\n", style="bold")
-        table = number_table()
-        for what in header[:-2]:
-            table.add_column(what)
-        for line in lines:
-            table.add_row(*line[:-2])
-        print_table(out, table)
+        title = f"Ticket {tickets[0].id}"
+        shown = Section("", [Facts("", dict(zip(header[1:-2], rows[0][1:], strict=True)))])
+    out.print(f"{title}{whose}, until {_when(until)}\n", style="bold", soft_wrap=True)
+    out.print(section_text(shown, out.width, len(rows)), soft_wrap=True)
     ticket = tickets[0].id if len(tickets) == 1 else "TICKET"
     out.print(f"\nThe score is {wanted}. When it is there:", soft_wrap=True)
     out.print(f"  {command('tell', store, name, ticket, 'SCORE')}", soft_wrap=True)
@@ -123,9 +111,9 @@ def _show(out: Console, store: str, name: str, tickets: Sequence[Ticket], wanted
 def _say_sheet(
     out: Console, store: str, name: str, tickets: Sequence[Ticket], sheet: Path, wanted: str
 ) -> None:
-    n, whose = len(tickets), f" for {tickets[0].holder}" if tickets[0].holder else ""
+    whose = f" for {short(tickets[0].holder)}" if tickets[0].holder else ""
     out.print(
-        f"{n} ticket{'s' * (n != 1)}{whose} in {sheet}, until "
+        f"{counted(len(tickets), 'ticket')}{whose} in {sheet}, until "
         f"{_when(min(one.until for one in tickets))}.",
         style="bold",
         soft_wrap=True,
@@ -173,6 +161,5 @@ def duration(seconds: float) -> str:
     """
     for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}s"
-    whole = max(1, round(seconds))
-    return f"{whole} second{'s' * (whole != 1)}"
+            return counted(round(seconds / size), unit)
+    return counted(max(1, round(seconds)), "second")

@@ -7,8 +7,10 @@ from typing import Annotated
 
 import typer
 
+from evenhand.campaigns.export import evaluation_of
 from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened, say
-from evenhand.cli.campaign.tables import WHO, Tables, takes_tables
+from evenhand.cli.campaign.tables import WHO, Tables
+from evenhand.cli.columns import takes
 from evenhand.cli.options import AsJson
 from evenhand.errors import InputError
 
@@ -36,7 +38,7 @@ def resume(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> 
     say(as_json, f"Campaign {name!r} goes on.", status="running")
 
 
-@takes_tables
+@takes(tables=Tables)
 def extend(
     store: StoreName,
     name: CampaignName,
@@ -71,7 +73,7 @@ def extend(
     `evenhand campaign extend prize.db prize --at-most 200`
 
     `evenhand campaign extend prize.db prize --options skaters.csv --evaluators more_judges.csv
-    --group nation --show programme,video`
+    --option-group nation --show programme,video`
     """
     if options is None and tables.evaluators is not None:
         raise InputError("--evaluators goes with the options that they are asked about: --options.")
@@ -123,8 +125,6 @@ def withdraw(
 
     `evenhand campaign withdraw prize.db prize 13 --because "filled in the wrong form" --blind`
     """
-    from evenhand.campaigns.export import evaluation_of  # noqa: PLC0415 # slow to load
-
     with opened(store, name) as campaign:
         number = evaluation_of(campaign._follower, evaluation)
         receipt = campaign.withdraw(number, because, blind=blind)

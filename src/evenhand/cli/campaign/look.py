@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-from rich.console import Console
 
-from evenhand.answers.words import to_come
-from evenhand.cli.answers import print_answer
-from evenhand.cli.campaign.store import VARIABLE, CampaignName, StoreName, opened, say
+from evenhand.campaigns import Campaign
+from evenhand.campaigns.verification import verify_file
+from evenhand.cli.campaign.environment import VARIABLE
+from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.score_tables import check_files
-from evenhand.cli.tables import number_table, print_table
-from evenhand.cli.terminal import console, print_json
+from evenhand.cli.terminal import console, print_json, say_written
 from evenhand.errors import InputError
-
-if TYPE_CHECKING:
-    from evenhand.campaigns import Status
+from evenhand.report.model import Table
+from evenhand.report.terminal import print_result
+from evenhand.report.text import table_lines
 
 _NOT_VERIFIED = 1
-_MOST_ROWS = 40  # of a table in the terminal; --json has all
-_MOST_PUT_ASIDE = 3  # that are named; --json has more
 
 
 def names(store: StoreName, *, as_json: AsJson = False) -> None:
@@ -34,21 +30,13 @@ def names(store: StoreName, *, as_json: AsJson = False) -> None:
 
     `evenhand campaign list prize.db`
     """
-    from evenhand.campaigns import Campaign  # noqa: PLC0415 # slow to load
-
     found = Campaign.names(store)
     if as_json:
         print_json({"campaigns": found})
         return
-    table = number_table()
-    table.add_column("campaign")
-    table.add_column("status")
-    for name, status in found.items():
-        table.add_row(name, status)
-    if found:
-        print_table(console(), table)
-    else:
-        console().print("There is no campaign in this store.")
+    table = Table("", ["campaign", "status"], list(found.items()))
+    said = "\n".join(table_lines(table, len(found)))
+    console().print(said if found else "There is no campaign in this store.", soft_wrap=True)
 
 
 def status(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> None:
@@ -63,57 +51,7 @@ def status(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> 
     if as_json:
         print_json(found.to_dict())
     else:
-        _print_status(console(), found)
-
-
-def _print_status(out: Console, found: Status) -> None:
-    why = f": {found.why}" if found.why else ""
-    out.print(f"Campaign {found.name!r} is {found.status}{why}", style="bold", soft_wrap=True)
-    more = [f"{found.late:,} came late"] if found.late else []
-    more += [f"{found.withdrawn:,} withdrawn"] if found.withdrawn else []
-    beside = f" ({', '.join(more)})" if more else ""
-    money = "" if math.isinf(found.budget) else f", for {found.paid:g} of {found.budget:g}"
-    out.print(
-        f"{_counted(found.evaluations, 'evaluation', 'counts', 'count')}{beside}, of at most "
-        f"{found.at_most:,}{money}; {_counted(found.leased, 'ticket', 'is', 'are')} out, "
-        f"{found.open:,} {'waits' if found.open == 1 else 'wait'}.",
-        soft_wrap=True,
-    )
-    if found.status != "finished" and found.forecast == 0.0:
-        out.print("Nothing more has to be asked: see `answer`.")
-    elif found.status != "finished" and math.isfinite(found.forecast):
-        text = to_come(found.forecast, found.looks_once, found.chance)
-        out.print(f"{text}.", soft_wrap=True)
-    for text in [found.trouble] if found.trouble else []:
-        out.print(f"STUCK: {text}", style="bold", soft_wrap=True)
-    for text in found.alarms:
-        out.print(f"WARNING: {' '.join(text.split())}", style="bold", soft_wrap=True)
-    for text in found.put_aside[:_MOST_PUT_ASIDE]:
-        out.print(f"Given up, and asked anew if it is wanted: {text}", soft_wrap=True)
-    if found.evaluators:
-        _print_evaluators(out, found)
-    out.print(f"\nRecord: {found.events:,} events, the last sealed {found.hash}", soft_wrap=True)
-
-
-def _counted(n: int, what: str, one: str, more: str) -> str:
-    return f"{n:,} {what} {one}" if n == 1 else f"{n:,} {what}s {more}"
-
-
-def _print_evaluators(out: Console, found: Status) -> None:
-    out.print()
-    table = number_table()
-    table.add_column("evaluator")
-    counts = ("evaluations", "out", "waiting", "late", "withdrawn", "given up")
-    for title in counts:
-        table.add_column(title, justify="right")
-    table.add_column("")
-    for one in found.evaluators[:_MOST_ROWS]:
-        numbers = (one.evaluations, one.leased, one.open, one.late, one.withdrawn, one.given_up)
-        left = "" if one.left is None else f"left{': ' * bool(one.left)}{one.left}"
-        table.add_row(one.evaluator or "(nobody named)", *(f"{n:,}" for n in numbers), left)
-    if len(found.evaluators) > _MOST_ROWS:
-        table.add_row(f"… and {len(found.evaluators) - _MOST_ROWS} more: --json has all")
-    print_table(out, table)
+        print_result(console(), found)
 
 
 def answer(
@@ -137,7 +75,8 @@ def answer(
     if as_json:
         print_json({"comparable": found.comparable} | found.to_dict())
     else:
-        print_answer(console(), found, figure)
+        print_result(console(), found)
+        say_written(figure)
 
 
 def report(
@@ -160,7 +99,7 @@ def report(
     """
     check_files(None, file)
     with opened(store, name) as campaign:
-        campaign.report(file, title)
+        campaign.report(file, title=title)
     say(as_json, f"The report is in {file}.", file=str(file))
 
 
@@ -200,8 +139,6 @@ def verify(
     **Exit codes**: 0 it verifies; 1 something is wrong, and it says what; 2 what was given cannot
     be used; 5 the store cannot be read.
     """
-    from evenhand.campaigns.verification import verify_file  # noqa: PLC0415 # slow to load
-
     store, name = (first, second) if second else (os.environ.get(VARIABLE), first)
     if second is None and first.lower().endswith((".jsonl", ".ndjson")):
         found = verify_file(first, seal)
@@ -210,7 +147,10 @@ def verify(
     else:
         with opened(store, name or "") as campaign:
             found = campaign.verify(seal)
-    say(as_json, str(found), **found.to_dict())
+    if as_json:
+        print_json(found.to_dict())
+    else:
+        print_result(console(), found)
     if not found:
         raise typer.Exit(_NOT_VERIFIED)
 

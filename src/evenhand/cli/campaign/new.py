@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
+from evenhand.campaigns import Campaign
 from evenhand.cli.campaign.store import CampaignName, StoreName, command
-from evenhand.cli.campaign.tables import Tables, takes_tables
+from evenhand.cli.campaign.tables import Tables
+from evenhand.cli.columns import takes
 from evenhand.cli.options import AsJson, Seed
 from evenhand.cli.score_tables import scale_in
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError, NotIdentifiableError
-
-if TYPE_CHECKING:
-    from evenhand.questions import Askable
+from evenhand.questions import Askable, Questions
+from evenhand.report.words import counted
 
 _NOT_COMPARABLE = 3
 _SCORES, _END = "What scores are", "When it ends"
@@ -24,7 +25,7 @@ _TICKETS = "How tickets are handed out"
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
-@takes_tables
+@takes(tables=Tables)
 def new(
     store: StoreName,
     name: CampaignName,
@@ -126,24 +127,23 @@ def new(
 ) -> None:
     """Begin a campaign: who is to be asked about what, until when.
 
-    The store is made if it is not there. Nothing is asked yet.
+    The store is made if it is not there. Nothing is asked yet. Names are in the first columns
+    unless --option or --evaluator says otherwise; without --option-group nobody is partial.
 
     **Examples**
 
-    `evenhand campaign new prize.db prize skaters.csv --evaluators judges.csv --group nation
+    `evenhand campaign new prize.db prize skaters.csv --evaluators judges.csv --option-group nation
     --show programme,video --scale 0,100`
 
-    `evenhand campaign new prize.db prompts prompts.csv --evaluators models.csv --group family
-    --compare --scores verdicts --prices price --budget 200`
+    `evenhand campaign new prize.db prompts prompts.csv --evaluators models.csv
+    --option-group family --compare --scores verdicts --prices price --budget 200`
 
-    `evenhand campaign new prize.db solo skaters.csv --group side --label skater
+    `evenhand campaign new prize.db solo skaters.csv --option-group side --option skater
     --features base_value,max_base,ability --at-most 500`
 
     **Exit codes**: 0 it was made; 2 what was given cannot be used; 3 no number of answers could
     tell the options apart.
     """
-    from evenhand.campaigns import Campaign  # noqa: PLC0415 # slow to load
-
     asked, shown = tables.read(options)
     try:
         made = Campaign.create(
@@ -178,8 +178,6 @@ def new(
 def _say(
     store: str, name: str, asked: Askable, shown: dict[str, dict[str, str]], as_json: bool
 ) -> None:
-    from evenhand.questions import Questions  # noqa: PLC0415 # with the rest
-
     questions = Questions.of(asked)
     columns = list(dict.fromkeys(column for own in shown.values() for column in own))
     if as_json:
@@ -196,7 +194,7 @@ def _say(
         return
     out = console()
     n = len(questions.evaluators)
-    by = f", {n:,} evaluator{'s' * (n != 1)}" if n else ""
+    by = f", {counted(n, 'evaluator')}" if n else ""
     out.print(
         f"Campaign {name!r} is in {store}: {len(questions.options):,} options{by}, "
         f"{len(questions):,} questions.",

@@ -6,19 +6,13 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from evenhand.campaigns import Campaign
+from evenhand.cli.campaign.environment import VARIABLE
 from evenhand.cli.terminal import console, print_json
-
-if TYPE_CHECKING:
-    from evenhand.campaigns import Campaign
-
-VARIABLE = "EVENHAND_STORE"
-OPTIONS = "evenhand.options"
-"""Where a context has the options of the command that runs."""
 
 StoreName = Annotated[
     str,
@@ -36,38 +30,9 @@ Because = Annotated[
 ]
 
 
-class StoreCommand(TyperCommand):
-    """A command whose first argument may come from the environment."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the store before the arguments if one is missing."""
-        store = os.environ.get(VARIABLE)
-        if store and self._lacks_one(ctx, list(args)):
-            args = [store, *args]
-        return super().parse_args(ctx, args)
-
-    def invoke(self, ctx: Any) -> Any:
-        """Leave word of which options there are, for what is said of an error."""
-        ctx.meta[OPTIONS] = {flag for param in self.params for flag in param.opts}
-        return super().invoke(ctx)
-
-    def _lacks_one(self, ctx: Any, args: list[str]) -> bool:
-        from click import UsageError  # noqa: PLC0415 # typer brings it
-
-        wanted = [p for p in self.params if p.param_type_name == "argument" and p.required]
-        try:
-            given, rest, _ = self.make_parser(ctx).parse_args(args)
-        except UsageError:
-            return False
-        texts = [p for p in wanted if isinstance(given.get(p.name or ""), str)]
-        return len(texts) == len(wanted) - 1 and not rest
-
-
 @contextmanager
 def opened(store: str, name: str) -> Iterator[Campaign]:
     """Give a campaign for as long as a command works with it."""
-    from evenhand.campaigns import Campaign  # noqa: PLC0415 # slow to load
-
     campaign = Campaign.open(store, name)
     try:
         yield campaign

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import numpy as np
 import typer
 
+from evenhand.actions import ActionSet
+from evenhand.cli.columns import (
+    EVALUATOR,
+    EVALUATOR_GROUP,
+    FEATURES,
+    OPTION,
+    OPTION_GROUP,
+    PRICES,
+)
 from evenhand.cli.panel_files import capacity_in, label_of, named_in, table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
+from evenhand.questions import Askable, Questions
 from evenhand.tables.names import listed
 
 if TYPE_CHECKING:
-    from evenhand.questions import Askable, Questions
     from evenhand.tables.sources import Table
 
 _MOST = 10**9  # evaluations of one evaluator
@@ -45,29 +51,12 @@ class Tables:
             "Without it there is one evaluator, and options need features.",
         ),
     ] = None
-    group: Annotated[
-        str | None,
-        _option(
-            metavar="COL",
-            help="Column with the group of options and evaluators, such as a nation: evaluators "
-            "are partial to their own. If not given, nobody is partial.",
-        ),
-    ] = None
-    evaluator_group: Annotated[
-        str | None,
-        _option(metavar="COL", help="That column of the evaluators, if it has another name."),
-    ] = None
-    label: Annotated[
-        str | None,
-        _option(metavar="COL", help="Column with the options' names; the first if not given."),
-    ] = None
-    evaluator_label: Annotated[
-        str | None,
-        _option(metavar="COL", help="Column with the evaluators' names; the first otherwise."),
-    ] = None
-    features: Annotated[
-        str | None, _option(metavar="A,B,…", help="Columns that value depends on.")
-    ] = None
+    option: Annotated[str | None, OPTION] = None
+    evaluator: Annotated[str | None, EVALUATOR] = None
+    option_group: Annotated[str | None, OPTION_GROUP] = None
+    evaluator_group: Annotated[str | None, EVALUATOR_GROUP] = None
+    features: Annotated[str | None, FEATURES] = None
+    prices: Annotated[str | None, PRICES] = None
     show: Annotated[
         str | None,
         _option(
@@ -112,10 +101,6 @@ class Tables:
             "evaluators.",
         ),
     ] = None
-    prices: Annotated[
-        str | None,
-        _option(metavar="COL", help="Column of the evaluators with the price of an answer."),
-    ] = None
 
     def read(
         self, options: Path, like: Askable | None = None
@@ -137,18 +122,16 @@ class Tables:
 
     def _alone(self, table: Table, like: Askable | None) -> Askable:
         """Return options that one evaluator is asked about, by their features."""
-        from evenhand.actions import ActionSet  # noqa: PLC0415 # loads numpy and more
-
-        if self.group is None or self.features is None:
+        if self.option_group is None or self.features is None:
             raise InputError(
-                "one evaluator alone needs the group that scores may favour (--group) and features "
-                "that say what options are worth (--features); or name several evaluators: "
-                "--evaluators."
+                "one evaluator alone needs the group that scores may favour (--option-group) and "
+                "features that say what options are worth (--features); or name several "
+                "evaluators: --evaluators."
             )
-        label = label_of(table, self.label, self.group)
+        label = label_of(table, self.option, self.option_group)
         return ActionSet.from_csv(
             table,
-            self.group,
+            self.option_group,
             label,
             names_in(self.features),
             like=like if isinstance(like, ActionSet) else None,
@@ -156,17 +139,13 @@ class Tables:
 
     def _panel(self, what: Table, evaluators: str) -> Questions:
         """Return the questions to several evaluators."""
-        import numpy as np  # noqa: PLC0415 # likewise
-
-        from evenhand.questions import Questions  # noqa: PLC0415 # likewise
-
-        options = named_in(what, self.label, "--label", self.group, "--group")
+        options = named_in(what, self.option, "--option", self.option_group, "--option-group")
         judges, who = self._evaluators(evaluators)
-        if self.group is not None and not any(judges.values()):
+        if self.option_group is not None and not any(judges.values()):
             raise InputError(
-                f"--group says on which side options are, and {listed(list(judges))}, who judge, "
-                "are on none; give theirs (such as P=FRA,Q=ITA, or a column of their file: "
-                "--evaluator-group), or leave out --group: then nobody is partial."
+                f"--option-group says on which side options are, and {listed(list(judges))}, "
+                "who judge, are on none; give theirs (such as P=FRA,Q=ITA, or a column of their "
+                "file: --evaluator-group), or leave out --option-group: then nobody is partial."
             )
         more: dict[str, Any] = {"capacity": capacity_in(self.capacity or "1")}
         if self.workload is not None:
@@ -202,9 +181,9 @@ class Tables:
         # names may have dots, as gpt-4.1 has; a file that is not there should be missed as one
         if given == "-" or os.path.exists(given) or Path(given).suffix.lower() in _ENDINGS:
             who = table_at(given)
-            column = self.evaluator_group or self.group
-            flag = "--evaluator-group" if self.evaluator_group else "--group"
-            return named_in(who, self.evaluator_label, "--evaluator-label", column, flag), who
+            column = self.evaluator_group or self.option_group
+            flag = "--evaluator-group" if self.evaluator_group else "--option-group"
+            return named_in(who, self.evaluator, "--evaluator", column, flag), who
         judges: dict[str, str | None] = {}
         for one in names_in(given) or []:
             person, _, side = (part.strip() for part in one.partition("="))
@@ -219,33 +198,19 @@ class Tables:
     def _display(self, table: Table) -> dict[str, dict[str, str]]:
         """Return what evaluators are shown of each option."""
         columns = names_in(self.show) or []
-        if self.group is not None and self.group in columns:
+        if self.option_group is not None and self.option_group in columns:
             raise InputError(
-                f"--show names the column of groups, {self.group!r}, and evaluators never see a "
-                "group; leave it out."
+                f"--show names the column of groups, {self.option_group!r}, and evaluators never "
+                "see a group; leave it out."
             )
-        named = label_of(table, self.label, self.group)
-        names = table.texts(named, "--label")
+        named = label_of(table, self.option, self.option_group)
+        names = table.texts(named, "--option")
         shown = {c: table.texts(c, "--show") for c in columns if c != named}
         return {
             name: {c: cells[row] or "" for c, cells in shown.items()}
             for row, name in enumerate(names)
             if name is not None and shown
         }
-
-
-def takes_tables(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `Tables` in place of its parameter ``tables``."""
-    fields = inspect.signature(Tables, eval_str=True).parameters
-    own = inspect.signature(command, eval_str=True)
-
-    @functools.wraps(command)
-    def run(**given: Any) -> None:
-        command(tables=Tables(**{name: given.pop(name) for name in fields}), **given)
-
-    parts = ([*fields.values()] if p.name == "tables" else [p] for p in own.parameters.values())
-    run.__signature__ = own.replace(parameters=[*chain(*parts)])  # type: ignore[attr-defined] # read by typer
-    return run
 
 
 def _needs(who: Table | None, flag: str) -> Table:

@@ -7,18 +7,13 @@ from typing import Annotated
 
 import typer
 
+from evenhand.campaigns.sheets import score_in
 from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
+from evenhand.cli.columns import DECIMAL, EVALUATOR, OPTION, RIVAL, SCORE, column
 from evenhand.cli.options import AsJson
 from evenhand.cli.panel_files import table_at
-from evenhand.cli.score_tables import (
-    TABLE,
-    Decimal,
-    EvaluatorColumn,
-    OptionColumn,
-    RivalColumn,
-    ScoreColumn,
-)
 from evenhand.cli.terminal import console, print_json
+from evenhand.report.words import counted
 
 
 def tell(
@@ -59,8 +54,6 @@ def tell(
 
     **Exit codes**: 0 it was taken; 2 it was refused, and nothing changed.
     """
-    from evenhand.campaigns.sheets import score_in  # noqa: PLC0415 # slow to load
-
     value = score_in(score)
     with opened(store, name) as campaign:
         receipt = campaign.tell(ticket, value, key=key, note=note)
@@ -87,20 +80,17 @@ def import_(
         ),
     ],
     *,
-    option: OptionColumn = "option",
-    evaluator: EvaluatorColumn = "evaluator",
-    score: ScoreColumn = "score",
-    rival: RivalColumn = "rival",
+    option: Annotated[str, OPTION] = "option",
+    evaluator: Annotated[str, EVALUATOR] = "evaluator",
+    score: Annotated[str, SCORE] = "score",
+    rival: Annotated[str, RIVAL] = "rival",
     key: Annotated[
         str | None,
-        typer.Option(
-            metavar="COL",
-            help="Of a log: what a score is known by, so that it counts once. Its line if not "
-            "given.",
-            rich_help_panel=TABLE,
+        column(
+            "Of a log: what a score is known by, so that it counts once. Its line if not given."
         ),
     ] = None,
-    decimal: Decimal = None,
+    decimal: Annotated[str | None, DECIMAL] = None,
     as_json: AsJson = False,
 ) -> None:
     """Take the scores of a table: all of them, or none and what is wrong with each line.
@@ -133,7 +123,7 @@ def import_(
         return
     out = console()
     parts = [
-        f"{taken.counted:,} score{'s' * (taken.counted != 1)} taken",
+        f"{counted(taken.counted, 'score')} taken",
         f"{taken.repeated:,} known before" if taken.repeated else "",
         f"{taken.late:,} kept as late, which do not count" if taken.late else "",
         f"{taken.unfilled:,} not filled in, which stay open" if taken.unfilled else "",

@@ -6,13 +6,12 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from evenhand.cli.options import AsJson, Seed, Workers
 from evenhand.cli.research.workers import processors, worker_pool
 from evenhand.cli.terminal import console, print_json, progress
-from evenhand.research.reproduction import FULL, QUICK, Statement, measure, statements, steps
+from evenhand.report.terminal import print_result
+from evenhand.research.reproduction import FULL, QUICK, Reproduction, measure, statements, steps
 
 _DIFFERS = 1
 
@@ -55,29 +54,17 @@ def reproduce(
         progress("reproducing", steps(programme)) as done,
     ):
         found = measure(programme, seed, executor, done)
-    rows = statements(found)
     command = f"evenhand reproduce{' --quick' if quick else ''} --seed {seed}"
-    page = write_reproduction(found, rows, out, command)
+    reproduction = Reproduction(found, statements(found), command)
+    page = write_reproduction(reproduction, out)
     if as_json:
         said = [
             {"source": r.source, "claim": r.claim, "measured": r.measured, "holds": r.holds}
-            for r in rows
+            for r in reproduction.statements
         ]
         print_json({"page": str(page), "seed": seed, "statements": said})
     else:
-        _print_statements(rows)
+        print_result(console(), reproduction)
         typer.echo(f"\nThe page is {page}; the figures are beside it.")
-    if not all(row.holds for row in rows):
+    if not reproduction.holds:
         raise typer.Exit(_DIFFERS)
-
-
-def _print_statements(rows: tuple[Statement, ...]) -> None:
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 1, 0))
-    table.add_column("statement", style="bold", max_width=16)
-    table.add_column("claimed")
-    table.add_column("measured")
-    table.add_column("verdict", no_wrap=True)
-    for row in rows:
-        verdict = Text(row.verdict, style="green" if row.holds else "bold red")
-        table.add_row(row.source, row.claim, row.measured, verdict)
-    console().print(table)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,16 +9,15 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from evenhand.actions import ActionSet
+from evenhand.cli.columns import FEATURES, OPTION, OPTION_GROUP
 from evenhand.cli.options import AsJson, Cluster, Seed, Workers
 from evenhand.cli.research.workers import POLICIES, worker_pool
-from evenhand.cli.tables import print_table
 from evenhand.cli.terminal import console, print_json, whole_number
-from evenhand.errors import InputError, NotIdentifiableError
-from evenhand.geometry import bias_optimal_design
+from evenhand.errors import InputError
+from evenhand.report.terminal import print_result
+from evenhand.report.words import number
 from evenhand.research.comparison import entrants
 from evenhand.research.environments import families
 from evenhand.research.environments.problem import BiasedLinearBandit
@@ -100,7 +98,7 @@ def simulate(
         Path | None,
         typer.Option(
             metavar="FILE.csv",
-            help="Options from a table, as for inspect; needs --group and --parameters.",
+            help="Options from a table, as for inspect; needs --option-group and --parameters.",
             rich_help_panel="The problem: your own",
         ),
     ] = None,
@@ -114,28 +112,9 @@ def simulate(
             rich_help_panel="The problem: your own",
         ),
     ] = None,
-    group: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column with the two groups.",
-            rich_help_panel="The problem: your own",
-        ),
-    ] = None,
-    label: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL", help="Column with the names.", rich_help_panel="The problem: your own"
-        ),
-    ] = None,
-    features: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Columns that value depends on; all others if not given.",
-            rich_help_panel="The problem: your own",
-        ),
-    ] = None,
+    option: Annotated[str | None, OPTION] = None,
+    option_group: Annotated[str | None, OPTION_GROUP] = None,
+    features: Annotated[str | None, FEATURES] = None,
     positive: Annotated[
         str | None,
         typer.Option(
@@ -209,7 +188,7 @@ def simulate(
 
     `evenhand simulate --family random --k 50 --d 5 --horizon 1e4 --horizon 1e6 --figure r.png`
 
-    `evenhand simulate --options skaters.csv --group side --label skater --features
+    `evenhand simulate --options skaters.csv --option-group side --option skater --features
     base_value,ability --parameters truth.json --store runs.parquet`
 
     **Exit codes**: 0 fine; 2 what was given cannot be used.
@@ -220,7 +199,12 @@ def simulate(
     horizons = [whole_number(text, "--horizon") for text in horizon]
     shape = {"d": d, "k": k, "kappa": kappa, "c": c, "delta_min": delta_min}
     shape |= {"delta_neq": delta_neq, "index": index, "problem_seed": problem_seed}
-    columns = {"group": group, "label": label, "features": features, "positive": positive}
+    columns = {
+        "option_group": option_group,
+        "option": option,
+        "features": features,
+        "positive": positive,
+    }
     sources = {"--family": family, "--options": options, "--problem": problem}
     named = [name for name, value in sources.items() if value is not None]
     if len(named) != 1:
@@ -257,7 +241,7 @@ def simulate(
         # What Theorems 1 and 2 promise, they promise for B = 1.
         results.plot(figure, limits=bound == 1.0)
     if as_json:
-        print_json(_to_dict(results, bound))
+        print_json(results.to_dict() | {"value_bound": bound})
         return
     _print_results(results, bound)
     for what, path in (("picture", figure), ("problem", save), ("store of the runs", store)):
@@ -301,13 +285,13 @@ def _from_family(name: str, shape: dict[str, Any], horizon: int, seed: int) -> B
 def _from_table(
     options: Path, parameters: Path | None, columns: dict[str, str | None]
 ) -> BiasedLinearBandit:
-    if parameters is None or columns["group"] is None:
-        raise InputError("--options needs --group COL and --parameters FILE.json beside it.")
+    if parameters is None or columns["option_group"] is None:
+        raise InputError("--options needs --option-group COL and --parameters FILE.json beside it.")
     features = columns["features"]
     actions = ActionSet.from_csv(
         options,
-        group=columns["group"],
-        label=columns["label"],
+        group=columns["option_group"],
+        label=columns["option"],
         features=None if features is None else [name.strip() for name in features.split(",")],
         positive=columns["positive"],
     )
@@ -332,7 +316,7 @@ def _bound(problem: BiasedLinearBandit, said: float | None) -> float:
 
 def _refuse_other_formats(figure: Path) -> None:
     # Drawing takes longer to import than a small simulation to run.
-    from evenhand.report.bias_figure import checked_format  # noqa: PLC0415
+    from evenhand.report.pictures import checked_format  # noqa: PLC0415
 
     checked_format(figure)
 
@@ -344,112 +328,18 @@ def _refuse_missing_folders(*paths: Path | None) -> None:
             raise InputError(f"there is no folder {str(path.parent)!r} for {path}; make it.")
 
 
-def _to_dict(results: Results, bound: float) -> dict[str, Any]:
-    problem = results.problem
-    prices = _prices(problem)
-    rows = results.summary().to_dict("records")
-    for row, runs, cover in zip(
-        rows, results.runs, results.coverage().to_dict("records"), strict=True
-    ):
-        row["found_best"] = float(runs.correct.mean())
-        row["bias_covered"] = cover["coverage"]
-        row["bias_level"] = cover["level"]
-    return {
-        "problem": {
-            "options": len(problem.actions),
-            "features": problem.actions.n_features,
-            "best": problem.actions.labels[problem.best],
-            "best_by_evaluation": problem.actions.labels[int(problem.evaluations.argmax())],
-            "omega": np.asarray(problem.omega).tolist(),
-            "noise_scale": problem.noise_scale,
-            "delta_min": problem.delta_min,
-            "delta_neq": problem.delta_neq,
-            "kappa_star": prices[0] if len(prices) == 1 else prices,
-        },
-        "value_bound": bound,
-        "seed": results.seed,
-        "results": rows,
-    }
-
-
 def _print_results(results: Results, bound: float) -> None:
     terminal = console()
-    terminal.print(_in_words(results.problem), style="bold")
+    print_result(terminal, results)
     terminal.print(
-        f"\nRegret: the value lost over all evaluations of a run. Policies know that the noise has "
-        f"standard deviation {results.problem.noise_scale:.4g} and that values differ by at most "
-        f"{2 * bound:.4g}.\n"
+        f"\nPolicies know that the noise has standard deviation "
+        f"{number(results.problem.noise_scale)} and that values differ by at most "
+        f"{number(2 * bound)}."
     )
-    _print_table(terminal, results)
     if float(np.abs(results.problem.values).max()) > bound * (1.0 + 1e-9):
         terminal.print(
-            f"\nValues lie outside of ±{bound:.4g}. Policies that shrink their estimates towards 0 "
-            "(oful, ids, thompson-sampling and their kin) expect them inside: count values from "
-            "their middle, or give a larger --value-bound.",
+            f"\nValues lie outside of ±{number(bound)}. Policies that shrink their estimates "
+            "towards 0 (oful, ids, thompson-sampling and their kin) expect them inside: count "
+            "values from their middle, or give a larger --value-bound.",
             style="dim",
         )
-
-
-def _prices(problem: BiasedLinearBandit) -> list[float]:
-    """Return κ_* of every attribute; infinite where its bias cannot be estimated.
-
-    Some policies do not mind.
-    """
-    prices = []
-    for name in problem.actions.attribute_names:
-        try:
-            prices.append(bias_optimal_design(problem.actions, name).value)
-        except NotIdentifiableError:
-            prices.append(math.inf)
-    return prices
-
-
-def _in_words(problem: BiasedLinearBandit) -> str:
-    """Say what is simulated and where the trap is."""
-    labels, wrong = problem.actions.labels, int(problem.evaluations.argmax())
-    said = f"{len(labels)} options, {problem.actions.n_features} features, κ* = "
-    said += ", ".join(f"{price:.4g}" for price in _prices(problem))
-    said += f". The best is {labels[problem.best]}; "
-    # Equal evaluations differ by rounding in the families of the lower bounds
-    lead = float(problem.evaluations[wrong] - problem.evaluations[problem.best])
-    if lead <= 1e-12 * float(np.abs(problem.evaluations).max()):
-        first = "no other is evaluated higher."
-    else:
-        first = (
-            f"evaluations put {labels[wrong]} first, by {lead:.3g}, which is worth "
-            f"{problem.gaps[wrong]:.3g} less."
-        )
-    return said + first
-
-
-def _print_table(terminal: Console, results: Results) -> None:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("policy", no_wrap=True)
-    for header in ("T", "regret ± s.e.", "90%", "best", "bias"):
-        table.add_column(header, justify="right", no_wrap=True)
-    coverage = results.coverage()["coverage"].to_list()
-    for row, runs, covered in zip(
-        results.summary().itertuples(), results.runs, coverage, strict=True
-    ):
-        error = "" if np.isnan(row.se_regret) else f" ± {_plain(row.se_regret)}"
-        table.add_row(
-            row.policy,
-            f"{row.horizon:,}" if row.horizon < 10**9 else f"{row.horizon:.4g}",
-            _plain(row.mean_regret) + error,
-            _plain(row.q90),
-            f"{runs.correct.mean():.0%}",
-            "–" if np.isnan(covered) else f"{covered:.1%}",
-        )
-    print_table(terminal, table)
-    terminal.print(
-        f"\nOver {len(results.runs[0]):,} runs each, seed {results.seed}. T: evaluations in a run. "
-        "90%: nine runs in ten lose less. Best: runs that recommend the best option at the end. "
-        "Bias: runs whose interval for the bias holds it, of those that have one.",
-        style="dim",
-    )
-
-
-def _plain(value: float) -> str:
-    if value < 0.05:
-        return "0.0"
-    return f"{value:,.0f}" if 100 <= value < 1e9 else f"{value:.3g}"

@@ -39,7 +39,7 @@ def worker_pool(
     if cluster is not None:
         if workers is not None:
             raise InputError(
-                "--workers starts processes here, and --cluster runs on those that are running "
+                "--workers starts processes here, and --dask runs on those that are running "
                 "there; give one of the two."
             )
         with cluster_executor(cluster) as executor:

@@ -6,26 +6,23 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
-from os import PathLike
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from evenhand.arrays import Floats
-from evenhand.report.bias_figure import save_figure
+from evenhand.report.pictures import FAINT, INK, STYLES, frame, literal, new_figure, note_below
+from evenhand.report.words import number
 from evenhand.research.comparison.instances import Counted, Suite, short_power
-from evenhand.research.comparison.measure import FLAGSHIP, ORACLE, SUREST
-from evenhand.research.comparison.table import Comparison, Margin, geometric_mean
+from evenhand.research.comparison.measure import ORACLE
+from evenhand.research.comparison.sections import ranking, subject_of, verdict
+from evenhand.research.comparison.table import Comparison, geometric_mean
 
-# Told apart by all kinds of colour vision (Okabe and Ito).
-_SUBJECT, _OTHERS = "#D55E00", "#4c6f8f"
-_INK, _FAINT = "#222222", "#6b6b6b"
+_SUBJECT, _OTHERS = STYLES[1][0], STYLES[0][0]
 _COLUMNS = 3  # panels beside each other
 
 
@@ -89,89 +86,32 @@ def comparison_picture(comparison: Comparison) -> ComparisonPicture:
     panels = tuple(
         _panel(suite, played[played["suite"] == suite.name], counted) for suite in suites
     )
-    rivals = played[played["policy"] != ORACLE]
-    # Every suite counts the same, however many instances it has.
-    scores = {
-        str(name): geometric_mean(
-            [geometric_mean(part["over_best"]) for _, part in own.groupby("suite")]
-        )
-        for name, own in rivals.groupby("policy", sort=False)
-    }
-    policies = tuple(sorted(scores, key=lambda name: scores[name]))
-    # who is mostly unsure asks for as little as it likes, and is not spoken of
-    claiming = {one.name for one in comparison.outcomes if one.claims}
-    spoken_of = [name for name in policies if name in claiming] or policies
-    flagship = FLAGSHIP if counted == "regret" else SUREST
-    subject = flagship if flagship in policies else spoken_of[0]
-    margins = {suite.title: comparison.margin(subject, suite) for suite in suites}
-    title = finding(
-        subject,
-        {name: found for name, found in margins.items() if found is not None},
-        "loses" if counted == "regret" else "asks",
-    )
-    return ComparisonPicture(title, _note(comparison), subject, policies, panels)
+    policies = ranking(comparison)
+    subject = subject_of(comparison)
+    return ComparisonPicture(verdict(comparison), _note(comparison), subject, policies, panels)
 
 
-def finding(subject: str, margins: Mapping[str, Margin], verb: str = "loses") -> str:
-    """Say in one sentence how a policy did in every suite; what noise may explain is level.
-
-    Examples
-    --------
-    >>> finding("ours", {"gaps": Margin("theirs", 2.0, 0.1), "random": Margin("other", 1.5, 0.1)})
-    'ours loses least in all 2 suites: the best rival loses 1.50 to 2.00 times as much'
-    """
-    if not margins:
-        return f"{subject} has no rivals"
-    ahead = [margin.times for margin in margins.values() if margin.verdict > 0]
-    level = [title for title, margin in margins.items() if margin.verdict == 0]
-    times = ""
-    if ahead:
-        least, most = _times(min(ahead)), _times(max(ahead))
-        span = least if least == most else f"{least} to {most}"
-        times = f": the best rival {verb} {span} times as much"
-    n = len(margins)
-    if len(ahead) == n:
-        return f"{subject} {verb} least in {f'all {n} suites' if n > 1 else 'this suite'}{times}"
-    sentence = f"{subject} {verb} least in {len(ahead)} of {n} suites{times}"
-    if level:
-        sentence += f"; {len(level)} {'is' if len(level) == 1 else 'are'} level"
-    behind = [title for title, margin in margins.items() if margin.verdict < 0]
-    if behind:
-        worst = min(behind, key=lambda title: margins[title].times)
-        margin = margins[worst]
-        sentence += (
-            f"; on “{worst}” it {verb} {_times(1 / margin.times)} times as much as {margin.rival}"
-        )
-    return sentence
-
-
-def draw_comparison_picture(picture: ComparisonPicture) -> Figure:
-    """Draw the picture."""
+def draw_comparison_picture(picture: ComparisonPicture, axes: Axes | None = None) -> Figure:
+    """Draw the picture; into axes of the user's, the first suite."""
+    if axes is not None:
+        _draw_panel(axes, picture, picture.panels[0])
+        _name_rows(axes, picture, shown=True)
+        return axes.figure.figure
     n = len(picture.panels)
     columns = min(_COLUMNS, n)
     lines = -(-n // columns)
     rows = len(picture.policies)
-    figure = Figure(figsize=(2.6 + 3.5 * columns, 1.5 + lines * (0.9 + 0.235 * rows)), dpi=150)
-    figure.set_layout_engine("constrained", w_pad=0.06, h_pad=0.08, wspace=0.04, hspace=0.05)
-    FigureCanvasAgg(figure)
+    height = 1.5 + lines * (0.9 + 0.235 * rows)
+    figure = new_figure(2.6 + 3.5 * columns, height, picture.title, wrap=44 * columns)
     grid = figure.subplots(lines, columns, squeeze=False)
-    for place, axes in enumerate(grid.flat):
+    for place, part in enumerate(grid.flat):
         if place >= n:
-            axes.set_visible(False)
+            part.set_visible(False)
             continue
-        _draw_panel(axes, picture, picture.panels[place])
-        _name_rows(axes, picture, shown=place % columns == 0)
-    title = textwrap.fill(picture.title, 34 * columns)
-    figure.suptitle(title, x=0.008, ha="left", fontsize=13, weight="bold", color=_INK)
-    figure.supxlabel(
-        textwrap.fill(picture.note, 58 * columns), x=0.008, ha="left", fontsize=8.5, color=_FAINT
-    )
+        _draw_panel(part, picture, picture.panels[place])
+        _name_rows(part, picture, shown=place % columns == 0)
+    note_below(figure, picture.note, 58 * columns)
     return figure
-
-
-def save_comparison(comparison: Comparison, path: str | PathLike[str]) -> None:
-    """Draw a comparison into a file: .png, .svg or .pdf."""
-    save_figure(draw_comparison_picture(comparison_picture(comparison)), str(path))
 
 
 def _panel(suite: Suite, rows: pd.DataFrame, counted: Counted) -> Panel:
@@ -187,10 +127,6 @@ def _panel(suite: Suite, rows: pd.DataFrame, counted: Counted) -> Panel:
     oracle = found.pop(ORACLE, None)
     mean = None if oracle is None else oracle.mean
     return Panel(suite.title, f"{counted} ÷ {unit}", found, mean)
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:,.0f}"
 
 
 def _note(comparison: Comparison) -> str:
@@ -214,15 +150,15 @@ def _note(comparison: Comparison) -> str:
 
 def _draw_panel(axes: Axes, picture: ComparisonPicture, panel: Panel) -> None:
     axes.set_xscale("log")
-    axes.axvline(1.0, color=_INK, lw=1.0, zorder=1)
+    axes.axvline(1.0, color=INK, lw=1.0, zorder=1)
     if panel.oracle is not None and panel.oracle > 0:
-        axes.axvline(panel.oracle, color=_FAINT, lw=1.1, ls=(0, (4, 3)), zorder=1)
+        axes.axvline(panel.oracle, color=FAINT, lw=1.1, ls=(0, (4, 3)), zorder=1)
     right = axes.get_yaxis_transform()
     for y, name in enumerate(picture.policies):
         row = panel.rows.get(name)
         subject = name == picture.subject
         if row is None:
-            axes.text(1.02, y, "–", transform=right, va="center", fontsize=8.5, color=_FAINT)
+            axes.text(1.02, y, "–", transform=right, va="center", fontsize=8.5, color=FAINT)
             continue
         colour = _SUBJECT if subject else _OTHERS
         axes.plot(row.ratios, np.full(len(row.ratios), y), "o", color=colour, ms=4.5, mew=0,
@@ -231,23 +167,19 @@ def _draw_panel(axes: Axes, picture: ComparisonPicture, panel: Panel) -> None:
         axes.text(
             1.02,
             y,
-            _label(row.mean),
+            number(row.mean),
             transform=right,
             va="center",
             fontsize=8.5,
-            color=colour if subject else _INK,
+            color=colour if subject else INK,
             weight="bold" if subject else "normal",
         )
     _scale(axes, panel)
-    axes.set_title(panel.title, loc="left", fontsize=9.5, color=_INK)
-    axes.set_xlabel(panel.unit, fontsize=8.5, color=_FAINT)
-    axes.tick_params(axis="x", labelsize=8, colors=_FAINT)
-    axes.tick_params(axis="y", labelsize=9, length=0)
+    axes.set_title(panel.title, loc="left", fontsize=9.5, color=INK)
+    axes.set_xlabel(panel.unit, fontsize=8.5, color=FAINT)
     axes.grid(True, axis="y", color="#eeeeee", lw=0.8)
     axes.set_axisbelow(True)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side == "bottom")
-        spine.set_color("#bbbbbb")
+    frame(axes, names=True)
 
 
 def _name_rows(axes: Axes, picture: ComparisonPicture, shown: bool) -> None:
@@ -255,7 +187,7 @@ def _name_rows(axes: Axes, picture: ComparisonPicture, shown: bool) -> None:
     names = picture.policies if shown else [""] * len(picture.policies)
     axes.set_yticks(range(len(names)), names)
     for text in axes.get_yticklabels():
-        text.set_parse_math(False)  # a user's dollar signs are not mathematics
+        literal(text)
         if text.get_text() == picture.subject:
             text.set(color=_SUBJECT, weight="bold")
 
@@ -289,9 +221,3 @@ def ticks_between(low: float, high: float) -> list[float]:
         if len(ticks) <= 6:
             break
     return ticks
-
-
-def _label(ratio: float) -> str:
-    if ratio >= 1e5:
-        return f"{ratio:.0e}".replace("e+0", "e")
-    return f"{ratio:,.0f}" if ratio >= 100 else f"{ratio:.1f}" if ratio >= 10 else f"{ratio:.2f}"

@@ -15,6 +15,7 @@ evaluations are counted, a policy that is not sure in half of its runs.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -25,11 +26,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Floats
+from evenhand.report.model import Report
+from evenhand.report.result import Result
 from evenhand.research.comparison.instances import Benchmark, Instance, Suite
 from evenhand.research.comparison.measure import ORACLE, PAPER, Outcome
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _CERTAIN = 2.0  # standard errors
 
@@ -64,7 +69,7 @@ class Margin:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Result):
     """What came of a benchmark.
 
     Parameters
@@ -91,6 +96,30 @@ class Comparison:
     benchmark: Benchmark
     seed: int
     outcomes: tuple[Outcome, ...]
+
+    def _report(self) -> Report:
+        from evenhand.research.comparison.sections import report_of  # noqa: PLC0415
+
+        return report_of(self)
+
+    def _record(self) -> dict[str, Any]:
+        parallel = self.benchmark.parallel
+        return {
+            "seed": self.seed,
+            "parallel": None if parallel is None else dataclasses.asdict(parallel),
+            "replications": self.benchmark.replications,
+            "policies": list(self.names),
+            "suites": self.suites().to_dict("records"),
+            "instances": self.instances().to_dict("records"),
+        }
+
+    def _draw(self, axes: Axes | None) -> Figure:
+        from evenhand.research.comparison.figure import (  # noqa: PLC0415 # slow to load
+            comparison_picture,
+            draw_comparison_picture,
+        )
+
+        return draw_comparison_picture(comparison_picture(self), axes)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

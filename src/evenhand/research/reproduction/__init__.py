@@ -1,17 +1,18 @@
 """The statements of the paper, run and drawn.
 
-    experiments ──→ measurements ──→ statements ──→ figures ──→ page
+    experiments ──→ measurements ──→ statements ──→ reproduction
                             audit ─┘
 
 - `experiments`: what is run, as immutable data;
 - `audit`: runs of Fair Phased Elimination looked into, step by step;
 - `measurements`: the experiments run, and curves made of them;
 - `statements`: the paper's claims beside what was measured;
-- `figures`, `page`: what people look at.
+- `reproduction`, with `sections` and `figures`: what people look at; `output` writes it.
 """
 
 from evenhand.research.reproduction.experiments import FULL, QUICK, Programme
 from evenhand.research.reproduction.measurements import Measurements, measure, steps
+from evenhand.research.reproduction.reproduction import Reproduction
 from evenhand.research.reproduction.statements import Statement, statements
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "QUICK",
     "Measurements",
     "Programme",
+    "Reproduction",
     "Statement",
     "measure",
     "statements",

@@ -8,19 +8,15 @@ from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from evenhand.arrays import Floats
+from evenhand.report.pictures import FAINT, INK, STYLES, frame, new_figure
 from evenhand.research.reproduction.audit import Audit, Check
 from evenhand.research.reproduction.measurements import Measurements, PairCurve
 from evenhand.research.reproduction.statements import Statement
 
-# Told apart by all kinds of colour vision (Okabe and Ito).
-_FAIR, _BLIND, _THIRD, _FOURTH = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-_CASE_COLOURS = (_FAIR, _BLIND, _THIRD, _FOURTH, "#E69F00", "#56B4E9")
-_CASE_MARKERS = "osD^vP"
-_INK, _FAINT = "#222222", "#6b6b6b"
+_FAIR, _BLIND, _THIRD = (colour for colour, _ in STYLES[:3])
 # Longer ones first: parts of them are symbols, too.
 _FORMULAS = {
     "κ*^(1/3) T^(2/3)": r"$\kappa_*^{1/3}T^{2/3}$",
@@ -36,7 +32,7 @@ _DASHED, _DOTTED, _MIXED = (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2))
 
 
 @dataclass(frozen=True)
-class Picture:
+class Numbered:
     """A figure of the reproduction.
 
     Parameters
@@ -64,9 +60,13 @@ class Picture:
         return tuple(row for row in rows if row.source in self.sources)
 
 
-def draw_in_horizon(found: Measurements) -> Figure:
-    """Draw regret against T: as it is, and over κ_*^{1/3}T^{2/3}."""
-    figure = _figure(9.6, 7.6)
+def draw_in_horizon(found: Measurements, axes: Axes | None = None) -> Figure:
+    """Draw regret against T: as it is, and over κ_*^{1/3}T^{2/3}; the former into given axes."""
+    if axes is not None:
+        _logarithmic(axes)
+        _draw_pair(axes, found.in_horizon[-1], legend=True)
+        return axes.figure.figure
+    figure = new_figure(9.6, 7.6)
     scales = list(dict.fromkeys(curve.c for curve in found.in_horizon))
     grid = figure.subplots(2, len(scales), sharex=True, sharey="row", squeeze=False)
     for column, c in enumerate(scales):
@@ -86,17 +86,17 @@ def draw_in_horizon(found: Measurements) -> Figure:
         _limit(below, last.x, last.form / unit, "log(T)^(1/3), the form of Theorem 1", _MIXED)
         _limit(below, last.x, last.two_point / unit, "two-point bound", _DASHED)
         _title(below, f"the same over κ*^(1/3) T^(2/3), c = {c:g}")
-        below.set_xlabel("evaluations T", color=_INK)
+        below.set_xlabel("evaluations T", color=INK)
         _legend(below, "upper right")
         below.set_ylim(0.2, 40)
-    grid[0, 0].set_ylabel("regret, mean of the pair", color=_INK)
-    grid[1, 0].set_ylabel(_symbols("regret / κ*^(1/3) T^(2/3)"), color=_INK)
+    grid[0, 0].set_ylabel("regret, mean of the pair", color=INK)
+    grid[1, 0].set_ylabel(_symbols("regret / κ*^(1/3) T^(2/3)"), color=INK)
     return figure
 
 
 def draw_in_kappa(found: Measurements) -> Figure:
     """Draw regret against κ_*."""
-    figure = _figure(7.6, 5.2)
+    figure = new_figure(7.6, 5.2)
     axes = figure.subplots()
     _logarithmic(axes)
     for i, curve in enumerate(found.in_kappa):
@@ -108,8 +108,8 @@ def draw_in_kappa(found: Measurements) -> Figure:
     _limit(axes, first.x, first.upper, "Theorem 1", (0, (8, 2)))
     _limit(axes, first.x, first.two_point, f"two-point bound, c = {first.c:g}", _DASHED)
     _limit(axes, first.x, first.lower, "Theorem 3", _DOTTED)
-    axes.set_xlabel(_symbols("κ*"), color=_INK)
-    axes.set_ylabel("regret, mean of the pair", color=_INK)
+    axes.set_xlabel(_symbols("κ*"), color=INK)
+    axes.set_ylabel("regret, mean of the pair", color=INK)
     _title(axes, f"worst-case pairs, d = {first.d}, T = {first.fixed:.2g}".replace("e+", "e"))
     _legend_below(figure, 2)
     return figure
@@ -117,7 +117,7 @@ def draw_in_kappa(found: Measurements) -> Figure:
 
 def draw_growth(found: Measurements) -> Figure:
     """Draw R/log T against T, with the limits of Theorems 2 and 4."""
-    figure = _figure(7.6, 5.2)
+    figure = new_figure(7.6, 5.2)
     axes, curve, plan = figure.subplots(), found.growth, found.programme.growth
     _logarithmic(axes)
     log_t = np.log(curve.horizons)
@@ -129,8 +129,8 @@ def draw_growth(found: Measurements) -> Figure:
     axes.axvspan(
         float(curve.horizons[curve.settled][0]), float(curve.horizons[-1]), color="#f2f5f8"
     )
-    axes.set_xlabel("evaluations T", color=_INK)
-    axes.set_ylabel("regret / log T, hardest problem", color=_INK)
+    axes.set_xlabel("evaluations T", color=INK)
+    axes.set_ylabel("regret / log T, hardest problem", color=INK)
     _title(
         axes,
         f"gap-dependent family, d = {plan.d}, κ* = {plan.kappa:g}, Δ_min = {plan.delta_min:g}, "
@@ -142,7 +142,7 @@ def draw_growth(found: Measurements) -> Figure:
 
 def draw_transition(found: Measurements) -> Figure:
     """Draw R/log T against Δ_≠, with the two terms of Theorem 2."""
-    figure = _figure(7.6, 5.2)
+    figure = new_figure(7.6, 5.2)
     axes, curve, plan = figure.subplots(), found.transition, found.programme.transition
     _logarithmic(axes)
     x = curve.delta_neqs
@@ -153,8 +153,8 @@ def draw_transition(found: Measurements) -> Figure:
     _limit(axes, x, scale * curve.within, f"{times}d/Δ_min, the linear bandit", _MIXED, _THIRD)
     shown = curve.lower > 0
     _limit(axes, x[shown], curve.lower[shown], "Theorem 4, finite T", _DOTTED)
-    axes.set_xlabel(_symbols("Δ_≠, gap between the groups"), color=_INK)
-    axes.set_ylabel("regret / log T, hardest problem", color=_INK)
+    axes.set_xlabel(_symbols("Δ_≠, gap between the groups"), color=INK)
+    axes.set_ylabel("regret / log T, hardest problem", color=INK)
     _title(
         axes,
         f"gap-dependent families, d = {plan.d}, κ* = {plan.kappa:g}, Δ_min = {plan.delta_min:g}, "
@@ -166,7 +166,7 @@ def draw_transition(found: Measurements) -> Figure:
 
 def draw_failures(found: Measurements) -> Figure:
     """Draw how often F happens and intervals fail, against δ."""
-    figure = _figure(7.6, 4.6)
+    figure = new_figure(7.6, 4.6)
     axes = figure.subplots()
     _logarithmic(axes)
     deltas = np.array([delta for delta, _ in found.failures])
@@ -193,8 +193,8 @@ def draw_failures(found: Measurements) -> Figure:
         )
     _limit(axes, deltas, 2 * deltas, "2δ, Lemma 10", _DASHED)
     _limit(axes, deltas, deltas, "δ, Lemma 19", _DOTTED)
-    axes.set_xlabel("δ, the failure probability asked for", color=_INK)
-    axes.set_ylabel("share of runs", color=_INK)
+    axes.set_xlabel("δ, the failure probability asked for", color=INK)
+    axes.set_ylabel("share of runs", color=INK)
     axes.set_xticks(deltas, [f"{delta:g}" for delta in deltas])
     axes.minorticks_off()
     _title(
@@ -206,7 +206,7 @@ def draw_failures(found: Measurements) -> Figure:
 
 def draw_blindness(found: Measurements) -> Figure:
     """Draw fair and blind regret against T."""
-    figure = _figure(7.6, 5.0)
+    figure = new_figure(7.6, 5.0)
     axes, curve, plan = figure.subplots(), found.blind, found.programme.blindness
     _logarithmic(axes)
     fair, blind = curve.rates
@@ -216,8 +216,8 @@ def draw_blindness(found: Measurements) -> Figure:
     name = f"fair elimination: exponent {fair.exponent:.3f}"
     _line(axes, x, curve.fair, _FAIR, name, "o", curve.fair_error)
     _limit(axes, x, curve.trap * x, f"always the wrong option: {curve.trap:.3g} T", _DASHED)
-    axes.set_xlabel("evaluations T", color=_INK)
-    axes.set_ylabel("regret", color=_INK)
+    axes.set_xlabel("evaluations T", color=INK)
+    axes.set_ylabel("regret", color=INK)
     _title(axes, f"random problem, k = {plan.k}, d = {plan.d}: evaluations favour the wrong group")
     _legend(axes, "upper left")
     return figure
@@ -225,7 +225,7 @@ def draw_blindness(found: Measurements) -> Figure:
 
 def draw_lemmas(found: Measurements) -> Figure:
     """Draw how close runs came to what the lemmas allow."""
-    figure = _figure(9.6, 5.0)
+    figure = new_figure(9.6, 5.0)
     axes = figure.subplots()
     rows: tuple[tuple[str, Callable[[Audit], Check]], ...] = (
         ("Lemma 12: evaluations\nof a G-phase", lambda audit: audit.samples),
@@ -239,17 +239,17 @@ def draw_lemmas(found: Measurements) -> Figure:
         axes.plot(
             [checks[row].closest for row in places],
             [row + 0.1 * (i - (len(found.lemmas) - 1) / 2) for row in places],
-            _CASE_MARKERS[i % len(_CASE_MARKERS)],
-            color=_CASE_COLOURS[i % len(_CASE_COLOURS)],
+            STYLES[i % len(STYLES)][1],
+            color=STYLES[i % len(STYLES)][0],
             ms=6,
             label=_symbols(f"{case.words}, T = {case.horizon:.0e}".replace("e+0", "e")),
         )
-    axes.axvline(1.0, color=_FAINT, lw=1.2, ls=_DASHED, zorder=1)
-    axes.text(1.012, -0.62, "allowed", color=_FAINT, fontsize=8.5, va="center")
+    axes.axvline(1.0, color=FAINT, lw=1.2, ls=_DASHED, zorder=1)
+    axes.text(1.012, -0.62, "allowed", color=FAINT, fontsize=8.5, va="center")
     axes.set_ylim(len(rows) - 0.4, -0.8)
     axes.set_xlim(0, 1.12)
     axes.set_yticks(range(len(rows)), [name for name, _ in rows])
-    axes.set_xlabel("largest found in any run without F / what the lemma allows", color=_INK)
+    axes.set_xlabel("largest found in any run without F / what the lemma allows", color=INK)
     _frame(axes)
     audits = found.programme.audits
     _title(axes, f"{audits.replications:,} runs each, δ = {audits.delta:g}")
@@ -257,8 +257,8 @@ def draw_lemmas(found: Measurements) -> Figure:
     return figure
 
 
-PICTURES = (
-    Picture(
+FIGURES = (
+    Numbered(
         "horizon",
         "Regret against the horizon",
         ("Theorem 1, in T", "Theorem 3"),
@@ -268,14 +268,14 @@ PICTURES = (
         "paper's algorithm, Fair Phased Elimination.",
         draw_in_horizon,
     ),
-    Picture(
+    Numbered(
         "kappa",
         "Regret against κ*",
         ("Theorem 1, in κ_*", "Theorem 3"),
         "The harder the bias is to estimate, the more every policy loses.",
         draw_in_kappa,
     ),
-    Picture(
+    Numbered(
         "growth",
         "With gaps, the regret is a logarithm",
         ("Theorem 2, in T", "Theorem 4"),
@@ -283,21 +283,21 @@ PICTURES = (
         "are in play.",
         draw_growth,
     ),
-    Picture(
+    Numbered(
         "transition",
         "From the price of the bias to that of a linear bandit",
         ("Theorem 2, two regimes", "Theorem 4"),
         "The dashed lines are the two terms of Theorem 2, both times the same constant.",
         draw_transition,
     ),
-    Picture(
+    Numbered(
         "failures",
         "How often the algorithm fails",
         ("Lemma 10", "Lemma 19"),
         "Short runs with a large δ, so that failures happen. Bars are two standard errors.",
         draw_failures,
     ),
-    Picture(
+    Numbered(
         "lemmas",
         "The lemmas, on every run",
         (
@@ -310,7 +310,7 @@ PICTURES = (
         "A lemma that is about all runs must hold on each: the worst of all runs is drawn.",
         draw_lemmas,
     ),
-    Picture(
+    Numbered(
         "blindness",
         "What it costs to believe the evaluations",
         ("Section 1, no correction",),
@@ -332,12 +332,6 @@ def _draw_pair(axes: Axes, curve: PairCurve, legend: bool) -> None:
         _legend(axes, "upper left")
 
 
-def _figure(width: float, height: float) -> Figure:
-    figure = Figure(figsize=(width, height), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    return figure
-
-
 def _logarithmic(axes: Axes) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -347,14 +341,11 @@ def _logarithmic(axes: Axes) -> None:
 def _frame(axes: Axes) -> None:
     axes.grid(True, which="major", color="#e6e6e6", lw=0.7)
     axes.set_axisbelow(True)
-    axes.tick_params(labelsize=8.5, colors=_FAINT)
-    for side, spine in axes.spines.items():
-        spine.set_visible(side in ("left", "bottom"))
-        spine.set_color("#bbbbbb")
+    frame(axes)
 
 
 def _title(axes: Axes, text: str) -> None:
-    axes.set_title(_symbols(text), loc="left", fontsize=9, color=_FAINT)
+    axes.set_title(_symbols(text), loc="left", fontsize=9, color=FAINT)
 
 
 def _legend(axes: Axes, place: Literal["upper left", "upper right"], columns: int = 1) -> None:
@@ -399,7 +390,7 @@ def _limit(
     y: Floats,
     name: str,
     dashes: tuple[int, tuple[float, ...]],
-    colour: str = _FAINT,
+    colour: str = FAINT,
 ) -> None:
     shown = y > 0
     axes.plot(x[shown], y[shown], color=colour, lw=1.2, ls=dashes, label=_symbols(name), zorder=2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from evenhand.report.inspection import plain_number
+from evenhand.report.words import number
 from evenhand.research.reproduction.audit import Audit, Check
 from evenhand.research.reproduction.measurements import Measurements, PairCurve, Rate, growth_rate
 
@@ -99,8 +99,8 @@ def _logarithm(found: Measurements) -> Statement:
     return Statement(
         "Theorem 2, in T",
         "With gaps, regret grows as log T.",
-        f"R/log T is {plain_number(per_log[0])} at T = {_count(T[0])} and "
-        f"{plain_number(per_log[-1])} at T = {_count(T[-1])}; as a power of T the regret has "
+        f"R/log T is {number(per_log[0])} at T = {_count(T[0])} and "
+        f"{number(per_log[-1])} at T = {_count(T[-1])}; as a power of T the regret has "
         f"exponent {curve.rate.exponent:.3f}. It is never above {share:.2%} of the theorem's "
         "limit.",
         bool(per_log[-1] <= 1.1 * per_log[0]) and share <= 1,
@@ -157,8 +157,8 @@ def _gap_dependent_lower(found: Measurements) -> Statement:
         "Theorem 4",
         "On one problem of the gap-dependent family every policy loses of order d/Δ_min log T and "
         "κ_*/Δ_≠² log T (here in its form for finite T).",
-        f"Fair elimination loses between {plain_number(min(ratios))} and "
-        f"{plain_number(max(ratios))} times the bound.",
+        f"Fair elimination loses between {number(min(ratios))} and "
+        f"{number(max(ratios))} times the bound.",
         min(ratios) >= 1,
     )
 

@@ -103,7 +103,7 @@ class ExploreThenCommit(Policy):
         self.exploration = float(exploration)
         self._split = self.exploration * shares / max(float(shares.sum()), 1e-300)
         self._best = 0  # the first, before anything is known
-        self._bias = Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)
+        self._bias = Estimate.without_interval(level=1.0 - self.delta)
 
     def play(self) -> Play:
         """Explore in one go; then play what looks best."""

@@ -91,7 +91,7 @@ class OFUL(OptimisticPolicy):
 
     def bias(self) -> Estimate:
         """Return that nothing is known: it does not look for a bias."""
-        return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)
+        return Estimate.without_interval(level=1.0 - self.delta)
 
 
 @registered

@@ -104,7 +104,7 @@ class PhasedElimination(Policy):
 
     def bias(self) -> Estimate:
         """Return nothing: to this policy there is no bias."""
-        return Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)
+        return Estimate.without_interval(level=1.0 - self.delta)
 
 
 @per_action_set

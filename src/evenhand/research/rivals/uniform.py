@@ -98,7 +98,7 @@ class Uniform(Policy):
 
     def bias(self) -> Estimate:
         """Return the least squares estimate; the interval holds for all rounds at once."""
-        unknown = Estimate(np.nan, -np.inf, np.inf, 1.0 - self.delta)
+        unknown = Estimate.without_interval(level=1.0 - self.delta)
         if not (self.questions.n_attributes and self._counts.all()):
             return unknown
         e = np.zeros((1, self.questions.points.shape[1]))

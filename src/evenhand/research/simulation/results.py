@@ -11,13 +11,15 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand import html
 from evenhand.arrays import Floats
 from evenhand.policies import FairPhasedElimination
+from evenhand.report.model import Report
+from evenhand.report.result import Result
 from evenhand.research.environments.problem import BiasedLinearBandit
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 Limit = Callable[[float], float]
@@ -122,7 +124,7 @@ class Runs:
 
 
 @dataclass(frozen=True, eq=False)
-class Results:
+class Results(Result):
     """All runs of a simulation, with the tables and the picture that they make.
 
     Parameters
@@ -147,13 +149,36 @@ class Results:
     runs: tuple[Runs, ...]
     seed: int
 
-    def _repr_html_(self) -> str:
-        summary = self.summary()
-        return html.block(
-            "Regret at the horizon",
-            f"{self.problem!r}, seed {self.seed}",
-            html.table(list(summary.columns), summary.to_numpy(dtype=object).tolist()),
-        )
+    def _report(self) -> Report:
+        from evenhand.research.simulation.sections import report_of  # noqa: PLC0415
+
+        return report_of(self)
+
+    def _record(self) -> dict[str, Any]:
+        from evenhand.research.simulation.sections import prices  # noqa: PLC0415
+
+        problem, kappas = self.problem, prices(self.problem)
+        rows = self.summary().to_dict("records")
+        covered = self.coverage().to_dict("records")
+        for row, runs, cover in zip(rows, self.runs, covered, strict=True):
+            row["found_best"] = float(runs.correct.mean())
+            row["bias_covered"] = cover["coverage"]
+            row["bias_level"] = cover["level"]
+        return {
+            "problem": {
+                "options": len(problem.actions),
+                "features": problem.actions.n_features,
+                "best": problem.actions.labels[problem.best],
+                "best_by_evaluation": problem.actions.labels[int(problem.evaluations.argmax())],
+                "omega": np.asarray(problem.omega),
+                "noise_scale": problem.noise_scale,
+                "delta_min": problem.delta_min,
+                "delta_neq": problem.delta_neq,
+                "kappa_star": kappas[0] if len(kappas) == 1 else kappas,
+            },
+            "seed": self.seed,
+            "results": rows,
+        }
 
     def summary(self) -> pd.DataFrame:
         """Return the regret at the horizon: one row per policy and horizon.
@@ -257,6 +282,7 @@ class Results:
     def plot(
         self,
         path: str | PathLike[str] | None = None,
+        ax: Axes | None = None,
         *,
         limits: bool | Mapping[str, Limit] = True,
     ) -> Figure:
@@ -269,13 +295,24 @@ class Results:
         ----------
         path
             File to write (.png, .svg or .pdf), if any.
+        ax
+            Axes of a figure of your own to draw into.
         limits
             Bounds to draw: name → function of the horizon. True stands for what the paper promises
             of its policy (Theorems 1 and 2), where that is run and the promise is worth anything.
         """
         # Matplotlib takes longer to load than most simulations to run, and no worker needs it.
-        from evenhand.report.bias_figure import save_figure  # noqa: PLC0415
-        from evenhand.report.regret_figure import (  # noqa: PLC0415
+        from evenhand.report.pictures import checked_format, save_figure  # noqa: PLC0415
+
+        if path is not None:
+            checked_format(path)
+        figure = self._draw(ax, limits)
+        if path is not None:
+            save_figure(figure, path)
+        return figure
+
+    def _draw(self, axes: Axes | None, limits: bool | Mapping[str, Limit] = True) -> Figure:
+        from evenhand.research.simulation.regret_figure import (  # noqa: PLC0415 # slow to load
             RegretLine,
             draw_regret_picture,
             regret_picture,
@@ -294,10 +331,7 @@ class Results:
         ]
         if isinstance(limits, bool):
             limits = self._promises() if limits else {}
-        figure = draw_regret_picture(regret_picture(lines, limits))
-        if path is not None:
-            save_figure(figure, str(path))
-        return figure
+        return draw_regret_picture(regret_picture(lines, limits), axes)
 
     def _promises(self) -> dict[str, Limit]:
         """What Theorems 1 and 2 promise of the registered policy, which has B = 1 and δ = 1/T."""

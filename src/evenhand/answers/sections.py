@@ -1,0 +1,383 @@
+"""What an answer has to say: the sentences of `words`, tables, a picture, and what was assumed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from importlib.metadata import version
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from evenhand.actions import ActionSet
+from evenhand.answers import words
+from evenhand.answers.price import share_for_biases
+from evenhand.assumptions import model
+from evenhand.checks.stream import FEWEST
+from evenhand.policies.messages import Estimate
+from evenhand.report.model import (
+    Assumptions,
+    Cell,
+    Facts,
+    Note,
+    Part,
+    Picture,
+    Points,
+    Report,
+    Section,
+    Share,
+    Span,
+    Standing,
+    Strong,
+    Table,
+    alike,
+    became,
+    rounded,
+)
+from evenhand.report.words import counted, decimals, interval, listed, number, percent, short
+
+if TYPE_CHECKING:
+    from evenhand.answers.answer import Answer
+
+_LITTLE = 0.005  # share of evaluations that is next to nothing
+
+
+def report_of(answer: Answer) -> Report:
+    """Return what an answer has to say."""
+    panel = not isinstance(answer.options, ActionSet)
+    return Report(
+        f"Which of {len(answer.options):,} options to choose",
+        words.verdict(answer),
+        words.facts(answer),
+        [
+            Section("Ranking", partial(_ranking, answer), "brief"),
+            Section("Biases", partial(_biases, answer), "brief" if panel else "page"),
+            Section("Ask next", partial(_next, answer), "brief"),
+            Section("What fairness cost", lambda: [_learning(answer), _raw_loss(answer)]),
+            Section("What was assumed, and what became of it", partial(_assumptions, answer)),
+            Section("What no scores can tell", partial(_untold, answer)),
+            Section("Questions that nobody answered", partial(_failures, answer)),
+            Section("How it was computed", partial(_method, answer)),
+        ],
+    )
+
+
+def record_of(answer: Answer) -> dict[str, Any]:
+    """Return what machines read of an answer."""
+    questions, raw = answer.next_questions, answer.raw_choice
+    return {
+        "option": answer.label,
+        "sure": answer.sure,
+        "certainty": answer.certainty,
+        "scope": answer.scope,
+        "confidence": answer.confidence,
+        "tolerance": answer.tolerance,
+        "loses_at_most": answer.loss,
+        "withstands": answer.withstands,
+        "why": " ".join(answer.stopped_because.split()),
+        "assumed": answer.assumed,
+        "scores": answer.scores,
+        "by_mean_scores": None if raw is None else answer.standing(raw).option,
+        "ranking": [_without("index", one) for one in answer.ranking],
+        "biases": [asdict(bias) for bias in answer.biases],
+        "attempts": answer.attempts.to_dict(answer.questions) if answer.attempts.tries else None,
+        "withdrawn": answer.withdrawn.to_dict(),
+        "warnings": [
+            {"assumption": found.assumption, "message": found.message, "alarm": found.alarm}
+            for found in answer.warnings
+        ],
+        "next_questions": [_without("question", one) for one in questions],
+        "questions_until_sure": questions.until_sure,
+        "chance_to_settle": questions.chance,
+        "advice": questions.advice,
+    }
+
+
+def _without(name: str, one: Any) -> dict[str, Any]:
+    return {field: part for field, part in asdict(one).items() if field != name}
+
+
+def _ranking(answer: Answer) -> list[Part]:
+    """Return the picture, where every option stands, and how to read that."""
+    picture = Picture(
+        "ranking",
+        answer.plot,
+        f"{words.verdict(answer)} Options by value with intervals, their mean scores beside them, "
+        "and the biases; the numbers are in the tables.",
+        "Full marks are values once the biases are taken off, with their intervals; hollow marks "
+        "are mean scores.",
+    )
+    how = (
+        "The value is what an impartial evaluator of average leniency would give"
+        if answer.questions.evaluators
+        else "The value is the score less the bias"
+    )
+    if answer.compared:
+        how = f"The value is measured from {short(answer.label)}, since options were compared"
+    told = "there are no intervals, since nothing is certain"
+    if any(math.isfinite(one.high - one.low) for one in answer.ranking):
+        told = f"intervals have a confidence of {percent(answer.confidence)}"
+    elif answer.sure:
+        told = "what is sure is who leads whom; of values alone too little is known for intervals"
+    read = Note(f"{how}; {told}. 'Behind' is what an option loses against the chosen one.")
+    return [picture, _standings(answer), read]
+
+
+def _standings(answer: Answer) -> Table:
+    """Return where every option stands, the most valuable first; the chosen one stands out."""
+    ranking = answer.ranking
+    spans = [(one.value, one.low, one.high) for one in ranking]
+    digits, ends = _decimals(spans), _ends(spans)
+    columns: dict[str, Sequence[Cell]] = {
+        "option": [
+            Strong(short(one.option)) if one.index == answer.option else short(one.option)
+            for one in ranking
+        ],
+        "group": [one.group for one in ranking],
+        "mean score": [rounded(one.raw, digits) for one in ranking],
+        "value": [rounded(one.value, digits) for one in ranking],
+        "low": [rounded(one.low, digits) for one in ranking],
+        "high": [rounded(one.high, digits) for one in ranking],
+        "": [Span(*span, ends) for span in spans],
+        "behind": [rounded(one.lead, digits) for one in ranking],
+        "evaluations": [one.evaluations for one in ranking],
+    }
+    if answer.questions.options.groups is None:
+        del columns["group"]
+    rows = list(zip(*columns.values(), strict=True))
+    return Table("Options, the most valuable first", list(columns), rows, spoken_of(answer))
+
+
+def spoken_of(answer: Answer) -> set[int]:
+    """Return the places of the chosen option, and of that with the highest scores."""
+    names = answer.option, answer.raw_choice
+    return {place for place, one in enumerate(answer.ranking) if one.index in names}
+
+
+def _biases(answer: Answer) -> list[Part]:
+    """Return what evaluators add to their scores, and how to read that."""
+    if isinstance(answer.options, ActionSet):
+        return [
+            Note(
+                "A bias is what scores add for a reason that is not value. It is told apart from "
+                "value by the features: options of both groups that are alike in them."
+            )
+        ]
+    if not answer.biases:
+        return [Note("There is nothing in these questions that scores could be partial to.")]
+    spans = [(one.estimate, one.low, one.high) for one in answer.biases]
+    digits, ends = _decimals(spans), _ends(spans)
+    rows = [
+        [
+            short(one.name),
+            one.kind,
+            *(rounded(x, digits) for x in span),
+            Span(*span, ends),
+            rounded(one.shrunk, digits),
+        ]
+        for one, span in zip(answer.biases, spans, strict=True)
+    ]
+    header = ["bias", "kind", "estimate", "low", "high", "", "shrunken"]
+    read = Note(
+        "Leniency is what an evaluator adds to all scores, against the average of all who gave "
+        "some. Shrunken: the better guess of each, drawn to the mean by as much as it is "
+        "uncertain."
+    )
+    return [Table("What evaluators add to their scores", header, rows), read]
+
+
+def _decimals(spans: Sequence[tuple[float, float, float]]) -> int:
+    """Return how many decimals the numbers of a table deserve."""
+    widths = [0.5 * (high - low) for _, low, high in spans if math.isfinite(high - low)]
+    values = [value for value, _, _ in spans if math.isfinite(value)]
+    spread = 0.1 * (max(values) - min(values)) if values else 0.0
+    return decimals(median(widths) if widths else spread)
+
+
+def _ends(spans: Sequence[tuple[float, float, float]]) -> tuple[float, float]:
+    """Return the ends of the axis that intervals are drawn on."""
+    places = [x for span in spans for x in span if math.isfinite(x)] or [0.0]
+    return min(places), max(places)
+
+
+def _learning(answer: Answer) -> str:
+    """Return what share of evaluations went into the biases; "" if nobody can say."""
+    rivals = [
+        one.index
+        for one in answer.ranking
+        if one.index != answer.option and math.isfinite(one.lead) and one.evaluations
+    ]
+    if not rivals or not answer.scores:
+        return ""
+    share = share_for_biases(
+        answer.questions, answer.conclusion.checks.counts, answer.option, rivals[0]
+    )
+    if math.isnan(share):
+        return ""
+    pair = listed([answer.label, answer.options.labels[rivals[0]]])
+    if share < _LITTLE:
+        return (
+            f"Learning the biases cost next to nothing: {pair} are told apart as well as if all "
+            "biases had been known."
+        )
+    n = answer.scores
+    kept = math.ceil((1.0 - share) * n)
+    return (
+        f"Of {n:,} evaluations {share:.0%} went into learning the biases: had they been known, "
+        f"{kept:,} divided in the same way would have told {pair} apart as well."
+    )
+
+
+def _raw_loss(answer: Answer) -> str:
+    """Return what choosing by the mean scores would have lost."""
+    if answer.raw_choice is None:
+        return ""
+    if answer.raw_choice == answer.option:
+        same = "Choosing by mean scores would have chosen the same"
+        known = "; but from them alone nobody could have known that" if answer.sure else ""
+        return f"{same}{known}."
+    lead = words.lead_over(answer, answer.raw_choice)
+    standing = answer.standing(answer.raw_choice)
+    if not math.isfinite(lead.value):
+        lead = Estimate(standing.lead, -math.inf, math.inf, 0.0)
+    if not math.isfinite(lead.value):
+        return f"Choosing by mean scores would have chosen {short(standing.option)}."
+    lost = "lost"
+    if lead.value < 0.0:
+        lost, lead = "gained", Estimate(-lead.value, -lead.high, -lead.low, lead.level)
+    return (
+        f"Choosing by mean scores would have chosen {short(standing.option)}, and {lost} "
+        f"{interval(lead)} by estimate, in units of the scores."
+    )
+
+
+def _assumptions(answer: Answer) -> list[Part]:
+    return [
+        model(answer.conclusion.actions),
+        Assumptions(_checked(answer)),
+        Note(
+            "Held says that nothing was seen against it, not that it is proved. An assumption that "
+            "is contradicted withdraws everything that was certain."
+        ),
+    ]
+
+
+def _checked(answer: Answer) -> list[tuple[str, Standing, str]]:
+    """Return the assumptions that scores can contradict, each with what became of it."""
+    checks = answer.conclusion.checks
+    told = checks.record.evaluations > 0
+    if len(answer.options) == 1 or not told:
+        return []
+    by = "values, leniency and favours" if answer.questions.evaluators else "the features"
+    repeats = checks.pooled_scatter()[1]
+    few = f"It takes {FEWEST} repeated evaluations or more; there were {repeats:,}."
+    fit_seen = not math.isnan(checks.lack_of_fit().p_value)
+    enough = repeats >= FEWEST
+    entries = [
+        (f"Scores are explained by {by} and noise.", ("fit", "intercept", "looks"), fit_seen, ""),
+        ("Scores do not rise or fall with time.", ("drift",), enough, few),
+        ("Scores do not depend on the ones before.", ("dependence",), enough, few),
+        ("No score lies far outside its option's others.", ("outliers",), enough, few),
+        ("Evaluators do not repeat themselves.", ("repeats",), repeats > 0, few),
+    ]
+    if answer.conclusion.noise_scale is not None:
+        stated = f"The noise is what was stated, {number(answer.conclusion.noise_scale)}."
+        entries.append((stated, ("scale",), enough, few))
+    return [
+        became(answer.warnings, assumption, names, seen, lacking)
+        for assumption, names, seen, lacking in entries
+    ]
+
+
+def _untold(answer: Answer) -> list[Part]:
+    if len(answer.options) == 1:
+        return []
+    shared = (
+        "A favour that all evaluators share, for one option or for one group, looks like value, "
+        f"whatever the {'verdicts' if answer.compared else 'scores'} are."
+    )
+    if isinstance(answer.options, ActionSet):
+        shared = (
+            "A reason of value that goes with the group and is not among the features looks like "
+            "bias, whatever the scores are."
+        )
+    unknown = "How large it may be without changing the choice is not known here."
+    return [shared, words.margin(answer) or unknown]
+
+
+def _next(answer: Answer) -> list[Part]:
+    """Return the next questions, and what each is expected to settle."""
+    asked = answer.next_questions
+    if not asked:
+        return []
+    columns: dict[str, list[Cell]] = {
+        "question": [one.label for one in asked],
+        "tells most of": [one.rival for one in asked],
+        "error of the lead": alike([one.error for one in asked]),
+        "error then": alike([one.error_after for one in asked]),
+        "chance that the rival is better": [_share(one.chance) for one in asked],
+        "chance then": [_share(one.chance_after) for one in asked],
+        "price": alike([one.price for one in asked]),
+    }
+    if not answer.questions.priced:
+        del columns["price"]
+    rows = list(zip(*columns.values(), strict=True))
+    return [
+        Table("The best next questions, the best first", list(columns), rows),
+        Note("'Then': once it and those above are answered, if leads stay as they are."),
+    ]
+
+
+def _share(chance: float) -> Share | None:
+    return None if math.isnan(chance) else Share(chance)
+
+
+def _failures(answer: Answer) -> list[Part | None]:
+    """Return which questions were given up, and how often tries came to nothing."""
+    tried, questions, n = answer.attempts, answer.questions, len(answer.failures)
+    if not n and not tried.failures:
+        return []
+    return [
+        f"{tried.failures:,} of {tried.tries:,} tries came to nothing." if tried.failures else "",
+        f"{counted(n, 'question')} {'was' if n == 1 else 'were'} given up." if n else "",
+        Points([str(failure) for failure in answer.failures]),
+        _tries("option", tried.by_option(questions)) if tried.failures else None,
+        _tries("evaluator", tried.by_evaluator(questions)) if tried.failures else None,
+        Note(
+            "Whether and when an answer comes must not depend on what it is: where failures keep "
+            "to an option, or late answers differ, there is a warning."
+        ),
+    ]
+
+
+def _tries(what: str, counts: Mapping[str, tuple[int, int]]) -> Table | None:
+    """Return tries and failures, those that failed most often first; None of one alone."""
+    most_first = sorted(counts.items(), key=lambda one: -one[1][1])
+    rows = [(name, n, failed) for name, (n, failed) in most_first]
+    caption = f"Tries that came to nothing, by {what}"
+    return Table(caption, [what, "tries", "failed"], rows) if len(rows) > 1 else None
+
+
+def _method(answer: Answer) -> list[Part]:
+    said, questions = answer.conclusion, answer.questions
+    stated = said.noise_scale
+    entries = {
+        "options": f"{len(answer.options):,}",
+        "evaluators": listed(questions.evaluators) if questions.evaluators else "not told apart",
+        "policy" if said.policy else "method": said.method,
+        "confidence": percent(answer.confidence),
+        "tolerance": number(answer.tolerance),
+        "noise": "estimated" if stated is None else f"stated as {number(stated)}",
+        "evaluations": f"{answer.spent:,} asked for, {said.observed:,} given before",
+        "what certainty rests on": answer.certainty or "nothing certain is said",
+        "software": f"evenhand {version('evenhand')}",
+    }
+    kept = (
+        "answer.policy.state() has everything that was told, as a plain value for a file; "
+        "eh.restore makes a policy of it again."
+    )
+    return [
+        Facts("All that it takes to repeat it, beside the scores", entries),
+        Note(kept if said.policy else ""),
+    ]

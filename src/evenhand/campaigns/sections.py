@@ -1,0 +1,356 @@
+"""What campaigns have to say: of their status, of a verification, and beside their answer."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from evenhand.answers import sections as answers
+from evenhand.answers.words import to_come
+from evenhand.campaigns.events import evaluations_in
+from evenhand.campaigns.export import ScoresInLog, events_of
+from evenhand.campaigns.follower import Follower
+from evenhand.campaigns.replica import Replica, asked_from
+from evenhand.campaigns.status import Status, answer_from, status_of
+from evenhand.campaigns.stores import SqliteStore
+from evenhand.policies.state import restore
+from evenhand.questions import Questions
+from evenhand.report.model import (
+    Cell,
+    Facts,
+    Note,
+    Part,
+    Picture,
+    Points,
+    Report,
+    Rounded,
+    Section,
+    Table,
+)
+from evenhand.report.words import counted, listed, number, short
+
+if TYPE_CHECKING:
+    from evenhand.campaigns.verification import RecordVerification
+
+_FEW = 3  # of what was given up that is named
+_REASONS = {
+    "open": "to begin with, before anything was known",
+    "explore": "to learn more",
+    "check the model": "to check the model",
+    "measure the bias": "to measure the bias",
+    "ask what was planned": "as planned before the first answer",
+}
+
+
+def status_report(status: Status) -> Report:
+    """Return how a campaign stands."""
+    why = f": {status.why}" if status.why else ""
+    beside = [f"{status.late:,} came late"] if status.late else []
+    beside += [f"{status.withdrawn:,} withdrawn"] if status.withdrawn else []
+    more = f" ({', '.join(beside)})" if beside else ""
+    money = f", for {number(status.paid)} of {number(status.budget)}"
+    count, wait = ("counts" if status.evaluations == 1 else "count"), status.open == 1
+    return Report(
+        f"The campaign {status.name}",
+        f"Campaign {status.name!r} is {status.status}{why}",
+        [
+            (
+                "Evaluations",
+                f"{status.evaluations:,} {count}{more}, of at most {status.at_most:,}"
+                f"{money if math.isfinite(status.budget) else ''}.",
+            ),
+            (
+                "Tickets",
+                f"{status.leased:,} {'is' if status.leased == 1 else 'are'} out, {status.open:,} "
+                f"{'waits' if wait else 'wait'}.",
+            ),
+            ("To come", _to_come(status)),
+            ("STUCK", status.trouble),
+            *(("WARNING", text) for text in status.alarms),
+            *(("Given up", f"{text}; asked anew if wanted.") for text in status.put_aside[:_FEW]),
+            ("Record", f"{counted(status.events, 'event')}, the last sealed {status.hash}"),
+        ],
+        [
+            Section("Evaluators", [_evaluators(status)], "print"),
+            Section("In a picture", [_picture(status)]),
+        ],
+    )
+
+
+def _to_come(status: Status) -> str:
+    """Return what is still to be asked; "" where nobody can say, or all is over."""
+    if status.status == "finished" or math.isnan(status.forecast):
+        return ""
+    if status.forecast == 0.0:
+        return "Nothing more has to be asked: see the answer."
+    if math.isinf(status.forecast):
+        return ""
+    return f"{to_come(status.forecast, status.looks_once, status.chance)}."
+
+
+def _evaluators(status: Status) -> Table:
+    columns: dict[str, list[Cell]] = {
+        "evaluator": [one.evaluator or "(nobody named)" for one in status.evaluators],
+        "evaluations": [one.evaluations for one in status.evaluators],
+        "out": [one.leased for one in status.evaluators],
+        "waiting": [one.open for one in status.evaluators],
+        "late": [one.late for one in status.evaluators],
+        "withdrawn": [one.withdrawn for one in status.evaluators],
+        "given up": [one.given_up for one in status.evaluators],
+        "": [
+            "" if one.left is None else f"left{': ' * bool(one.left)}{one.left}"
+            for one in status.evaluators
+        ],
+    }
+    return Table("", list(columns), list(zip(*columns.values(), strict=True)))
+
+
+def _picture(status: Status) -> Picture | None:
+    said = "How much came of every evaluator, is out and waits; the numbers are in the table."
+    return Picture("status", status.plot, said) if status.evaluators else None
+
+
+def verification_report(found: RecordVerification) -> Report:
+    """Return whether a record is whole, and what its decision follows from."""
+    own = version("evenhand")
+    other = f" by evenhand {own}, but made by {found.made_by}" if found.made_by != own else ""
+    follows = f"the decision follows from it{other}" if found.decided else "nothing was decided"
+    said = (
+        f"The record is whole, and {follows}: {found.events:,} events, {found.evaluations:,} "
+        "evaluations that count."
+    )
+    if found.wrong:
+        said = f"The record does not verify{other and f' (replayed{other})'}."
+    by_scores = f"From plans and scores alone: {', '.join(found.confirmed)}."
+    return Report(
+        "Is the record whole, and does the decision follow from it?",
+        said,
+        [
+            ("Confirmed", by_scores if found.confirmed and not found.wrong else ""),
+            ("Replayed", f"{', '.join(found.taken)}." if found.taken and not found.wrong else ""),
+            ("Seal", found.seal),
+        ],
+        [Section("What is wrong", [Points(found.wrong)], "print")],
+    )
+
+
+def campaign_report(follower: Follower) -> Report:
+    """Return what a campaign has to say: its answer, who was asked, and how to check the record."""
+    status = status_of(follower)
+    with follower.lock:
+        replica = follower.followed()
+        answer = answer_from(replica)
+        told = _story(follower, replica)
+    *said, method = (report := answers.report_of(answer)).sections
+    more = [
+        Section("Who was asked, and why", _asked(status, told, answer.questions.priced)),
+        Section("What happened on the way", _happened(told)),
+        Section("The record, and how to check it", _record(follower, status, told)),
+    ]
+    title = f"{follower.name}: what to choose"
+    return replace(report, title=title, sections=[*said, *more, method])
+
+
+@dataclass
+class _Story:
+    """What the log tells, beside scores that count.
+
+    Parameters
+    ----------
+    first, last
+        When the first and the last event happened.
+    purposes
+        How many tickets were made for what.
+    paid
+        What answers that count cost, by evaluator.
+    lines
+        What happened: when, and what.
+    notes
+        What evaluators said beside their scores.
+    """
+
+    first: float = 0.0
+    last: float = 0.0
+    purposes: Counter[str] = field(default_factory=Counter)
+    paid: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
+    lines: list[tuple[float, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def _story(follower: Follower, replica: Replica) -> _Story:
+    """Return what the log tells, read once from end to end."""
+    told, scores = _Story(), ScoresInLog()
+    ask = lru_cache(maxsize=None)(replica.question)
+    there: set[tuple[str, str]] = set()  # what there is: "option" or "evaluator", and its name
+
+    def given(number: int) -> str:
+        one = scores[number].said
+        score = follower.reading.reply(one.score)
+        return (
+            f"{short(ask(one.question).label)} by {short(one.evaluator or 'somebody')}, {score:g}"
+        )
+
+    for event in events_of(follower):
+        told.first = told.first or event.at
+        told.last = event.at
+        content = scores.take(event)
+        said = _said(event.kind, content, given)
+        if event.kind == "proposed":
+            told.purposes[_purpose(content["purpose"])] += len(content["tickets"])
+        elif event.kind == "created":
+            there = _names(restore(content["policy"]).questions)
+        elif event.kind == "extended":
+            asked = content["questions"]
+            new = set() if asked is None else _names(Questions.of(asked_from(asked))) - there
+            there |= new
+            said = _extended(content, new)
+        if said:
+            told.lines.append((event.at, said))
+    for one in scores.values():
+        question, who = ask(one.said.question), one.said.evaluator
+        if one.said.note:
+            told.notes.append(f"{who or 'Somebody'} on {short(question.label)}: {one.said.note}")
+        if one.standing == "counted" and one.ticket is not None:
+            told.paid[who] += question.price
+    return told
+
+
+def _purpose(purpose: dict[str, Any]) -> str:
+    """Return in words what tickets were made for."""
+    what = str(purpose.get("what", "explore"))
+    if what == "ask what was planned" and purpose.get("stage"):
+        return "as planned anew on the way"
+    if what == "compare" and purpose.get("against"):
+        rivals = [short(name) for name in purpose["against"][:3]]
+        others = len(purpose["against"]) - len(rivals) + int(purpose.get("others", 0))
+        more = f" and {counted(others, 'other')}" if others else ""
+        return f"to compare {short(purpose['for'])} with {', '.join(rivals)}{more}"
+    return _REASONS.get(what, f"to {what}")
+
+
+def _said(kind: str, content: Any, given: Callable[[int], str]) -> str:
+    """Return in words what an event tells, beside scores that count; "" for the usual ones."""
+    because = f": {content['reason']}" if content.get("reason") else ""
+    match kind:
+        case "created":
+            return "The campaign began."
+        case "paused":
+            return f"Paused{because}."
+        case "resumed":
+            return "Went on."
+        case "left":
+            return f"{content['evaluator']} left{because}."
+        case "joined":
+            return f"{content['evaluator']} came back."
+        case "alarmed":
+            return f"ALARM: {' '.join(content['text'].split())}"
+        case "withdrawn":
+            number = content["evaluation"]
+            return f"Evaluation {number} ({given(number)}) was withdrawn{because}."
+        case "late":
+            return " ".join(
+                f"A score came late and does not count: {given(one.number)}."
+                for one in evaluations_in(content)
+            )
+        case "imported":
+            n = counted(len(content["evaluations"]), "score")
+            return f"{n} that had been given before were taken in."
+        case "failed":
+            given_up = ", and was given up" if content["given_up"] else ""
+            return f"Ticket {content['ticket']} could not be answered{given_up}{because}."
+        case "decided":
+            sure = "sure" if content["answer"]["sure"] else "not sure"
+            return f"Decided: {short(content['answer']['option'])}, {sure}."
+    return ""
+
+
+def _names(questions: Questions) -> set[tuple[str, str]]:
+    """Return the options and evaluators of questions, each as what it is and its name."""
+    return {("option", name) for name in questions.items} | {
+        ("evaluator", name) for name in questions.evaluators
+    }
+
+
+def _extended(content: Any, new: set[tuple[str, str]]) -> str:
+    """Return in words what there was more of."""
+    more = [f"at most {content['at_most']:,} evaluations"] if content.get("at_most") else []
+    more += [f"a budget of {number(content['budget'])}"] if content.get("budget") else []
+    for what in ("option", "evaluator"):
+        names = sorted(name for kind, name in new if kind == what)
+        more += [f"{what}{'s' * (len(names) != 1)} {listed(names)}"] if names else []
+    if content.get("questions") and not new:
+        more += ["more of the same questions"]
+    return f"The campaign was extended: {', '.join(more) or 'more is shown'}."
+
+
+def _asked(status: Status, told: _Story, priced: bool) -> list[Part]:
+    header = ["evaluator", "evaluations", "late", "withdrawn", "given up"]
+    header += ["paid"] if priced else []
+    rows: list[list[Cell]] = [
+        [
+            short(one.evaluator) if one.evaluator else "nobody named",
+            one.evaluations,
+            one.late,
+            one.withdrawn,
+            one.given_up,
+            *([_money(told.paid[one.evaluator])] if priced else []),
+        ]
+        for one in status.evaluators
+    ]
+    reasons = told.purposes.most_common()  # the first column wraps
+    return [
+        Table("Evaluators, and what came from each", header, rows),
+        Table("What tickets were made for", ["what for", "tickets"], reasons),
+        Note(
+            "What was asked followed from the scores before, by rules that were fixed before the "
+            "first. Evaluators saw neither groups nor estimates nor what others said."
+        ),
+    ]
+
+
+def _happened(told: _Story) -> list[Part]:
+    return [
+        Points([f"{_when(at)} {text}" for at, text in told.lines]),
+        "What evaluators noted beside their scores:" if told.notes else "",
+        Points(told.notes),
+    ]
+
+
+def _record(follower: Follower, status: Status, told: _Story) -> list[Part]:
+    store = follower.store.name if isinstance(follower.store, SqliteStore) else "postgresql://…"
+    where = f"{shlex.quote(store)} {shlex.quote(follower.name)}"
+    return [
+        Facts(
+            "The record",
+            {
+                "campaign": follower.name,
+                "store": follower.store.name,
+                "events": f"{status.events:,}, from {_when(told.first)} to {_when(told.last)}",
+                "seal of the last event": status.hash,
+                "evaluations": f"{status.evaluations:,} that count, {status.late:,} late, "
+                f"{status.withdrawn:,} withdrawn",
+                "to check it": f"evenhand campaign verify {where}",
+                "to read it": f"evenhand campaign export {where} --to record",
+            },
+        ),
+        "Every event is sealed to all before it: whoever has written down the seal above can tell "
+        "whether anything before it was changed, left out or put in.",
+        "The first command replays the decision, and confirms it from plans and scores alone, by "
+        "other code than that which decided. The second writes all evaluations as a table, and all "
+        "events as lines of JSON.",
+    ]
+
+
+def _money(paid: float) -> Cell:
+    return int(paid) if paid == int(paid) else Rounded(paid, 2)
+
+
+def _when(at: float) -> str:
+    return f"{datetime.fromtimestamp(at, UTC):%Y-%m-%d %H:%M} UTC"

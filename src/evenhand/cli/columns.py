@@ -1,0 +1,180 @@
+"""What the columns of a table are and how it is read: options declared once, for all commands."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from evenhand.cli.score_tables import (
+    column_in,
+    columns_in,
+    groups_in,
+    missing_in,
+    scale_in,
+    scores_at,
+)
+from evenhand.cli.terminal import names_in
+
+TABLE, READING = "What the columns are", "How the table is read"
+"""What groups of options are called in the help."""
+
+
+def column(help: str, metavar: str = "COL") -> Any:
+    """Return an option that names a column, or several."""
+    return typer.Option(metavar=metavar, help=help, rich_help_panel=TABLE)
+
+
+def _reading(*flags: str, metavar: str | None = None, help: str) -> Any:
+    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=READING)
+
+
+OPTION = column("Names of the options: what is scored.")
+EVALUATOR = column("Names of the evaluators: who gives the scores.")
+SCORE = column("The scores.")
+RIVAL = column(
+    "In comparisons: the option that stands second. The score then says by how much the first is "
+    "better."
+)
+OPTION_GROUP = column(
+    "Groups of options, such as nations: evaluators may favour their own. An empty cell is in "
+    "none. For scores also NAME=GROUP,…"
+)
+EVALUATOR_GROUP = column(
+    "Groups of evaluators; in a table of their own the column that the options have, if not said."
+)
+FEATURES = column("Numbers that value depends on, which scores are not.", "A,B,…")
+ATTRIBUTES = column(
+    "Numbers that scores may react to and value does not, such as a length; each has a bias of its "
+    "own.",
+    "A,B,…",
+)
+PRICES = column("Of the evaluators: the price of an answer.")
+DECIMAL = _reading(metavar=". or ,", help="What stands before decimals; found out if not said.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreTable:
+    """What the user says about a table of scores: options of a command."""
+
+    option: Annotated[str, OPTION] = "option"
+    evaluator: Annotated[str, EVALUATOR] = "evaluator"
+    score: Annotated[str, SCORE] = "score"
+    rival: Annotated[str, RIVAL] = "rival"
+    item: Annotated[
+        str, column("What the option was tried on, such as a prompt or a programme.", "A,B,…")
+    ] = "item"
+    event: Annotated[
+        str,
+        column(
+            "Where options compete; an evaluator may be severe at one and lenient at another.",
+            "A,B,…",
+        ),
+    ] = "event"
+    option_group: Annotated[str, OPTION_GROUP] = "option_group"
+    evaluator_group: Annotated[str, EVALUATOR_GROUP] = "evaluator_group"
+    partial: Annotated[
+        str | None,
+        column("Instead of groups: how partial the evaluator is to the option, from 0 to 1."),
+    ] = None
+    time: Annotated[
+        str | None,
+        column("When scores were given: drift shows. In the order of the lines if not said."),
+    ] = None
+    scale: Annotated[
+        str | None,
+        _reading(metavar="LOW,HIGH", help="The lowest and highest score that can be given."),
+    ] = None
+    wide: Annotated[
+        bool, _reading("--wide", help="A line for each option and a column for each evaluator.")
+    ] = False
+    wide_columns: Annotated[
+        str | None, _reading(metavar="A,B,…", help="Instead: which columns these are.")
+    ] = None
+    repeats: Annotated[
+        bool,
+        _reading("--repeats", help="An evaluator may have scored the same thing several times."),
+    ] = False
+    missing: Annotated[
+        str,
+        _reading(
+            metavar="WHAT", help="Lines with an empty cell: 'refuse' the table, or 'drop' them."
+        ),
+    ] = "refuse"
+    decimal: Annotated[str | None, DECIMAL] = None
+    log_format: Annotated[
+        str | None,
+        _reading(
+            "--format", metavar="NAME", help="Which tool wrote the log; found out if not said."
+        ),
+    ] = None
+    metric: Annotated[
+        list[str] | None,
+        _reading(
+            metavar="NAME",
+            help="Which metric of a log; needed where it has several. May be given again.",
+        ),
+    ] = None
+    families: Annotated[
+        Path | None,
+        _reading(
+            metavar="FILE",
+            help="Families of models in a log, beside those known: a CSV file (name, family) or a "
+            "JSON file.",
+        ),
+    ] = None
+
+    def at(self, scores: str) -> Any:
+        """Return what to read."""
+        return scores_at(scores, self.log_format, self.metric or None, self.families)
+
+    def parts(self) -> dict[str, Any]:
+        """Return how it is read, as `audit` and `decide` take it."""
+        return {
+            "option": self.option,
+            "evaluator": column_in(self.evaluator),
+            "score": self.score,
+            "rival": column_in(self.rival),
+            "item": columns_in(self.item),
+            "event": columns_in(self.event),
+            "option_group": groups_in(self.option_group),
+            "evaluator_group": groups_in(self.evaluator_group),
+            "partial": self.partial,
+            "time": self.time,
+            "scale": scale_in(self.scale),
+            "wide": names_in(self.wide_columns) or self.wide,
+            "repeats": self.repeats,
+            "missing": missing_in(self.missing),
+            "decimal": self.decimal,
+        }
+
+
+def takes(**groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of these classes in place of the parameters of that name."""
+
+    def with_options(command: Callable[..., None]) -> Callable[..., None]:
+        fields = {
+            name: list(inspect.signature(group, eval_str=True).parameters.values())
+            for name, group in groups.items()
+        }
+        own = inspect.signature(command, eval_str=True)
+
+        @functools.wraps(command)
+        def run(**given: Any) -> None:
+            made = {
+                name: group(**{field.name: given.pop(field.name) for field in fields[name]})
+                for name, group in groups.items()
+            }
+            command(**given, **made)
+
+        parts = (fields.get(p.name, [p]) for p in own.parameters.values())
+        run.__signature__ = own.replace(parameters=[*chain(*parts)])  # type: ignore[attr-defined] # read by typer
+        return run
+
+    return with_options

@@ -1,0 +1,192 @@
+"""An inspection in words: can the bias be told, at what price, why, and by which evaluations?"""
+
+from __future__ import annotations
+
+from evenhand.actions import ActionSet
+from evenhand.geometry import BiasGeometry
+from evenhand.geometry.hyperplane import unit_of_distance
+from evenhand.geometry.sections import meaning_of_bias, verdict
+from evenhand.inspection.inspection import CONFIDENCE, InspectedBias, Inspection
+from evenhand.questions import Check
+from evenhand.questions.sections import facts, on_options, sentences, start_table
+from evenhand.report.model import Cell, Note, Picture, Report, Section, Share, Table
+from evenhand.report.words import counted, fixed, joined, number, percent, short
+
+_TITLE = "Can the bias be estimated, and at what price?"
+_MOST_PRICES = 6
+_ATTRIBUTES = "Attributes have no margin and no separating hyperplane: these compare two groups."
+
+
+def report_of(found: Inspection) -> Report:
+    """Return what an inspection has to say."""
+    if found.check is not None:
+        return _of_questions(found, found.check)
+    assert isinstance(found.subject, ActionSet)
+    several = found.subject.group_names is None
+    decimal = found.subject.encoding is not None and found.subject.encoding.decimal == ","
+    said: list[tuple[str, str]] = []
+    if any(bias.identifiable for bias in found.biases):
+        said += [("Assumed", one) for one in found.assumptions]
+    sections: list[Section] = []
+    for bias in found.biases:
+        about = f"{short(bias.name)}: " if several else ""
+        if bias.geometry is None:
+            said += [("Why not", one) for one in bias.why[1:]]
+            continue
+        said.append(("Price", f"{about}{price(bias, bias.geometry)}"))
+        sections += _of_bias(found, bias, bias.geometry, about)
+    if decimal:
+        said.append(("Decimals", 'Decimals are read with a comma (decimal="." reads points).'))
+    return Report(
+        _TITLE,
+        " ".join(_verdict(bias) for bias in found.biases),
+        said,
+        [*sections, *_picture(found), Section("", [Note(_ATTRIBUTES if several else "")], "brief")],
+    )
+
+
+def _verdict(bias: InspectedBias) -> str:
+    return bias.why[0] if bias.geometry is None else verdict(bias.geometry)
+
+
+def price(bias: InspectedBias, geometry: BiasGeometry) -> str:
+    """Return what knowing the bias takes, in one sentence."""
+    return (
+        f"To know the bias to ±{number(bias.precision)} ({percent(CONFIDENCE)}, in standard "
+        f"deviations of the noise of one evaluation) takes about "
+        f"{number(float(bias.evaluations))} evaluations. A bias of 1 means that "
+        f"{meaning_of_bias(geometry)}."
+    )
+
+
+def _of_bias(
+    found: Inspection, bias: InspectedBias, geometry: BiasGeometry, about: str
+) -> list[Section]:
+    """Return the tables of one bias: numbers, what separates the groups, what to buy."""
+    bought = sum(one.evaluations or 0 for one in bias.design)
+    rounded = f", rounded up to {bought:,}" if bought > bias.evaluations else ""
+    first = f"The best {bias.evaluations:,} evaluations to buy{rounded}"
+    parts = [Section(f"{about}In numbers", [_numbers(found, bias, geometry)], "print")]
+    if found.group_sizes:
+        negative, positive = found.group_sizes
+        title = f"this sum is above 0 for {short(positive)} and below for {short(negative)}"
+        parts.append(Section(f"What separates them: {title}", [_hyperplane(bias)], "print"))
+    parts.append(
+        Section(f"{about}{first} (±{number(bias.precision)})", [_purchases(bias)], "print")
+    )
+    return parts
+
+
+def _numbers(found: Inspection, bias: InspectedBias, geometry: BiasGeometry) -> Table:
+    certificate, plane, actions = geometry.design.certificate, bias.hyperplane, geometry.actions
+    two = bool(found.group_sizes)
+    least = "; 1 is the least" if two else ""
+    gap = f"{certificate.gap:.1g}"
+    rows: list[list[Cell]] = [
+        ["κ*", _long(geometry.kappa_star), f"variance of the bias per evaluation{least}"],
+        ["proven", f"≥ {_long(certificate.bound)}", f"by certificate; gap {gap}"],
+    ]
+    if plane is not None:
+        unit = unit_of_distance(actions)
+        rows += [
+            ["margin", _long(plane.margin), "from the hyperplane to the nearest option"],
+            ["radius", _long(plane.radius), f"to the farthest option, in {unit}"],
+            ["margin/radius", _long(plane.margin / plane.radius), "(√κ* − 1) / (√κ* + 1)"],
+        ]
+    extra = {
+        "α": (bias.alpha, "worst-case alignment"),
+        "κ̃": (bias.kappa_minimax, "regret of estimating, worst parameter"),
+        "κ(Δ)": (bias.kappa_gaps, "cost of estimating, with the given gaps"),
+    }
+    rows += [[name, _long(x), words] for name, (x, words) in extra.items() if x is not None]
+    sizes = " and ".join(f"{size:,} {short(name)}" for name, size in found.group_sizes.items())
+    names = [short(name) for name in actions.feature_names]
+    rows += [
+        ["options", f"{len(actions):,}", sizes],
+        ["features", f"{len(names)}", ", ".join(names[:8]) + (", …" if len(names) > 8 else "")],
+        [
+            "rank",
+            f"{found.rank} of {found.dimension}",
+            f"of features and {'group' if two else 'attributes'}",
+        ],
+    ]
+    return Table("The numbers behind it", ["number", "value", "what it is"], rows)
+
+
+def _long(value: float) -> str:
+    """Return a number to four digits and more: these are compared with other programs'."""
+    size = abs(value)
+    return fixed(value, 4) if 0.01 <= size < 1e4 else number(value)
+
+
+def _hyperplane(bias: InspectedBias) -> Table:
+    """Return the coefficients, the most important first, and the constant whatever is cut."""
+    importance = bias.importance
+    terms = bias.hyperplane_in_user_units
+    rows: list[list[Cell]] = [
+        [name, value, Share(importance[name]) if name in importance else ""]
+        for name, value in terms.items()
+    ]
+    must = {place for place, name in enumerate(terms) if name == "(constant)"}
+    return Table("What separates the groups", ["feature", "coefficient", "importance"], rows, must)
+
+
+def _purchases(bias: InspectedBias) -> Table:
+    grouped = any(one.group is not None for one in bias.design)
+    rows: list[list[Cell]] = [
+        [one.option, *([one.group] if grouped else []), Share(one.share), one.evaluations]
+        for one in bias.design
+    ]
+    header = ["option", *(["group"] if grouped else []), "share", "evaluations"]
+    return Table("The evaluations to buy", header, rows)
+
+
+def _picture(found: Inspection) -> list[Section]:
+    drawable = bool(found.told) if found.check is None else found.check.drawable
+    said = "Who may be asked about whom." if found.check else "The options, and what to evaluate."
+    return [Section("In a picture", [Picture("inspection", found.plot, said)])] if drawable else []
+
+
+def _of_questions(found: Inspection, check: Check) -> Report:
+    prices, one_more = on_prices(found), on_one_more(found)
+    start = Section("A start: whom to ask about whom", [start_table(check)], "print")
+    return Report(
+        "What a panel can tell, and at what price",
+        " ".join(on_options(check)),
+        [*facts(check), ("Price", prices), ("One more", one_more)],
+        [start, *_picture(found)],
+    )
+
+
+def words(found: Inspection, check: Check) -> list[str]:
+    """Return what was found about questions, sentence by sentence."""
+    return [*sentences(check), *(one for one in (on_prices(found), on_one_more(found)) if one)]
+
+
+def on_prices(found: Inspection) -> str:
+    """Return what it costs to know each bias; "" if that was not worked out."""
+    priced = [one for one in found.biases if one.geometry is not None]
+    each = [f"{one.name} {number(one.kappa_star)}" for one in priced]
+    if not each:
+        return ""
+    return (
+        "To know a bias as well as one answer knows its own question costs at least (κ*): "
+        f"{joined(each, _MOST_PRICES)}."
+    )
+
+
+def on_one_more(found: Inspection) -> str:
+    """Return what one more neutral evaluator saves; "" if options cannot be compared."""
+    now, then = found.worst, found.with_neutral
+    if now is None or then is None:
+        return ""
+    a, b = now.options
+    change = 1.0 - then.per_answer / now.per_answer
+    worth = f"worth {change:.0%} more" if change > 0.005 else "worth no more than before"
+    return (
+        f"With every question asked once ({counted(now.questions, 'answer')}) the lead that is "
+        f"known worst, of {a!r} over {b!r}, has a standard error of {number(now.error)}, in units "
+        "of the noise. One more evaluator who favours nobody, asked about every option "
+        f"({counted(then.questions, 'answer')} in all), makes that {number(then.error)} for the "
+        f"worst, so that an answer is {worth}."
+    )

@@ -1,0 +1,133 @@
+"""A plan in plain words: what it takes, whom to ask, what each more evaluator buys, advice."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING
+
+from evenhand.report.model import Cell, Picture, Points, Report, Rounded, Section, Share, Table
+from evenhand.report.words import counted, number, percent
+
+if TYPE_CHECKING:
+    from evenhand.planning.plan import Plan
+
+
+def report_of(plan: Plan) -> Report:
+    """Return what a plan has to say."""
+    who = "evaluator" if plan.by_evaluator else "option"
+    title = "Whom to ask" if plan.by_evaluator else "What to ask about"
+    return Report(
+        "How many evaluations, of whom, at what price?",
+        verdict(plan),
+        sections=[
+            Section(title, [_asked(plan, who) if plan.evaluations else None], "print"),
+            Section("What each more evaluator buys", [_curve(plan)], "print"),
+            Section("What helps most", [Points(plan.advice)], "print"),
+            Section("In a picture", [_picture(plan) if plan.evaluations else None]),
+        ],
+    )
+
+
+def verdict(plan: Plan) -> str:
+    """Return what it takes, in a few sentences."""
+    n, k = plan.evaluations, len(plan.questions.options)
+    level = percent(plan.confidence)
+    cost = _cost(plan)
+    if n == 0 and plan.enough:
+        return "Nothing needs to be asked: there is no other option."
+    if n == 0:
+        return f"A budget of {plan.budget:g} pays for nothing that helps."
+    if plan.kind == "fixed":
+        goal = f"know the bias to ±{plan.wanted:.3g} ({level}, {unit(plan)})"
+        if plan.enough:
+            return f"To {goal} takes {number(n)} evaluations{cost}, fixed beforehand."
+        return (
+            f"Not enough to {goal}: {number(n)} evaluations{cost} know it to ±{plan.precision:.3g}."
+        )
+    best = f"which of {k:,} options is the best"
+    if plan.tolerance:
+        best = f"which of {k:,} options is within {plan.tolerance:g} of the best"
+    if plan.kind == "until certain":
+        low, high = plan.evaluations_range
+        said = (
+            f"To be {level} certain {best} takes about {number(n)} evaluations{cost}, if "
+            f"{plan.premise} ({unit(plan)}). Eight of ten searches take between {number(low)} and "
+            f"{number(high)}."
+        )
+        if math.isfinite(plan.limit) and plan.limit > 0:
+            what = "pays less" if plan.questions.priced else "does with fewer"
+            said += f" No way of asking {what} than about {number(plan.limit)} on average."
+        return said if plan.enough else f"{said} That is more than there is."
+    asked = len(plan.chosen)
+    who = counted(asked, "evaluator")
+    said = (
+        f"One look at {number(n)} evaluations by {who}{cost} tells for certain ({level}) {best}, "
+        f"with probability {plan.probability:.0%}, if {plan.premise} ({unit(plan)})."
+    )
+    return said if plan.enough else f"{said} Wanted: {plan.chance:.0%}."
+
+
+def unit(plan: Plan) -> str:
+    """Return what leads and widths are measured in."""
+    if plan.noise_scale is None:
+        return "in standard deviations of one evaluation"
+    return f"one evaluation has a standard deviation of {plan.noise_scale:g}"
+
+
+def _asked(plan: Plan, who: str) -> Table:
+    """Return how much every evaluator is asked, or about every option, those asked most first."""
+    frame = plan.to_frame().groupby(who, sort=False)[["evaluations", "price"]].sum()
+    counts = dict(zip(frame.index, frame["evaluations"].tolist(), strict=True))
+    prices = dict(zip(frame.index, frame["price"].tolist(), strict=True))
+    if plan.by_evaluator:
+        names = [*plan.chosen, *(name for name in plan.by_evaluator if name not in plan.chosen)]
+    else:
+        names = sorted(counts, key=lambda name: -counts[name])
+    rows: list[list[Cell]] = [
+        [name, counts.get(name, 0), Share(counts.get(name, 0) / plan.evaluations)]
+        + ([float(prices.get(name, 0.0))] if plan.questions.priced else [])
+        for name in names
+    ]
+    price = ["price"] if plan.questions.priced else []
+    return Table("How often each is asked", [who, "evaluations", "share", *price], rows)
+
+
+def _curve(plan: Plan) -> Table:
+    """Return what each more evaluator buys."""
+    steps = plan.evaluators_curve
+    columns: dict[str, list[Cell]] = {
+        "evaluators": [step.evaluators for step in steps],
+        "with": [step.added for step in steps],
+        "evaluations": [
+            Rounded(step.evaluations, 0) if math.isfinite(step.evaluations) else "never"
+            for step in steps
+        ],
+    }
+    if plan.questions.priced:
+        columns["price"] = [step.price for step in steps]
+    if any(math.isfinite(step.precision) for step in steps):
+        columns["bias known to"] = [
+            f"±{number(step.precision)}" if math.isfinite(step.precision) else None
+            for step in steps
+        ]
+    if plan.kind == "one look":
+        columns["certain"] = [Share(step.probability) for step in steps]
+    return Table(
+        "With one more each time, those worth most first",
+        list(columns),
+        list(zip(*columns.values(), strict=True)),
+    )
+
+
+def _picture(plan: Plan) -> Picture:
+    return Picture(
+        "plan",
+        partial(plan.plot),
+        "What each more evaluator buys, beside who is asked about whom; the numbers are in the "
+        "tables.",
+    )
+
+
+def _cost(plan: Plan) -> str:
+    return f" at a price of {number(plan.price)}" if (plan.questions.prices != 1.0).any() else ""
