@@ -87,14 +87,14 @@ KINDS: dict[str, Callable[[pd.DataFrame], bytes]] = {
 }
 
 TABLES = {"options": OPTIONS, "judges": JUDGES, "scores": SCORES}
+NATION = ["--option-group", "nation"]
 COMMANDS: dict[str, list[str]] = {
-    "plan": ["plan", "{options}", "--evaluators", "{judges}", "--group", "nation", "--lead", "4",
+    "plan": ["plan", "{options}", "--evaluators", "{judges}", *NATION, "--lead", "4",
              "--noise", "2", "--prices", "price", "--capacity", "3"],
-    "inspect": ["inspect", "{options}", "--group", "nation", "--label", "option", "--gaps", "age"],
-    "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}", "--group", "nation",
+    "inspect": ["inspect", "{options}", *NATION, "--option", "option", "--gaps", "age"],
+    "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}", *NATION,
                         "--prices", "price"],
-    "inspect scores": ["inspect", "--scores", "{scores}", "--option", "option", "--evaluator",
-                       "evaluator"],
+    "inspect scores": ["inspect", "--scores", "{scores}"],
     "decide": ["decide", "{scores}"],
     "decide among options": ["decide", "{options}", "{scores}", "--option-group", "option_group"],
     "audit": ["audit", "{scores}"],
@@ -149,7 +149,16 @@ def test_campaigns_are_made_of_every_kind_of_file(tmp_path: Path, kind: str) -> 
     def made(given: dict[str, str], store: str, content: bytes | None = None) -> Any:
         path = str(tmp_path / store)
         new = ["campaign", "new", path, "one", given["options"], "--evaluators", given["judges"]]
-        new += ["--group", "nation", "--prices", "price", "--tolerance", "1", "--show", "age"]
+        new += [
+            "--option-group",
+            "nation",
+            "--prices",
+            "price",
+            "--tolerance",
+            "1",
+            "--show",
+            "age",
+        ]
         new += ["--capacity", "none"]
         result = CliRunner().invoke(app, new, input=content)
         assert result.exit_code == 0, result.output
