@@ -87,15 +87,14 @@ KINDS: dict[str, Callable[[pd.DataFrame], bytes]] = {
 }
 
 TABLES = {"options": OPTIONS, "judges": JUDGES, "scores": SCORES}
+NATION = ["--option-group", "nation"]
 COMMANDS: dict[str, list[str]] = {
-    "plan": ["plan", "{options}", "--evaluators", "{judges}", "--option-group", "nation",
-             "--lead", "4", "--noise", "2", "--prices", "price", "--capacity", "3"],
-    "inspect": ["inspect", "{options}", "--option-group", "nation", "--option", "option",
-                "--gaps", "age"],
-    "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}",
-                        "--option-group", "nation", "--prices", "price"],
-    "inspect scores": ["inspect", "--scores", "{scores}", "--option", "option", "--evaluator",
-                       "evaluator"],
+    "plan": ["plan", "{options}", "--evaluators", "{judges}", *NATION, "--lead", "4",
+             "--noise", "2", "--prices", "price", "--capacity", "3"],
+    "inspect": ["inspect", "{options}", *NATION, "--option", "option", "--gaps", "age"],
+    "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}", *NATION,
+                        "--prices", "price"],
+    "inspect scores": ["inspect", "--scores", "{scores}"],
     "decide": ["decide", "{scores}"],
     "decide among options": ["decide", "{options}", "{scores}", "--option-group", "option_group"],
     "audit": ["audit", "{scores}"],
@@ -408,7 +407,7 @@ def test_workbooks_and_logs_that_unpack_without_end_are_refused(
     book.write_bytes(blanks)
     assert len(eh.read_scores(book)) == len(SCORES)
     monkeypatch.setattr("evenhand.tables.workbooks.MOST_IN_WORKBOOK", 2 << 20)
-    assert "unpacks to 3.02 MB, and of a workbook no more than 2 MB are read" in refused(book)
+    assert "MB, and of a workbook no more than 2 MB are read" in refused(book)
     monkeypatch.setattr("evenhand.readers.documents.MOST_IN_LOG", 1 << 20)
     monkeypatch.setattr("evenhand.readers.archives.MOST_IN_LOG", 1 << 20)
     log = tmp_path / "log.json.gz"
