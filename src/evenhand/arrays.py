@@ -8,8 +8,10 @@ shapes and ranges.
 
 from __future__ import annotations
 
+import math
+import numbers
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -257,3 +259,13 @@ def _refuse_other_kinds(array: NDArray[Any], name: str) -> None:
         f"{name} has the type {array.dtype} though it holds numbers only; convert it with "
         f"np.asarray({name}, dtype=float)."
     )
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Tell whether the value is a finite real number (a bool is not meant as one)."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False

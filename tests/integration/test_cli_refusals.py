@@ -245,7 +245,8 @@ def test_no_error_has_the_exit_code_of_a_record_that_is_wrong(
     def fail(*_: Any) -> None:
         raise error
 
-    monkeypatch.setattr("evenhand.campaigns.verification.verify_file", fail)
+    look = importlib.import_module("evenhand.cli.campaign.look")
+    monkeypatch.setattr(look, "verify_file", fail)
     result = CliRunner().invoke(app, ["campaign", "verify", "events.jsonl"])
     assert result.exit_code == code
     assert said in " ".join(result.stderr.split())

@@ -94,7 +94,7 @@ def test_the_picture_is_written(files: dict[str, Path], tmp_path: Path) -> None:
         ([], "OPTIONS.csv is missing"),
         (["--evaluators", "judges"], "OPTIONS.csv, about whom, is missing"),
         (["skaters", "--scores", "scores"], "leave OPTIONS.csv and --evaluators out"),
-        (["--scores", "scores", "--option", "skater"], "--option COL --evaluator COL"),
+        (["--scores", "scores", "--option", "dancer"], "no column 'dancer'"),
         (["--scores", "scores", "--features", "age"], "--features is about options"),
         (["skaters", "--evaluators", "judges"], "evaluators have groups and options have none"),
         (["skaters", "--evaluators", "judges", "--option-group", "town"], "no column 'town'"),

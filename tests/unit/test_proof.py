@@ -223,7 +223,7 @@ def certain() -> Log:
     ("where", "to"),
     [
         (["option"], "Di"),
-        (["loses_at_most"], None),
+        (["loses_at_most"], "nothing"),
         (["loses_at_most"], -0.1),
         (["loses_at_most"], "-inf"),
         (["withstands"], "-inf"),
@@ -255,7 +255,7 @@ def test_a_smaller_loss_or_a_narrower_interval_is_not_confirmed(name: str) -> No
         log = played(asked, truth(asked, 1 + seed, 0.3), seed, **settings)
         said = log[-1][1]["answer"]
         assert examine(log).wrong == ()
-        if 0.0 < float(said["loses_at_most"]) < math.inf:
+        if said["loses_at_most"]:  # None has no end
             tried += 1
             assert examine(
                 changed(log, [*answer, "loses_at_most"], 0.9 * said["loses_at_most"])

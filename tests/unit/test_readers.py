@@ -48,7 +48,7 @@ def read(*given: Any, **how: Any) -> pd.DataFrame:
     scores = eh.read_scores(*given, **how)
     frame = scores.to_frame()
     frame.attrs["notes"] = [
-        note.message for note in scores.notes if note.about in ("log", "column")
+        note.message for note in scores.notes if note.assumption in ("log", "column")
     ]
     return frame
 

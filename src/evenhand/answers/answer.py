@@ -22,12 +22,14 @@ from evenhand.answers.scores import compares
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
+from evenhand.numerics.estimate import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion, conclusion_of
-from evenhand.policies.messages import Certainty, Decision, Estimate, Finding
+from evenhand.policies.messages import Certainty, Decision
 from evenhand.questions import Options, Questions
 from evenhand.report.model import Report
 from evenhand.report.result import Result
+from evenhand.scores.finding import Finding
 from evenhand.scores.level import Level
 
 _SAME = 1e-12  # share of a value below which a difference is rounding

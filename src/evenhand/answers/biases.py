@@ -16,9 +16,9 @@ import numpy as np
 from evenhand.answers.least_squares import LeastSquares
 from evenhand.arrays import Floats
 from evenhand.certainty.biases import named_biases
+from evenhand.numerics.estimate import Estimate
 from evenhand.numerics.shrinkage import population
 from evenhand.policies.conclusion import Conclusion
-from evenhand.policies.messages import Estimate
 from evenhand.questions import Column
 from evenhand.questions.options import Kind
 

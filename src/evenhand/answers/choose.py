@@ -14,16 +14,17 @@ from evenhand.answers.loop import Run
 from evenhand.answers.run import run
 from evenhand.answers.scores import Bounds, Kind, Scores, compares
 from evenhand.answers.watch import Progress, watching
+from evenhand.arrays import is_number
 from evenhand.assumptions import hardly_checked, model, without_constant
 from evenhand.certainty import CarefulChoice, CertainChoice, PlannedChoice
 from evenhand.certainty.choice import Choice, limit_of
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
-from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Decision, Finding
+from evenhand.policies.messages import Decision
 from evenhand.policies.sayings import checks_of
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.check import refuse_incomparable
+from evenhand.scores.finding import Finding
 
 Looks = Literal["always", "once"]
 

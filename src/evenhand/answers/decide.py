@@ -14,7 +14,7 @@ from evenhand.answers.choose import notes_on, taken_for_granted
 from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.scores import compares
-from evenhand.arrays import Indices
+from evenhand.arrays import Indices, is_number
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
 from evenhand.auditing.copies import copies
@@ -28,10 +28,11 @@ from evenhand.certainty.by_items import by_items
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.unanimous import by_agreement
 from evenhand.errors import InputError
+from evenhand.numerics.estimate import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion, Scope, conclusion_of
-from evenhand.policies.limits import Limits, is_number
-from evenhand.policies.messages import Estimate, Feedback, Finding
+from evenhand.policies.limits import Limits
+from evenhand.policies.messages import Feedback
 from evenhand.policies.sayings import checks_of
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
@@ -40,6 +41,7 @@ from evenhand.questions.identifiable import identified_by
 from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
+from evenhand.scores.finding import Finding
 from evenhand.scores.read import Groups
 from evenhand.tables import listed
 

@@ -14,9 +14,9 @@ from typing import Literal
 import numpy as np
 
 from evenhand.answers.question import Question
+from evenhand.arrays import is_number
 from evenhand.certainty.choice import checked_bounds
 from evenhand.errors import InputError
-from evenhand.policies.limits import is_number
 from evenhand.questions import Questions
 
 Kind = Literal["votes", "verdicts"]

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, NamedBias
-from evenhand.policies.messages import Estimate, Finding
+from evenhand.numerics.estimate import Estimate
 from evenhand.report.words import (
     counted,
     decimals,
@@ -23,6 +23,7 @@ from evenhand.report.words import (
     short,
     size_and_span,
 )
+from evenhand.scores.finding import Finding
 
 if TYPE_CHECKING:
     from evenhand.answers.answer import Answer

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from evenhand.arrays import is_number
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered, here, plain
 from evenhand.auditing.decisions import Decisions, decisions
@@ -22,7 +23,6 @@ from evenhand.auditing.placebo import Placebo, placebo
 from evenhand.auditing.spread import Spreads
 from evenhand.auditing.unseen import cannot_tell
 from evenhand.errors import InputError
-from evenhand.policies.limits import is_number
 from evenhand.readers import read_scores
 from evenhand.report.model import Report
 from evenhand.report.result import Result

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from scipy import special
 
-from evenhand.policies.messages import Estimate
+from evenhand.numerics.estimate import Estimate
 
 
 @dataclass(frozen=True)

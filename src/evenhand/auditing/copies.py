@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.arrays import Floats
-from evenhand.policies.messages import Finding
 from evenhand.scores import Scores
 from evenhand.scores.factor import crossed
+from evenhand.scores.finding import Finding
 
 LEVEL = 0.01
 """How probable it is at most that an alarm is raised by chance."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from evenhand.arrays import is_number
 from evenhand.errors import InputError
-from evenhand.policies.limits import is_number
 from evenhand.tables.names import listed
 
 _LONGEST = 200  # characters of a name

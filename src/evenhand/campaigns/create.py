@@ -9,6 +9,7 @@ from typing import Any
 
 from evenhand.answers.choose import asked_of, policy_for
 from evenhand.answers.scores import Scores, compares
+from evenhand.arrays import is_number
 from evenhand.campaigns import ledger
 from evenhand.campaigns.arguments import (
     checked_count,
@@ -22,7 +23,6 @@ from evenhand.campaigns.stores.session import Session
 from evenhand.certainty.choice import Choice, checked_aim, checked_bounds, limit_of
 from evenhand.errors import ConflictError, InputError
 from evenhand.policies.base import Policy
-from evenhand.policies.limits import is_number
 from evenhand.policies.registry import policy_class
 from evenhand.questions import Askable, Questions, checked_askable
 

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import is_number
 from evenhand.campaigns.arguments import checked_display, checked_reason
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
@@ -21,7 +22,6 @@ from evenhand.campaigns.replica import Replica, asked_to
 from evenhand.campaigns.status import answer_from
 from evenhand.certainty.choice import Choice
 from evenhand.errors import InputError
-from evenhand.policies.limits import is_number
 from evenhand.questions import Askable, Questions, Superset
 
 _FAILED = "failed again and again"  # so begin reasons for which somebody is taken to have left,

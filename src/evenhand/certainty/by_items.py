@@ -33,8 +33,9 @@ from evenhand.certainty.words import (
     nothing_left_over,
 )
 from evenhand.errors import InputError
+from evenhand.numerics.estimate import Estimate
 from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
-from evenhand.policies.messages import Decision, Estimate, Feedback
+from evenhand.policies.messages import Decision, Feedback
 from evenhand.questions import Askable
 from evenhand.scores.level import AS_GIVEN, Level
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, is_number
 from evenhand.certainty.careful_conclusions import Aim, Conclusion, Conclusions, by_own_scores
 from evenhand.certainty.careful_looks import Look
 from evenhand.certainty.careful_plans import Planner
@@ -20,9 +20,9 @@ from evenhand.certainty.choice import Choice, checked_bounds, limit_of
 from evenhand.certainty.own_scores import Contrasts
 from evenhand.certainty.record import Plan, Stop
 from evenhand.errors import InputError
+from evenhand.numerics.estimate import Estimate
 from evenhand.policies.frame import Frame
-from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Decision, Estimate, Feedback, Finding
+from evenhand.policies.messages import Decision, Feedback, Finding
 from evenhand.policies.registry import registered
 
 _MOST_WATCHED = 100  # options of which drift is an alarm

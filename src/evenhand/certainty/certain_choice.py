@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, is_number
 from evenhand.certainty.aim import Aim
 from evenhand.certainty.biases import named_biases
 from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
@@ -26,8 +26,8 @@ from evenhand.certainty.stages import Inference
 from evenhand.certainty.words import grounds, stopped
 from evenhand.checks import Finding
 from evenhand.errors import InputError
-from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Decision, Estimate
+from evenhand.numerics.estimate import Estimate
+from evenhand.policies.messages import Decision
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column, Questions, checked_askable
 

@@ -13,13 +13,14 @@ from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import Counts, Floats, Indices, is_number
 from evenhand.certainty.idle import Idle
 from evenhand.certainty.record import Plan, Record, Stop
 from evenhand.errors import InputError
+from evenhand.numerics.estimate import Estimate
 from evenhand.policies.base import Policy
-from evenhand.policies.limits import checked_budget, is_number, most_evaluations
-from evenhand.policies.messages import Certainty, Decision, Estimate, Feedback
+from evenhand.policies.limits import checked_budget, most_evaluations
+from evenhand.policies.messages import Certainty, Decision, Feedback
 from evenhand.questions import Askable, Column, Questions, Superset, checked_askable
 
 _NAMED = 12  # rivals that a purpose names

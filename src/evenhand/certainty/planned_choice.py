@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, is_number
 from evenhand.certainty.aim import Aim
 from evenhand.certainty.alike import difference
 from evenhand.certainty.assignment import all_there_is, checked_plan
@@ -36,9 +36,9 @@ from evenhand.certainty.words import (
 )
 from evenhand.checks import Finding
 from evenhand.errors import InputError
+from evenhand.numerics.estimate import Estimate
 from evenhand.policies.conclusion import Scope
-from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Decision, Estimate, Feedback
+from evenhand.policies.messages import Decision, Feedback
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column, Questions, checked_askable
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evenhand.arrays import is_number
 from evenhand.errors import AbsentError, EvenhandError, InputError
-from evenhand.policies.limits import is_number
 
 _LONGEST_WAIT = 60.0  # seconds between two attempts
 

@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.arrays import is_number
 from evenhand.errors import InputError
-from evenhand.policies.limits import is_number
 
 _VERDICTS = {
     "a": 1.0,

@@ -62,10 +62,8 @@ class Arrow(Gram):
         """Return the form of rows with these items, (q,), attributes, (q, p), and weights, (q,)."""
         sizes: Floats = np.asarray(np.bincount(items, weights, n_items), dtype=np.float64)
         sums = sparse.csr_array(per_item(items, weights, n_items) @ Z)
-        M = (Z.T @ (sparse.diags_array(weights) @ Z)).toarray()
-        centres = sparse.csr_array(
-            sparse.diags_array(1.0 / np.where(sizes > 0.0, sizes, 1.0)) @ sums
-        )
+        M = (Z.T @ times_rows(weights, Z)).toarray()
+        centres = times_rows(1.0 / np.where(sizes > 0.0, sizes, 1.0), sums)
         S = Gram.of_matrix(M - cross(sums, centres), np.diagonal(M))
         return cls(S.root, S.lost, S.scales, sizes, centres)
 
@@ -112,6 +110,12 @@ def per_item(items: Indices, weights: Floats, n_items: int) -> sparse.csr_array:
     """Return (i, q) what adds rows up by their items."""
     q = len(items)
     return sparse.csr_array((weights, (items, np.arange(q))), shape=(n_items, q))
+
+
+def times_rows(factors: Floats, A: sparse.csr_array) -> sparse.csr_array:
+    """Return the rows of a matrix times factors, (n,): quicker than by a diagonal matrix."""
+    data = A.data * np.repeat(factors, np.diff(A.indptr))
+    return sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)
 
 
 def cross(A: sparse.csr_array, B: sparse.csr_array) -> Floats:

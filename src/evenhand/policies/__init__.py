@@ -7,10 +7,11 @@ modules, such as `evenhand.research.rivals.oful`.
 
 from typing import Any
 
+from evenhand.numerics.estimate import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.certified import Certified
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
-from evenhand.policies.messages import Allocation, Decision, Estimate, Feedback, Finding
+from evenhand.policies.messages import Allocation, Decision, Feedback, Finding
 from evenhand.policies.priced_exploration import BoundaryExploration, PricedExploration
 from evenhand.policies.registry import built_in_policies, policy, registered_policies
 from evenhand.policies.sequential import SequentialPolicy

@@ -36,14 +36,14 @@ from typing import Any, ClassVar, Self, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.arrays import Counts
+from evenhand.arrays import Counts, is_number
 from evenhand.checks import Checks, Finding, refuse_beyond
 from evenhand.errors import InputError
-from evenhand.policies.limits import Limits, checked_budget, is_number, whole_counts
+from evenhand.numerics.estimate import Estimate
+from evenhand.policies.limits import Limits, checked_budget, whole_counts
 from evenhand.policies.messages import (
     Allocation,
     Decision,
-    Estimate,
     Feedback,
     counts_in,
     counts_of,

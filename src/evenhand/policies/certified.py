@@ -40,24 +40,16 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from evenhand.arrays import Counts, recalled, recalled_counts
+from evenhand.arrays import Counts, is_number, recalled, recalled_counts
 from evenhand.errors import InputError
+from evenhand.numerics.estimate import Estimate
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import Policy, checked_failure
 from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound, noise_room
 from evenhand.policies.core import Core
 from evenhand.policies.frame import Frame
-from evenhand.policies.limits import is_number
-from evenhand.policies.messages import (
-    Decision,
-    Estimate,
-    Feedback,
-    counts_of,
-    dense,
-    nothing,
-    sparse,
-)
+from evenhand.policies.messages import Decision, Feedback, counts_of, dense, nothing, sparse
 from evenhand.policies.rounds import first_of, only
 from evenhand.policies.sequential import catch_up, stepper_of
 

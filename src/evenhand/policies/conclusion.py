@@ -11,9 +11,10 @@ import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.checks import Checks
+from evenhand.numerics.estimate import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.limits import Limits
-from evenhand.policies.messages import Decision, Estimate, Feedback, Finding
+from evenhand.policies.messages import Decision, Feedback, Finding
 from evenhand.policies.sayings import (
     biases_of,
     chance_of,

@@ -7,13 +7,11 @@ their way (``pending``) count as asked.
 from __future__ import annotations
 
 import math
-import numbers
-from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.arrays import Counts, Indices
+from evenhand.arrays import Counts, Indices, is_number
 from evenhand.errors import InputError
 from evenhand.questions import UNLIMITED, Questions
 
@@ -272,16 +270,6 @@ def whole_counts(given: ArrayLike, q: int, name: str) -> Counts:
     if counts.max(initial=0) > _MOST:
         raise InputError(f"{name} must be counts of at most 10¹⁸; got {given!r}.")
     return np.ascontiguousarray(counts, dtype=np.int64)
-
-
-def is_number(value: object) -> TypeGuard[float]:
-    """Tell whether the value is a finite real number (a bool is not meant as one)."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:  # a whole number beyond all floats
-        return False
 
 
 def most_evaluations(n_options: int, horizon: int | None, at_most: int | None) -> int:

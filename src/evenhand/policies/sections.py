@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.arrays import Floats
-from evenhand.policies.messages import Decision, Estimate
+from evenhand.numerics.estimate import Estimate
+from evenhand.policies.messages import Decision
 from evenhand.policies.sayings import end_of, values_of
 from evenhand.questions import Options
 from evenhand.report.model import Cell, Points, Report, Section, Span, Table

@@ -69,6 +69,8 @@ class Accuracy:
     @property
     def comparable(self) -> bool:
         """Whether the value of any two options can be compared."""
+        if not self.form.lost.shape[1]:
+            return bool(np.isfinite(self.own).all())
         return not self.classes().any()
 
     def classes(self) -> Indices:

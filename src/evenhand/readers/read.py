@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 from evenhand.errors import InputError
 from evenhand.readers import alpaca_eval, deepeval, inspect_logs, lm_eval, plain, promptfoo
 from evenhand.readers.archives import Archive
-from evenhand.readers.documents import Document, opened
+from evenhand.readers.documents import Document, TableFile, opened
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.scores import Scores
@@ -194,6 +194,8 @@ def _in_folder(
 
 
 def _known(document: Document, format: str | None) -> ModuleType | None:
+    if format is None and isinstance(document.content, TableFile):
+        return plain
     readers: Iterable[ModuleType] = _FORMATS.values() if format is None else [_FORMATS[format]]
     return next((reader for reader in readers if reader.recognises(document.content)), None)
 

@@ -311,9 +311,9 @@ def _hint(table: Any, source: Table, given: Mapping[str, Any]) -> str:
 
     hints = []
     known = {part: (value,) for part, value in given.items() if isinstance(value, str)}
-    found = (
-        [] if given["score"] in source.columns else looks_wide(source, unused(source, Parts(known)))
-    )
+    score = given.get("score")
+    lacking = score is not None and score not in source.columns
+    found = looks_wide(source, unused(source, Parts(known))) if lacking else []
     if found:
         hints.append(
             f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: "

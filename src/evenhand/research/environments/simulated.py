@@ -35,9 +35,8 @@ from typing import Self
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, is_number
 from evenhand.errors import InputError
-from evenhand.policies.limits import is_number
 from evenhand.policies.messages import Allocation, Feedback
 from evenhand.research.environments._streams import Streams
 from evenhand.research.environments.problem import BiasedLinearBandit

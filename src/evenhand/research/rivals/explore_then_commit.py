@@ -32,15 +32,15 @@ import numpy as np
 from scipy.special import gammaln
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, is_number
 from evenhand.errors import InputError
 from evenhand.estimation import fixed_design_width, least_squares
+from evenhand.numerics.estimate import Estimate
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.cache import per_action_set
-from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Decision, Estimate, Feedback
+from evenhand.policies.messages import Decision, Feedback
 from evenhand.policies.phase_designs import whole
 from evenhand.policies.registry import registered
 from evenhand.policies.rounds import Play

@@ -35,11 +35,12 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.certainty.choice import checked_aim, limit_of
 from evenhand.errors import InputError
+from evenhand.numerics.estimate import Estimate
 from evenhand.numerics.ties import first_largest
 from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Policy, Settings
 from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound
-from evenhand.policies.messages import Decision, Estimate, Feedback
+from evenhand.policies.messages import Decision, Feedback
 
 Threshold = Literal["proved", "usual"]
 

@@ -25,17 +25,17 @@ from typing import Unpack
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, is_number
 from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
+from evenhand.numerics.estimate import Estimate
 from evenhand.numerics.ties import first_largest
 from evenhand.policies._sequential import RegressionStepper
 from evenhand.policies.base import Settings, checked_failure
 from evenhand.policies.cache import per_action_set
 from evenhand.policies.confidence import Ellipsoid
 from evenhand.policies.frame import Frame
-from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Decision, Estimate
+from evenhand.policies.messages import Decision
 from evenhand.policies.sequential import SequentialPolicy
 
 LARGE_BIAS = 100.0

@@ -25,8 +25,8 @@ from typing import ClassVar, Unpack
 import numpy as np
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import is_number
 from evenhand.errors import InputError
-from evenhand.policies.limits import is_number
 from evenhand.policies.registry import registered
 from evenhand.research.rivals._oful import PosteriorSampling
 from evenhand.research.rivals.ridge import RidgePolicy, RidgeSettings, feature_coordinates

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, is_number
 from evenhand.errors import EvenhandError, InputError
+from evenhand.numerics.estimate import Estimate
 from evenhand.policies.base import Policy
-from evenhand.policies.limits import is_number
-from evenhand.policies.messages import Allocation, Estimate, Feedback
+from evenhand.policies.messages import Allocation, Feedback
 from evenhand.policies.registry import policy_class
 from evenhand.policies.sequential import stepper_of
 from evenhand.research.environments import Latency, SimulatedEvaluations
