@@ -63,8 +63,7 @@ class Choice(Policy):
         self.confidence, self.tolerance = checked_aim(confidence, tolerance, self.least_confidence)
         self.delta = 1.0 - self.confidence
         self.record = Record(len(self.questions))
-        self._version = 0  # of the record and the limits
-        self._said: dict[object, Any] = {}  # worked out once for every version
+        self._said: dict[object, Any] = {}  # worked out once for each record and its limits
         self._idle: tuple[Plan, Idle] | None = None
 
     # ------------------------------------------------------------------ what each of them says
@@ -169,7 +168,6 @@ class Choice(Policy):
 
     def _changed(self) -> None:
         super()._changed()
-        self._version += 1
         self._said.clear()
 
     def once(self, what: object, make: Callable[[], Any]) -> Any:
