@@ -23,17 +23,7 @@ _FEW = 2  # questions beside those that the parameters need, that check the mode
 
 
 def model(actions: Askable) -> str:
-    """Return what everything here rests on, in one sentence.
-
-    Examples
-    --------
-    >>> print(model(ActionSet([[1.0], [1.0]], ["home", "away"])))
-    Values are taken to be linear in the features, exactly, and evaluations to add one and the same
-    bias for each group.
-    >>> print(model(Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})))
-    A score is taken to be what the option is worth, what the evaluator adds to everybody, and one
-    favour for the own group, the same for all evaluators.
-    """
+    """Return what everything here rests on, in one sentence."""
     if isinstance(actions, Questions):
         return _model_of_questions(actions)
     if actions.group_names is None:
@@ -77,15 +67,7 @@ def _favours(questions: Questions) -> list[str]:
 
 
 def spare_options(actions: Askable) -> int:
-    """Return q − r: how many options, or questions, are left to check the model with.
-
-    Examples
-    --------
-    >>> spare_options(ActionSet([[1.0], [1.0]], ["home", "away"]))
-    0
-    >>> spare_options(ActionSet([[1.0], [2.0], [3.0]], ["home", "away", "home"]))
-    1
-    """
+    """Return q − r: how many options, or questions, are left to check the model with."""
     if isinstance(actions, Questions) and actions.has_arrow_form:
         (asked,) = np.nonzero(actions.may_ask)
         return len(asked) - form_of(actions, asked, np.ones(len(asked))).rank
@@ -101,13 +83,7 @@ def _askable(actions: Askable) -> Floats:
 
 
 def hardly_checked(actions: Askable) -> str | None:
-    """Return that too few options can show where the model fails; None if there are enough.
-
-    Examples
-    --------
-    >>> print(hardly_checked(ActionSet([[1.0], [1.0]], ["home", "away"])))
-    No evaluations can check that here: 2 options are no more than the 2 numbers to be found.
-    """
+    """Return that too few options can show where the model fails; None if there are enough."""
     what = "options"
     k, m = len(actions), actions.n_features + actions.n_attributes
     if isinstance(actions, Questions):
@@ -132,16 +108,7 @@ def hardly_checked(actions: Askable) -> str | None:
 
 
 def without_constant(actions: Askable) -> str | None:
-    """Return what it means that no constant lies in the span of the features; None if one does.
-
-    Examples
-    --------
-    >>> print(without_constant(ActionSet([[1.0], [2.0]], ["home", "away"])))
-    The features hold no constant: an option whose features are all 0 is taken to be worth 0, so
-    that its scores average to the bias alone. Scores that start elsewhere (a vote from 0 to 1,
-    points out of 100) would be misread; intercept=True adds a constant.
-    >>> without_constant(ActionSet([[1.0], [2.0]], ["home", "away"], intercept=True))
-    """
+    """Return what it means that no constant lies in the span of the features; None if one does."""
     if actions.has_constant:
         return None
     return (
@@ -152,12 +119,6 @@ def without_constant(actions: Askable) -> str | None:
 
 
 def assumed(actions: Askable) -> tuple[str, ...]:
-    """Return all of it that there is to say, the model first.
-
-    Examples
-    --------
-    >>> len(assumed(ActionSet([[1.0], [2.0]], ["home", "away"])))
-    3
-    """
+    """Return all of it that there is to say, the model first."""
     said = (model(actions), hardly_checked(actions), without_constant(actions))
     return tuple(sentence for sentence in said if sentence is not None)

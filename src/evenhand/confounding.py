@@ -29,9 +29,8 @@ _MOST_TERMS = 12  # of a sum in a sentence
 
 
 def not_identifiable(actions: ActionSet, column: int) -> NotIdentifiableError:
-    """Return the error that says why the bias of the attribute in this column has κ = ∞.
-
-    Raises `DoubtfulRankError` if the combination found does not hold for every option.
+    """Return the error that says why the bias of the attribute in this column has κ = ∞, or raise
+    `DoubtfulRankError` if the combination found does not hold for every option.
     """
     confounding = Confounding(_combination(actions, column), *_twin(actions))
     name = actions.attribute_names[column - actions.n_features]
@@ -39,12 +38,10 @@ def not_identifiable(actions: ActionSet, column: int) -> NotIdentifiableError:
 
 
 def refuse_erased(actions: ActionSet) -> None:
-    """Raise `DoubtfulRankError` if standardising may have made columns dependent.
-
-    To subtract the mean from a number that is tiny beside it erases digits: those of everybody's
-    income, where one person is richer by far. Columns that differed in these digits only are then
-    dependent, and nothing in the options tells.
-    """
+    """Raise `DoubtfulRankError` if standardising may have made columns dependent."""
+    # To subtract the mean from a number that is tiny beside it erases digits: those of everybody's
+    # income, where one person is richer by far. Columns that differed in these digits only are then
+    # dependent, and nothing in the options tells.
     A, offsets = actions.points, _offsets(actions)
     if not offsets.any():
         return

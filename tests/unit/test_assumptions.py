@@ -161,3 +161,13 @@ def test_questions_are_left_to_check_with_beyond_the_rank(k, e, data) -> None:
         "No evaluations" if spare == 0 else "Evaluations can hardly check that here: "
     )
     assert f"{len(rows)} questions are " in said
+
+
+def test_options_without_a_constant_are_said_to_start_at_0() -> None:
+    options = [[1.0], [2.0]], ["home", "away"]
+    said = without_constant(eh.ActionSet(*options))
+    assert said is not None
+    assert said.startswith("The features hold no constant: an option whose features are all 0")
+    assert without_constant(eh.ActionSet(*options, intercept=True)) is None
+    assert len(assumed(eh.ActionSet(*options))) == 3
+    assert model(eh.ActionSet(*options)).endswith("add one and the same bias for each group.")

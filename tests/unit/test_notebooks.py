@@ -117,3 +117,16 @@ def test_warnings_are_shown_and_escaped() -> None:
     assert f"Scores rise. {EVIL}" in reader.text
     ranked = [cell for cell in reader.cells[-24:] if cell in options().labels]
     assert ranked == ["<b>Bo</b>", "Ann & Co", "Di", "Cy"]  # by value, the unknown last
+
+
+def test_how_sure_a_decision_and_an_estimate_are_is_said_in_words() -> None:
+    sure = eh.Decision(0, "Ann", loss=0.0, level=0.95, certainty="own scores")
+    assert how_sure(sure) == "the best, with probability at least 95%, by its own scores"
+    loses = eh.Decision(0, "Ann", loss=1.5, level=0.95)
+    assert how_sure(loses) == "loses at most 1.5, with probability at least 95%"
+    assert how_sure(eh.Decision(0, "Ann", level=0.95)) == "nothing is certain yet"
+    assert how_sure(eh.Decision(0, "Ann")) == "not said"
+    between = eh.Estimate(1.6, 1.1, 2.1, 0.95)
+    assert in_words(between) == "1.6, from 1.1 to 2.1 with probability at least 95%"
+    assert in_words(eh.Estimate(1.6, -np.inf, np.inf, 0.0)) == "1.6, without an interval"
+    assert in_words(eh.Estimate(np.nan, -np.inf, np.inf, 0.95)) == "not known yet"

@@ -10,14 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy import sparse
 
+from evenhand.designs.conic import solve_conic
 from evenhand.errors import AccuracyError
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics._passes import products_into, rows_beyond, squared_norms_into
-from evenhand.numerics.identifying import first_independent
+from evenhand.numerics.gram import Gram
+from evenhand.numerics.identifying import classes, first_independent, identifying_leads, parts
 from evenhand.numerics.passes import leverages, products, sample_rows
 from evenhand.numerics.row_space import row_space
-from evenhand.numerics.solves import RefinedSolver
+from evenhand.numerics.shrinkage import population
+from evenhand.numerics.solves import RefinedSolver, observed
+from evenhand.numerics.svd import Svd
+from evenhand.numerics.tails import student_quantile, student_tail
 from reference import exact_rank, in_range
 
 Floats = NDArray[np.float64]
@@ -276,3 +282,50 @@ def test_the_first_independent_rows_are_found_wherever_they_stand() -> None:
         assert np.linalg.matrix_rank(rows[:until]) == n
     assert np.allclose(rows @ left, 0.0, atol=1e-9)
     assert left.shape == (9, 9 - len(found))
+
+
+def test_students_tails_and_quantiles_of_one_and_infinite_freedom() -> None:
+    assert student_tail(np.array([1.0]), 1.0) == pytest.approx([0.25])
+    assert student_quantile(0.25, 1.0) == pytest.approx(1.0)
+    assert student_quantile(0.025, math.inf) == pytest.approx(1.959964)
+
+
+def test_rows_show_what_is_in_their_span_with_its_variance() -> None:
+    rows, targets = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[2.0, 0.0], [0.0, 1.0]])
+    weights, seen = Svd.of(rows).weights(targets)
+    assert (weights**2).sum(axis=1) == pytest.approx([2.0, 0.0])
+    assert seen.tolist() == [True, False]
+    assert Gram.of(rows, np.array([1.0, 3.0])).variances(targets).tolist() == [1.0, math.inf]
+
+
+def test_options_that_no_row_connects_are_not_compared() -> None:
+    rows = np.array([[1.0, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1]])  # nothing of the third option
+    assert identifying_leads(rows, np.eye(4)[:3], np.arange(3)).tolist() == [0, 1]
+    assert classes(np.array([[0.5], [0.1], [0.5], [0.1]])).tolist() == [0, 1, 0, 1]
+    found = parts(np.array([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), np.array([[1.0, 1.0, 0.0]]))
+    assert found == pytest.approx(np.array([[0.0], [1.0]]))
+
+
+def test_potters_update_is_the_inverse_of_the_sum() -> None:
+    S = observed(np.eye(2), np.array([1.0, 0.0]), 3)
+    np.testing.assert_allclose(S @ S.T, np.diag([0.25, 1.0]), atol=1e-15)
+
+
+def test_shrunken_estimates_keep_their_share_of_the_variance_between() -> None:
+    estimates, variances = np.array([1.0, 9.0]), np.array([8.0, 8.0])  # τ² = 32 − 8
+    found = population(estimates, variances)
+    assert found is not None
+    assert found.shrunken(estimates, variances) == pytest.approx([2.0, 8.0])
+
+
+def test_a_conic_program_finds_the_least_bound_of_a_length() -> None:
+    rows = sparse.csc_matrix([[0.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [0.0, 0.0]])
+    found = solve_conic(
+        np.array([1.0, 0.0]),
+        rows,
+        np.array([2.0, 0, 0, 0]),
+        n_equal=1,
+        n_positive=0,
+        name="t ≥ |y|",
+    )
+    assert found.x == pytest.approx([2.0, 2.0], abs=1e-6)  # y = 2

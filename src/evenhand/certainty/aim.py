@@ -17,32 +17,15 @@ from evenhand.questions import Questions
 
 @dataclass(frozen=True, eq=False)
 class Aim:
-    """What is to be known, and what is taken for granted.
-
-    Parameters
-    ----------
-    model
-        The linear model of the questions.
-    confidence, tolerance
-        How sure the choice is to be, and what it may lose.
-    noise
-        Standard deviation σ of a score; None if it is not known.
-    grain
-        Below what a difference of scores is rounding, whatever their size is.
-    deviation
-        Standard deviation of what features do not explain of values; None if it is not known. For
-        guesses alone.
-    bounded
-        Whether σ is half of what scores may differ by, and nothing else is taken for granted of
-        their noise.
-    """
+    """What is to be known, and what is taken for granted."""
 
     model: Model
     confidence: float
-    tolerance: float = 0.0
-    noise: float | None = None
-    deviation: float | None = None
-    grain: float = 0.0
+    tolerance: float = 0.0  # what the choice may lose
+    noise: float | None = None  # standard deviation σ of a score; None if it is not known
+    deviation: float | None = None  # of what features leave of values, for guesses; None: not known
+    grain: float = 0.0  # below what a difference of scores is rounding, whatever their size
+    # whether σ is half of what scores may differ by, and nothing else is known of them
     bounded: bool = False
 
     @property

@@ -34,15 +34,7 @@ _RARE = 0.01  # how improbable a difference must be by chance to be told of
 def chance_of_difference(
     questions: Questions, told: Feedback, noise_scale: float | None, grain: float = 0.0
 ) -> float:
-    """Return how probable it is that biases differ so much by chance; 1 where nothing tells.
-
-    Examples
-    --------
-    >>> panel = Questions.panel({"Ann": "a", "Bo": "b", "Cy": "c"}, {"P": "a", "Q": "b", "R": "c"})
-    >>> scores = panel.points @ [5.0, 4.0, 3.0, 1.0, 0.0, 0.0] + [3, 0, 0, 0, 0, 0, 0, 0, 0]
-    >>> chance_of_difference(panel, Feedback(np.ones(9), scores, scores**2), 0.3) < 0.01
-    True
-    """
+    """Return how probable it is that biases differ so much by chance; 1 where nothing tells."""
     apart = with_own_biases(questions)
     (used,) = np.nonzero(told.counts)
     if apart is None or not len(used):
@@ -95,16 +87,8 @@ def _own_fit(aim: Aim, told: Feedback, judges_too: bool) -> Fit | None:
 
 
 def _finding(chance: float, confirmed: bool, identified: bool) -> Finding:
-    """Return what is said of evaluators who differ.
-
-    Parameters
-    ----------
-    chance
-        What `chance_of_difference` returned.
-    confirmed
-        Whether the choice is the same, and as certain, with a bias for each of them.
-    identified
-        Whether such biases can be told from values at all.
+    """Return what is said of evaluators who differ, given whether the choice with a bias for each
+    is ``confirmed``, and such biases ``identified``.
     """
     seen = (
         "Evaluators do not favour their own by the same amount, as is taken for granted: by chance "

@@ -47,34 +47,11 @@ def by_any_design(
     noise_scale: float | None = None,
     level: Level = AS_GIVEN,
 ) -> Conclusion:
-    """Say how sure a choice is by scores that are there, whoever chose what was scored.
-
-    What it says holds where what was scored next depended on earlier scores, and where somebody
-    stopped when they looked good; that costs certainty. Noise is taken to be Gaussian, and as loud
-    for all questions but for their relative noise.
-
-    Parameters
-    ----------
-    actions
-        The questions, or options that are their own.
-    asked, scores
-        (n,) indices of the questions that were answered, and the scores, in the order in which
-        they were given.
-    confidence, tolerance
-        Probability of not being wrong, and how much may be lost, in units of value.
-    noise_scale
-        Standard deviation σ of a score; None if it is not known.
-    level
-        What was taken off all scores.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P"], capacity=None)
-    >>> found = by_any_design(panel, [0, 1] * 40, [6.0, 1.0] * 40, noise_scale=1.0)
-    >>> found.decision.label, found.decision.loss, found.spent
-    ('Ann', 0.0, 80)
+    """Say how sure a choice is by (n,) scores in the order in which they were given, whoever chose
+    what was scored and when to stop.
     """
+    # That costs certainty. Noise is taken to be Gaussian, and as loud for all questions but for
+    # their relative noise.
     confidence, tolerance = checked_aim(confidence, tolerance)
     told, checks, known = scored(actions, asked, scores, noise_scale, level)
     checks.look()
@@ -127,16 +104,8 @@ def by_any_design(
 
 
 def noise_within(points: Floats, scores: Floats, failure: float) -> float:
-    """Return a bound of σ that holds whatever decided what was scored; infinite if there is none.
-
-    Parameters
-    ----------
-    points, scores
-        (n, r) the questions and (n,) the scores, in the order in which they were given, in units of
-        the questions' relative noise.
-    failure
-        Chance of being wrong.
-    """
+    """Return a bound of σ that holds whatever decided what was scored; ∞ if there is none."""
+    # points (n, r) and scores (n,) come in order, in units of the questions' relative noise.
     eta, r = 2.0 ** -np.arange(_GRID), points.shape[1]
     root, theta = _FLAT * np.eye(r), np.zeros(r)
     scatter, room = 0.0, np.zeros(_GRID)

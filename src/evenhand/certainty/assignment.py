@@ -20,26 +20,13 @@ _AGAIN = 4  # how often a question is asked that may be asked as often as one li
 
 
 def all_there_is(questions: Questions) -> int:
-    """Return how many evaluations a plan has where nobody says: all, or four of each question.
-
-    Examples
-    --------
-    >>> panel = Questions.panel({"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b"})
-    >>> all_there_is(panel)
-    4
-    """
+    """Return how many evaluations a plan has where nobody says: all, or four of each question."""
     often = np.where(questions.capacity == UNLIMITED, _AGAIN, questions.capacity)
     return max(1, int(_within_workloads(questions, often).sum()))
 
 
 def checked_plan(planned: ArrayLike, questions: Questions) -> Counts:
-    """Return (q,) how often each question is asked, as somebody planned it, or what is wrong.
-
-    Examples
-    --------
-    >>> checked_plan([1, 0, 1, 1], Questions.panel(["Ann", "Bo"], ["P", "Q"]))
-    array([1, 0, 1, 1])
-    """
+    """Return (q,) how often each question is asked, as somebody planned it, or what is wrong."""
     q, given = len(questions), unmasked(planned, "planned")
     if given.shape != (q,) or given.dtype.kind not in "iuf":
         raise InputError(
@@ -64,19 +51,8 @@ def checked_plan(planned: ArrayLike, questions: Questions) -> Counts:
 def planned_counts(
     questions: Questions, model: Model, most: int, money: float, have: Counts | None = None
 ) -> Counts:
-    """Return (q,) how often to ask each question: all alike, as far as that goes.
-
-    What does not suffice for one more evaluation of all questions goes to those that tell most of
-    the leads for their price.
-
-    Parameters
-    ----------
-    questions, model
-        What can be asked, and how answers depend on it.
-    most, money
-        How many evaluations there are at most, and what they may cost.
-    have
-        (q,) how often questions were asked already, which is part of the plan.
+    """Return (q,) how often to ask each question, with what was asked before (``have``): all alike,
+    and for the rest those that tell most of the leads for their price.
     """
     often = np.minimum(questions.capacity, most)
     least = np.zeros_like(often) if have is None else have
@@ -116,29 +92,14 @@ def planned_counts(
 
 
 def fits(questions: Questions, counts: Counts, most: int, money: float) -> bool:
-    """Tell whether so many evaluations may be asked, within workloads and for the money.
-
-    Examples
-    --------
-    >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q"], workload=[2, 1])
-    >>> [fits(panel, np.array(counts), 3, 9.0) for counts in ([1, 0, 1, 1], [0, 1, 0, 1])]
-    [True, False]
-    """
+    """Tell whether so many evaluations may be asked, within workloads and for the money."""
     if float(counts.sum()) > most or float(counts @ questions.prices) > money * (1.0 + 1e-12):
         return False
     return bool((_within_workloads(questions, counts) == counts).all())
 
 
 def even_order(questions: Questions, rng: np.random.Generator) -> Indices:
-    """Return all questions in a random order in which options have their turns equally often.
-
-    Examples
-    --------
-    >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q", "R"])
-    >>> order = even_order(panel, np.random.default_rng(1))
-    >>> sorted(order.tolist()), [sorted(panel.about[order[i : i + 2], 0].tolist()) for i in (0, 2)]
-    ([0, 1, 2, 3, 4, 5], [[0, 1], [0, 1]])
-    """
+    """Return all questions in a random order in which options have their turns equally often."""
     order = rng.permutation(len(questions))
     first, second = questions.about[order].T
     if (first >= 0).all() and (second < 0).all():
@@ -154,22 +115,7 @@ def even_order(questions: Questions, rng: np.random.Generator) -> Indices:
 
 
 def in_turns(counts: Counts, order: Indices, before: Counts) -> Indices:
-    """Return questions as often as ``counts`` says, those asked least first, and then in order.
-
-    Parameters
-    ----------
-    counts, before
-        (q,) how often each question is asked, and was asked before.
-    order
-        (q,) all questions, in the order of their turns.
-
-    Examples
-    --------
-    >>> in_turns(np.array([2, 1, 0]), np.array([2, 0, 1]), np.array([0, 1, 0]))
-    array([0, 0, 1])
-    >>> in_turns(np.array([2, 1, 0]), np.array([2, 1, 0]), np.array([0, 0, 0]))
-    array([1, 0, 0])
-    """
+    """Return questions as often as ``counts`` says, those asked least first, then in order."""
     each = np.repeat(order, counts[order])
     return np.asarray(each[np.argsort(nth(each) + before[each], kind="stable")])
 

@@ -15,16 +15,8 @@ from evenhand.questions import Column, Questions
 def named_biases(
     questions: Questions, neutral: Floats | None = None
 ) -> tuple[list[Column], Floats]:
-    """Return what is said of evaluations beside values, and (n, p) its rows over the attributes.
-
-    ``neutral`` says among whom leniencies are compared; see `Questions.neutral_among`.
-
-    Examples
-    --------
-    >>> panel = Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})
-    >>> columns, rows = named_biases(panel)
-    >>> [column.name for column in columns], rows.tolist()
-    (['own group', 'P', 'Q'], [[1.0, 0.0], [0.0, -0.5], [0.0, 0.5]])
+    """Return what is said of evaluations beside values, and (n, p) its rows over the attributes;
+    ``neutral`` says among whom leniencies are compared (`Questions.neutral_among`).
     """
     columns = questions.columns
     neutral = questions.neutral if neutral is None else neutral

@@ -33,27 +33,11 @@ from evenhand.certainty.models import Spread
 
 @dataclass(frozen=True, eq=False)
 class BoundedLeads:
-    """Leads of the option that leads, by scores between bounds; as `winner.Winner`.
+    """Leads of the option that leads, by scores between bounds; as `winner.Winner`."""
 
-    Parameters
-    ----------
-    leads, variances
-        (n,) L and S, over σ and σ².
-    among
-        k, how many options there are.
-
-    Examples
-    --------
-    Two options, scored by 20 judges between 0 and 1: σ is ½.
-
-    >>> found = BoundedLeads(np.array([0.45, 0.6]) / 0.5, np.full(2, 0.1), among=2)
-    >>> found.chances().round(3)                                  # 2 exp(−2·lead²·10)
-    array([0.035, 0.001])
-    """
-
-    leads: Floats
-    variances: Floats
-    among: int
+    leads: Floats  # (n,) L over σ
+    variances: Floats  # (n,) S over σ²
+    among: int  # k, how many options there are
     freedom: float = math.inf
 
     def chances(self, null: Floats | float = 0.0) -> Floats:
@@ -85,13 +69,7 @@ class BoundedLeads:
 
 
 def bounded_intervals(found: Spread, failure: float) -> Floats:
-    """Return (n, 3) estimates with Hoeffding's intervals, each by itself.
-
-    Examples
-    --------
-    >>> bounded_intervals(Spread(np.ones(1), np.full(1, 0.25)), 0.05).round(2)
-    array([[ 1.  , -0.36,  2.36]])
-    """
+    """Return (n, 3) estimates with Hoeffding's intervals, each by itself."""
     known = (found.variances > 0.0) & np.isfinite(found.variances)
     width = math.sqrt(2.0 * math.log(2.0 / failure)) if failure > 0.0 else np.inf
     widths = np.where(known, width * np.sqrt(np.where(known, found.variances, 1.0)), np.inf)

@@ -53,46 +53,13 @@ def by_items(
     scale: tuple[float, float] | None = None,
     level: Level = AS_GIVEN,
 ) -> tuple[Conclusion, ItemsFit]:
-    """Say how sure a choice is by scores on items, which are what is drawn independently.
-
-    What was scored was decided without looking at scores. The winner test takes leads and their
-    errors from items (`items`); with G of them Student's distribution has G − 1 degrees of
-    freedom, so scores on few items make nothing certain, however many judges gave them. The checks
-    of the model take scores to be independent tries, and find nothing.
-
-    Parameters
-    ----------
-    actions
-        The questions, or options that are their own.
-    asked, items, scores
-        (n,) indices of the questions that were answered, numbers of the items from 0, and scores.
-    clusters
-        (n,) numbers of what items hang together by, from 0; None if every item is by itself.
-    confidence, tolerance
-        Probability of not being wrong, and how much may be lost, in units of value.
-    judges_too
-        Whether it is to hold for other judges like these, and not for these alone.
-    scale
-        The lowest and highest score there is; None if nobody says.
-    level
-        What was taken off all scores; values have it again.
-
-    Returns
-    -------
-    tuple of Conclusion and ItemsFit
-        What the scores come to, and least squares with errors by items.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P"], capacity=None)
-    >>> rng = np.random.default_rng(1)
-    >>> items, which = np.repeat(np.arange(20), 2), np.tile([0, 1], 20)
-    >>> scores = 3.0 * rng.normal(size=20)[items] - which + 0.5 * rng.normal(size=40)
-    >>> found, _ = by_items(panel, which.tolist(), items.tolist(), scores.tolist())
-    >>> found.decision.label, found.decision.loss
-    ('Ann', 0.0)
+    """Say how sure a choice is by scores on items drawn independently (or in ``clusters``), and
+    return least squares with errors by items, too; what was scored was decided without looking at
+    scores.
     """
+    # With G items the winner test has Student's distribution with G − 1 degrees of freedom, so
+    # scores on few items make nothing certain, however many judges gave them. The checks of the
+    # model take scores to be independent tries, and find nothing.
     confidence, tolerance = checked_aim(confidence, tolerance)
     if not len(asked) == len(items) == len(scores) or not len(scores):
         raise InputError(

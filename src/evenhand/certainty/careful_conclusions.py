@@ -67,26 +67,12 @@ _MOST_PAIRED = 1_000  # options that are compared in pairs; memory grows with th
 
 @dataclass(frozen=True, eq=False)
 class Aim:
-    """What is to be known, and what is taken for granted.
-
-    Parameters
-    ----------
-    frame
-        The options.
-    confidence, tolerance
-        How sure the choice is to be, and what it may lose.
-    noise
-        Standard deviation σ of a score; None if it is not known.
-    deviation
-        τ where it is known; 0 asserts that the features explain the values.
-    looks
-        Whether options are looked at before it is said what holds if the features are exact.
-    """
+    """What is to be known, and what is taken for granted."""
 
     frame: Frame
     confidence: float
-    tolerance: float
-    noise: float | None
+    tolerance: float  # what the choice may lose
+    noise: float | None  # standard deviation σ of a score; None if it is not known
     deviation: float | None
     looks: bool
 
@@ -97,11 +83,9 @@ class Aim:
         return cells if len(self.frame.cells) <= MOST_GROUPS else np.zeros_like(cells)
 
     def shares(self, k: int, at_most: int, spent: int) -> Floats:
-        """Return (2,) what share one look has of the noise of all looks; and in linear mode.
-
-        Looks take equal shares of the noise; in linear mode half of it is shared out by what was
-        spent, since close leads are settled late: Σ spent ≤ T (1 + 1/growth) over all looks.
-        """
+        """Return (2,) what share one look has of the noise of all looks; and in linear mode."""
+        # Looks take equal shares of the noise; in linear mode half of it is shared out by what was
+        # spent, since close leads are settled late: Σ spent ≤ T (1 + 1/growth) over all looks.
         looks = 3.0 + math.log(at_most / min(FIRST * k, at_most)) / math.log1p(GROWTH)
         late = spent / (at_most * (1.0 + 1.0 / GROWTH))
         return np.array([1.0 / looks, 0.5 / looks + 0.5 * late])
@@ -119,11 +103,9 @@ class Aim:
         )
 
     def lacking(self, counts: Counts) -> Counts:
-        """Return (k,) evaluations that are lacking for a lack of fit to be seen.
-
-        The test sees τ²n/σ² in units of √(2/spare), with so many options to spare beyond the
-        parameters: where they are many, fewer looks at each see as much.
-        """
+        """Return (k,) evaluations that are lacking for a lack of fit to be seen."""
+        # The test sees τ²n/σ² in units of √(2/spare), with so many options to spare beyond the
+        # parameters: where they are many, fewer looks at each see as much.
         if not self.looks:
             return np.zeros_like(counts)
         spare = max(int((counts > 0).sum()) - self.frame.rank, 1)
@@ -134,30 +116,17 @@ class Aim:
 
 @dataclass(frozen=True, eq=False)
 class Conclusion:
-    """What is known after a batch.
+    """What is known after a batch."""
 
-    Parameters
-    ----------
-    look
-        All scores by then.
-    option, certainty
-        What is chosen, and on what it rests that none is better by more than the tolerance; None
-        if that is not certain.
-    linear
-        Whether values are still taken to be x·γ: no lack of fit was seen, no deviation stated.
-    refuted
-        The p-value of the fit that was refuted; else NaN.
-    tests, next_test
-        F tests so far, and the number of scores at which the next is made.
-    """
-
-    look: Look
+    look: Look  # all scores by then
     option: int = 0
+    # on what it rests that no option is better by more than the tolerance
     certainty: Certainty | None = None
+    # whether values are taken to be x·γ: no lack of fit seen, no deviation stated
     linear: bool = True
-    refuted: float = math.nan
-    tests: int = 0
-    next_test: int = 0
+    refuted: float = math.nan  # p-value of the fit that was refuted; else NaN
+    tests: int = 0  # F tests so far
+    next_test: int = 0  # number of scores at which the next one is made
 
     @property
     def spent(self) -> int:
@@ -170,15 +139,7 @@ class Conclusion:
 
 
 class Conclusions:
-    """What a record says; worked out once for every plan that is over.
-
-    Parameters
-    ----------
-    aim
-        What is to be known.
-    record
-        What was asked and what came back; it may grow.
-    """
+    """What a record, which may grow, says; worked out once for every plan that is over."""
 
     def __init__(self, aim: Aim, record: Record) -> None:
         self.aim, self.record = aim, record
@@ -223,10 +184,9 @@ class Conclusions:
         return replace(now, option=look.contenders[0])
 
     def _looked(self, plan: Plan) -> Conclusion:
-        """Return all scores by the end of a plan, with what was concluded before, and test the fit.
-
-        All tests at doublings have half of the level, the test before something is said the other.
-        """
+        """Return all scores by the end of a plan, with what was concluded before; test the fit."""
+        # All tests at doublings have half of the level, the test before something is said the
+        # other.
         aim, before, k = self.aim, self._now, len(_there(plan, self.record.q))
         linear = not aim.deviation if before is None else before.linear
         spent = int(self._told.counts.sum())
@@ -258,9 +218,8 @@ def _there(plan: Plan, k: int) -> Indices:
 
 
 def by_own_scores(record: Record, at_most: int = 0) -> bool:
-    """Tell whether there are few enough options to compare each by its own scores.
-
-    By what was allowed when the first plan was made; before that, by ``at_most``.
+    """Tell whether there are few enough options to compare each by its own scores, by what was
+    allowed when the first plan was made; before that, by ``at_most``.
     """
     if not record.rounds:
         return record.q <= _MOST_PAIRED and at_most >= 2 * record.q

@@ -28,49 +28,23 @@ _USUAL_BIAS = 0.25  # in units of the noise: what an unsure choice reckons a bia
 
 
 class Levels(NamedTuple):
-    """Probabilities of failure, each for one statement.
+    """Probabilities of failure, each for one statement."""
 
-    Parameters
-    ----------
-    unexplained
-        That what the features do not explain misleads about a lead across groups.
-    noise
-        That noise does, at one look.
-    duel
-        That noise does about a lead within a group, at any time.
-    linear
-        That noise misleads about a lead of the linear model, at one look.
-    """
-
-    unexplained: float
-    noise: float
-    duel: float
-    linear: float
+    unexplained: float  # what the features do not explain misleads about a lead across groups
+    noise: float  # noise does, at one look
+    duel: float  # noise does about a lead within a group, at any time
+    linear: float  # noise misleads about a lead of the linear model, at one look
 
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """All scores by the end of a batch, and what they say.
-
-    Parameters
-    ----------
-    frame
-        The options.
-    scores
-        What was scored.
-    duels
-        Comparisons within groups; None where there are too many options.
-    levels
-        Probabilities of failure.
-    deviation
-        τ where it is known.
-    """
+    """All scores by the end of a batch, and what they say."""
 
     frame: Frame
     scores: Scores
-    duels: Duels | None
+    duels: Duels | None  # comparisons within groups; None where there are too many options
     levels: Levels
-    deviation: float | None
+    deviation: float | None  # τ where it is known
 
     @cached_property
     def known(self) -> Deviations | None:
@@ -90,12 +64,10 @@ class Look:
 
     @cached_property
     def guesses(self) -> Floats:
-        """(k,) own scores, less the bias as far as it is known; −∞ without scores.
-
-        A bias of which the scores leave the variance s² is taken off by the share b²/(b² + s²),
-        with b what a bias usually is, as if its law were Gaussian; or by 1 − 4s²/bias² if that is
-        more, for then it is plainly there. So scores that tell little of it stay as they are.
-        """
+        """(k,) own scores, less the bias as far as it is known; −∞ without scores."""
+        # A bias of which the scores leave the variance s² is taken off by the share b²/(b² + s²),
+        # with b what a bias usually is, as if its law were Gaussian; or by 1 − 4s²/bias² if that is
+        # more, for then it is plainly there. So scores that tell little of it stay as they are.
         seen = self.scores.counts > 0
         values = np.where(seen, self.scores.means, -np.inf)
         if self.known is None:

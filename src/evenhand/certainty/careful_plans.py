@@ -43,30 +43,14 @@ _WOULD_SETTLE = (
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """Plans the next batch.
-
-    Parameters
-    ----------
-    actions
-        The options.
-    aim
-        What is to be known.
-    record
-        What was asked and what came back.
-    now
-        What is concluded from it; None before the first batch.
-    at_most
-        How many evaluations there may be in all.
-    seed
-        Decides which options are looked at where there are too many to look at all.
-    """
+    """Plans the next batch."""
 
     actions: ActionSet
     aim: Aim
     record: Record
-    now: Conclusion | None
-    at_most: int
-    seed: int
+    now: Conclusion | None  # what is concluded from the record; None before the first batch
+    at_most: int  # evaluations in all
+    seed: int  # decides which options are looked at where there are too many to look at all
 
     def next(self) -> Plan | Stop:
         """Return the next batch, or why there is none."""
@@ -253,11 +237,11 @@ def floors(look: Look, i: int) -> Floats:
 
 
 def settling(look: Look, i: int, tolerance: float) -> Floats:
-    """Return (k,) evaluations of each option in all that should show option i ahead.
-
-    Infinite if no number of evaluations can. Every lead is reckoned three deviations larger than it
-    looks, so that few are given up that need not be.
+    """Return (k,) evaluations of each option in all that should show option i ahead; infinite if no
+    number of them can.
     """
+    # Every lead is reckoned three deviations larger than it looks, so that few are given up that
+    # need not be.
     scores, leads = look.scores, look.leads_of(i)
     (open_,) = np.nonzero(leads[:, 1] < -tolerance)
     K = (
@@ -285,16 +269,7 @@ def settling(look: Look, i: int, tolerance: float) -> Floats:
 
 
 def in_turn(counts: Counts) -> tuple[Indices, int]:
-    """Return an order in which each option comes at equal distances, and how often to repeat it.
-
-    Examples
-    --------
-    >>> in_turn(np.array([4, 2, 0, 1]))
-    (array([0, 1, 0, 3, 0, 1, 0]), 1)
-    >>> order, times = in_turn(np.array([10**12, 10**12]))
-    >>> len(order) <= 4096, len(order) * times <= 2 * 10**12
-    (True, True)
-    """
+    """Return an order in which each option comes at equal distances, and how often to repeat it."""
     n = int(counts.sum())
     times = -(-n // _LONGEST)
     if times > 1:
@@ -305,26 +280,14 @@ def in_turn(counts: Counts) -> tuple[Indices, int]:
 
 
 def towards(shares: Floats, n: int, counts: Counts) -> Counts:
-    """Return n evaluations that bring the counts nearer to these shares.
-
-    Examples
-    --------
-    >>> towards(np.array([0.5, 0.5, 0.0]), 4, np.array([4, 2, 2]))
-    array([1, 3, 0])
-    """
+    """Return n evaluations that bring the counts nearer to these shares."""
     lacking = np.maximum(shares * (int(counts.sum()) + n) - counts, 0.0)
     lacking = lacking if lacking.any() else shares
     return rounded(lacking / lacking.sum() * n, n)
 
 
 def rounded(parts: Floats, n: int) -> Counts:
-    """Round parts of n to whole numbers that add up to n; the largest remainders are rounded up.
-
-    Examples
-    --------
-    >>> rounded(np.array([1.5, 0.2, 2.3]), 4)
-    array([2, 0, 2])
-    """
+    """Round parts of n to whole numbers that add up to n; the largest remainders are rounded up."""
     near = np.rint(parts)
     parts = np.where(np.abs(parts - near) <= TIE * n, near, parts)  # met from either side
     counts = np.floor(parts).astype(np.int64)

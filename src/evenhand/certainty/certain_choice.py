@@ -338,11 +338,9 @@ class CertainChoice(Choice):
 def noise_within(
     bounds: tuple[float, float], noise_scale: float | None, questions: Questions
 ) -> float:
-    """Return the scale σ for which scores within bounds are sub-Gaussian, whatever they are.
-
-    Bounds know nothing of some questions that are quieter than others: σ times the relative noise
-    is half the range of scores, or more.
-    """
+    """Return the scale σ for which scores within bounds are sub-Gaussian, whatever they are."""
+    # Bounds know nothing of some questions that are quieter than others: σ times the relative noise
+    # is half the range of scores, or more.
     if noise_scale is not None:
         raise InputError(
             "bounds say how loud noise can be, so noise_scale must not be given too; got "

@@ -33,26 +33,7 @@ class Bound(TypedDict, total=False):
 
 
 class Choice(Policy):
-    """A policy whose whole state is a record: plans in order, each with its scores.
-
-    Parameters
-    ----------
-    actions
-        The options, or the questions that can be asked about them.
-    limit
-        Most evaluations in all.
-    confidence, tolerance
-        How sure the choice is to be, and what it may lose, in units of value.
-    noise_scale
-        Standard deviation of one evaluation; None if it is not known.
-    seed, budget
-        As for every policy.
-
-    Attributes
-    ----------
-    record
-        What was asked and what came back.
-    """
+    """A policy whose whole state is a record: plans in order, each with its scores."""
 
     plays_questions = True
     spends_all = False
@@ -83,8 +64,7 @@ class Choice(Policy):
         self.confidence, self.tolerance = checked_aim(confidence, tolerance, self.least_confidence)
         self.delta = 1.0 - self.confidence
         self.record = Record(len(self.questions))
-        self._version = 0  # of the record and the limits
-        self._said: dict[object, Any] = {}  # worked out once for every version
+        self._said: dict[object, Any] = {}  # worked out once for each record and its limits
         self._idle: tuple[Plan, Idle] | None = None
 
     # ------------------------------------------------------------------ what each of them says
@@ -139,9 +119,8 @@ class Choice(Policy):
         return counts
 
     def lacking(self, pending: Counts) -> int:
-        """Return how many scores the plan in force lacks beside those on their way.
-
-        Whichever they are, or, where only its own questions will do, of these.
+        """Return how many scores the plan in force lacks beside those on their way: any, or, where
+        only its own questions will do, of these.
         """
         now = self.record.now
         if now is None or now.whole:
@@ -157,11 +136,9 @@ class Choice(Policy):
         return max(1, self.spent // 128)
 
     def _more(self, plan: Plan, n: int, have: Counts, pending: Counts) -> Counts:
-        """Return (q,) n evaluations at most for those who would have to wait for others.
-
-        Which they are depends on the plan, on what is on its way and on who is there; on no score
-        of the plan. So they are rows of a fixed design as others are.
-        """
+        """Return (q,) n evaluations at most for those who would have to wait for others."""
+        # Which they are depends on the plan, on what is on its way and on who is there; on no score
+        # of the plan. So they are rows of a fixed design as others are.
         more = self._nothing
         if n > 0 and self.limits.available is None:
             wanted = more_of(np.bincount(plan.order, minlength=len(have)), have, n)
@@ -192,7 +169,6 @@ class Choice(Policy):
 
     def _changed(self) -> None:
         super()._changed()
-        self._version += 1
         self._said.clear()
 
     def once(self, what: object, make: Callable[[], Any]) -> Any:
@@ -237,10 +213,8 @@ class Choice(Policy):
         return made if isinstance(made, Stop) else None
 
     def or_what_waits(self, made: Plan | Stop, pending: Counts) -> Plan | Stop:
-        """Return a plan of the scores that came beyond the last one, where no other is to follow.
-
-        They were paid for, and there is no other look at them.
-        """
+        """Return a plan of the scores that came beyond the last one, where no other follows."""
+        # They were paid for, and there is no other look at them.
         if isinstance(made, Plan) or pending.any() or not self.record.early:
             return made
         counts = sum((told.counts for told in self.record.early), self._nothing)
@@ -439,26 +413,12 @@ class Choice(Policy):
 
 
 def withstood(actions: Askable, option: int, least: Floats) -> float:
-    """Return how large a favour of everybody for a whole group may be, for the choice to stand.
-
-    No score can tell such a favour from value. It moves leads over all options of other groups by
-    the same; so it is wrong only if the lead over the best one of these, which is one option, is
-    less than it is said to be at least, and that has the probability that one such bound has.
-
-    Parameters
-    ----------
-    actions, option
-        The questions of a panel, and the choice; of options that are their own questions nothing
-        is claimed.
-    least
-        (k,) what its leads are at least.
-
-    Examples
-    --------
-    >>> panel = Questions.panel({"Ann": "a", "Bo": "b", "Cy": "a"}, {"P": "a", "Q": "b"})
-    >>> withstood(panel, 0, np.array([0.0, 1.5, 0.25]))
-    1.5
+    """Return how large a favour of everybody in a panel for a whole group may be, for the choice to
+    stand, given (k,) what its leads are at ``least``.
     """
+    # No score can tell such a favour from value. It moves leads over all options of other groups by
+    # the same; so it is wrong only if the lead over the best one of these, which is one option, is
+    # less than it is said to be at least, and that has the probability that one such bound has.
     groups = None if not isinstance(actions, Questions) else actions.options.groups
     if groups is None:
         return 0.0
@@ -467,13 +427,7 @@ def withstood(actions: Askable, option: int, least: Floats) -> float:
 
 
 def checked_aim(confidence: object, tolerance: object, least: float = 0.0) -> tuple[float, float]:
-    """Return how sure a choice is to be and what it may lose, or say what is wrong with it.
-
-    Examples
-    --------
-    >>> checked_aim(0.95, 0)
-    (0.95, 0.0)
-    """
+    """Return how sure a choice is to be and what it may lose, or say what is wrong with it."""
     if not is_number(confidence) or not max(least, 1e-300) <= confidence < 1.0:
         raise InputError(
             f"confidence must be at least {least:g} and less than 1; got {confidence!r}."
@@ -486,13 +440,7 @@ def checked_aim(confidence: object, tolerance: object, least: float = 0.0) -> tu
 
 
 def checked_bounds(bounds: Sequence[float] | None) -> tuple[float, float] | None:
-    """Return the lowest and the highest score there is, or say what is wrong with them.
-
-    Examples
-    --------
-    >>> checked_bounds([0, 10])
-    (0.0, 10.0)
-    """
+    """Return the lowest and the highest score there is, or say what is wrong with them."""
     if bounds is None:
         return None
     ends = list(bounds) if isinstance(bounds, Sequence | np.ndarray) else []
@@ -510,13 +458,7 @@ def limit_of(actions: Askable, horizon: int | None, at_most: int | None) -> int:
 
 
 def more_of(wanted: Counts, have: Counts, n: int) -> Counts:
-    """Return n evaluations more, such that all there are stay near the proportions wanted.
-
-    Examples
-    --------
-    >>> more_of(np.array([4, 2, 0]), np.array([4, 3, 1]), 3)
-    array([3, 0, 0])
-    """
+    """Return n evaluations more, such that all there are stay near the proportions wanted."""
     length = int(wanted.sum())
     times, rest = divmod(n, length)
     counts: Counts = times * wanted

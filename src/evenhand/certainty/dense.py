@@ -44,14 +44,7 @@ _LENIENT = 3.0  # evaluations' worth that leniencies are taken to be known by, t
 
 
 class DenseModel(Model):
-    """Least squares and designs on the rows of the questions; see `models.Model`.
-
-    Parameters
-    ----------
-    actions
-        The options, or the questions that can be asked about them. All options must be comparable
-        by these.
-    """
+    """Least squares and designs on rows by which all options are comparable; see `models.Model`."""
 
     def __init__(self, actions: Askable) -> None:
         self.frame = Frame.of(actions)
@@ -124,11 +117,9 @@ class DenseModel(Model):
         return self._leads(goal.leader, goal.rivals) * np.sqrt(goal.scale)[:, None]
 
     def cheapest(self, length: int, made: Counts, left: Counts) -> Indices:
-        """Return first what tells most of the leads for its price if nothing is known of anything.
-
-        A leniency is then no reason to ask, but two questions that have it in common are. One
-        question at a time may see no gain in a pair: so all others follow, the cheapest first.
-        """
+        """Return first what tells most of the leads for its price if nothing is known yet."""
+        # A leniency is then no reason to ask, but two questions that have it in common are. One
+        # question at a time may see no gain in a pair: so all others follow, the cheapest first.
         head = self._vague + gram(self.frame.points, made.astype(np.float64))
         best = self._all_leads(2 * self.rank, head, made, left)
         others = np.argsort(self.questions.prices, kind="stable")
@@ -159,11 +150,9 @@ class DenseModel(Model):
 
     @cached_property
     def _leniencies(self) -> Floats:
-        """V of leniencies that are known a little.
-
-        An evaluator who was not asked yet would else tell nothing by one answer, and the same few
-        would be asked again and again.
-        """
+        """V of leniencies that are known a little."""
+        # An evaluator who was not asked yet would else tell nothing by one answer, and the same few
+        # would be asked again and again.
         which = [column.kind == "leniency" for column in self.questions.columns]
         W = self.frame.transform[:, self.questions.n_features :][:, which]
         return np.asarray(_LENIENT * W @ W.T)
@@ -264,13 +253,10 @@ class DenseFit:
     def helped(
         self, features: Floats, deviation: float | None, among: Indices | None = None
     ) -> DenseFit:
-        """Return the fit that also takes values to follow from features, up to deviations.
-
-        For guesses, not for what is certain. ``features`` are (k, d); the options' deviations from
-        a linear function of them, and a constant, are taken to be normal with standard deviation
-        ``deviation``, which is estimated where it is None (Paule and Mandel's equation). Of some
-        options only, where ``among`` says which.
+        """Return the fit that, for guesses alone, also takes values (of those ``among``) to be
+        linear in features, (k, d), with a constant, up to normal deviations.
         """
+        # Their standard deviation is estimated where it is None (Paule and Mandel's equation).
         H = self.model.frame.values
         if among is not None:
             H, features = H[among], features[among]
@@ -294,13 +280,7 @@ class DenseFit:
 
 
 def _deviation(left: Floats, root: Floats) -> float:
-    """Return τ with leftᵀ(CCᵀ + τ²)⁻¹left = f, for f numbers of error C; a cautious one if none.
-
-    Examples
-    --------
-    >>> round(_deviation(np.array([3.0, -3.0]), np.eye(2)) ** 2, 9)             # 9/(1 + 8) each
-    8.0
-    """
+    """Return τ with leftᵀ(CCᵀ + τ²)⁻¹left = f, for f numbers of error C; a cautious one if none."""
     errors, axes = np.linalg.eigh(root @ root.T)
     errors, squares = np.maximum(errors, 0.0), (axes.T @ left) ** 2
     f = len(left)

@@ -31,17 +31,11 @@ _PLAN = 2.0  # ρ in units of σ²: the information of four evaluations on each 
 
 @dataclass(frozen=True, eq=False)
 class Duels:
-    """What batches of scores say about the differences between options.
+    """What batches of scores say about the differences between options."""
 
-    Parameters
-    ----------
-    weights, sums, shares
-        (k, k) W, S and s.
-    """
-
-    weights: Floats
-    sums: Floats
-    shares: Floats
+    weights: Floats  # (k, k) W
+    sums: Floats  # (k, k) S
+    shares: Floats  # (k, k) s
 
     @classmethod
     def none(cls, k: int) -> Self:
@@ -62,21 +56,11 @@ class Duels:
         return new
 
     def leads(self, i: int, scales: Floats, failure: float, stretch: float = 1.0) -> Floats:
-        """Return (k, 3) the leads of option i, with intervals: estimate, low, high.
-
-        Each side of each holds at all times at once, with probability 1 − ``failure``.
-
-        Parameters
-        ----------
-        i
-            The option.
-        scales
-            (k,) standard deviation of one evaluation of each option.
-        failure
-            The probability, at most 6%.
-        stretch
-            By how much wider they are, for scales that are estimated.
+        """Return (k, 3) the leads of option i, with intervals, each side of which holds at all
+        times at once with probability 1 − ``failure`` (at most 6%).
         """
+        # ``scales`` are (k,) standard deviations of one evaluation of each option; ``stretch`` is
+        # by how much wider intervals are where these are estimated.
         W = self.weights[i]
         v = scales[i] ** 2 * self.shares[i] + scales**2 * self.shares[:, i]
         rho = np.maximum(_PLAN * scales[i] * scales, 1e-300)

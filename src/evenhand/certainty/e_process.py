@@ -49,29 +49,17 @@ _TUNED = 0.15  # a mixture of prior precision 0.15 J is narrowest about the info
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What a stage says about directions, one per row, and what was expected of them before.
-
-    Everything is in units of the noise where that is known.
-
-    Parameters
-    ----------
-    estimates, information
-        (n,) c·θ̂ and J.
-    scatter, freedom
-        (n,) R and ν. Infinite ν: the noise is known.
-    centres, spreads
-        (n,) what was expected of c·θ when the stage was frozen, and its standard deviation over σ.
-    units
-        (n,) what the noise was taken to be then; 1 where it is known.
+    """What a stage says about directions, (n,) each, and what was expected of them before; in units
+    of the noise where that is known.
     """
 
-    estimates: Floats
-    information: Floats
-    scatter: Floats
-    freedom: Floats
-    centres: Floats
-    spreads: Floats
-    units: Floats
+    estimates: Floats  # c·θ̂
+    information: Floats  # J
+    scatter: Floats  # R
+    freedom: Floats  # ν; infinite where the noise is known
+    centres: Floats  # what was expected of c·θ when the stage was frozen,
+    spreads: Floats  # and its standard deviation over σ
+    units: Floats  # what the noise was taken to be then; 1 where it is known
 
     @classmethod
     def joined(cls, readings: Sequence[Self]) -> Self:
@@ -81,11 +69,9 @@ class Reading:
         )
 
     def prior(self, above: float = 0.0, freedom: float = math.inf) -> tuple[Floats, Floats]:
-        """Return effects c·θ − ``above`` > 0, in units of the noise, and their log weights.
-
-        ``freedom`` are the degrees of freedom that the units were estimated with: with few of them
-        the noise may be much louder, and all effects much smaller.
-        """
+        """Return effects c·θ − ``above`` > 0, in units of the noise, and their log weights."""
+        # ``freedom`` are the degrees of freedom that the units were estimated with: with few of
+        # them the noise may be much louder, and all effects much smaller.
         effects = (self.centres - above) / self.units
         return one_sided(effects, np.sqrt(self.spreads**2 + 2.0 * effects**2 / freedom))
 
@@ -117,14 +103,7 @@ def _normal(n: int) -> tuple[Floats, Floats]:
 
 
 def one_sided(centres: Floats, spreads: Floats) -> tuple[Floats, Floats]:
-    """Return (n, 30) effects above 0 and their log weights: normal at the centres, times 1/η.
-
-    Examples
-    --------
-    >>> effects, log_prior = one_sided(np.array([1.0]), np.array([0.5]))
-    >>> bool(effects.min() > 0), round(float(np.exp(log_prior).sum()), 9)
-    (True, 1.0)
-    """
+    """Return (n, 30) effects above 0 and their log weights: normal at the centres, times 1/η."""
     spreads = np.where(spreads > 0.0, spreads, 1.0)  # of no direction at all, which tests nothing
     centres, spreads = np.clip(centres, -_MOST, _MOST), np.minimum(spreads, _MOST)
     low = np.maximum(_LEAST * spreads, centres - _BELOW * spreads)
@@ -136,19 +115,10 @@ def one_sided(centres: Floats, spreads: Floats) -> tuple[Floats, Floats]:
 
 
 def interval(stages: Sequence[Reading], failure: float) -> tuple[Floats, Floats, Floats]:
-    """Return (n,) estimates and ends of intervals that hold at all times, for the rows of stages.
-
-    Each alone holds with probability 1 − ``failure``: it has the numbers μ for which the product
-    of E over the stages is below 1/failure.
-
-    Examples
-    --------
-    >>> one, no = np.ones(1), np.zeros(1)
-    >>> stage = Reading(no, 100 * one, no, np.inf * one, no, 0.1 * one, one)
-    >>> estimate, low, high = interval([stage], 0.05)
-    >>> round(float(high[0]), 4), round(math.sqrt((2 * math.log(20) + math.log(2)) / 100), 4)
-    (0.2585, 0.2585)
+    """Return (n,) estimates and ends of intervals for the rows of stages, each of which alone holds
+    at all times with probability 1 − ``failure``.
     """
+    # It has the numbers μ for which the product of E over the stages is below 1/failure.
     n, rows = len(stages[0].estimates), Reading.joined(stages)
     J = rows.information.reshape(-1, n)
     total = J.sum(axis=0)
@@ -170,11 +140,11 @@ def interval(stages: Sequence[Reading], failure: float) -> tuple[Floats, Floats,
 
 
 def first_beyond(beyond: Callable[[Floats], Floats], start: Floats, step: Floats) -> Floats:
-    """Return where ``beyond`` is at least 0, next to the first such place from ``start`` on.
-
-    What is returned is on the far side, by a share of 1e-9 of the way, or of the first step, at
-    most; infinite if it was not reached.
+    """Return where ``beyond`` is at least 0, next to the first such place from ``start`` on;
+    infinite if it was not reached.
     """
+    # What is returned is on the far side, by a share of 1e-9 of the way, or of the first step, at
+    # most.
     worth_inside = beyond(start)
     inside, outside = start.copy(), np.where(worth_inside < 0.0, start + step, start)
     worth_outside = beyond(outside)
@@ -210,18 +180,11 @@ def first_beyond(beyond: Callable[[Floats], Floats], start: Floats, step: Floats
 def planned_interval(
     estimate: float, information: float, scatter: float, freedom: float, plan: float, failure: float
 ) -> tuple[float, float]:
-    """Return the ends of an interval for c·θ from one design that is never changed.
-
-    It holds at all times, and is narrowest about the planned information: with the prior
-    N(0, τ²) for η, τ² = 1/(0.15 plan), and t = Jτ², E is exp(Jβ²t/2(1+t))/√(1+t) where the noise is
-    known, and ((R + Jβ²)/(R + Jβ²/(1+t)))^{(ν+1)/2}/√(1+t) where it is not.
-
-    Examples
-    --------
-    >>> low, high = planned_interval(0.0, 100.0, 0.0, math.inf, plan=100.0, failure=0.05)
-    >>> round(10 * high, 2)                                                # standard deviations
-    3.04
+    """Return the ends of an interval for c·θ from one design that is never changed; it holds at all
+    times, and is narrowest about the planned information.
     """
+    # With the prior N(0, τ²) for η, τ² = 1/(0.15 plan), and t = Jτ², E is exp(Jβ²t/2(1+t))/√(1+t)
+    # where the noise is known, and ((R + Jβ²)/(R + Jβ²/(1+t)))^{(ν+1)/2}/√(1+t) where it is not.
     if information <= 0.0:
         return -math.inf, math.inf
     t = information / (_TUNED * plan)
@@ -237,13 +200,7 @@ def planned_interval(
 
 
 def certainty_entropy(confidence: float) -> float:
-    """Return kl(δ, 1 − δ) for δ = 1 − ``confidence``: what certainty takes, in units of T*.
-
-    Examples
-    --------
-    >>> round(certainty_entropy(0.95), 3), certainty_entropy(0.5)
-    (2.65, 0.0)
-    """
+    """Return kl(δ, 1 − δ) for δ = 1 − ``confidence``: what certainty takes, in units of T*."""
     delta = 1.0 - confidence
     if not 0.0 < delta < 1.0:
         raise InputError(f"confidence must lie in (0, 1); got {confidence!r}.")

@@ -18,26 +18,10 @@ _DEAR = 2.0  # times the price of the plan, for what an answer tells: more is no
 
 
 class Idle:
-    """The questions that may be asked beyond a plan.
+    """The questions that may be asked beyond a plan, by its order."""
 
-    Questions are of one kind if they are about the same and differ in who is asked. Those that cost
-    much more than the plan does, for what they tell, are left out.
-
-    Parameters
-    ----------
-    questions
-        All of them.
-    order
-        (n,) those of the plan.
-
-    Examples
-    --------
-    >>> panel = Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)
-    >>> plan = panel.find(["Ann", "Bo"], ["P", "P"])
-    >>> none, left = np.zeros(6, dtype=np.int64), np.where(panel.evaluator == 1, 9, 0)
-    >>> [panel.label(x) for x in Idle(panel, plan).next_ones(none, left, 3).tolist()]
-    ['Ann by Q', 'Bo by Q', 'Ann by Q']
-    """
+    # Questions are of one kind if they are about the same and differ in who is asked. Those that
+    # cost much more than the plan does, for what they tell, are left out.
 
     def __init__(self, questions: Questions, order: Indices) -> None:
         about = questions.about
@@ -53,16 +37,8 @@ class Idle:
         self._who, self._n_evaluators = questions.evaluator, len(questions.evaluators)
 
     def next_ones(self, have: Counts, left: Counts, n: int) -> Indices:
-        """Return n questions at most; of several evaluators, who was asked least comes first.
-
-        Parameters
-        ----------
-        have
-            (q,) what of the plan, and beside it, is there or on its way.
-        left
-            (q,) how often each may be asked now.
-        n
-            How many.
+        """Return n questions at most, given (q,) what is there or on its way (``have``) and how
+        often each may be asked; of several evaluators, who was asked least comes first.
         """
         who, kind = self._who, self._kind
         (open_,) = np.nonzero((kind >= 0) & (left > 0))

@@ -24,11 +24,9 @@ _FALLBACK = 0.1  # share of δ for what the first plan says of a bias
 
 
 def loss(inference: Inference, option: int) -> float:
-    """Return the least loss for which the evidence against all rivals was ever enough.
-
-    That is ε with W_x ≥ 1/δ for all x, where ε is the tolerance in plans that the option led
-    and 0 in others; see docs/certainty.md for why that needs no union over leaders.
-    """
+    """Return the least loss for which the evidence against all rivals was ever enough."""
+    # That is ε with W_x ≥ 1/δ for all x, where ε is the tolerance in plans that the option led and
+    # 0 in others; see docs/certainty.md for why that needs no union over leaders.
     aim, now = inference.aim, inference.evidence()
     rivals = inference.open(now, option)
     cleared = now.cleared.get(option)
@@ -68,9 +66,8 @@ def interval(
     leader: int | None = None,
     failure: float | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the ends of intervals of what a fit says, that hold at all times, each by itself.
-
-    In units of the evidence; for leads, by the plans that the option led alone.
+    """Return the ends of intervals of what a fit says, in units of the evidence, that hold at all
+    times, each by itself; for leads, by the plans that the option led alone.
     """
     readings = [
         reading(fit, what(fit), what(before), before.unit)
@@ -84,11 +81,9 @@ def interval(
 
 
 def bias_ends(inference: Inference, rows: Floats) -> tuple[Floats, Floats]:
-    """Return the ends of intervals of combinations of attributes, (n, p).
-
-    Plans that settle leads within a group say nothing of a bias. The first plan mostly does, so
-    a tenth of δ is for an interval from it alone; where both are there, both hold.
-    """
+    """Return the ends of intervals of combinations of attributes, (n, p)."""
+    # Plans that settle leads within a group say nothing of a bias. The first plan mostly does, so a
+    # tenth of δ is for an interval from it alone; where both are there, both hold.
     record, aim = inference.record, inference.aim
     if not record.rounds or not record.is_over(0):
         return np.full(len(rows), -np.inf), np.full(len(rows), np.inf)

@@ -58,72 +58,22 @@ _CHUNK = 256  # items at once
 
 
 class ItemsFit:
-    """Least squares with errors by items; see `models.Fit`.
-
-    Variances are those of the estimates themselves: scatter and freedom say no more than how well
-    they are known.
-
-    Parameters
-    ----------
-    questions
-        What was asked.
-    asked, items, scores
-        (n,) questions, numbers of items from 0 and scores.
-    clusters
-        (n,) numbers of what items hang together by, such as templates they were made from, from 0;
-        then these are what is left out. None: every item by itself.
-    judges_too
-        Whether it is to hold for other judges like these, and not for these alone.
-    span, failure
-        How far apart two scores may lie, None if nobody says; and δ. For leads that are the same on
-        every item.
-    grain
-        Below what a difference of scores is rounding, whatever their size is.
-
-    Attributes
-    ----------
-    scatter, freedom, unit
-        As `models.Fit` has them; scatter is as large as freedom.
-    within
-        Whether effects of items were taken off.
-    judged
-        Whether tastes of judges count among the errors.
-    n_items, n_clusters
-        How many items there are, and how many clusters of them.
-    drawn
-        How many clusters were drawn, or judges where these count and are fewer.
-    moved, moved_level
-        (r, m) and (r,) such that Σ over rows of (D·moved)² is the variance of D φ̂: the jackknife's,
-        by cluster, and tastes.
-    trusted
-        The fit to scores of trusted judges, who have to confirm what is certain; None for all.
-
-    Examples
-    --------
-    Two options on four items: the differences are 1, 2, 3 and 2.
-
-    >>> questions = Questions.panel(["Ann", "Bo"], ["P"], capacity=None)
-    >>> fit = ItemsFit(questions, [0, 1] * 4, [0, 0, 1, 1, 2, 2, 3, 3],
-    ...                [5.0, 4.0, 9.0, 7.0, 4.0, 1.0, 3.0, 1.0])
-    >>> lead = fit.leads(0, np.array([1]))
-    >>> np.round([*lead.estimates, *lead.variances, fit.freedom], 6)          # variance (2/3)/4
-    array([2.      , 0.166667, 3.      ])
-    """
+    """Least squares with the errors themselves by items, or clusters of them; see `models.Fit`."""
 
     own: Freedoms | None = None
-    trusted: ItemsFit | None = None
+    trusted: ItemsFit | None = None  # judges who have to confirm what is certain; None for all
 
     def __init__(
         self,
         questions: Questions,
-        asked: Any,
-        items: Any,
-        scores: Any,
-        clusters: Any = None,
-        judges_too: bool = True,
-        span: float | None = None,
-        failure: float = 0.05,
-        grain: float = 0.0,
+        asked: Any,  # (n,) questions,
+        items: Any,  # (n,) numbers of items from 0,
+        scores: Any,  # (n,) and scores
+        clusters: Any = None,  # (n,) what items hang together by, from 0; None: by themselves
+        judges_too: bool = True,  # whether it is to hold for other judges like these
+        span: float | None = None,  # how far apart two scores may lie; with δ, for leads
+        failure: float = 0.05,  # that are the same on every item
+        grain: float = 0.0,  # below what a difference of scores is rounding
     ) -> None:
         self.questions = questions
         which = np.asarray(asked, dtype=np.intp)
@@ -131,6 +81,7 @@ class ItemsFit:
         self.n_items = int(g.max(initial=-1)) + 1
         self._cluster = g if clusters is None else np.asarray(clusters, dtype=np.intp)
         self.n_clusters = int(self._cluster.max(initial=-1)) + 1
+        # whether effects of items are taken off
         self.within = bool((questions.about[:, 1] < 0).all())
         X = questions.options.features
         leads = np.hstack([X[:1] - X[1:], np.zeros((len(X) - 1, questions.n_attributes))])
@@ -144,6 +95,7 @@ class ItemsFit:
         self.size = 0.0
         self.freedom = self._freedom()
         judges = len(np.unique(questions.evaluator[which]))
+        # whether tastes of judges count among the errors
         self.judged = judges_too and judges > 1
         self.drawn = min(self.n_clusters, judges) if self.judged else self.n_clusters
         if self.judged:
@@ -191,14 +143,13 @@ class ItemsFit:
         beside = (means[seen].sum(axis=0) - per @ means) / np.maximum(left, 1)[:, None]
         nu = others - np.einsum("gi,gi->g", beside, self.theta + away) + self._mean @ self.theta
         few = math.sqrt(max(self.n_clusters - 1, 0) / max(self.n_clusters, 1))
+        # Σ over rows of (D·moved)² is the variance of D φ̂: the jackknife's, by cluster, and tastes
         self.moved: Floats = away * few
         self.moved_level: Floats = np.where(left > 0, nu, 0.0) * few
 
     def _without(self, parts: list[tuple[Floats, Floats]], u: Floats) -> Floats:
-        """Return (clusters, m) what θ̂ is without each cluster, less θ̂.
-
-        In u, V less V_g is 1 − M, and b less b_g is u − c.
-        """
+        """Return (clusters, m) what θ̂ is without each cluster, less θ̂."""
+        # In u, V less V_g is 1 − M, and b less b_g is u − c.
         G, r = len(parts), self._axes.shape[1]
         moved = np.zeros((G, r))
         self._shares = np.zeros((G, r, r)) if r * r * G <= 2**24 else None
@@ -304,14 +255,12 @@ class ItemsFit:
         return math.log(failure) / math.log(self._span / (lead + self._span))
 
     def _least(self, leads: Floats, variances: Floats) -> Floats:
-        """Return what to add to variances that are 0: leads that are the same on every item.
-
-        Such leads say nothing of items that are rare, and not among these; nor of such judges,
-        where it is to hold for others. With a chance of δ none of G, the fewer of both, is of a
-        kind that has a share of 1 − δ^(1/G); by it a lead may be as low as −span, if that is how
-        far scores may lie apart. So the variance is the one by which a lead is not certain if it
-        may be 0 then; and not in any case, where nobody says what scores there are.
-        """
+        """Return what to add to variances that are 0: leads that are the same on every item."""
+        # Such leads say nothing of items that are rare, and not among these; nor of such judges,
+        # where it is to hold for others. With a chance of δ none of G, the fewer of both, is of a
+        # kind that has a share of 1 − δ^(1/G); by it a lead may be as low as −span, if that is how
+        # far scores may lie apart. So the variance is the one by which a lead is not certain if it
+        # may be 0 then; and not in any case, where nobody says what scores there are.
         if self.freedom < 1.0:
             return np.full(len(leads), self._rounding**2)
         same = variances == 0.0

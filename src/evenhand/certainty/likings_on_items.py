@@ -46,17 +46,9 @@ def corrected_items(
     items: Indices,
     trusted: NDArray[np.bool_],
 ) -> ItemsFit | None:
-    """Return the fit to scores on items, corrected by trusted judges; None where it cannot be.
-
-    Parameters
-    ----------
-    fitted
-        Returns the fit to some of the scores, (n,) truth values.
-    questions, which, items
-        What was asked, and (n,) questions and items of the scores.
-    trusted
-        (n,) which scores are those of trusted judges.
-    """
+    """Return the fit to scores on items, corrected by trusted judges; None where it cannot be."""
+    # ``fitted`` returns the fit to some of the scores, (n,) truth values; the rest is (n,) by
+    # score.
     if not questions.options.stand_alone:
         return None
     cells = (questions.about[which] @ [len(questions.items) + 1, 1]) * (items.max() + 1) + items
@@ -96,10 +88,8 @@ def corrected_items(
 
 
 def _in_rows(parts: list[ItemsFit], k: int) -> list[Floats]:
-    """Return ψ of each fit, of the same clusters in the same rows and tastes in rows of their own.
-
-    What the judges of all scores like is in the last of the fits, too, and no further taste.
-    """
+    """Return ψ of each fit, the same clusters in the same rows, tastes in rows of their own."""
+    # What the judges of all scores like is in the last of the fits, too, and no further taste.
     n = max(part.n_clusters for part in parts)
     tastes = [part.moved[part.n_clusters :, :k] for part in parts[:2]]
     rows, at = [np.zeros((n + sum(map(len, tastes)), k)) for _ in parts], n

@@ -42,36 +42,21 @@ _SAME = 1e-12  # share of the largest score below which a difference is rounding
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """A look at the scores that are in.
-
-    Parameters
-    ----------
-    leader, rivals, winner
-        The option that leads, (n,) the others, and its leads over them.
-    chances
-        (n,) how probable leads as large are if they were below the tolerance: p_j of the winner
-        test, or that of the largest of n comparisons with the best (`with_best`).
-    slack, failure
-        The tolerance in units of the leads, and δ_m, the chance of being wrong that the look has.
-    began, plan, count
-        When it was: the first plan of the design, the one in force, and how many of its scores were
-        in.
-    share
-        t, how many of all scores of the design these are.
-    floor
-        (n,) what leads are at least by trusted judges alone, on that side; None if all count alike.
-    """
+    """A look at the scores that are in."""
 
     leader: int
-    rivals: Indices
-    winner: Winner | BoundedLeads
+    rivals: Indices  # (n,) the other options
+    winner: Winner | BoundedLeads  # its leads over them
+    # (n,) how probable leads as large are if they were below the tolerance: p_j of the winner test,
+    # or that of the largest of n comparisons with the best (`with_best`)
     chances: Floats
-    slack: float
-    failure: float
-    began: int = 0
-    plan: int = 0
-    count: int = 0
-    share: float = 1.0
+    slack: float  # the tolerance in units of the leads
+    failure: float  # δ_m, the chance of being wrong that the look has
+    began: int = 0  # the first plan of the design,
+    plan: int = 0  # the one in force,
+    count: int = 0  # and how many of its scores were in
+    share: float = 1.0  # t, how many of all scores of the design these are
+    # (n,) what leads are at least by trusted judges alone; None if all count alike
     floor: Floats | None = None
 
     @classmethod
@@ -84,19 +69,8 @@ class Look:
         failure: float,
         bounded: bool = False,
     ) -> Look:
-        """Return the look at a fit: at the leads of the option that leads by it.
-
-        Parameters
-        ----------
-        fit, leader, rivals
-            Least squares on what is in, with the noise that they show (`own_noise`), the option
-            that leads by it, and (n,) the others.
-        slack
-            The tolerance in units of the leads.
-        failure
-            Chance of being wrong that the look has.
-        bounded
-            Whether scores lie between bounds, and may have any distribution there.
+        """Return the look at a fit with the noise that it shows (`own_noise`): at the leads of the
+        option that leads by it, with the tolerance (``slack``) in their units.
         """
         leads = np.maximum(fit.leads(leader, rivals).estimates, 0.0)
         shared, n = fit.shared(leader, rivals), len(rivals)
@@ -135,10 +109,9 @@ class Look:
         return self.rivals[near[self.chances[near] >= self.failure]]
 
     def ends(self, k: int) -> Floats:
-        """Return (k, 3) what leads are at least, and their lows and highs, which are two-sided.
-
-        At least what the winner test says, if that is 0 or more; else by comparisons with the best.
-        """
+        """Return (k, 3) what leads are at least, and their lows and highs, which are two-sided."""
+        # At least what the winner test says, if that is 0 or more; else by comparisons with the
+        # best.
         ends, winner, n = np.tile([-np.inf, -np.inf, np.inf], (k, 1)), self.winner, len(self.rivals)
         if winner.silent or not n:
             return ends
@@ -158,7 +131,6 @@ class Look:
 
 def leading(fit: Fit, among: Indices, size: float) -> int | None:
     """Return the option that leads among some; None where the scores do not compare them all.
-
     Estimates up to ``size`` are rounding.
     """
     behind, variances = fit.leads(int(among[0]), among)
@@ -170,9 +142,8 @@ def leading(fit: Fit, among: Indices, size: float) -> int | None:
 def leads_by(
     looks: Sequence[Look], option: int, estimates: Floats, same: NDArray[np.bool_]
 ) -> tuple[Floats, Floats]:
-    """Return (k, 3) leads of an option with intervals, and (k,) what they are at least.
-
-    By all looks at which it led: what was said before holds as well.
+    """Return (k, 3) leads of an option with intervals, and (k,) what they are at least, by all
+    looks at which it led: what was said before holds as well.
     """
     k = len(estimates)
     ends = np.tile([-np.inf, -np.inf, np.inf], (k, 1))
@@ -188,13 +159,7 @@ def leads_by(
 
 
 def plain_intervals(found: Spread, noise: tuple[float, float], failure: float) -> Floats:
-    """Return (n, 3) estimates with Student's intervals, by R with ν degrees of freedom (``noise``).
-
-    Examples
-    --------
-    >>> plain_intervals(Spread(np.ones(1), np.full(1, 0.25)), (0.0, math.inf), 0.05).round(2)
-    array([[1.  , 0.02, 1.98]])
-    """
+    """Return (n, 3) estimates with Student's intervals, by ``noise``: R, with ν of freedom."""
     scatter, freedom = noise
     known = (found.variances > 0.0) & np.isfinite(found.variances)
     width = np.inf
@@ -209,17 +174,8 @@ def plain_intervals(found: Spread, noise: tuple[float, float], failure: float) -
 
 
 def difference_by(fit: Fit, a: int, b: int, failure: float) -> Floats:
-    """Return (4,) by how much a is better than b, Student's interval, and what that is at least.
-
-    For two options that no score selected; the last at ``failure`` on its side alone.
-
-    Examples
-    --------
-    >>> from evenhand.certainty.dense import DenseModel
-    >>> panel = Questions.panel(["Ann", "Bo"], ["P"], capacity=None)
-    >>> fit = DenseModel(panel).fit(Feedback([2, 2], [4.0, 2.0], [8.0, 2.0]), 1.0)
-    >>> difference_by(fit, 0, 1, 0.05).round(2)                        # 1, with an error of 1
-    array([ 1.  , -0.96,  2.96, -0.64])
+    """Return (4,) by how much a is better than b, Student's interval, and what that is at least (at
+    ``failure`` on its side alone), for two options that no score selected.
     """
     found, other = fit.leads(a, np.array([b])), np.array([b])
     freedom = float(np.min(freedom_of(fit, a, other)))
@@ -241,14 +197,7 @@ def told_apart(estimates: Floats, size: float) -> Floats:
 
 
 def guess(questions: Questions, told: Feedback, grain: float = 0.0) -> int:
-    """Return an option while not all can be compared: by its own scores, drawn to the mean.
-
-    Examples
-    --------
-    >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q"])
-    >>> guess(panel, Feedback([1, 0, 0, 1], [3.0, 0.0, 0.0, 5.0], [9.0, 0.0, 0.0, 25.0]))
-    1
-    """
+    """Return an option while not all can be compared: by its own scores, drawn to the mean."""
     counts, sums, _ = told.parts
     beyond = sums - counts * (sums.sum() / max(int(counts.sum()), 1))
     first, second = questions.about.T

@@ -11,14 +11,7 @@ _LARGE = 200_000  # numbers in a dense matrix of rows, from which on panels keep
 
 
 def model_of(actions: Askable) -> Model:
-    """Return the model for these options, or for the questions that can be asked about them.
-
-    Examples
-    --------
-    >>> from evenhand import ActionSet
-    >>> model_of(ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1])).rank
-    3
-    """
+    """Return the model for these options, or for the questions that can be asked about them."""
     if isinstance(actions, Questions) and keeps_structure(actions):
         return ArrowModel(actions)
     return DenseModel(actions)

@@ -28,15 +28,11 @@ class Spread(NamedTuple):
 
 
 class Shared(NamedTuple):
-    """A covariance A Bᵀ + level + diag(own) per unit of noise variance.
+    """A covariance A Bᵀ + level + diag(own) per unit of noise variance."""
 
-    B, the ``factor``, is (n, r), own (n,); A, the ``rows``, is B where it is not given, and else
-    may be sparse.
-    """
-
-    factor: Floats
-    own: Floats
-    rows: Floats | sparse.csr_array | None = None
+    factor: Floats  # (n, r) B
+    own: Floats  # (n,)
+    rows: Floats | sparse.csr_array | None = None  # A, which may be sparse; B if None
     level: float = 0.0
 
     def some(self, which: Indices) -> Floats:
@@ -55,22 +51,12 @@ class Shared(NamedTuple):
 
 
 class Leftovers(NamedTuple):
-    """What least squares leave over of scores, by what their questions are about.
+    """What least squares leave over of scores, by what their questions are about."""
 
-    Parameters
-    ----------
-    scatter
-        (g,) sums of squared residuals, in units of the questions' relative noise.
-    free, squared
-        (g,) Σ M_ii and Σ M_ij² over the scores of a group, M = 1 − hat matrix.
-    size
-        Sum of the squares that residuals are differences of.
-    """
-
-    scatter: Floats
-    free: Floats
-    squared: Floats
-    size: float
+    scatter: Floats  # (g,) sums of squared residuals, in units of the questions' relative noise
+    free: Floats  # (g,) Σ M_ii over the scores of a group, M = 1 − hat matrix
+    squared: Floats  # (g,) Σ M_ij²
+    size: float  # sum of the squares that residuals are differences of
 
     @classmethod
     def of(
@@ -82,9 +68,8 @@ class Leftovers(NamedTuple):
         within: Floats,
         size: float,
     ) -> Self:
-        """Return what questions, (u,), come to by their groups.
-
-        ``within`` is (g,) the sum of squares of the hat matrix inside each group.
+        """Return what questions, (u,), come to by their groups; ``within`` is (g,) the sum of
+        squares of the hat matrix inside each.
         """
         g = len(within)
         S, n, h = (
@@ -95,37 +80,24 @@ class Leftovers(NamedTuple):
 
 
 class OwnNoise(NamedTuple):
-    """Variances of scores by what they are about, and how well they are known; see `own_noise`.
+    """Variances of scores by what they are about, and how well they are known; see `own_noise`."""
 
-    variances, freedom
-        (g,) σ̃² and D, its degrees of freedom.
-    least, most
-        Degrees of freedom of the least known, and ν, those of all scores.
-    """
-
-    variances: Floats
-    freedom: Floats
-    least: float
-    most: float
+    variances: Floats  # (g,) σ̃²
+    freedom: Floats  # (g,) D, its degrees of freedom
+    least: float  # degrees of freedom of the least known,
+    most: float  # and ν, those of all scores
 
 
 class OwnParts(NamedTuple):
-    """What options' own scores add to the variances of leads.
+    """What options' own scores add to the variances of leads."""
 
-    parts, freedom
-        (k,) a and D of the options.
-    most
-        ν.
-    """
-
-    parts: Floats
-    freedom: Floats
-    most: float
+    parts: Floats  # (k,) a
+    freedom: Floats  # (k,) D
+    most: float  # ν
 
     def of_leads(self, leader: int, rivals: Indices, variances: Floats) -> Floats:
-        """Return (n,) the degrees of freedom of leads with these variances, V.
-
-        By Satterthwaite's formula: 1/((a_b/V)²/D_b + (a_j/V)²/D_j), ν at most.
+        """Return (n,) the degrees of freedom of leads with these variances, V, by Satterthwaite's
+        formula: 1/((a_b/V)²/D_b + (a_j/V)²/D_j), ν at most.
         """
         V = np.where(variances > 0.0, variances, np.inf)
         vague = (self.parts[leader] / V) ** 2 / self.freedom[leader]
@@ -141,42 +113,23 @@ class Freedoms(Protocol):
 
 
 class Design(NamedTuple):
-    """What to ask next.
+    """What to ask next."""
 
-    Parameters
-    ----------
-    order
-        Questions, in the order in which they are handed out.
-    variances
-        (n,) of the leads over the rivals, if evaluations for a price of 1 in all were made in the
-        plan's proportions; ∞ for rivals that the questions which may be asked cannot compare.
-    """
-
-    order: Indices
+    order: Indices  # questions, in the order in which they are handed out
+    # (n,) of the leads over the rivals, if evaluations for a price of 1 in all were made in the
+    # plan's proportions; ∞ for rivals that the questions which may be asked cannot compare
     variances: Floats
 
 
 class Fit(Protocol):
-    """Least squares on some evaluations.
+    """Least squares on some evaluations."""
 
-    Attributes
-    ----------
-    scatter, freedom
-        Residual sum of squares and its degrees of freedom; 0 and ∞ where the noise is known.
-    unit
-        Standard deviation of the noise by them; 1 where it is known.
-    size
-        Sum of the squares that residuals are differences of, and may be rounding of; 0 where
-        nothing is known of that.
-    own
-        How well the variances of single leads are known, where that differs.
-    """
-
-    scatter: float
-    freedom: float
-    unit: float
+    scatter: float  # residual sum of squares,
+    freedom: float  # and its degrees of freedom; 0 and ∞ where the noise is known
+    unit: float  # standard deviation of the noise by them; 1 where it is known
+    # sum of squares that residuals are differences (and may be rounding) of; 0: unknown
     size: float
-    own: Freedoms | None
+    own: Freedoms | None  # how well the variances of single leads are known, where that differs
 
     def leads(self, leader: int, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
@@ -185,9 +138,8 @@ class Fit(Protocol):
         """Return what leads over rivals have in common: their covariance, taken apart."""
 
     def values(self, neutral: Floats | None = None) -> Spread:
-        """Return (k,) the value of every option: its mean answer to `Questions.neutral`.
-
-        Or to another impartial question; see `Questions.neutral_among`.
+        """Return (k,) the value of every option: its mean answer to `Questions.neutral`, or to
+        another impartial question (`Questions.neutral_among`).
         """
 
     def attributes(self, rows: Floats) -> Spread:
@@ -201,9 +153,8 @@ class LeastSquares(Fit, Protocol):
         """Return what it leaves over of the evaluations that it is of."""
 
     def with_noise(self, told: Feedback, variances: Floats, freedom: float) -> Self:
-        """Return it with noise of these variances, (g,), by what questions are about.
-
-        Its variances are then those of the estimates; ``freedom`` says how well they are known.
+        """Return it with noise of these variances, (g,), by what questions are about: its variances
+        are then those of the estimates, and ``freedom`` says how well they are known.
         """
 
 
@@ -215,32 +166,22 @@ def freedom_of(fit: Fit, leader: int, rivals: Indices) -> Floats | float:
 
 
 def unit_of(scatter: float, freedom: float, size: float) -> float:
-    """Return the standard deviation of the noise by a fit (see `Fit`); 1 where it is known.
-
-    Scores without any scatter leave rounding: an evaluator that repeats itself is no proof.
-    """
+    """Return the standard deviation of the noise by a fit (see `Fit`); 1 where it is known."""
+    # Scores without any scatter leave rounding: an evaluator that repeats itself is no proof.
     if math.isinf(freedom):
         return 1.0
     return math.sqrt(max(scatter, 1e-24 * size, 1e-200) / max(1.0, freedom))
 
 
 class Goal(NamedTuple):
-    """Leads that are to be told, and what may be asked for it.
+    """Leads that are to be told, and what may be asked for it."""
 
-    leader, rivals, scale
-        b, its rivals j, (n,), and κ, (n,).
-    length
-        About how many evaluations there are.
-    asked, left
-        (q,) how often each question was asked, and how often it may be.
-    """
-
-    leader: int
-    rivals: Indices
-    scale: Floats
-    length: int
-    asked: Counts
-    left: Counts
+    leader: int  # b
+    rivals: Indices  # (n,) j
+    scale: Floats  # (n,) κ
+    length: int  # about how many evaluations there are
+    asked: Counts  # (q,) how often each question was asked,
+    left: Counts  # (q,) and how often it may be
 
 
 class Shares(NamedTuple):
@@ -251,35 +192,23 @@ class Shares(NamedTuple):
 
 
 class Model(ABC):
-    """A linear model of the questions.
+    """A linear model of the questions."""
 
-    A start begins with the cheapest questions that identify all leads. A plan has shares of the
-    money that tell leads soonest (`shares`), in an order that has them early on. Nothing that is
-    certain rests on either.
-
-    Attributes
-    ----------
-    questions
-        The questions.
-    rank
-        Dimension of the span of their rows.
-    groups
-        (q,) a number for what each question is about; see `Leftovers`.
-    """
+    # A start begins with the cheapest questions that identify all leads. A plan has shares of the
+    # money that tell leads soonest (`shares`), in an order that has them early on. Nothing that is
+    # certain rests on either.
 
     questions: Questions
-    rank: int
+    rank: int  # dimension of the span of the questions' rows
 
-    groups: Indices
+    groups: Indices  # (q,) a number for what each question is about; see `Leftovers`
 
     # ------------------------------------------------------------------ the algebra
 
     @abstractmethod
     def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> LeastSquares:
-        """Return least squares on these evaluations.
-
-        ``about`` is an earlier fit, whose predictions are taken off first so that fewer digits
-        cancel.
+        """Return least squares on these evaluations, less the predictions of an earlier fit
+        (``about``), so that fewer digits cancel.
         """
 
     @abstractmethod
@@ -288,9 +217,8 @@ class Model(ABC):
 
     @abstractmethod
     def identifying(self, order: Indices, leads: Indices | None = None) -> Indices:
-        """Return the first questions in order that identify leads, (n, 2) pairs of options.
-
-        All leads that the questions in order identify, if none are given.
+        """Return the first questions in order that identify leads, (n, 2) pairs of options; all
+        leads that the questions in order identify, if none are given.
         """
 
     @abstractmethod
@@ -312,11 +240,11 @@ class Model(ABC):
     # ------------------------------------------------------------------ what is asked
 
     def start(self, length: int, left: Counts, made: Counts | None = None) -> Indices:
-        """Return (length,) questions that identify all leads, the cheapest first.
-
-        ``left`` is how often each may be asked; fewer than ``length`` where that is all there is,
-        more where it takes more. Beside questions that were ``made``, no more than what is lacking.
+        """Return (length,) questions that identify all leads, the cheapest first; beside those that
+        were ``made``, no more than what is lacking.
         """
+        # ``left`` is how often each may be asked; fewer than ``length`` where that is all there is,
+        # more where it takes more.
         made = np.zeros(len(left), dtype=np.int64) if made is None else made
         (known,) = np.nonzero(made)
         first = self.identifying(np.concatenate([known, self.cheapest(length, made, left)]))
@@ -334,13 +262,12 @@ class Model(ABC):
         asked: Counts,
         left: Counts,
     ) -> Design:
-        """Return what to ask next to compare the leader with its rivals.
-
-        The order, (length,) or shorter where ``left`` says so, makes
-        max weights² · variance of the lead over a rival small for its price, early on as at its
-        end: a shorter order is the beginning of a longer one. Of questions that are as good, those
-        that were ``asked`` least.
+        """Return what to ask next to compare the leader with its rivals: an order, (length,) or
+        shorter where ``left`` says so, that makes max weights² · variance of a lead small for its
+        price.
         """
+        # Early on as at its end: a shorter order is the beginning of a longer one. Of questions
+        # that are as good, those that were ``asked`` least.
         (open_,) = np.nonzero(left > 0)
         variances, able = np.full(len(rivals), np.inf), np.ones(len(rivals), dtype=np.bool_)
         if len(open_) < len(left):

@@ -63,68 +63,31 @@ STEADY = 0.1  # and the share of δ that is used with every look
 
 
 def used_by(t: float) -> tuple[float, float]:
-    """Return α(t), and how much of it is there by steps.
-
-    Examples
-    --------
-    >>> [round(used_by(t)[0], 3) for t in (0.3, 0.4, 0.5, 1.0)]
-    [0.03, 0.184, 0.194, 1.0]
-    """
+    """Return α(t), and how much of it is there by steps."""
     stepped = (1.0 - STEADY) * max((time for time in TIMES if time <= t), default=0.0) ** 2
     return stepped + STEADY * t, stepped
 
 
 def last_share() -> float:
-    """Return what share of δ the last look has, by the step of α.
-
-    Examples
-    --------
-    >>> round(last_share(), 3)
-    0.324
-    """
+    """Return what share of δ the last look has, by the step of α."""
     return used_by(1.0)[1] - used_by(TIMES[-2])[1]
 
 
 @dataclass(frozen=True, eq=False)
 class Said:
-    """What the looks so far have said.
+    """What the looks so far have said."""
 
-    Parameters
-    ----------
-    before
-        Scores of plans before the one in force that belong to the same design.
-    began
-        The first plan of that design.
-    used, gone
-        Share of δ that was used up, by now and before the design began.
-    looks
-        Looks at which α had grown by a step, and those that made an option certain.
-    answer
-        The option that is certain among those that there were; None if none is.
-    """
-
-    before: Feedback
-    began: int = 0
-    used: float = 0.0
-    gone: float = 0.0
+    before: Feedback  # scores of plans before the one in force that belong to the same design
+    began: int = 0  # the first plan of that design
+    used: float = 0.0  # share of δ that was used up by now,
+    gone: float = 0.0  # and before the design began
+    # at which α had grown by a step, and those that made an option certain
     looks: tuple[Look, ...] = ()
-    answer: int | None = None
+    answer: int | None = None  # the option that is certain among those that there were
 
 
 class OneLook:
-    """What a record of planned scores says; every look is worked out once.
-
-    Parameters
-    ----------
-    aim
-        What is to be known.
-    record
-        What was asked and what came back; it may grow.
-    judges_too
-        Whether it is to hold for other judges like these, and not for these alone.
-    corrects
-        Whether scores of judges who are not trusted are corrected by those who are (`likings`).
-    """
+    """What a record of planned scores, which may grow, says; every look is worked out once."""
 
     def __init__(
         self, aim: Aim, record: Record, judges_too: bool = True, corrects: bool = False
@@ -279,11 +242,11 @@ class OneLook:
         return self.aim.delta * (1.0 - self.said().gone)
 
     def intervals(self, what: Callable[[Fit], Spread], once: bool) -> Floats:
-        """Return (n, 3) estimates with intervals, each by itself, of what no score selected.
-
-        Those of one look hold at that look: ``once``. Others hold at all times; between bounds, of
-        any n scores with a share of 1/n(n + 1) of the chance, which add up to 1.
+        """Return (n, 3) estimates with intervals, each by itself, of what no score selected, that
+        hold at one look (``once``) or at all times.
         """
+        # Between bounds, of any n scores with a share of 1/n(n + 1) of the chance, which add up to
+        # 1.
         told, fit = self.told, self.fit
         found, noise = what(fit), (fit.scatter, fit.freedom)
         found = found._replace(estimates=told_apart(found.estimates, self._rounding(told)))

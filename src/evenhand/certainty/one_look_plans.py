@@ -34,33 +34,16 @@ _DECIDED = (
 
 @dataclass(frozen=True, eq=False)
 class FixedPlans:
-    """Plans all that is asked before its first score.
-
-    Parameters
-    ----------
-    inference
-        What the record says.
-    limits, at_most, spent
-        What may be asked, how many evaluations in all, and how many were told.
-    pending
-        (q,) evaluations that are on their way.
-    once
-        Whether the scores are looked at once, when all are in.
-    give_up
-        Asking ends when the chance to become certain seems to be less than that.
-    planned
-        (q,) how often each question is asked, where somebody else decided that.
-    seed
-        Where the order comes from.
-    """
+    """Plans all that is asked before its first score."""
 
     inference: OneLook
     limits: Limits
-    at_most: int
-    spent: int
-    pending: Counts
-    once: bool
-    give_up: float
+    at_most: int  # evaluations in all
+    spent: int  # how many were told
+    pending: Counts  # (q,) evaluations that are on their way
+    once: bool  # whether the scores are looked at once, when all are in
+    give_up: float  # asking ends when the chance to become certain seems to be less
+    # (q,) how often each question is asked, where somebody else decided that
     planned: Counts | None
     seed: int
 
@@ -118,12 +101,10 @@ class FixedPlans:
         return None
 
     def _hope(self, look: Look) -> float:
-        """Return the chance that the last look will make it certain, if things go on as they are.
-
-        By what is in, a lead of z deviations at the share t of the answers will be normal at the
-        end, of mean z/√t and variance (1 − t)/t. While hardly anything is known of the noise, p
-        says nothing about z, and all may still come.
-        """
+        """Return the chance that the last look makes it certain, if things go on as they are."""
+        # By what is in, a lead of z deviations at the share t of the answers will be normal at the
+        # end, of mean z/√t and variance (1 − t)/t. While hardly anything is known of the noise, p
+        # says nothing about z, and all may still come.
         if np.min(look.winner.freedom, initial=math.inf) < _HEARD:
             return 1.0
         t, last = look.share, last_share() * self.inference.chance
@@ -184,11 +165,9 @@ class FixedPlans:
         return self._of(more // times, times, told)
 
     def _times(self, more: Counts) -> int:
-        """Return how often the order of a long plan is repeated; 1 where it is not.
-
-        Of a plan that somebody else made, all of it is asked: its order can be repeated as often as
-        divides all counts.
-        """
+        """Return how often the order of a long plan is repeated; 1 where it is not."""
+        # Of a plan that somebody else made, all of it is asked: its order can be repeated as often
+        # as divides all counts.
         each = more[more > 0]
         wanted = math.ceil(int(more.sum()) / _LONGEST)
         if self.planned is not None and wanted > 1:
@@ -211,11 +190,9 @@ class FixedPlans:
         )
 
     def _counts(self, told: Counts, most: int | None = None) -> Counts:
-        """Return (q,) how often questions are asked, with what is in and, if it fits, on its way.
-
-        What was answered otherwise, in logged scores or an earlier plan, may not be asked again.
-        Who left may come back, and is planned for.
-        """
+        """Return (q,) how often questions are asked, with what is in and, if it fits, under way."""
+        # What was answered otherwise, in logged scores or an earlier plan, may not be asked again.
+        # Who left may come back, and is planned for.
         questions, limits = self._questions, self.limits
         others = limits.asked - told
         capacity = np.where(

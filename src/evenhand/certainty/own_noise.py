@@ -56,17 +56,7 @@ _QUIET, _QUIETEST = 0.05, 1e-4  # shares of S_o/t_o and of s² that s_o² counts
 
 
 def own_variances(left: Leftovers) -> OwnNoise:
-    """Return σ̃² of the groups, and how well they are known.
-
-    Examples
-    --------
-    Four options and nine evaluators; two are three times as loud:
-
-    >>> scatter = np.array([46.0, 46.0, 14.0, 14.0])
-    >>> found = Leftovers(scatter, np.full(4, 6.0), np.full(4, 4.5), size=1.0)
-    >>> own_variances(found).variances.round(2)
-    array([9.  , 9.  , 1.25, 1.25])
-    """
+    """Return σ̃² of the groups, and how well they are known."""
     nu = float(round(left.free.sum()))  # the trace of a projection, which is a whole number
     pooled = float(left.scatter.sum()) / nu
     others = nu - left.free
@@ -96,11 +86,9 @@ def own_variances(left: Leftovers) -> OwnNoise:
 
 
 def _in_general(variances: Floats, freedom: Floats) -> tuple[float, float]:
-    """Return s₀² and d₀ of own variances: σ_o²/s₀² is taken to be d₀ over a χ² of d₀.
-
-    log s_o² then has mean log s₀² + ψ(d_o/2) − log(d_o/2) − ψ(d₀/2) + log(d₀/2) and variance
-    ψ'(d_o/2) + ψ'(d₀/2).
-    """
+    """Return s₀² and d₀ of own variances: σ_o²/s₀² is taken to be d₀ over a χ² of d₀."""
+    # log s_o² then has mean log s₀² + ψ(d_o/2) − log(d_o/2) − ψ(d₀/2) + log(d₀/2) and variance
+    # ψ'(d_o/2) + ψ'(d₀/2).
     half = 0.5 * freedom
     level = np.log(variances) - special.digamma(half) + np.log(half)
     spread = float(level.var(ddof=1) - special.polygamma(1, half).mean())
@@ -118,12 +106,10 @@ def _in_general(variances: Floats, freedom: Floats) -> tuple[float, float]:
 
 
 def in_pairs(questions: Questions, told: Feedback) -> Feedback:
-    """Return scores as they count: those an evaluator gave to the same question as their mean.
-
-    Who is asked the same thing again has the same taste again: that is one opinion, not several. A
-    single evaluator's are several: what is said is then about this evaluator alone. So are those
-    that nobody in particular gave.
-    """
+    """Return scores as they count: those an evaluator gave to the same question as their mean."""
+    # Who is asked the same thing again has the same taste again: that is one opinion, not several.
+    # A single evaluator's are several: what is said is then about this evaluator alone. So are
+    # those that nobody in particular gave.
     repeated = (told.counts > 1) & (questions.evaluator >= 0)
     if len(questions.evaluators) < 2 or not repeated.any():
         return told
@@ -138,12 +124,11 @@ def in_pairs(questions: Questions, told: Feedback) -> Feedback:
 def with_own_noise(
     questions: Questions, fit: LeastSquares, told: Feedback, grain: float = 0.0
 ) -> LeastSquares:
-    """Return the fit with the noise that its residuals show, of each option by itself.
-
-    Its variances are those of the estimates; scatter and freedom, which are equal, say how well
-    they are known, and are 0 where nothing is. A fit to noise that is known is returned as it is.
-    Residuals below ``grain`` are rounding of the scores.
+    """Return the fit with the noise that its residuals show, of each option by itself, unless noise
+    is known; residuals below ``grain`` are rounding.
     """
+    # Its variances are those of the estimates; scatter and freedom, which are equal, say how well
+    # they are known, and are 0 where nothing is.
     if math.isinf(fit.freedom):
         return fit
     left = fit.left_over(told)

@@ -43,37 +43,21 @@ _PRIOR = 8.0  # scores that an option's, or a group's, own scatter has to outwei
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What was scored so far, and the noise in it.
+    """What was scored so far, and the noise in it."""
 
-    Parameters
-    ----------
-    counts
-        (k,) numbers of evaluations.
-    means
-        (k,) mean scores; 0 where there is none.
-    scatters
-        (k,) sums of squared deviations from those means.
-    scales
-        (k,) standard deviation σ_o of one evaluation of each option.
-    freedom
-        Degrees of freedom that the scales were estimated with; infinite if they are known.
-    """
-
-    counts: Counts
-    means: Floats
-    scatters: Floats
-    scales: Floats
-    freedom: float
+    counts: Counts  # (k,) numbers of evaluations
+    means: Floats  # (k,) mean scores; 0 where there is none
+    scatters: Floats  # (k,) sums of squared deviations from those means
+    scales: Floats  # (k,) standard deviation σ_o of one evaluation of each option
+    freedom: float  # of the scales; infinite if they are known
 
     @classmethod
     def of(cls, told: Feedback, groups: Indices, noise_scale: float | None = None) -> Scores:
-        """Return the scores that were told, with the noise from their scatter within options.
-
-        An option's variance is the largest of the pooled one, of that of its group (``groups``
-        numbers them) and of its own, drawn towards the pooled one as if that had been seen in
-        `_PRIOR` further scores; and of ``noise_scale``, where it is stated. Scores that never
-        differ say nothing about the noise.
-        """
+        """Return the scores that were told, with the noise from their scatter within options."""
+        # An option's variance is the largest of the pooled one, of that of its group (``groups``
+        # numbers them) and of its own, drawn towards the pooled one as if that had been seen in
+        # `_PRIOR` further scores; and of ``noise_scale``, where it is stated. Scores that never
+        # differ say nothing about the noise.
         freedom = np.maximum(told.counts - 1, 0)
         scatters = np.maximum(told.sums_of_squares - told.sums * told.means, 0.0)
         total = int(freedom.sum())
@@ -104,17 +88,11 @@ class Scores:
         return self.freedom >= 1.0
 
     def quantile(self, failure: float) -> float:
-        """Return by how many deviations a mean is off, on one side, so rarely.
-
-        Student's where the noise is estimated: of Gaussian scores the scatter is independent of
-        the means. Infinite before there is a scatter.
-
-        Examples
-        --------
-        >>> known = Scores(np.array([1]), np.zeros(1), np.zeros(1), np.ones(1), np.inf)
-        >>> round(known.quantile(0.025), 2)
-        1.96
+        """Return by how many deviations a mean is off, on one side, so rarely; infinite before
+        there is a scatter.
         """
+        # Student's where the noise is estimated: of Gaussian scores the scatter is independent of
+        # the means.
         if not self.differ:
             return np.inf
         if np.isinf(self.freedom):
@@ -124,21 +102,11 @@ class Scores:
 
 @dataclass(frozen=True, eq=False)
 class Deviations:
-    """What the scores say about τ and, given it, about the parameters.
+    """What the scores say about τ and, given it, about the parameters."""
 
-    Parameters
-    ----------
-    squares
-        (g,) values of τ².
-    weights
-        (g,) their posterior probabilities.
-    estimators
-        (g, r, k) K for each of them.
-    """
-
-    squares: Floats
-    weights: Floats
-    estimators: Floats
+    squares: Floats  # (g,) values of τ²
+    weights: Floats  # (g,) their posterior probabilities
+    estimators: Floats  # (g, r, k) K for each of them
 
     @property
     def median(self) -> Deviations:
@@ -155,16 +123,8 @@ class Deviations:
 def deviations(
     points: Floats, means: Floats, variances: Floats, known: float | None = None
 ) -> Deviations | None:
-    """Return the posterior of τ; None where there are too few options to say anything of it.
-
-    Parameters
-    ----------
-    points
-        (k, r) points of full rank.
-    means, variances
-        (k,) mean scores and their variances; infinite where there is none.
-    known
-        τ, where it is known.
+    """Return the posterior of τ by points, (k, r), of full rank, and mean scores, whose variances
+    are infinite where there is none; None where there are too few options to say anything of it.
     """
     seen = np.isfinite(variances)
     P, y, V = points[seen], means[seen], variances[seen]
@@ -201,20 +161,12 @@ def deviations(
 
 @dataclass(frozen=True, eq=False)
 class Contrasts:
-    """Estimates of contrasts and their variances, for each value of τ.
+    """Estimates of contrasts and their variances, for each value of τ."""
 
-    Parameters
-    ----------
-    estimates, noise, unexplained
-        (g, q) estimates, and the parts N and M of their variances.
-    weights
-        (g,) probabilities of the values of τ.
-    """
-
-    estimates: Floats
-    noise: Floats
-    unexplained: Floats
-    weights: Floats
+    estimates: Floats  # (g, q)
+    noise: Floats  # (g, q) N, a part of their variances,
+    unexplained: Floats  # (g, q) and M, the other
+    weights: Floats  # (g,) probabilities of the values of τ
 
     @classmethod
     def of(cls, scores: Scores, known: Deviations, own: Floats | None, bias: Floats) -> Contrasts:
@@ -243,14 +195,8 @@ class Contrasts:
         return np.asarray(self.weights @ (about + self.noise + self.unexplained))
 
     def interval(self, deviations_of_noise: float, failure: float) -> Floats:
-        """Return (q, 3) estimates with intervals: estimate, low, high.
-
-        Parameters
-        ----------
-        deviations_of_noise
-            How many deviations of the noise to allow for.
-        failure
-            Probability, on each side, that what the features do not explain misleads.
+        """Return (q, 3) estimates, lows and highs, for so many deviations of the noise, and a
+        probability of ``failure``, on each side, that what the features do not explain misleads.
         """
         if np.isinf(deviations_of_noise):
             everything = np.full(self.estimates.shape[1], np.inf)
@@ -277,21 +223,11 @@ def _quantiles(means: Floats, sds: Floats, weights: Floats, level: float) -> Flo
 
 @dataclass(frozen=True, eq=False)
 class LinearFit:
-    """Least squares on all scores, as if the features explained all of the values.
+    """Least squares on all scores, as if the features explained all of the values."""
 
-    Parameters
-    ----------
-    parameters
-        (r,) θ̂.
-    root
-        (r, r) R with RᵀR = Σ n P Pᵀ/σ², so that the variance of v·θ̂ is ‖R⁻ᵀv‖².
-    misfit
-        How probable scores as far from the fit would be if it held; NaN where there are no more
-        options with scores than parameters, so that nothing is left to see it by.
-    """
-
-    parameters: Floats
-    root: Floats
+    parameters: Floats  # (r,) θ̂
+    root: Floats  # (r, r) R with RᵀR = Σ n P Pᵀ/σ², so that the variance of v·θ̂ is ‖R⁻ᵀv‖²
+    # p-value of the fit; NaN where no more options have scores than there are parameters
     misfit: float
 
     @classmethod

@@ -401,10 +401,8 @@ class PlannedChoice(Choice):
         return tuple(sorted(found, key=lambda finding: not finding.alarm))
 
     def _of_tastes(self, finding: Finding) -> Finding:
-        """Return a finding; that pairs have effects of their own is no alarm for judges like these.
-
-        What a judge says of an option counts once then, and the scatter has such effects in it.
-        """
+        """Return a finding; effects of pairs are no alarm where it is about judges like these."""
+        # What a judge says of an option counts once then, and the scatter has such effects in it.
         if finding.assumption != "fit" or not self.judges_too or not self.options.stand_alone:
             return finding
         return replace(finding, alarm=False, message=f"{finding.message} {_COUNTED_ONCE}")

@@ -171,27 +171,14 @@ class RootPosterior:
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """The two sides of a panel.
-
-    Parameters
-    ----------
-    questions
-        The questions.
-    own, n_own, Z
-        (q,) what has the diagonal block, −1 for nothing, of so many; (q, p) the rest of the rows,
-        over the relative noise but for its ones.
-    by_items
-        Whether items have that block.
-    rank
-        Dimension of the span of all rows.
-    """
+    """The two sides of a panel."""
 
     questions: Questions
-    own: Indices
-    n_own: int
-    Z: sparse.csr_array
-    by_items: bool
-    rank: int
+    own: Indices  # (q,) what has the diagonal block, −1 for nothing,
+    n_own: int  # of so many
+    Z: sparse.csr_array  # (q, p) the rest of the rows, over the relative noise but for its ones
+    by_items: bool  # whether items have that block
+    rank: int  # dimension of the span of all rows
 
     @classmethod
     def of(cls, questions: Questions) -> Sides:
@@ -206,16 +193,13 @@ class Sides:
 
 @dataclass(frozen=True, eq=False)
 class PanelPosterior:
-    """What is known of a panel, by what was told of its questions, (q,) each.
-
-    ``expected`` is how many further answers count as made.
-    """
+    """What is known of a panel, by what was told of its questions, (q,) each."""
 
     sides: Sides
     counts: Floats
     sums: Floats
     squares: Floats
-    expected: Floats
+    expected: Floats  # how many further answers count as made
 
     @property
     def rank(self) -> int:

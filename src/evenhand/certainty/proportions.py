@@ -78,25 +78,11 @@ def dealt(
     peers: Indices,
     lean: float = WORST,
 ) -> Indices:
-    """Return (length,) questions, or fewer if there are no more, in an order that is good early on.
-
-    Parameters
-    ----------
-    points, directions
-        P and U.
-    shares
-        (q,) shares of the evaluations; those without any are not asked.
-    head
-        (r, r) what V is before the first of them.
-    length
-        How many questions.
-    prices, asked, left
-        (q,) their prices, how often they were asked before, and how often they may be now.
-    peers
-        (q,) the same number for questions that are peers.
-    lean
-        How much the largest variance counts beside the others.
+    """Return (length,) questions, or fewer if there are no more, by their shares, in an order that
+    is good early on.
     """
+    # head: (r, r) what V is before the first of them; peers: (q,) the same number for questions
+    # that are peers; lean: how much the largest variance counts beside the others.
     U = directions[np.argsort(-(directions**2).sum(axis=1), kind="stable")[:_CRITICAL]]
     if lean == ALL and len(directions) > directions.shape[1]:  # as many as there are dimensions do
         U = np.asarray(np.linalg.qr(directions, mode="r"))
@@ -131,10 +117,8 @@ def head_start(points: Floats, shares: Floats) -> Floats:
 
 
 def needed(points: Floats, directions: Floats, weights: Floats) -> Floats:
-    """Return the weights, negligible ones as 0 if the others do for the directions.
-
-    A point may be rare and needed all the same.
-    """
+    """Return the weights, negligible ones as 0 if the others do for the directions."""
+    # A point may be rare and needed all the same.
     heavy = np.where(weights > _NEGLIGIBLE / len(weights), weights, 0.0)
     worst, without = (
         float(Gram.of(points, some).variances(directions).max()) for some in (weights, heavy)

@@ -36,30 +36,9 @@ def chance_to_settle(
     freedom: float = np.inf,
     errors: float | None = None,
 ) -> float:
-    """Return how probable it is that further scores make the choice certain.
-
-    Parameters
-    ----------
-    leads
-        (n,) L.
-    now, then
-        (n, n) S and S'.
-    tolerance, failure
-        What may be lost, and δ.
-    freedom
-        Degrees of freedom that the noise has in the end.
-    errors
-        How many errors a lead must be; by one look, if not given.
-
-    Examples
-    --------
-    A lead of 1.96 errors is certain as it is; where values are hardly known to differ, twice as
-    many scores have no great chance:
-
-    >>> one = np.eye(1)
-    >>> [round(chance_to_settle(np.array([z]), one, x * one, tolerance=0.0, failure=0.05), 1)
-    ...  for z, x in ((1.97, 0.999999), (1.0, 0.5), (5.0, 0.5))]
-    [1.0, 0.0, 1.0]
+    """Return how probable it is that further scores, which take the covariance of leads from
+    ``now`` to ``then``, make the choice certain; a lead must be so many ``errors``, by one look if
+    not given.
     """
     if not (np.isfinite(now).all() and np.isfinite(then).all()):
         return np.nan
@@ -105,10 +84,9 @@ def prospects_of(
     failure: float,
     errors: float | None = None,
 ) -> float:
-    """Return the chance that more scores like those of a fit, a ``share`` of all, settle it.
-
-    NaN where the fit does not compare all options, or nothing is known of the noise; ``slack`` is
-    the tolerance in units of the leads.
+    """Return the chance that more scores like those of a fit, a ``share`` of all, settle it; NaN
+    where options cannot be compared or nothing is known of the noise. ``slack`` is in units of the
+    leads.
     """
     leads, variances = fit.leads(leader, rivals)
     if fit.freedom < 1.0 or not len(rivals) or not np.isfinite(variances).all():

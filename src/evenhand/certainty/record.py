@@ -46,67 +46,34 @@ _NO_ONE: Indices = np.zeros(0, dtype=np.intp)
 
 
 class Expected(NamedTuple):
-    """What is expected of a plan's leads when it is frozen: all that its priors depend on.
+    """What is expected of a plan's leads when it is frozen: all that its priors depend on."""
 
-    Parameters
-    ----------
-    leads, variances
-        (n,) leads over the rivals in units of the evidence (of σ, where that is known), and their
-        variances per unit of noise variance.
-    unit, freedom
-        What the noise was taken to be, 1 where it is known, and with how many degrees of freedom.
-    """
-
-    leads: Floats
-    variances: Floats
-    unit: float
-    freedom: float
+    leads: Floats  # (n,) over the rivals, in units of the evidence (of σ, where that is known)
+    variances: Floats  # (n,) per unit of noise variance
+    unit: float  # what the noise was taken to be, 1 where it is known,
+    freedom: float  # and with how many degrees of freedom
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What is asked next, frozen before any of its scores.
+    """What is asked next, frozen before any of its scores."""
 
-    Parameters
-    ----------
-    purpose
-        What it is for: "open" is a start that tests nothing, "compare" tests a leader, "ask more"
-        goes on with a plan that was fixed before the first score (`one_look`).
-    order, times
-        (n,) questions in the order in which they are handed out, and how often that is repeated.
-        None at all says that no more scores can come.
-    looks
-        At how many equal shares of its scores it is looked at; 1: when it is whole.
-    more
-        Whether evaluators who would have to wait for its last scores are asked more of the same.
-    at_most, budget, forecast
-        Evaluations and money that were allowed in all when it was made, and evaluations that were
-        expected to come.
-    leader, rivals, expected
-        The option that is tested, −1 if none is; (n,) those it is tested against; what is expected
-        of its leads over them.
-    among
-        (n,) the options that there were, where others came since; None if none did.
-
-    Examples
-    --------
-    >>> plan = Plan("open", np.array([2, 0, 2]), times=2)
-    >>> plan.number, plan.wanted(3), plan.next_ones(np.array([1, 0, 2]))
-    (6, array([2, 0, 4]), array([2, 0, 2]))
-    """
-
+    # "open" is a start that tests nothing, "compare" tests a leader, "ask more" goes on with a plan
+    # that was fixed before the first score (`one_look`)
     purpose: Purpose
+    # (n,) questions in the order in which they are handed out; none: no more scores can come
     order: Indices
-    times: int = 1
-    looks: int = 1
+    times: int = 1  # how often that is repeated
+    looks: int = 1  # at how many equal shares of its scores it is looked at; 1: when it is whole
+    # whether evaluators who would wait for its last scores are asked more of the same
     more: bool = False
-    at_most: int = _MOST
-    forecast: float = math.nan
-    leader: int = -1
-    rivals: Indices = field(default_factory=lambda: _NO_ONE)
-    expected: Expected | None = None
-    among: Indices | None = None
-    budget: float = math.inf
+    at_most: int = _MOST  # evaluations that were allowed in all when it was made
+    forecast: float = math.nan  # evaluations that were expected to come
+    leader: int = -1  # the option that is tested, −1 if none is
+    rivals: Indices = field(default_factory=lambda: _NO_ONE)  # those it is tested against
+    expected: Expected | None = None  # of its leads over them
+    among: Indices | None = None  # (n,) the options that there were, where others came since
+    budget: float = math.inf  # money that was allowed in all when it was made
 
     @property
     def number(self) -> int:
@@ -118,14 +85,8 @@ class Plan:
         return self.times * np.bincount(self.order, minlength=q).astype(np.int64)
 
     def next_ones(self, have: Counts) -> Indices:
-        """Return questions that are next, in order, beside those that are there or on their way.
-
-        All that are left, or of a long plan about as many as the order has.
-
-        Parameters
-        ----------
-        have
-            (q,) scores that count for it, and evaluations on their way.
+        """Return questions that are next, in order, beside those that are there or on their way,
+        (q,): all that are left, or of a long plan about as many as the order has.
         """
         twice, turn = self._places
         block = np.bincount(self.order, minlength=len(have))
@@ -196,35 +157,18 @@ def _expected(given: Mapping[str, Any], n: int) -> Expected:
 
 @dataclass(frozen=True)
 class Stop:
-    """Why nothing more is planned.
+    """Why nothing more is planned."""
 
-    Parameters
-    ----------
-    reason
-        "certain"; "checked", where nothing was to be asked at all; "hopeless", where options cannot
-        be told apart with what is left; "stuck", where nobody who is there can compare them;
-        "spent", "broke"; "gave up"; "alarm".
-    options
-        Those that it is about.
-    why
-        In words, where there is more to say.
-    """
-
+    # "certain"; "checked", where nothing was to be asked at all; "hopeless", where options cannot
+    # be told apart with what is left; "stuck", where nobody who is there can compare them; "spent",
+    # "broke"; "gave up"; "alarm"
     reason: str
-    options: tuple[int, ...] = ()
-    why: str = ""
+    options: tuple[int, ...] = ()  # those that it is about
+    why: str = ""  # in words, where there is more to say
 
 
 class Round:
-    """A plan and the scores that count for it, added up from look to look.
-
-    Parameters
-    ----------
-    plan
-        The plan.
-    q
-        How many questions there are.
-    """
+    """A plan and the scores of q questions that count for it, added up from look to look."""
 
     def __init__(self, plan: Plan, q: int) -> None:
         self.plan = plan
@@ -294,37 +238,14 @@ class Round:
 
 
 class Record:
-    """What was asked and what came back.
-
-    Parameters
-    ----------
-    q
-        How many questions there are.
-
-    Attributes
-    ----------
-    rounds
-        The plans in order, with their scores.
-    outside
-        How many plans there were, and scores that came then and that nobody asked for.
-    early
-        Scores that came when the last plan was whole: they count for the next.
-
-    Examples
-    --------
-    >>> record = Record(2)
-    >>> record.begin(Plan("open", np.array([0, 1])))
-    >>> for score in (1.0, 2.0, 3.0):
-    ...     record.tell(Feedback([1, 0], [score, 0.0], [score**2, 0.0]))
-    >>> record.now.whole, record.now.total.sums, len(record.early)
-    (True, array([3., 0.]), 1)
-    """
+    """What was asked of q questions, by plans, and what came back."""
 
     def __init__(self, q: int) -> None:
         self.q = q
         self.rounds: list[Round] = []
+        # how many plans there were, and scores that came then and that nobody asked for
         self.outside: list[tuple[int, Feedback]] = []
-        self.early: list[Feedback] = []
+        self.early: list[Feedback] = []  # came when the last plan was whole: count for the next
 
     @property
     def now(self) -> Round | None:

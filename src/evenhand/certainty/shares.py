@@ -41,18 +41,7 @@ Look = Callable[[Floats], tuple[Floats, Callable[[Floats], Floats]]]
 def balanced(
     look: Look, start: Floats, dual: Floats | None = None, steps: int = _STEPS
 ) -> tuple[Floats, Floats]:
-    """Return shares s whose largest f is least, and f, from these shares (and λ) on.
-
-    Examples
-    --------
-    Two means, the second of twice the variance: a difference takes as much of the second as √2.
-
-    >>> def look(s):
-    ...     return np.array([1.0 / s[0] + 2.0 / s[1]]), lambda dual: dual * [1.0, 2.0] / s**2
-    >>> shares, f = balanced(look, np.array([0.5, 0.5]))
-    >>> round(float(shares[1] / shares[0]), 1), round(float(f[0]), 1)
-    (1.4, 5.8)
-    """
+    """Return shares s whose largest f is least, and f, from these shares (and λ) on."""
     s = best = start
     of_best, least, bound = np.full(1, np.inf), np.inf, 0.0
     for step in range(steps + 1):
@@ -76,16 +65,9 @@ def balanced(
 
 
 def in_turn(share: Floats, phase: Floats, have: Counts, room: Counts, length: int) -> Indices:
-    """Return (length,) places by their shares, or fewer, none more often than there is room for.
-
-    The t-th of a place, of which there are some already, is due at (t + phase)/share; but the first
-    at the latest when one of each is: what was never asked about cannot be told apart.
-
-    Examples
-    --------
-    >>> in_turn(np.array([0.5, 0.25]), np.zeros(2), np.zeros(2, dtype=int), np.array([9, 9]), 6)
-    array([0, 1, 0, 0, 1, 0])
-    """
+    """Return (length,) places by their shares, or fewer, none more often than there is room for."""
+    # The t-th of a place, of which there are some already, is due at (t + phase)/share; but the
+    # first at the latest when one of each is: what was never asked about cannot be told apart.
     rest, due = np.minimum(room, length), np.ceil((length + have.sum()) * share / share.sum())
     most = np.minimum(np.maximum(due.astype(np.int64) - have, 0) + 2, rest)
     while most.sum() < min(length, int(rest.sum())):

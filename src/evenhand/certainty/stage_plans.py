@@ -57,35 +57,17 @@ OPTIONS, PANEL = Pace(2.0, 3.0, 6), Pace(1.0, 1.5, 2)
 
 @dataclass(frozen=True, eq=False)
 class Planner:
-    """Plans what to ask next.
-
-    Parameters
-    ----------
-    inference
-        What the record says.
-    limits, at_most, spent
-        What may be asked, how many evaluations in all, and how many were told.
-    pending
-        (q,) evaluations that are on their way.
-    own_questions
-        Whether options are their own questions.
-    looks
-        Share of the evaluations that look where the design would not, to check the model.
-    whole
-        Whether scores are looked at only when a plan is whole, since they may have any
-        distribution.
-    seed
-        Where the randomness of ``looks`` starts.
-    """
+    """Plans what to ask next."""
 
     inference: Inference
     limits: Limits
-    at_most: int
-    spent: int
-    pending: Counts
-    own_questions: bool
+    at_most: int  # evaluations in all
+    spent: int  # how many were told
+    pending: Counts  # (q,) evaluations that are on their way
+    own_questions: bool  # whether options are their own questions
+    # share of the evaluations that look where the design would not, to check the model
     looks: float
-    whole: bool
+    whole: bool  # whether scores, of any distribution, are looked at only when a plan is whole
     seed: int
 
     def next(self) -> Plan | Stop:
@@ -113,13 +95,11 @@ class Planner:
         return self._test(guess, now, leader, rivals[known])
 
     def leading(self, guess: Fit, now: Evidence) -> int:
-        """Return the option that is best by a guess, rejected or not.
-
-        A best option may have been rejected, with probability δ. If it comes to lead all the same,
-        it is tested against those that were not: an answer is wrong only if the best was rejected,
-        whoever the answer is. Else the search would go on among options that are worse, and may be
-        much closer to one another.
-        """
+        """Return the option that is best by a guess, rejected or not."""
+        # A best option may have been rejected, with probability δ. If it comes to lead all the
+        # same, it is tested against those that were not: an answer is wrong only if the best was
+        # rejected, whoever the answer is. Else the search would go on among options that are worse,
+        # and may be much closer to one another.
         options = self.inference.aim.questions.options
         lead_of_first = guess.leads(0, np.arange(len(options))).estimates
         size = float(np.abs(self._pool.means).max(initial=0.0))
@@ -146,11 +126,9 @@ class Planner:
         return start[: self._remaining] if more or not heard else start[:0]
 
     def _rest_of(self, start: Indices, leader: int, rivals: Indices, heard: bool) -> Indices:
-        """Return what of a start is lacking; what is on its way, if that will do.
-
-        Questions about options that nobody was asked about come first, and no more than it takes
-        to know all leads. Where the noise is not heard yet, all that is lacking.
-        """
+        """Return what of a start is lacking; what is on its way, if that will do."""
+        # Questions about options that nobody was asked about come first, and no more than it takes
+        # to know all leads. Where the noise is not heard yet, all that is lacking.
         on_its_way = np.repeat(np.arange(len(self.pending)), self.pending)
         if len(on_its_way) and self._reached(start[:0], leader, rivals).all():
             return on_its_way
@@ -229,12 +207,10 @@ class Planner:
         return Plan(purpose, order, more=helped, at_most=self.at_most, **parts)
 
     def _helped_by_others(self, purpose: Purpose) -> bool:
-        """Tell whether evaluators who would be idle are asked more of the same as a plan asks.
-
-        Not to check the model, which takes these very questions. Nor where the last plan told
-        nothing, since those had filled it who cannot compare by themselves: a start that had no
-        answer to a new question, or a test without information.
-        """
+        """Tell whether evaluators who would be idle are asked more of the same as a plan asks."""
+        # Not to check the model, which takes these very questions. Nor where the last plan told
+        # nothing, since those had filled it who cannot compare by themselves: a start that had no
+        # answer to a new question, or a test without information.
         record = self.inference.record
         last = record.now
         if last is None or purpose == "check the model":
@@ -248,12 +224,10 @@ class Planner:
     # ------------------------------------------------------------------ looks at the model
 
     def _lacking(self) -> Counts:
-        """Return (q,) evaluations that are lacking for the model to have been checked.
-
-        What they say comes after the answer, and so changes neither it nor its proof. Of options
-        that are their own questions, a few of each, or of some where there are many. Of others,
-        enough different ones for what the model leaves over, and enough repeats for the noise.
-        """
+        """Return (q,) evaluations that are lacking for the model to have been checked."""
+        # What they say comes after the answer, and so changes neither it nor its proof. Of options
+        # that are their own questions, a few of each, or of some where there are many. Of others,
+        # enough different ones for what the model leaves over, and enough repeats for the noise.
         told = self.inference.record.everything.counts
         wanted = np.zeros_like(told)
         if not self.looks or not told.any():
@@ -272,11 +246,9 @@ class Planner:
         return wanted
 
     def _confirming(self, answer: int) -> Indices:
-        """Return what to ask trusted judges, so that they confirm what others made certain.
-
-        Once, as much as it takes by the leads as they are; nothing if there is no money for half of
-        it, or if trusted judges cannot compare all options by themselves. `kinds` says why.
-        """
+        """Return what to ask trusted judges, so that they confirm what others made certain."""
+        # Once, as much as it takes by the leads as they are; nothing if there is no money for half
+        # of it, or if trusted judges cannot compare all options by themselves. `kinds` says why.
         aim, record, none = self.inference.aim, self.inference.record, np.zeros(0, dtype=np.intp)
         told = record.everything.counts
         checked = any(one.plan.purpose == "check the model" for one in record.rounds)
@@ -332,13 +304,11 @@ class Planner:
 def with_looks(
     order: Indices, share: float, told: Counts, left: Counts, rng: np.random.Generator
 ) -> Indices:
-    """Return an order of the same length with a share of looks at what was asked least so far.
-
-    They come in random order at random places, as far as there is something ``left`` to ask. Of
-    questions that were asked equally seldom, chance decides; so early ones are looked at again, and
-    where there are many a sample of them. Where there are few, up to twice the share goes to those
-    with less than four evaluations.
-    """
+    """Return an order of the same length with a share of looks at what was asked least so far."""
+    # They come in random order at random places, as far as there is something ``left`` to ask. Of
+    # questions that were asked equally seldom, chance decides; so early ones are looked at again,
+    # and where there are many a sample of them. Where there are few, up to twice the share goes to
+    # those with less than four evaluations.
     n, q = max(1, round(share * len(order))), len(told)
     if _FEW * q <= told.sum() + len(order):
         lacking = np.maximum(_FEW - told - np.bincount(order, minlength=q), 0).sum()

@@ -67,34 +67,18 @@ ROUNDING = 1e-14
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What some plans have shown.
+    """What some plans have shown."""
 
-    Parameters
-    ----------
-    wealth
-        (k,) log W without a tolerance.
-    gains
-        By leader, (k,) what the tolerance adds to it in the plans that option led.
-    rejected
-        (k,) options that cannot be the best.
-    cleared
-        By leader, (k,) options that are not better than it by more than the tolerance.
-    where
-        By leader and option: the plan, and how many of its scores it took, until the evidence
-        sufficed. That is the certificate of a decision.
-    answer
-        The option that is certain; None if none is.
-    cut
-        Plans that an answer ended.
-    """
-
-    wealth: Floats
-    rejected: NDArray[np.bool_]
+    wealth: Floats  # (k,) log W without a tolerance
+    rejected: NDArray[np.bool_]  # (k,) options that cannot be the best
+    # by leader, (k,) what the tolerance adds to it in the plans that option led
     gains: dict[int, Floats] = field(default_factory=dict)
+    # by leader, (k,) options that are not better than it by more than the tolerance
     cleared: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
+    # the certificate: by leader and option, the plan, and how many of its scores it took
     where: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
     answer: int | None = None
-    cut: frozenset[int] = frozenset()
+    cut: frozenset[int] = frozenset()  # plans that an answer ended
 
     def of(self, leader: int) -> Floats:
         """Return (k,) log W with the tolerance in the plans that this option led."""
@@ -106,15 +90,7 @@ class Evidence:
 
 
 class Inference:
-    """What a record says; worked out once for every plan that is over.
-
-    Parameters
-    ----------
-    aim
-        What is to be known.
-    record
-        What was asked and what came back; it may grow.
-    """
+    """What a record, which may grow, says; worked out once for every plan that is over."""
 
     def __init__(self, aim: Aim, record: Record) -> None:
         self.aim, self.record = aim, record
@@ -227,11 +203,9 @@ class Inference:
         return np.flatnonzero(~out)
 
     def tests(self) -> list[tuple[Plan, Fit, Fit]]:
-        """Return plans that tested something, with the guess before and the fit of their scores.
-
-        Those that are over, and the last as far as it was looked at. Not one that an answer ended,
-        if another came after it.
-        """
+        """Return plans that tested something, with the guess before and the fit of their scores."""
+        # Those that are over, and the last as far as it was looked at. Not one that an answer
+        # ended, if another came after it.
         record, cut = self.record, self.evidence().cut
         compared = [r for r, round_ in enumerate(record.rounds) if round_.plan.leader >= 0]
         found: list[tuple[Plan, Fit, Fit]] = []
@@ -259,12 +233,10 @@ def prior(expected: Expected, above: float) -> tuple[Floats, Floats]:
 
 
 def reading(fit: Fit, said: Spread, expected: Spread, unit: float) -> Reading:
-    """Return what the fit of a plan says of directions, beside what was expected before it.
-
-    Nothing of a direction of which nothing was expected: there is no prior for it. And nothing
-    where scores are so much alike that both the residuals and the estimate are rounding: with a
-    noise of exactly 0, which rounded scores can have, rounding would be evidence.
-    """
+    """Return what the fit of a plan says of directions, beside what was expected before it."""
+    # Nothing of a direction of which nothing was expected: there is no prior for it. And nothing
+    # where scores are so much alike that both the residuals and the estimate are rounding: with a
+    # noise of exactly 0, which rounded scores can have, rounding would be evidence.
     ones = np.ones(len(said.estimates))
     known = (said.variances > 0.0) & np.isfinite(expected.variances)
     information = np.where(known, 1.0 / np.where(known, said.variances, 1.0), 0.0)

@@ -45,29 +45,14 @@ _SAY = f"{SCALE}, or how loud noise is (noise_scale)"
 
 
 class Agreement(NamedTuple):
-    """Who told the leader from its rivals: (k,) each.
+    """Who told the leader from its rivals."""
 
-    judges
-        J.
-    width
-        W; 0 where there are no judges.
-    together
-        Whether every judge scored all options.
-    """
-
-    judges: Counts
-    width: Floats
-    together: bool
+    judges: Counts  # (k,) J
+    width: Floats  # (k,) W; 0 where there are no judges
+    together: bool  # whether every judge scored all options
 
     def least(self, leads: Floats, failure: float) -> Floats:
-        """Return (k,) what leads are at least, the leader having been looked for.
-
-        Examples
-        --------
-        >>> votes = [Agreement(np.array([0, n]), np.array([0.0, 1.0]), True) for n in (5, 6)]
-        >>> [bool(six.least(np.array([0.0, 1.0]), 0.05)[1] > 0.0) for six in votes]
-        [False, True]
-        """
+        """Return (k,) what leads are at least, the leader having been looked for."""
         J = np.maximum(self.judges, 1)
         q = (failure / len(leads)) ** (1.0 / J)
         if self.together:
@@ -88,17 +73,9 @@ class Agreement(NamedTuple):
 def agreement(
     questions: Questions, counts: Counts, leader: int, scale: tuple[float, float]
 ) -> Agreement:
-    """Return who told an option from all others, by questions that were answered so often, (q,).
-
-    Of two scores a judge must favour both options alike; of two verdicts both orders count, or one
-    where nothing but value is in it.
-
-    Examples
-    --------
-    >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q", "R"])
-    >>> agreement(panel, np.array([1, 1, 1, 1, 1, 0]), 0, (0.0, 10.0))
-    Agreement(judges=array([0, 2]), width=array([ 0., 10.]), together=False)
-    """
+    """Return who told an option from all others, by questions that were answered so often, (q,)."""
+    # Of two scores a judge must favour both options alike; of two verdicts both orders count, or
+    # one where nothing but value is in it.
     k, low, high = len(questions.options), *scale
     (asked,) = np.nonzero(counts)
     beside = questions.matrix[asked][:, questions.n_features :].tocsr()

@@ -44,32 +44,14 @@ _TOGETHER = 1e-12  # correlation of leads from which on one bounds the other
 
 @dataclass(frozen=True, eq=False)
 class Winner:
-    """Leads of the option that leads, and between what they may lie if it is to lead.
+    """Leads of the option that leads, and between what they may lie if it is to lead."""
 
-    Parameters
-    ----------
-    leads, variances
-        (n,) L and S_jj, over σ and σ² where that is known.
-    low, high
-        (n,) lo and hi.
-    scatter, freedom
-        R and ν, of all leads or (n,) of each; infinite ν where σ is known.
-
-    Examples
-    --------
-    Two options, one look: half of all chances are gone, since one of them leads anyway.
-
-    >>> winner = Winner.of(np.array([2.0]), Shared(np.zeros((1, 0)), np.array([1.0])))
-    >>> round(float(winner.chances()[0]), 4)
-    0.0455
-    """
-
-    leads: Floats
-    variances: Floats
-    low: Floats
-    high: Floats
-    scatter: Floats | float = 0.0
-    freedom: Floats | float = math.inf
+    leads: Floats  # (n,) L, over σ where that is known
+    variances: Floats  # (n,) S_jj, over σ²
+    low: Floats  # (n,) lo
+    high: Floats  # (n,) hi
+    scatter: Floats | float = 0.0  # R, of all leads or (n,) of each
+    freedom: Floats | float = math.inf  # ν likewise; infinite where σ is known
 
     @classmethod
     def of(
@@ -106,20 +88,12 @@ class Winner:
         return np.exp(self._log_chances(null))
 
     def deviations(self, chance: float) -> float:
-        """Return how many standard deviations a lead of two options is that has this chance.
-
-        Examples
-        --------
-        >>> two = Winner.of(np.ones(1), Shared(np.zeros((1, 0)), np.ones(1)))
-        >>> round(two.deviations(0.05), 2)
-        1.96
-        """
+        """Return how many standard deviations a lead of two options is that has this chance."""
         return -float(special.ndtri(0.5 * max(chance, 1e-300)))
 
     def at_least(self, failure: float) -> Floats:
-        """Return (n,) what each lead is at least, with a chance of ``failure`` to be wrong.
-
-        Given that the option leads; far below 0 where that was all but chance.
+        """Return (n,) what each lead is at least, with a chance of ``failure`` to be wrong, given
+        that the option leads; far below 0 where that was all but chance.
         """
         if self.silent or not len(self.leads):
             return np.full(len(self.leads), -np.inf)

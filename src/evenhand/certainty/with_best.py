@@ -49,14 +49,8 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
 
 
 def largest_tail(t: Floats, n: int, freedom: float) -> Floats:
-    """Return how probable it is at most that the largest of n of Student's variables exceeds t.
-
-    They share the estimate of the noise.
-
-    Examples
-    --------
-    >>> largest_tail(np.array([1.6449]), 1, np.inf).round(4), largest_tail(np.ones(1), 2, 1.0)
-    (array([0.05]), array([0.5]))
+    """Return how probable it is at most that the largest of n of Student's variables, which share
+    the estimate of the noise, exceeds t.
     """
     tails = n * student_tail(t, freedom)
     if n > 2 and math.isfinite(freedom):
@@ -70,13 +64,7 @@ def largest_tail(t: Floats, n: int, freedom: float) -> Floats:
 
 
 def largest(failure: float, n: int, freedom: float) -> float:
-    """Return c, which the largest of n exceeds with a chance of ``failure`` at most.
-
-    Examples
-    --------
-    >>> [round(largest(0.05, n, 6.0), 2) for n in (1, 2, 47)]            # Bonferroni's third: 5.14
-    [1.94, 2.45, 4.75]
-    """
+    """Return c, which the largest of n exceeds with a chance of ``failure`` at most."""
     most = student_quantile(failure / n, freedom)
     if n <= 2 or math.isinf(freedom):
         return most
@@ -91,16 +79,9 @@ def largest(failure: float, n: int, freedom: float) -> float:
 
 
 def stronger(slack: float, error: float, n: int, freedom: float, failure: float) -> bool:
-    """Tell whether this test is stronger than the winner test, for leads of such an error.
-
-    With the noise unknown the winner test is given Q = R + (L + ε)²/S; where (L + ε)/s is c, ε has
-    Student's variable e/√(1 + (c² − e²)/ν), e = ε/s.
-
-    Examples
-    --------
-    >>> [stronger(x, 1.0, 9, np.inf, 0.05) for x in (1.2, 1.3)]               # P(T > 1.22) = 1/9
-    [False, True]
-    """
+    """Tell whether this test is stronger than the winner test, for leads of such an error."""
+    # With the noise unknown the winner test is given Q = R + (L + ε)²/S; where (L + ε)/s is c, ε
+    # has Student's variable e/√(1 + (c² − e²)/ν), e = ε/s.
     if slack <= 0.0:
         return False  # of tied options none is to be called the only best: the winner test
     c, e = largest(failure, n, freedom), slack / error
@@ -112,15 +93,7 @@ def stronger(slack: float, error: float, n: int, freedom: float, failure: float)
 
 
 def smallest_variance(shared: Shared) -> float:
-    """Return the least variance of all differences between two options; of the same ones none.
-
-    Examples
-    --------
-    Three options with variances 1, 2 and 4:
-
-    >>> smallest_variance(Shared(np.ones((2, 1)), np.array([2.0, 4.0])))
-    3.0
-    """
+    """Return the least variance of all differences between two options; of the same ones none."""
     variances, n = shared.variances, len(shared.own)
     least = float(variances.min())
     for start in range(0, n, _CHUNK):

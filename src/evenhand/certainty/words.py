@@ -48,15 +48,7 @@ def stopped(policy: Choice, stop: Stop) -> str:
 
 
 def certain(options: Any, option: int, confidence: float, tolerance: float) -> str:
-    """Return that an option is certain.
-
-    Parameters
-    ----------
-    options, option
-        The options of the questions, and which of them.
-    confidence, tolerance
-        How sure that is, and what it may lose.
-    """
+    """Return that an option is certain."""
     more = f" by more than {tolerance:g}" if tolerance else ""
     said = f"no option is better than {options.labels[option]!r}{more}, with "
     rests = "." if options.stand_alone else " and if the features tell values exactly."
@@ -75,8 +67,7 @@ def may_be_chance(options: Any, stop: Stop, n: int, confidence: float, would_hel
 def nothing_left_over(
     options: Any, option: int, n: int, agree: bool, say: str = "how loud noise is (noise_scale)"
 ) -> str:
-    """Return that n answers cannot tell how sure the leader is: they agree, or none is spare.
-
+    """Return that n answers cannot tell how sure the leader is: they agree, or none is spare;
     ``say`` is what would help if somebody knew it.
     """
     seen = "agree to the last digit" if agree else "are no more than the model has parameters"

@@ -70,22 +70,13 @@ def residuals(
     *,
     persistent: bool = False,
 ) -> Residuals:
-    """Return what the model leaves over of evaluated options, and whether that is too much.
-
-    Parameters
-    ----------
-    points
-        (k, m) points of the options that were evaluated, or what they span with weights n.
-    counts, means, scatters
-        (k,) numbers and means of their evaluations (at least one each), and the sums of squared
-        deviations from those means.
-    noise_scale
-        σ where it is known. It is used only where hardly any option was evaluated twice: else the
-        scatter tells, and a wrong σ is no lack of fit.
-    persistent
-        Whether to weigh what is left over by how often it was evaluated: the score test against
-        an effect that an evaluation has each time it is made.
+    """Return what the model leaves over of options that were evaluated at least once, and whether
+    that is too much.
     """
+    # points: (k, m), or what they span with weights n. noise_scale: σ where it is known; used only
+    # where hardly any option was evaluated twice: else the scatter tells, and a wrong σ is no lack
+    # of fit. persistent: whether to weigh what is left over by how often it was evaluated: the
+    # score test against an effect that an evaluation has each time it is made.
     span = RowSpan.of(points, counts) if isinstance(points, np.ndarray) else points
     root = np.sqrt(counts.astype(np.float64))
     df = len(counts) - span.rank

@@ -40,14 +40,7 @@ class Span(Protocol):
 
 
 class RowSpan(NamedTuple):
-    """The span of any rows, by (s, r) U.
-
-    Examples
-    --------
-    >>> span = RowSpan.of(np.ones((4, 1)), np.ones(4, dtype=np.int64))
-    >>> span.rank, span.leverages(), span.without(np.array([1.0, 2.0, 3.0, 6.0]))
-    (1, array([0.25, 0.25, 0.25, 0.25]), array([-2., -1.,  0.,  3.]))
-    """
+    """The span of any rows, by (s, r) U."""
 
     U: Floats
 

@@ -40,20 +40,7 @@ FEWEST = 16  # deviations that a verdict takes
 
 
 class Entries:
-    """The entries of a record, by columns.
-
-    Parameters
-    ----------
-    rows
-        (n, 6) as `Record.rows` has them.
-
-    Attributes
-    ----------
-    places, options
-        (n,) which entry of the run it was, and whose.
-    counts, means, scatters, times
-        (n,) b, y, S and t.
-    """
+    """The entries of a record by columns, of rows, (n, 6), as `Record.rows` has them."""
 
     def __init__(self, rows: Floats) -> None:
         place, option, self.counts, self.means, self.scatters, before = rows.T
@@ -120,11 +107,9 @@ def _scatter_sizes(entries: Entries) -> Floats:
 
 
 def lattice_step(entries: Entries) -> float:
-    """Return the least distance between common scores; 0 where scores hardly ever repeat.
-
-    Common is what one in 50 is, and more than one; together they must be half of all. Sums of
-    scores in steps are in steps, too, so entries of several count with their sum.
-    """
+    """Return the least distance between common scores; 0 where scores hardly ever repeat."""
+    # Common is what one in 50 is, and more than one; together they must be half of all. Sums of
+    # scores in steps are in steps, too, so entries of several count with their sum.
     sums = entries.means * entries.counts
     unit = _SAME * max(float(np.abs(sums).max(initial=0.0)), 1e-300)
     values, times = np.unique(np.round(sums / unit), return_counts=True)
@@ -135,10 +120,9 @@ def lattice_step(entries: Entries) -> float:
 
 
 def scale_p_value(entries: Entries, w: Floats, noise_scale: float) -> float:
-    """Return the p-value of 'the noise is Gaussian with σ at most `TOLERATED` as stated'.
-
-    Counts the deviations beyond 1.5 σ: a binomial number, which strays and long tails hardly move.
-    """
+    """Return the p-value of 'the noise is Gaussian with σ at most `TOLERATED` as stated'."""
+    # Counts the deviations beyond 1.5 σ: a binomial number, which strays and long tails hardly
+    # move.
     sigma = TOLERATED * noise_scale
     several = entries.counts > 1.0
     tails = special.chdtrc(entries.counts[several] - 1.0, entries.scatters[several] / sigma**2)
@@ -157,22 +141,19 @@ def overstated_p_value(entries: Entries, w: Floats, noise_scale: float) -> float
 
 
 def dependence(entries: Entries, found: Innovations) -> tuple[float, float]:
-    """Return the correlation of neighbours, and the p-value of 'scores know nothing of others'.
-
-    Two things would show it: neighbours in time that are alike, and scores told together that are
-    more alike than scores told apart. Half of the level for each, where there are several together.
-    """
+    """Return the correlation of neighbours, and the p-value of 'scores know nothing of others'."""
+    # Two things would show it: neighbours in time that are alike, and scores told together that are
+    # more alike than scores told apart. Half of the level for each, where there are several
+    # together.
     correlation, p = _neighbours(entries, found)
     together = _together(entries, found)
     return correlation, p if together is None else min(1.0, 2.0 * min(p, together))
 
 
 def _neighbours(entries: Entries, found: Innovations) -> tuple[float, float]:
-    """Return the correlation of neighbours, and the p-value of 'it is not positive'.
-
-    That of w_i and w_{i+1} in units of their options' own scatter, so that noise may differ from
-    option to option; times √n it is about N(0, 1), with shorter tails.
-    """
+    """Return the correlation of neighbours, and the p-value of 'it is not positive'."""
+    # That of w_i and w_{i+1} in units of their options' own scatter, so that noise may differ from
+    # option to option; times √n it is about N(0, 1), with shorter tails.
     option, square = entries.options[found.at], found.w**2
     n, total = np.bincount(option, minlength=1), np.bincount(option, square, minlength=1)
     pooled = float(square.mean()) if len(square) else 0.0
@@ -188,11 +169,10 @@ def _neighbours(entries: Entries, found: Innovations) -> tuple[float, float]:
 
 
 def _together(entries: Entries, found: Innovations) -> float | None:
-    """Return the p-value of 'entries differ no more than scatters within'; None if few have any.
-
-    w_i² and S_i/(b_i − 1) have the same mean, whatever the noise of the option is. The sum of their
-    differences over the root of its sum of squares is about N(0, 1), and its upper tail shorter.
-    """
+    """Return the p-value of 'entries differ no more than scatters within'; None if few have any."""
+    # w_i² and S_i/(b_i − 1) have the same mean, whatever the noise of the option is. The sum of
+    # their differences over the root of its sum of squares is about N(0, 1), and its upper tail
+    # shorter.
     several = entries.counts[found.at] > 1.0
     b, S = entries.counts[found.at][several], entries.scatters[found.at][several]
     more = found.w[several] ** 2 - S / (b - 1.0)
@@ -203,11 +183,9 @@ def _together(entries: Entries, found: Innovations) -> float | None:
 
 
 def drift(found: Innovations) -> tuple[float, float]:
-    """Return the slope of scores in time, per evaluation, and the p-value of 'it is 0'.
-
-    Least squares of scores on options and time is that of w on τ. Σ wτ over the root of its sum of
-    squares is about N(0, 1), also where the noise differs from option to option.
-    """
+    """Return the slope of scores in time, per evaluation, and the p-value of 'it is 0'."""
+    # Least squares of scores on options and time is that of w on τ. Σ wτ over the root of its sum
+    # of squares is about N(0, 1), also where the noise differs from option to option.
     products = found.w * found.tau
     size = math.sqrt(float(products @ products))
     if len(products) < FEWEST or size == 0.0:
@@ -217,22 +195,18 @@ def drift(found: Innovations) -> tuple[float, float]:
 
 
 class Strays(NamedTuple):
-    """How far entries lie from the median of their option, and whether some lie far too far.
+    """How far entries lie from the median of their option, and whether some lie far too far."""
 
-    ``sizes`` (n,) in robust standard deviations, signed; of an entry of several, what its scatter
-    is worth if that is more. 0 where the option has no other entry.
-    """
-
+    # (n,) in robust standard deviations, signed; of an entry of several, what its scatter is worth
+    # if that is more; 0 where the option has no other entry
     sizes: Floats
     p_value: float
 
 
 def strays(entries: Entries, scale: float, step: float) -> Strays:
-    """Judge entries far from their option's median, beyond what Student's t(3) would show.
-
-    Of scores beyond r standard deviations, a share of t(3) lies beyond 2r, and less of anything
-    with shorter tails. Typing errors and strays lie far with little in between.
-    """
+    """Judge entries far from their option's median, beyond what Student's t(3) would show."""
+    # Of scores beyond r standard deviations, a share of t(3) lies beyond 2r, and less of anything
+    # with shorter tails. Typing errors and strays lie far with little in between.
     order = np.lexsort((entries.means, entries.options))
     y, b, S = entries.means[order], entries.counts[order], entries.scatters[order]
     starts, n = _groups(entries.options[order])

@@ -332,11 +332,9 @@ class Checks:
         return []
 
     def _constant(self, seen: Indices, left: Residuals) -> float:
-        """Return the share of the lack of fit that a constant explains; 0 if no more than chance.
-
-        Of residuals that go any way alike, a constant explains a share of the distribution
-        Beta(1/2, (df − 1)/2).
-        """
+        """Return the share of the lack of fit that a constant explains; 0 if it may be chance."""
+        # Of residuals that go any way alike, a constant explains a share of the distribution
+        # Beta(1/2, (df − 1)/2).
         n, df = self.counts[seen], left.lack.df
         alone = self.questions.options.stand_alone
         if alone and (self.questions.about[:, 1] < 0).any():  # it is what all of them may share

@@ -47,13 +47,7 @@ _ONCE = _QUESTIONS._replace(
 
 
 def terms_of(questions: Questions) -> Terms:
-    """Return what to call what was evaluated: options, where each is its own question.
-
-    Examples
-    --------
-    >>> terms_of(Questions.panel(["Ann", "Bo"], ["P", "Q"])).many
-    'questions'
-    """
+    """Return what to call what was evaluated: options, where each is its own question."""
     if not len(questions.evaluators):
         return _OPTIONS
     return _ONCE if int(questions.capacity.max(initial=0)) <= 1 else _QUESTIONS

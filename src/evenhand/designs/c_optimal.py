@@ -66,11 +66,9 @@ def _checked(design: Design, program: ElfvingProgram) -> Design:
 def _design(
     lp: ElfvingSolution, k: int, c: Floats, cost: Floats | None, s: Floats | None
 ) -> Design:
-    """Turn the weights of the program into pulls: μ_x = |w_x| √κ / s_x (the paper's Lemma 9).
-
-    Rows of cost zero would need infinitely many pulls. Their cost is floored, for the pulls only,
-    so that the design costs (1 + FREE_EXCESS) κ; the value stays κ.
-    """
+    """Turn the weights of the program into pulls: μ_x = |w_x| √κ / s_x (the paper's Lemma 9)."""
+    # Rows of cost zero would need infinitely many pulls. Their cost is floored, for the pulls only,
+    # so that the design costs (1 + FREE_EXCESS) κ; the value stays κ.
     rows, w = lp.support()
     w = np.abs(w)
     if not _LEAST <= float(w.max()) <= 1.0 / _LEAST:

@@ -20,16 +20,8 @@ _ROUNDING = 1e-6  # what a value computed in another way may be off by, relative
 
 
 def checked(design: Design, points: Floats, scales: Floats, tol: float) -> Design:
-    """Return the design, or raise `AccuracyError` if it is not what it says.
-
-    Parameters
-    ----------
-    design
-        What a solver found.
-    points, scales
-        (k, m) all points, and (m,) the magnitudes of their columns.
-    tol
-        How far above its proven bound the value may be, relatively.
+    """Return the design, or raise `AccuracyError` if its value is above its proven bound by more
+    than ``tol``, relatively; ``scales`` are (m,) the magnitudes of the points' columns.
     """
     fault = _fault(design, points[design.support], scales, tol)
     if fault is not None:
@@ -67,10 +59,8 @@ def _fault(design: Design, rows: Floats, scales: Floats, tol: float) -> str | No
 
 
 def _rounding(directions: Floats, rows: Floats, dual: Floats) -> float:
-    """Return what the proven bound may be off by, relatively, because products are rounded sums.
-
-    It is (c·u)², with u shrunk until a·u is within its limit, which it attains on the support.
-    """
+    """Return what the proven bound may be off by, relatively, because products are rounded sums."""
+    # It is (c·u)², with u shrunk until a·u is within its limit, which it attains on the support.
     if dual.ndim != 1:
         return 0.0
     vectors = np.vstack([directions, rows])

@@ -29,32 +29,11 @@ def solve_conic(
     name: str,
     tol: float = 1e-10,
 ) -> ConicSolution:
-    """Minimise objective·x where b − matrix·x is zero, then ≥ 0, then in cones of dimension three.
-
-    A cone holds (t, y, z) with t ≥ √(y² + z²). The answer may be less accurate than asked for:
-    every caller proves for itself what it makes of it.
-
-    Parameters
-    ----------
-    objective
-        (n,) costs.
-    matrix, b
-        (rows, n) and (rows,): first equations, then inequalities, then cones of three rows each.
-    n_equal, n_positive
-        How many rows are equations, and how many inequalities.
-    name
-        What to call the program in an error.
-    tol
-        Accuracy asked for.
-
-    Examples
-    --------
-    >>> rows = sparse.csc_matrix([[0.0, 1.0], [-1.0, 0.0], [0.0, -1.0], [0.0, 0.0]])
-    >>> at = solve_conic(np.array([1.0, 0.0]), rows, np.array([2.0, 0.0, 0.0, 0.0]),
-    ...                  n_equal=1, n_positive=0, name="an example")     # least t ≥ |y|, y = 2
-    >>> at.x.round(6)
-    array([2., 2.])
-    """
+    """Minimise objective·x where b − matrix·x is zero, then ≥ 0, then in cones of dimension 3."""
+    # A cone holds (t, y, z) with t ≥ √(y² + z²): first come ``n_equal`` equations, then
+    # ``n_positive`` inequalities, then cones of three rows each. The answer may be less accurate
+    # than asked for: every caller proves for itself what it makes of it. ``name`` is what errors
+    # call the program.
     import clarabel  # noqa: PLC0415 # slow to load, and few need it
 
     settings = clarabel.DefaultSettings()

@@ -41,28 +41,15 @@ _STEPS = 50_000  # more than any program of this kind has been seen to need
 
 @dataclass(frozen=True)
 class ElfvingSolution:
-    """Primal and dual solution of the program for one direction.
+    """Primal and dual solution of the program for one direction."""
 
-    Parameters
-    ----------
-    rows, weights
-        Indices x and signed weights w_x with Σ w_x a_x = c; at most m of them.
-    lengths
-        Largest entries of those rows, columns equilibrated: |w_x| times them is what x contributes.
-    root
-        Σ s_x |w_x| = √κ.
-    dual
-        u with |a_x·u| ≤ s_x for all x.
-    root_bound
-        c·u ≤ √κ.
-    """
-
-    rows: Indices
-    weights: Floats
+    rows: Indices  # indices x, at most m of them,
+    weights: Floats  # and signed weights w_x with Σ w_x a_x = c
+    # largest entries of those rows, columns equilibrated: |w_x| times them is what x contributes
     lengths: Floats
-    root: float
-    dual: Floats
-    root_bound: float
+    root: float  # Σ s_x |w_x| = √κ
+    dual: Floats  # u with |a_x·u| ≤ s_x for all x
+    root_bound: float  # c·u ≤ √κ
 
     def support(self) -> tuple[Indices, Floats]:
         """Return the rows that contribute more than rounding error, and their weights."""
@@ -72,16 +59,8 @@ class ElfvingSolution:
 
 
 class ElfvingProgram:
-    """The programs of all directions over the same rows and costs.
-
-    Parameters
-    ----------
-    A
-        (k, m) points.
-    s
-        (k,) square roots of the costs, or None for unit costs.
-    space
-        The row space of A, if it is known from another program and no cost is zero.
+    """The programs of all directions over the same rows, (k, m), and roots of costs, (k,) or None
+    for unit costs; a row space that is known is taken only where no cost is zero.
     """
 
     def __init__(self, A: Floats, s: Floats | None = None, space: RowSpace | None = None) -> None:
@@ -101,10 +80,8 @@ class ElfvingProgram:
             refuse_non_finite(A)
 
     def solve(self, c: Floats) -> ElfvingSolution:
-        """Return the solution for direction c.
-
-        Raises `NotIdentifiableError` where the rows do not give it, and `AccuracyError` where
-        rounding decides whether they do, or by how much.
+        """Return the solution for direction c, or raise `NotIdentifiableError` where the rows do
+        not give it, and `AccuracyError` where rounding decides whether they do, or by how much.
         """
         if self.space.doubt:
             raise DoubtfulRankError(self.space.doubt, DOUBT)
@@ -148,18 +125,11 @@ class ElfvingProgram:
             v = pool.improve(c, basis)
 
     def refuse_sensitive(self, solution: ElfvingSolution, size: Floats) -> None:
-        """Raise where the rounding of points and direction alone may change the value.
-
-        Points that are off by δA and a direction that is off by δc change √κ by δc·u − wᵀ δA u to
-        first order, as in any linear program.
-
-        Parameters
-        ----------
-        solution
-            What was found.
-        size
-            (m,) magnitudes that the direction was computed from.
+        """Raise where the rounding of points, and of a direction computed from magnitudes ``size``,
+        (m,), may alone change the value.
         """
+        # Points that are off by δA and a direction that is off by δc change √κ by δc·u − wᵀ δA u to
+        # first order, as in any linear program.
         w, u = np.abs(solution.weights), np.abs(solution.dual)
         terms = (w @ np.abs(self.A[solution.rows]) + size) * u
         change = _EPS / 2 * float(terms.sum())
@@ -175,21 +145,13 @@ class ElfvingProgram:
     def largest(
         self, directions: Floats, bounds: Floats | None = None, tol: float = 1e-9
     ) -> Indices:
-        """Return the directions (rows) that may have the largest √κ, the largest first.
-
-        The basis of one solution writes every direction as a combination of rows, whose weights
-        bound its √κ from above. So only directions are solved whose bound exceeds the largest
-        value yet. Where a look at all bounds settles few of them, more are solved in between.
-
-        Parameters
-        ----------
-        directions
-            (n, m) directions, combinations of the rows; no row may be free.
-        bounds
-            (n,) upper bounds of √κ that are known already.
-        tol
-            Directions that lead by less, relatively, may be left out.
+        """Return the directions, (n, m), that may have the largest √κ, the largest first; those
+        that lead by less than ``tol``, relatively, may be left out.
         """
+        # The basis of one solution writes every direction as a combination of rows (none of them
+        # free), whose weights bound its √κ from above. So only directions are solved whose bound
+        # exceeds the largest value yet. Where a look at all bounds settles few of them, more are
+        # solved in between.
         (open_,) = np.nonzero(np.abs(directions).max(axis=1, initial=0.0) > 0.0)
         bounds = np.full(len(open_), np.inf) if bounds is None else bounds[open_]
         solved: dict[int, float] = {}
@@ -261,10 +223,8 @@ class ElfvingProgram:
         return found, np.abs(pool.coordinates(self.A[found]) @ v) / limits[found] - 1.0
 
     def _solution(self, c: Floats, paid: Indices, signs: Floats) -> ElfvingSolution:
-        """Solve a basis afresh and accurately; the dual may still violate other rows.
-
-        Signs of zero say that the free rows do it alone.
-        """
+        """Solve a basis afresh and accurately; the dual may still violate other rows."""
+        # Signs of zero say that the free rows do it alone.
         free = self.space.basis[: self._n_free]
         rows = np.concatenate([free, paid]) if len(free) else paid
         s = np.ones(len(rows)) if self.s is None else self.s[rows]
@@ -287,18 +247,8 @@ class ElfvingProgram:
 
 
 class _Pool:
-    """Rows held in memory, in coordinates on a basis that dominates them, divided by √cost.
-
-    Parameters
-    ----------
-    A, s
-        All points and roots of costs.
-    rows
-        Indices of the rows in the pool.
-    space
-        The span of all rows; the coordinates are those after its leading rows.
-    start
-        Places in ``rows`` of its basis.
+    """Rows held in memory, in coordinates (after the leading rows of ``space``) on a basis that
+    dominates them, at first the places ``start``, divided by √cost.
     """
 
     def __init__(

@@ -122,12 +122,10 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
 
 
 def _solved(B: Floats, w: Floats, tol: float, loose: float) -> tuple[Floats, Floats]:
-    """Return optimal weights for the rows of B, and the leverages.
-
-    Newton's method, up to ``tol``, while no more than p rows carry weight or ask for it; where
-    there are more, or where it fails since moments are dependent, the interior-point method, up to
-    ``loose``, from inside: a share of the weight is spread evenly.
-    """
+    """Return optimal weights for the rows of B, and the leverages."""
+    # Newton's method, up to ``tol``, while no more than p rows carry weight or ask for it; where
+    # there are more, or where it fails since moments are dependent, the interior-point method, up
+    # to ``loose``, from inside: a share of the weight is spread evenly.
     w, d = w / w.sum(), np.empty(len(B))
     if newton(B, w, d, tol, _STEPS) <= tol:
         return w, d
@@ -137,12 +135,10 @@ def _solved(B: Floats, w: Floats, tol: float, loose: float) -> tuple[Floats, Flo
 
 
 def _first_rows(A: Floats, space: RowSpace) -> tuple[Indices, Floats, Screen | None]:
-    """Return rows and weights to begin with, and the screen if a pass was made for them.
-
-    A sample, joined by the rows that reach farthest out as the covariance of a larger one has it.
-    Then rows are left out while many hardly matter: a leverage above r says that a weight rises.
-    Weight is left to these and as many next in line.
-    """
+    """Return rows and weights to begin with, and the screen if a pass was made for them."""
+    # A sample, joined by the rows that reach farthest out as the covariance of a larger one has it.
+    # Then rows are left out while many hardly matter: a leverage above r says that a weight rises.
+    # Weight is left to these and as many next in line.
     k, r = len(A), space.rank
     p = r * (r + 1) // 2
     rows = np.union1d(sample_rows(k, max(_SMALL, int(_ROOM * p))), space.basis)
@@ -176,10 +172,8 @@ def _but_dust(w: Floats, dust: float) -> Indices:
 
 
 def _largest(d: Floats, size: int) -> Indices:
-    """Return the indices of the ``size`` largest entries, in no order.
-
-    Where d is long, every sixteenth entry says which twice as many come into question.
-    """
+    """Return the indices of the ``size`` largest entries, in no order."""
+    # Where d is long, every sixteenth entry says which twice as many come into question.
     if len(d) <= size:
         return np.arange(len(d))
     some, rank = d[::16], size // 8 + 16
@@ -191,11 +185,9 @@ def _largest(d: Floats, size: int) -> Indices:
 
 
 def _coordinates(A: Floats, rows: Indices, space: RowSpace) -> Floats:
-    """Return the rows in coordinates in which V is well conditioned.
-
-    On the basis of the row space, which is among them; where some row is very long, on one that
-    dominates, and worked out anew, since the exchanges have lost digits.
-    """
+    """Return the rows in coordinates in which V is well conditioned."""
+    # On the basis of the row space, which is among them; where some row is very long, on one that
+    # dominates, and worked out anew, since the exchanges have lost digits.
     B = np.ascontiguousarray(A[rows] @ space.transform)
     if np.abs(B).max() <= _LONG:
         return B

@@ -29,24 +29,8 @@ _IN_SPAN = 1e-8  # relative distance from the span below which a direction lies 
 def joint_design(
     points: ArrayLike, directions: ArrayLike, costs: ArrayLike | None = None, tol: float = 1e-6
 ) -> Design:
-    """Return the cheapest pulls that estimate every direction with variance at most one.
-
-    Parameters
-    ----------
-    points
-        (k, m) matrix, one row per option.
-    directions
-        (n, m) matrix, one row per direction.
-    costs
-        (k,) costs > 0 of one evaluation of each option; 1 each if not given.
-    tol
-        Largest relative distance between the value and its proven bound.
-
-    Examples
-    --------
-    >>> design = joint_design(np.eye(2), [[1.0, 0.0], [0.0, 2.0]])     # 1 pull here and 4 there
-    >>> round(design.value, 6), design.weights.round(6), bool(design.verify(np.eye(2)))
-    (5.0, array([0.2, 0.8]), True)
+    """Return the cheapest pulls that estimate every direction, (n, m), with variance at most one,
+    with a value within ``tol``, relatively, of its proven bound.
     """
     A = as_points(points)
     U = as_points(directions, "directions")
@@ -93,12 +77,11 @@ def _coordinates(rows: Floats, U: Floats) -> Floats:
 
 
 def _solve(B: Floats, U: Floats, tol: float) -> tuple[Floats, Floats]:
-    """Return the least costs λ, (k,), with uᵀV(λ)⁺u ≤ 1 for all u, and dual vectors, one per u.
-
-    Σ b bᵀ is the unit matrix: then Σ λ is between 1 and k for directions of length at most 1. Some
-    options may cost next to nothing and be needed all the same, so the program is solved again in
-    units of the λ that it found, until the two sides meet; the best of each side is kept.
-    """
+    """Return the least costs λ, (k,), with uᵀV(λ)⁺u ≤ 1 for all u, and dual vectors, one per u."""
+    # Σ b bᵀ is the unit matrix: then Σ λ is between 1 and k for directions of length at most 1.
+    # Some options may cost next to nothing and be needed all the same, so the program is solved
+    # again in units of the λ that it found, until the two sides meet; the best of each side is
+    # kept.
     scale = float(np.linalg.norm(U, axis=1).max())
     U = U / scale
     n_new = 2 * B.shape[1] + 2
@@ -138,13 +121,12 @@ def _variances(B: Floats, costs: Floats, U: Floats) -> Floats:
 
 
 def _conic_program(B: Floats, U: Floats, units: Floats) -> tuple[Floats, Floats, Indices]:
-    """Solve min Σ λ_x, Σ_x w^v_x b_x = u_v, (w^v_x)² ≤ t^v_x λ_x, Σ_x t^v_x ≤ 1.
-
-    Returns λ, the dual vectors h, and which directions they belong to. ``units`` are guesses of λ.
-
-    w² ≤ tλ is the second-order cone (t + λ, t − λ, 2w). With multipliers y_v of the equations and
-    η_v of the sums, h_v = y_v/(2√η_v) satisfy Σ_v (b_x·h_v)² ≤ 1, and Σ_v (u_v·h_v)² is the value.
-    """
+    """Solve min Σ λ_x, Σ_x w^v_x b_x = u_v, (w^v_x)² ≤ t^v_x λ_x, Σ_x t^v_x ≤ 1."""
+    # Returns λ, the dual vectors h, and which directions they belong to. ``units`` are guesses of
+    # λ.
+    # w² ≤ tλ is the second-order cone (t + λ, t − λ, 2w). With multipliers y_v of the equations and
+    # η_v of the sums, h_v = y_v/(2√η_v) satisfy Σ_v (b_x·h_v)² ≤ 1, and Σ_v (u_v·h_v)² is the
+    # value.
     (k, r), n = B.shape, len(U)
     B = B * np.sqrt(units)[:, None]
     cells = n * k

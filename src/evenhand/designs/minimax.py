@@ -90,11 +90,9 @@ def _best_answers(opponent: ElfvingProgram, X: Floats, mu: Floats) -> tuple[floa
 
 
 def _master(H: Floats, gaps: Floats, g: Floats) -> tuple[Floats, Floats]:
-    """Solve the conic program over the given rows and gap vectors: mixture λ and pulls μ.
-
-    (h·v)² ≤ q is the second-order cone (q + 1, q − 1, 2 h·v). With multipliers (y0, y1, y2) the
-    pulls are proportional to y0 + y1, and Σ −2 y2_x h_x is the direction.
-    """
+    """Solve the conic program over the given rows and gap vectors: mixture λ and pulls μ."""
+    # (h·v)² ≤ q is the second-order cone (q + 1, q − 1, 2 h·v). With multipliers (y0, y1, y2) the
+    # pulls are proportional to y0 + y1, and Σ −2 y2_x h_x is the direction.
     (n, r), J = H.shape, gaps.shape[1]
     scale = float(np.linalg.norm(g))
     cones = np.zeros((n, 3, r + J))

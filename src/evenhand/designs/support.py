@@ -12,25 +12,9 @@ _GROWTH = 1e-9  # growth of the total weight that may be rounding
 
 
 def cut_support(Y: Floats, w: Floats) -> Floats:
-    """Return weights on at most r(r+1)/2 of the rows with the same Σ w_i y_i y_iᵀ.
-
-    The same moments can be carried by rows of small leverage, with more weight in all, which no
-    D-optimal design has; so the total may fall and does not rise.
-
-    Parameters
-    ----------
-    Y
-        (n, r) rows.
-    w
-        (n,) positive weights.
-
-    Examples
-    --------
-    >>> circle = np.column_stack([np.cos(np.arange(8)), np.sin(np.arange(8))])
-    >>> w = cut_support(circle, np.full(8, 0.125))
-    >>> int(np.count_nonzero(w)), np.allclose(circle.T * w @ circle, circle.T @ circle / 8)
-    (3, True)
-    """
+    """Return weights on at most r(r+1)/2 of the rows, (n, r), with the same Σ w_i y_i y_iᵀ."""
+    # The same moments can be carried by rows of small leverage, with more weight in all, which no
+    # D-optimal design has; so the total may fall and does not rise.
     n, r = Y.shape
     if n <= r * (r + 1) // 2:
         return w

@@ -34,11 +34,10 @@ class Finding(NamedTuple):
 
 
 def recompute(design: Design, points: ArrayLike, tol: float | None) -> Finding:
-    """Recompute value and bound of a design, and say everything that is wrong with it.
-
-    ``tol`` is the largest gap between them; None for the gap that the certificate states. Every
-    comparison is written so that a NaN fails it.
+    """Recompute value and bound of a design, and say everything that is wrong with it; ``tol`` is
+    the largest gap between them, None for the gap that the certificate states.
     """
+    # Every comparison is written so that a NaN fails it.
     if tol is not None and not 0.0 <= tol < np.inf:
         raise InputError(f"tol must be a finite number ≥ 0; got {tol!r}.")
     A = np.asarray(unmasked(points, "points"), dtype=np.float64)
@@ -78,12 +77,10 @@ def _compare(reasons: list[str], what: str, found: float, stated: float) -> None
 
 
 def _check_g(design: Design, A: Floats) -> Finding:
-    """Largest leverage against the rank; the ellipsoid ‖Wa‖ ≤ 1 must hold all points, tightly.
-
-    Leverages do not change with coordinates. A first factor R gives coordinates T in which the
-    points are nearly orthonormal, so that a second factor loses nothing. Going over to T takes
-    long double where columns are nearly dependent.
-    """
+    """Largest leverage against the rank; the ellipsoid ‖Wa‖ ≤ 1 must hold all points, tightly."""
+    # Leverages do not change with coordinates. A first factor R gives coordinates T in which the
+    # points are nearly orthonormal, so that a second factor loses nothing. Going over to T takes
+    # long double where columns are nearly dependent.
     scales = _scales(A)
     root = np.sqrt(design.weights[design.support])[:, None]
     rows = A[design.support] / scales * root
@@ -208,21 +205,12 @@ def _check_joint(design: Design, A: Floats) -> Finding:
 
 
 def largest_variance(rows: Floats, mu: Floats, directions: Floats, enough: float = 0.0) -> float:
-    """Return the largest cᵀV(μ)⁺c of the directions c; infinite where one is out of range.
-
-    It is the least ‖y‖² with Σ_x √μ_x y_x a_x = c. So any y that gives c, up to what the rounding
-    of the points explains, proves that it is no more: the quickest y will do if it proves that it
-    is ``enough``.
-
-    Parameters
-    ----------
-    rows, mu
-        (n, m) points, columns of comparable size, and their pulls > 0.
-    directions
-        (m,) or (q, m).
-    enough
-        Do not look for more than a proof that the variance is at most this.
+    """Return the largest cᵀV(μ)⁺c of the directions c, or a proof that it is at most ``enough``;
+    infinite where one is out of range.
     """
+    # It is the least ‖y‖² with Σ_x √μ_x y_x a_x = c. So any y that gives c, up to what the rounding
+    # of the points explains, proves that it is no more: the quickest y will do if it proves that it
+    # is ``enough``. The points, (n, m), have columns of comparable size, and pulls > 0.
     root, targets = np.sqrt(mu), np.atleast_2d(directions).T
     weighted = (rows * root[:, None]).T
     room = np.zeros((max(len(mu) - len(targets), 0), targets.shape[1]))  # for a y that is longer
@@ -235,12 +223,10 @@ def largest_variance(rows: Floats, mu: Floats, directions: Floats, enough: float
 
 
 def _least_squares(weighted: NDArray[np.longdouble], targets: Floats) -> float:
-    """Return the largest ‖y‖² of the shortest y with ``weighted`` y = target.
-
-    Singular vectors join, the largest first, until rounding explains the rest: those of dependent
-    columns never do. Residuals are computed in long double, which the points deserve where they
-    are nearly dependent.
-    """
+    """Return the largest ‖y‖² of the shortest y with ``weighted`` y = target."""
+    # Singular vectors join, the largest first, until rounding explains the rest: those of dependent
+    # columns never do. Residuals are computed in long double, which the points deserve where they
+    # are nearly dependent.
     U, sizes, Vt = np.linalg.svd(weighted.astype(np.float64), full_matrices=False)
     for r in range(1, int(np.count_nonzero(sizes)) + 1):
         y = np.zeros((weighted.shape[1], targets.shape[1]))
@@ -253,10 +239,8 @@ def _least_squares(weighted: NDArray[np.longdouble], targets: Floats) -> float:
 
 
 def _gives(weighted: Floats | NDArray[np.longdouble], y: Floats, targets: Floats) -> bool:
-    """Tell whether weighted · y is the targets, judged by the size of what cancels in it.
-
-    What cancels may not be so large that its rounding hides the targets: that y proves nothing.
-    """
+    """Tell whether weighted · y is the targets, judged by the size of what cancels in it."""
+    # What cancels may not be so large that its rounding hides the targets: that y proves nothing.
     asked = np.abs(targets)
     size = (np.abs(weighted) @ np.abs(y) + asked).max(axis=0)
     limit = np.minimum(_EXPLAINED * size, _ROUNDING * asked.max(axis=0))

@@ -304,11 +304,9 @@ def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, 
 
 
 def refuse_apart(actions: Askable, space: RowSpace) -> None:
-    """Raise `NotIdentifiableError` unless the value of every two options can be compared.
-
-    The difference of two points is a combination of points, so what matters is the difference of
-    their attributes: (0; z − z′) has to lie in the span of the points, ``space``.
-    """
+    """Raise `NotIdentifiableError` unless the value of every two options can be compared."""
+    # The difference of two points is a combination of points, so what matters is the difference of
+    # their attributes: (0; z − z′) has to lie in the span of the points, ``space``.
     if isinstance(actions, Questions):
         return refuse_incomparable(actions)
     cells, cell = np.unique(actions.attributes, axis=0, return_inverse=True)
@@ -388,10 +386,8 @@ def _bias_design(actions: Askable, gaps: Floats | None, attribute: str | None) -
 
 @contextmanager
 def _in_words(actions: Askable, direction: Floats) -> Iterator[None]:
-    """Let errors about points speak of the options: why κ = ∞, and the names of columns.
-
-    Nothing is computed where standardising has erased what would decide.
-    """
+    """Let errors about points speak of the options: why κ = ∞, and the names of columns."""
+    # Nothing is computed where standardising has erased what would decide.
     try:
         if not isinstance(actions, Questions):
             refuse_erased(actions)

@@ -51,46 +51,23 @@ _STYLES = {-1: STYLES[0], 1: STYLES[1]}
 
 @dataclass(frozen=True, eq=False)
 class BiasPicture:
-    """What the picture of κ_* shows, in numbers.
+    """What the picture of κ_* shows, in numbers."""
 
-    Parameters
-    ----------
-    options
-        (n,) indices of the options drawn, of ``n_options``.
-    horizontal, vertical
-        (n,) where they stand.
-    groups
-        (n,) −1 or +1.
-    shares
-        (n,) their shares of the evaluations.
-    names
-        Positions in ``options`` of those that carry a name, with the name.
-    margin, radius
-        Distances of the nearest and the farthest option from the hyperplane at 0; None where no
-        hyperplane separates the groups.
-    origin
-        Whether the point (0, 0) is the origin of the features (a hyperplane through it).
-    spread
-        Share of the variation not seen horizontally that the vertical axis shows; None where
-        nothing is left to show and the groups stand in two rows.
-    group_names
-        The names of −1 and +1.
-    title, subtitle, horizontal_label, vertical_label
-        Texts.
-    """
-
-    options: NDArray[np.intp]
+    options: NDArray[np.intp]  # (n,) indices of the options drawn, of ``n_options``
     n_options: int
-    horizontal: Floats
-    vertical: Floats
-    groups: NDArray[np.int8]
-    shares: Floats
-    names: dict[int, str]
+    horizontal: Floats  # (n,) where they stand
+    vertical: Floats  # (n,)
+    groups: NDArray[np.int8]  # (n,) −1 or +1
+    shares: Floats  # (n,) their shares of the evaluations
+    names: dict[int, str]  # by position in ``options``, of those that carry a name
+    # distance of the nearest option from the hyperplane at 0; None without one
     margin: float | None
-    radius: float | None
-    origin: bool
+    radius: float | None  # and of the farthest
+    origin: bool  # whether the point (0, 0) is the origin of the features (a hyperplane through it)
+    # share of the variation not seen horizontally that the vertical axis shows; None where nothing
+    # is left to show and the groups stand in two rows
     spread: float | None
-    group_names: tuple[str, str]
+    group_names: tuple[str, str]  # of −1 and +1
     title: str
     subtitle: str
     horizontal_label: str
@@ -98,16 +75,7 @@ class BiasPicture:
 
 
 def bias_picture(geometry: BiasGeometry) -> BiasPicture:
-    """Work out where the options stand beside the hyperplane that separates the groups.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
-    >>> picture = bias_picture(eh.bias_geometry(actions))
-    >>> round(picture.margin / picture.radius, 6)
-    0.2
-    """
+    """Work out where the options stand beside the hyperplane that separates the groups."""
     actions = geometry.actions
     if actions.group_names is None:
         raise InputError("the picture shows two groups; make the options with group=.")
@@ -219,9 +187,8 @@ def _between_means(X: Floats, z: NDArray[np.int8], varying: NDArray[np.bool_]) -
 def _largest_rest(
     X: Floats, normal: Floats, varying: NDArray[np.bool_]
 ) -> tuple[Floats, float | None]:
-    """Return the direction across ``normal`` in which options differ most, and its share.
-
-    The share is of all variation across; None if there is none.
+    """Return the direction across ``normal`` in which options differ most, and its share of all
+    variation across; None if there is none.
     """
     centred = (X - X.mean(axis=0)) * varying
     size = float(np.linalg.norm(centred))

@@ -26,37 +26,17 @@ _SAMPLE = 100_000  # rows from which spreads are taken: they serve for words, no
 
 @dataclass(frozen=True, eq=False)
 class Hyperplane:
-    """The hyperplane that keeps the groups apart, measured where the options differ.
+    """The hyperplane that keeps the groups apart, measured where the options differ."""
 
-    Parameters
-    ----------
-    normal
-        (d,) ``features @ normal`` is the distance of an option from the hyperplane, positive on
-        the side of the group +1.
-    margin, radius
-        Least and largest distance of an option.
-    importance
-        (d,) share of each feature in telling the groups apart, counted in standard deviations.
-    """
-
-    normal: Floats
-    margin: float
-    radius: float
+    normal: Floats  # (d,) ``features @ normal`` is an option's distance, positive on the side of +1
+    margin: float  # least distance of an option
+    radius: float  # and largest
+    # (d,) share of each feature, in standard deviations, in telling the groups apart
     importance: Floats
 
 
 def separating_hyperplane(geometry: BiasGeometry) -> Hyperplane | None:
-    """Return the hyperplane that keeps the groups apart, or None if there is none.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> options = [[1.0, 0.0], [1.0, 1.0], [1.0, 3.0]]      # the first column is an intercept
-    >>> geometry = eh.bias_geometry(eh.ActionSet(options, ["away", "away", "home"]))
-    >>> plane = separating_hyperplane(geometry)
-    >>> plane.normal.round(6), round(plane.margin, 6), round(plane.radius, 6)   # at 2
-    (array([-2.,  1.]), 1.0, 2.0)
-    """
+    """Return the hyperplane that keeps the groups apart, or None if there is none."""
     if geometry.normal is None or geometry.radius is None:
         return None
     X = geometry.actions.features

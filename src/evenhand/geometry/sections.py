@@ -56,9 +56,8 @@ def report_of(geometry: BiasGeometry) -> Report:
 
 
 def verdict(geometry: BiasGeometry) -> str:
-    """Return the answer in one or two sentences.
-
-    With too few options to check that values are linear, it says that it rests on that.
+    """Return the answer in one or two sentences, and that it rests on linear values where options
+    are too few to check that.
     """
     actions = geometry.actions
     few = isinstance(actions, ActionSet) and hardly_checked(actions) is not None
@@ -67,13 +66,7 @@ def verdict(geometry: BiasGeometry) -> str:
 
 
 def grade(kappa_star: float) -> str:
-    """Return how hard it is to estimate the bias, in a word.
-
-    Examples
-    --------
-    >>> [grade(value) for value in (1.0, 1.5, 5.0, 200.0, 1e6)]
-    ['easiest', 'easy', 'moderate', 'hard', 'hopeless']
-    """
+    """Return how hard it is to estimate the bias, in a word."""
     return next(word for word, most in _GRADES.items() if kappa_star <= most)
 
 
@@ -121,16 +114,7 @@ def explanation(geometry: BiasGeometry) -> str:
 
 
 def meaning_of_bias(geometry: BiasGeometry) -> str:
-    """Return what evaluations do where the bias is 1, to follow on "a bias of 1 means that".
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> meaning_of_bias(eh.bias_geometry(eh.ActionSet([[2.0], [-1.0]], ["home", "away"])))
-    'home gets 1 too much and away 1 too little'
-    >>> meaning_of_bias(eh.bias_geometry(eh.ActionSet([[2.0], [1.0]], attributes=[[3.0], [0.5]])))
-    'evaluations rise by 1 with every 1 of z1'
-    """
+    """Return what evaluations do where the bias is 1, to follow on "a bias of 1 means that"."""
     actions = geometry.actions
     if actions.group_names is not None:
         negative, positive = (short(name) for name in actions.group_names)

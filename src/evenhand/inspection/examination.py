@@ -173,11 +173,9 @@ def _confounded(error: NotIdentifiableError, actions: ActionSet, attribute: str)
 
 
 def _extra(work_out: Callable[[], float], asked: bool) -> float | None:
-    """Return a number beyond the question; if nobody asked, its failure spoils no answer.
-
-    None, too, where it is infinite: α compares options by their values, which cannot be done if
-    the bias of another attribute cannot be told.
-    """
+    """Return a number beyond the question; if nobody asked, its failure spoils no answer."""
+    # None, too, where it is infinite: α compares options by their values, which cannot be done if
+    # the bias of another attribute cannot be told.
     try:
         return work_out()
     except NotIdentifiableError:

@@ -68,15 +68,7 @@ def with_one_more(questions: Questions) -> Questions:
 
 
 def worst_lead(questions: Questions) -> WorstLead:
-    """Return the lead with the largest variance when every question is asked once.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> lead = worst_lead(eh.Questions.panel(["Ann", "Bo"], ["P", "Q", "R", "S"], partial=None))
-    >>> round(lead.variance, 9), lead.questions       # two means of four: 1/4 + 1/4
-    (0.5, 8)
-    """
+    """Return the lead with the largest variance when every question is asked once."""
     asked = questions.may_ask
     found = accuracy(questions, asked.astype(np.float64))
     if np.isinf(found.own).any():

@@ -35,27 +35,10 @@ FULL = 0.05  # share of numbers that are not 0, from which on a matrix is dense 
 
 @dataclass(frozen=True, eq=False)
 class Arrow(Gram):
-    """V = Σ w a aᵀ of the rows of a panel, taken apart: S as a `Gram`, and the items.
+    """V = Σ w a aᵀ of the rows of a panel, taken apart: S as a `Gram`, and the items."""
 
-    Parameters
-    ----------
-    sizes
-        (i,) n_o.
-    centres
-        (i, p) c̄_o, sparse; 0 where an item has no rows.
-
-    Examples
-    --------
-    Two items, both asked of two evaluators; the second evaluator has a dummy:
-
-    >>> Z = sparse.csr_array([[0.0], [1.0], [0.0], [1.0]])
-    >>> form = Arrow.of_rows(np.array([0, 0, 1, 1]), Z, np.ones(4), 2)
-    >>> form.rank, form.lead_variances(0, np.array([1]))
-    (3, array([1.]))
-    """
-
-    sizes: Floats
-    centres: sparse.csr_array
+    sizes: Floats  # (i,) n_o
+    centres: sparse.csr_array  # (i, p) c̄_o; 0 where an item has no rows
 
     @classmethod
     def of_rows(cls, items: Indices, Z: sparse.csr_array, weights: Floats, n_items: int) -> Self:
@@ -96,10 +79,8 @@ class Arrow(Gram):
         return np.where(sizes > 0.0, 1.0 / np.where(sizes > 0.0, sizes, 1.0), np.inf)
 
     def solve(self, items: Indices, Z: sparse.csr_array, totals: Floats) -> tuple[Floats, Floats]:
-        """Return v̂, (i,), and ω̂, (p,), for totals Σ w y of the rows that the form is of, (q,).
-
-        Some solution of the normal equations; only what is estimable in it means anything.
-        """
+        """Return v̂, (i,), and ω̂, (p,), for totals Σ w y of the rows that the form is of, (q,)."""
+        # Some solution of the normal equations; only what is estimable in it means anything.
         sums = np.bincount(items, totals, len(self.sizes))
         omega = self.root @ (self.root.T @ (Z.T @ totals - self.centres.T @ sums))
         means = sums / np.where(self.sizes > 0.0, self.sizes, 1.0)

@@ -19,28 +19,13 @@ from evenhand.numerics.tolerance import IN_SPAN, RANK
 
 @dataclass(frozen=True, eq=False)
 class Gram:
-    """A Gram matrix V, taken apart.
+    """A Gram matrix V, taken apart."""
 
-    Parameters
-    ----------
-    root
-        (r, s) with root·rootᵀ a generalised inverse of V, s the rank.
-    lost
-        (r, r − s) columns that span what V says nothing of; orthonormal once rows are multiplied
-        by the scales.
-    scales
-        (r,) units of the rows of V.
-
-    Examples
-    --------
-    >>> form = Gram.of(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([1.0, 3.0]))
-    >>> form.variances(np.array([[2.0, 0.0], [0.0, 1.0]]))
-    array([ 1., inf])
-    """
-
-    root: Floats
+    root: Floats  # (r, s) with root·rootᵀ a generalised inverse of V, s the rank
+    # (r, r − s) columns that span what V says nothing of; orthonormal once rows are multiplied by
+    # the scales
     lost: Floats
-    scales: Floats
+    scales: Floats  # (r,) units of the rows of V
 
     @staticmethod
     def of(rows: Floats, weights: Floats) -> Gram:
@@ -49,13 +34,10 @@ class Gram:
 
     @staticmethod
     def of_matrix(V: Floats, sizes: Floats | None = None, rank: float = RANK) -> Gram:
-        """Return the form of a symmetric matrix.
-
-        ``sizes``, (r,), are the diagonal of what V is, or is the rest of: beside their roots its
-        rows are comparable, and what is tiny beside them is rounding. Without them V is in units in
-        which its rows are comparable anyway; its inverse is then that of least norm. Eigenvalues
-        count beyond the share ``rank``.
-        """
+        """Return the form of a symmetric matrix; eigenvalues count beyond the share ``rank``."""
+        # ``sizes``, (r,), are the diagonal of what V is, or is the rest of: beside their roots its
+        # rows are comparable, and what is tiny beside them is rounding. Without them V is in units
+        # in which its rows are comparable anyway; its inverse is then that of least norm.
         scales, least = np.ones(len(V)), 0.0
         if sizes is not None:
             scales, least = np.sqrt(np.where(sizes > 0.0, sizes, 1.0)), 1.0
@@ -79,10 +61,8 @@ class Gram:
         return found
 
     def outside(self, directions: Floats, of: Floats | None = None) -> NDArray[np.bool_]:
-        """Tell (n,) which directions do not lie in the range of V.
-
-        ``of`` is how large, by `lengths`, that is which directions are differences of; they
-        themselves if it is not given.
+        """Tell (n,) which directions do not lie in the range of V; ``of`` is how large, by
+        `lengths`, that is which they are differences of, they themselves if not given.
         """
         if not self.lost.shape[1]:
             return np.zeros(len(directions), dtype=np.bool_)

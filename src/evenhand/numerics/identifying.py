@@ -22,25 +22,7 @@ Rows = Callable[[Indices], "Floats | sparse.csr_array"]
 
 
 def identifying(rows: Floats, directions: Floats, order: Indices) -> Indices:
-    """Return the first rows in order that identify the directions, as far as those in order do.
-
-    Parameters
-    ----------
-    rows
-        (q, m) all rows.
-    directions
-        (n, m) what must be a combination of the rows that are returned.
-    order
-        Indices of the rows that may be taken.
-
-    Examples
-    --------
-    Two options by P, whose leniency is the third column, or by Q. The lead takes no more than P.
-
-    >>> rows = np.array([[1.0, 0, 1], [0, 1, 1], [1, 0, 0], [0, 1, 0]])
-    >>> identifying(rows, np.array([[1.0, -1, 0]]), np.arange(4))
-    array([0, 1])
-    """
+    """Return the first rows in order that identify the directions, as far as those in order do."""
     chosen, N = first_independent(lambda some: rows[some], order, rows.shape[1])
     sizes, lost = (np.linalg.norm(part, axis=1) for part in (directions, directions @ N))
     found = parts(rows[chosen], directions[lost <= IN_SPAN * sizes])
@@ -48,22 +30,8 @@ def identifying(rows: Floats, directions: Floats, order: Indices) -> Indices:
 
 
 def identifying_leads(rows: Floats, options: Floats, order: Indices) -> Indices:
-    """Return the first rows in order that identify all leads that those in order do.
-
-    Parameters
-    ----------
-    rows, options
-        (q, m) and (k, m): the lead of an option over another is the difference of their rows.
-    order
-        Indices of the rows that may be taken.
-
-    Examples
-    --------
-    Nothing compares the third option with the others.
-
-    >>> rows = np.array([[1.0, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1]])
-    >>> identifying_leads(rows, np.eye(4)[:3], np.arange(3))
-    array([0, 1])
+    """Return the first rows in order that identify all leads that those in order do; a lead is the
+    difference of two rows of ``options``, (k, m).
     """
     chosen, N = first_independent(lambda some: rows[some], order, rows.shape[1])
     labels = classes(options @ N)
@@ -72,19 +40,8 @@ def identifying_leads(rows: Floats, options: Floats, order: Indices) -> Indices:
 
 
 def classes(unknown: Floats, apart: Indices | None = None) -> Indices:
-    """Return (k,) numbers of classes: options can be compared if what is unknown of them is equal.
-
-    Parameters
-    ----------
-    unknown
-        (k, l) what no row tells of the options.
-    apart
-        (k,) numbers that differ for options which cannot be compared anyway.
-
-    Examples
-    --------
-    >>> classes(np.array([[0.5], [0.1], [0.5], [0.1]]))
-    array([0, 1, 0, 1])
+    """Return (k,) numbers of classes: options can be compared if what is unknown of them, (k, l),
+    is equal and they are not ``apart`` anyway.
     """
     labels = np.zeros(len(unknown), dtype=np.intp) if apart is None else apart
     for column in unknown.T:
@@ -100,30 +57,10 @@ def classes(unknown: Floats, apart: Indices | None = None) -> Indices:
 def first_independent(
     rows: Rows, order: Indices, m: int, who: Indices | None = None, free: Counts | None = None
 ) -> tuple[Indices, Floats]:
-    """Return the first independent rows in order, and an orthonormal basis N of what they leave.
-
-    A row a is independent of those before exactly if a N is not 0. Then N is turned, by a
-    reflection that maps a N to its first column, and loses that column.
-
-    Parameters
-    ----------
-    rows
-        Returns the rows, (n, m), with these indices; dense or sparse.
-    order
-        Indices of the rows that may be taken.
-    m
-        Number of columns.
-    who, free
-        (q,) whose a row is, −1 if nobody's, and (e,) how many may be taken of each, which is
-        lessened in place; any number if not given.
-
-    Examples
-    --------
-    >>> rows = np.array([[1.0, 0.0, 0.0], [2.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
-    >>> chosen, left = first_independent(lambda some: rows[some], np.arange(3), 3)
-    >>> chosen, np.abs(left.T)
-    (array([0, 2]), array([[0., 0., 1.]]))
-    """
+    """Return the first independent rows in order, and an orthonormal basis N of what they leave."""
+    # A row a is independent of those before exactly if a N is not 0. Then N is turned, by a
+    # reflection that maps a N to its first column, and loses that column. ``who`` says whose a row
+    # is, −1 if nobody's, and ``free`` how many may be taken of each, which is lessened in place.
     N = np.eye(m)
     chosen: list[int] = []
     start, size = 0, _FEW
@@ -154,15 +91,8 @@ def first_independent(
 
 
 def parts(basis: Floats, directions: Floats) -> Floats:
-    """Return (r, n) the parts that independent rows, (r, m), have in directions, (n, m).
-
-    Parts that are rounding are 0, as are those of directions that are rounding beside others.
-
-    Examples
-    --------
-    >>> parts(np.array([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), np.array([[1.0, 1.0, 0.0]]))
-    array([[0.],
-           [1.]])
+    """Return (r, n) the parts that independent rows, (r, m), have in directions, (n, m); those that
+    are rounding are 0, as are those of directions that are rounding beside others.
     """
     if not len(basis) or not len(directions):
         return np.zeros((len(basis), len(directions)))

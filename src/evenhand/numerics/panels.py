@@ -41,58 +41,26 @@ _CHUNK = 8192  # rows made dense at once
 
 
 class Errors(NamedTuple):
-    """How variances come about, where rows are as loud as they are.
+    """How variances come about, where rows are as loud as they are."""
 
-    Parameters
-    ----------
-    own
-        (i,) n'/n², by what has the diagonal block; infinite where it has no rows.
-    tilt
-        (i, p) (q' − n'c̄)/n; None where it is 0.
-    covariance
-        (p, p) S⁺T S⁺.
-    """
-
-    own: Floats
-    tilt: sparse.csr_array | None
-    covariance: Floats
+    own: Floats  # (i,) n'/n², by what has the diagonal block; infinite where it has no rows
+    tilt: sparse.csr_array | None  # (i, p) (q' − n'c̄)/n; None where it is 0
+    covariance: Floats  # (p, p) S⁺T S⁺
 
 
 @dataclass(frozen=True, eq=False)
 class PanelForm:
-    """Least squares on rows (e_o; z) of a panel.
+    """Least squares on rows (e_o; z) of a panel."""
 
-    Parameters
-    ----------
-    form
-        The design, in arrow form.
-    own, Z, weights
-        (u,), (u, p), (u,): the rows of that form.
-    n_items, levels, others
-        How many items there are, and which columns of the attributes are levels and which are not;
-        levels are None where items have the diagonal block.
-    errors
-        How variances come about.
-
-    Examples
-    --------
-    Two items, both asked of three evaluators; there are more levels than items if these are two:
-
-    >>> Z = sparse.csr_array(np.tile([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], (2, 1)))
-    >>> form = PanelForm.of(np.repeat([0, 1], 3), Z, np.ones(6), 2, np.array([True, True]))
-    >>> form.rank, form.lead_variances(0, np.array([1])).round(9), form.leverages().round(9)
-    (4, array([0.66666667]), array([0.66666667, 0.66666667, 0.66666667, 0.66666667, 0.66666667,
-           0.66666667]))
-    """
-
-    form: Arrow
-    own: Indices
-    Z: sparse.csr_array
-    weights: Floats
+    form: Arrow  # the design
+    own: Indices  # (u,) with Z and weights the rows of that form
+    Z: sparse.csr_array  # (u, p)
+    weights: Floats  # (u,)
     n_items: int
+    # columns of the attributes that are; None where items have the diagonal block
     levels: Indices | None
-    others: Indices
-    errors: Errors
+    others: Indices  # and those that are not
+    errors: Errors  # how variances come about
 
     @classmethod
     def of(
@@ -103,8 +71,7 @@ class PanelForm:
         n_items: int,
         levels: np.ndarray | None = None,
     ) -> Self:
-        """Return the form of rows with these items, (u,), attributes, (u, p), and weights, (u,).
-
+        """Return the form of rows with these items, (u,), attributes, (u, p), and weights, (u,);
         ``levels`` says, (p,), which columns may be levels; without it none are.
         """
         (some,) = np.nonzero(np.zeros(Z.shape[1], dtype=bool) if levels is None else levels)
@@ -156,11 +123,9 @@ class PanelForm:
         return self._variances(some, _nothing(n, self._p), attributes)
 
     def variances(self, rows: Floats) -> Floats:
-        """Return (n,) the variances of combinations, (n, p), of ω̂.
-
-        What most of them have in common, such as the mean that they are deviations from, is
-        multiplied once.
-        """
+        """Return (n,) the variances of combinations, (n, p), of ω̂."""
+        # What most of them have in common, such as the mean that they are deviations from, is
+        # multiplied once.
         none, every = _nothing(len(rows), self.n_items), _in_most(rows)
         apart = sparse.csr_array(rows - every)
         if 2 * apart.nnz > np.count_nonzero(rows):
@@ -168,10 +133,8 @@ class PanelForm:
         return self._variances(none, apart, every)
 
     def lead_parts(self, leader: int, rivals: Indices) -> tuple[float, Floats, sparse.csr_array]:
-        """Return what the covariance of leads is made of: level + diag(own) + A·covariance·Aᵀ.
-
-        As (level, own, A): leads that differ by noise of the leader, of rivals, and of the rest.
-        """
+        """Return what the covariance of leads is made of: level + diag(own) + A·covariance·Aᵀ."""
+        # As (level, own, A): leads that differ by noise of the leader, of rivals, and of the rest.
         g, h = self._placed(self._leads(leader, rivals), _nothing(len(rivals), self._p))
         if self.levels is not None:
             return 0.0, np.zeros(len(rivals)), sparse.csr_array(h)
@@ -234,10 +197,8 @@ class PanelForm:
         return np.where(unseen, np.inf, np.maximum(found, 0.0))
 
     def _lengths(self, g: sparse.csr_array, h: sparse.csr_array, g0: Floats, h0: Floats) -> Floats:
-        """Return (n,) how long that is, in scaled columns, which combinations are differences of.
-
-        Not less than the length of the sum of what all of them have, and of what each has.
-        """
+        """Return (n,) the length, in scaled columns, of what combinations are differences of."""
+        # Not less than the length of the sum of what all of them have, and of what each has.
         scale, sizes = 1.0 / self.form.scales, abs(self.form.centres)
         some = sparse.csr_array((abs(h) + abs(g) @ sizes) * scale)
         every = float(np.linalg.norm((np.abs(h0) + np.abs(g0) @ sizes) * scale))
@@ -282,11 +243,9 @@ class PanelForm:
         return np.asarray(left - root * (self.Z @ x - (self.form.centres @ x)[self.own]))
 
     def within(self, groups: Indices, n: int) -> tuple[Floats, Floats]:
-        """Return (u,) leverages, and (n,) sums of squares of the hat matrix inside groups of rows.
-
-        With U the rows √w (z − c̄_j)ᵀR of a group, that is
-        ‖UᵀU‖² + 2 Σ_j ‖Σ √w U‖²/n_j + Σ_j (Σ w)²/n_j², sums over its rows with j.
-        """
+        """Return (u,) leverages, and (n,) sums of squares of the hat matrix inside groups."""
+        # With U the rows √w (z − c̄_j)ᵀR of a group, that is ‖UᵀU‖² + 2 Σ_j ‖Σ √w U‖²/n_j + Σ_j (Σ
+        # w)²/n_j², sums over its rows with j.
         leverages, inside = self._shares.copy(), np.zeros(n)
         cells = groups * len(self.form.sizes) + self.own
         found, cell = np.unique(cells, return_inverse=True)

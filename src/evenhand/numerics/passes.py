@@ -25,11 +25,9 @@ def leverages(points: Floats, W: Floats) -> Floats:
 
 
 def sample_rows(k: int, size: int) -> Indices:
-    """Return about ``size`` row indices spread over range(k), the same ones every time.
-
-    Short runs at random places, one per stretch of equal length: quick to read, and proof
-    against any order that the rows may have.
-    """
+    """Return about ``size`` row indices spread over range(k), the same ones every time."""
+    # Short runs at random places, one per stretch of equal length: quick to read, and proof against
+    # any order that the rows may have.
     if k <= size:
         return np.arange(k)
     n_runs = max(1, size // _SAMPLE_RUN)

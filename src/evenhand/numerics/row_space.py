@@ -78,30 +78,15 @@ class DoubtfulRankError(AccuracyError):
 
 @dataclass(frozen=True, eq=False)
 class RowSpace:
-    """A basis of the span of the rows, taken from the rows themselves.
+    """A basis of the span of the rows, taken from the rows themselves."""
 
-    Parameters
-    ----------
-    basis
-        Indices of r independent rows.
-    rows
-        Those rows B, (r, m).
-    columns
-        Indices Q of r independent columns.
-    scales
-        (m,) magnitudes of the columns: powers of two.
-    doubt
-        Columns that may or may not be dependent; empty where there is no doubt.
-    n_leading
-        How many basis rows are leading ones: they span all leading rows, so the coordinates after
-        these are what remains of a point modulo the leading rows.
-    """
-
-    basis: Indices
-    rows: Floats
-    columns: Indices
-    scales: Floats
-    doubt: tuple[int, ...] = ()
+    basis: Indices  # indices of r independent rows
+    rows: Floats  # those rows B, (r, m)
+    columns: Indices  # indices Q of r independent columns
+    scales: Floats  # (m,) magnitudes of the columns: powers of two
+    doubt: tuple[int, ...] = ()  # columns that may or may not be dependent
+    # how many basis rows are leading ones: they span all leading rows, so the coordinates after
+    # these are what remains of a point modulo the leading rows
     n_leading: int = 0
 
     @property
@@ -136,10 +121,8 @@ class RowSpace:
 
     @property
     def coordinates(self) -> Floats:
-        """Return an (m, r) matrix C so that a C determines a, as accurately as there is.
-
-        Scaling the columns is all where the rank is full; otherwise it is the transform.
-        """
+        """Return an (m, r) matrix C so that a C determines a, as accurately as there is."""
+        # Scaling the columns is all where the rank is full; otherwise it is the transform.
         return np.diag(1.0 / self.scales) if self.full else self.transform
 
     @cached_property
@@ -191,12 +174,10 @@ class RowSpace:
         return bool(shares[j] <= _ROUNDING)
 
     def erased(self, vectors: Floats, offsets: Floats) -> Floats:
-        """Return (n, m − r) factors by which subtracting offsets has enlarged the rounding of |S|.
-
-        Entries a came from a + offsets, whose rounding the user's numbers have anyway; to subtract
-        has rounded them by up to |a| + |offsets|. A factor of 1000 means that three digits, with
-        all that they had told of a relation between columns, are gone.
-        """
+        """Return (n, m − r) factors by which subtracting offsets has enlarged the rounding of S."""
+        # Entries a came from a + offsets, whose rounding the user's numbers have anyway; to
+        # subtract has rounded them by up to |a| + |offsets|. A factor of 1000 means that three
+        # digits, with all that they had told of a relation between columns, are gone.
         R, w = np.abs(self.relations), np.abs(self.weights_of(vectors))
 
         def rounded(size: Callable[[Floats], Floats]) -> Floats:
@@ -217,9 +198,8 @@ class RowSpace:
         return tuple(sorted([*used.tolist(), int(self.others[j])]))
 
     def nearly_dependent(self) -> tuple[int, ...]:
-        """Return the columns in the relation that holds best among the independent ones.
-
-        Empty where none comes near to holding.
+        """Return the columns in the relation that holds best among the independent ones; empty
+        where none comes near to holding.
         """
         if self._steady:
             return ()
@@ -245,11 +225,9 @@ class RowSpace:
 
     @cached_property
     def _relation_sizes(self) -> tuple[Floats, Floats]:
-        """R, and |B[:, others]| + |B[:, Q]| |R|.
-
-        The relations hold on a row of B up to the extended precision of the residuals, at worst
-        relative to its length: where a part of R is zero, that is what is left of it.
-        """
+        """R, and |B[:, others]| + |B[:, Q]| |R|."""
+        # The relations hold on a row of B up to the extended precision of the residuals, at worst
+        # relative to its length: where a part of R is zero, that is what is left of it.
         R, square = self.relations, self.reduced(self.rows)
         sizes = np.abs(self._rest(self.rows)) + np.abs(square) @ np.abs(R)
         off = 8.0 * float(np.finfo(np.longdouble).eps) * np.abs(square).max(axis=1, initial=0.0)
@@ -282,20 +260,11 @@ class RowSpace:
 
 
 def row_space(points: Floats, sample: Indices, leading: Indices | None = None) -> RowSpace:
-    """Return a basis of the span of all rows, found among ``sample`` and extended where needed.
-
-    A sample of full rank settles the matter. Otherwise one pass looks for rows outside the span
-    of the sample, adds the farthest, and repeats: at most m passes, usually one.
-
-    Parameters
-    ----------
-    points
-        (k, m) matrix.
-    sample
-        Rows to look at first.
-    leading
-        Rows whose span comes first in the basis.
+    """Return a basis of the span of all rows, ``leading`` ones first, found among ``sample`` and
+    extended where needed.
     """
+    # A sample of full rank settles the matter. Otherwise one pass looks for rows outside the span
+    # of the sample, adds the farthest, and repeats: at most m passes, usually one.
     leading = np.empty(0, dtype=np.intp) if leading is None else leading
     first = leading[sample_rows(len(leading), _LEADING)]
     while True:
@@ -314,12 +283,10 @@ def row_space(points: Floats, sample: Indices, leading: Indices | None = None) -
 
 
 def _row_space_of(points: Floats, sample: Indices, n_leading: int) -> RowSpace:
-    """Pick independent rows and columns of the sample, the leading rows first.
-
-    Elimination with complete pivoting, in comparable units, finds what is beyond doubt. What it
-    leaves is worked out anew, accurately, and judged by what cancelled; the surest entry is the
-    next pivot.
-    """
+    """Pick independent rows and columns of the sample, the leading rows first."""
+    # Elimination with complete pivoting, in comparable units, finds what is beyond doubt. What it
+    # leaves is worked out anew, accurately, and judged by what cancelled; the surest entry is the
+    # next pivot.
     S, exponents = equilibrated(points, sample)
     if S is None:
         refuse_non_finite(points)
@@ -358,11 +325,9 @@ def _row_space_of(points: Floats, sample: Indices, n_leading: int) -> RowSpace:
 
 
 def _surest_pivot(space: RowSpace, rows: Floats) -> tuple[int, int, float] | None:
-    """Return row, place among the other columns, and |S| / E of a pivot; None if nothing is left.
-
-    Of those that count, the one is taken that is both sure and large beside its row: a small one
-    would make the coordinates of all others large.
-    """
+    """Return row, place among the other columns, and |S| / E of a pivot; None if there is none."""
+    # Of those that count, the one is taken that is both sure and large beside its row: a small one
+    # would make the coordinates of all others large.
     shares, left = space.remainders(rows)
     if not shares.any():
         return None

@@ -36,28 +36,14 @@ _EXACT = 1e-12  # of the largest variance, added to all: an exact estimate has a
 
 @dataclass(frozen=True)
 class Population:
-    """What estimates of a kind say of the truths behind them.
+    """What estimates of a kind say of the truths behind them."""
 
-    Parameters
-    ----------
-    n
-        How many were known.
-    mean, mean_variance
-        μ̂, and its variance, with n − 1 degrees of freedom.
-    between
-        τ².
-    next_freedom
-        Degrees of freedom of where one more lies: around the mean, with τ² and the mean's variance.
-    chance
-        How probable as much as they differ would be if all were alike.
-    """
-
-    n: int
-    mean: float
-    mean_variance: float
-    between: float
-    next_freedom: float
-    chance: float
+    n: int  # how many were known
+    mean: float  # μ̂
+    mean_variance: float  # its variance, with n − 1 degrees of freedom
+    between: float  # τ²
+    next_freedom: float  # of where one more lies: around the mean, with τ² and the mean's variance
+    chance: float  # how probable as much as they differ would be if all were alike
 
     def shrunken(self, estimates: Floats, variances: Floats) -> Floats:
         """Return (n,) estimates drawn to the mean; the mean where nothing is known."""
@@ -72,14 +58,7 @@ class Population:
 
 
 def population(estimates: Floats, variances: Floats) -> Population | None:
-    """Return what estimates say of the truths behind them; None unless two have a variance.
-
-    Examples
-    --------
-    >>> found = population(np.array([1.0, 9.0]), np.array([8.0, 8.0]))       # τ² = 32 − 8
-    >>> found.shrunken(np.array([1.0, 9.0]), np.array([8.0, 8.0])).round(6)
-    array([2., 8.])
-    """
+    """Return what estimates say of the truths behind them; None unless two have a variance."""
     known = np.isfinite(estimates) & np.isfinite(variances)
     b, v = estimates[known], variances[known]
     n = len(b)

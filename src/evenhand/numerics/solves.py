@@ -99,15 +99,7 @@ def _usual(matrix: Floats) -> Floats:
 
 
 def observed(S: Floats, a: Floats, n: int) -> Floats:
-    """Return a square root of (V + n a aᵀ)⁻¹, given one of V⁻¹ (Potter's update).
-
-    Examples
-    --------
-    >>> S = observed(np.eye(2), np.array([1.0, 0.0]), 3)
-    >>> S @ S.T
-    array([[0.25, 0.  ],
-           [0.  , 1.  ]])
-    """
+    """Return a square root of (V + n a aᵀ)⁻¹, given one of V⁻¹ (Potter's update)."""
     f = S.T @ a
     grown = 1.0 + n * float(f @ f)
     return S - np.outer(S @ f, f) * (n / (grown + math.sqrt(grown)))

@@ -18,29 +18,12 @@ from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN
 
 @dataclass(frozen=True, eq=False)
 class Svd:
-    """The singular value decomposition of rows, without what is rounding.
+    """The singular value decomposition of rows, without what is rounding."""
 
-    Parameters
-    ----------
-    U, sizes, W
-        (q, r) orthonormal columns, (r,) singular values, and (m, r) orthonormal columns.
-    scales
-        (m,) c; 1 where a column is 0.
-
-    Examples
-    --------
-    Two evaluations of one thing, and nothing of another:
-
-    >>> rows = Svd.of(np.array([[1.0, 0.0], [1.0, 0.0]]))
-    >>> weights, seen = rows.weights(np.array([[2.0, 0.0], [0.0, 1.0]]))
-    >>> rows.rank, (weights**2).sum(axis=1).round(6), seen
-    (1, array([2., 0.]), array([ True, False]))
-    """
-
-    U: Floats
-    sizes: Floats
-    W: Floats
-    scales: Floats
+    U: Floats  # (q, r) orthonormal columns
+    sizes: Floats  # (r,) singular values
+    W: Floats  # (m, r) orthonormal columns
+    scales: Floats  # (m,) c; 1 where a column is 0
 
     @classmethod
     def of(cls, rows: Floats) -> Self:
@@ -62,11 +45,9 @@ class Svd:
         return np.asarray(self.W / self.sizes / self.scales[:, None])
 
     def weights(self, targets: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return (n, r) w, and (n,) whether the rows show targets, (n, m), at all.
-
-        Least squares on y estimates a target's combination of the coefficients by w·Uᵀy, with the
-        variance w·w per unit of noise.
-        """
+        """Return (n, r) w, and (n,) whether the rows show targets, (n, m), at all."""
+        # Least squares on y estimates a target's combination of the coefficients by w·Uᵀy, with the
+        # variance w·w per unit of noise.
         T = targets / self.scales
         inside = T @ self.W
         off = np.abs(T - inside @ self.W.T).max(axis=1, initial=0.0)

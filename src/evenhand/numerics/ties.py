@@ -16,31 +16,15 @@ from evenhand.numerics.tolerance import ROUNDING, TIE
 
 
 def first_largest(values: Floats, made_of: float = 0.0) -> int:
-    """Return the place of the largest value; of those that tie, the first.
-
-    Infinite values have no size: all that are finite tie by the largest of them. Values that are
-    differences of far larger numbers, ``made_of`` so large ones, tie by their rounding, too.
-
-    Examples
-    --------
-    >>> first_largest(np.array([0.3, 0.1 + 0.2, 0.1])), first_largest(np.array([0.3, 0.31, np.inf]))
-    (0, 2)
-    >>> first_largest(np.array([0.0, 1e-16])), first_largest(np.array([0.0, 1e-16]), made_of=1.0)
-    (1, 0)
-    """
+    """Return the place of the largest value; of those that tie, the first."""
+    # Infinite values have no size: all that are finite tie by the largest of them. Values that are
+    # differences of far larger numbers, ``made_of`` so large ones, tie by their rounding, too.
     size = np.abs(values[np.isfinite(values)]).max(initial=0.0)
     return int(np.argmax(values >= values.max() - max(TIE * size, ROUNDING * made_of)))
 
 
 def rounded_up(values: Floats) -> Floats:
-    """Round numbers ≥ 0 up, unless they tie with a whole number: then it is that.
-
-    So variances that are promised for ⌈·⌉ evaluations hold to a share of `TIE`.
-
-    Examples
-    --------
-    >>> rounded_up(np.array([0.0, 1e-20, 3 * (0.1 + 0.2) / 0.9, 1.1]))
-    array([0., 1., 1., 2.])
-    """
+    """Round numbers ≥ 0 up, unless they tie with a whole number: then it is that."""
+    # So variances that are promised for ⌈·⌉ evaluations hold to a share of `TIE`.
     near = np.rint(values)
     return np.where(np.abs(values - near) <= TIE * values, near, np.ceil(values))

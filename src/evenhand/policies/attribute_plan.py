@@ -28,27 +28,8 @@ from evenhand.policies.phase_designs import PhaseDesigns, whole
 
 
 class AttributePlan:
-    """How to estimate what the attributes do to evaluations: directions, designs and prices.
-
-    Raises `NotIdentifiableError` where no evaluations tell attributes from features.
-
-    Attributes
-    ----------
-    directions
-        (g, m) distinct directions (0; z − c), up to sign; those that vanish left out.
-    stream, sign
-        (k,) which of them an option has, and with which sign; −1 and 0 where its z is c.
-    rank
-        q, the dimension of their span; 0 where all options have the same attributes.
-    price
-        κ_A for unit costs.
-
-    Examples
-    --------
-    >>> plan = AttributePlan.of(ActionSet([[2.0], [-1.0]], ["home", "away"]))
-    >>> pulls, price = plan.pulls(np.ones(2))
-    >>> pulls.round(6), round(price, 6), plan.rank      # Σμ = κ_* = 9
-    (array([3., 6.]), 9.0, 1)
+    """How to estimate what the attributes do to evaluations: directions, designs and prices; or
+    `NotIdentifiableError` where no evaluations tell them from features.
     """
 
     def __init__(self, actions: ActionSet) -> None:
@@ -62,8 +43,10 @@ class AttributePlan:
         index = index.reshape(-1)
         some = distinct.any(axis=1)
         place = np.where(some, np.cumsum(some) - 1, -1)
+        # (k,) which direction an option has, and with which sign; −1 and 0 where its z is c
         self.stream: Indices = place[index][self.frame.cell]
         self.sign: Floats = signs[self.frame.cell]
+        # (g, m) distinct directions (0; z − c), up to sign; those that vanish left out
         self.directions: Floats = np.zeros((int(some.sum()), self._points.shape[1]))
         self.directions[:, actions.n_features :] = distinct[some]
         self.coordinates: Floats = self.directions @ self.frame.transform.T
@@ -94,12 +77,8 @@ class AttributePlan:
         return self.pulls(np.ones(len(self._points)))[1]
 
     def pulls(self, costs: Floats) -> tuple[Floats, float]:
-        """Return μ, (k,) evaluations for unit variance of every direction, and its cost κ_A.
-
-        Parameters
-        ----------
-        costs
-            (k,) costs > 0 of one evaluation of each option.
+        """Return μ, (k,) evaluations for unit variance of every direction, and its cost κ_A, where
+        one of each option costs so much, (k,) > 0.
         """
         roots = np.sqrt(costs)
         program = ElfvingProgram(self._points, roots, self.frame.space)

@@ -403,10 +403,8 @@ class Policy(ABC):
         return getattr(self, name, None) or getattr(self._rounds, name, None)
 
     def _take_in(self, feedback: Feedback) -> bool:
-        """Learn from evaluations that were not asked for; return whether it did.
-
-        A policy whose proof rests on its own evaluations alone leaves them aside.
-        """
+        """Learn from evaluations that were not asked for; return whether it did."""
+        # A policy whose proof rests on its own evaluations alone leaves them aside.
         take_in = self._hook("take_in")
         return take_in is not None and bool(take_in(feedback))
 

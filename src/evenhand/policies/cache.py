@@ -21,23 +21,9 @@ More = ParamSpec("More")
 def per_action_set(
     make: Callable[Concatenate[Asked, More], Thing],
 ) -> Callable[Concatenate[Asked, More], Thing]:
-    """Call a function once for each set of options (and further arguments), and keep what it gives.
-
-    Equal sets share it. It goes with the set that it was made for; if an equal one lives on, it is
-    made again. What is kept must not hold the set itself, which would then never go.
-
-    Examples
-    --------
-    >>> from evenhand import ActionSet
-    >>> @per_action_set
-    ... def size(actions):
-    ...     print("counting")
-    ...     return len(actions)
-    >>> actions = ActionSet([[1.0], [2.0]], ["a", "b"])
-    >>> size(actions), size(actions)
-    counting
-    (2, 2)
-    """
+    """Call a function once per set of options and further arguments, and keep what it gives."""
+    # Equal sets share it. It goes with the set that it was made for; if an equal one lives on, it
+    # is made again. What is kept must not hold the set itself, which would then never go.
     kept: WeakKeyDictionary[Asked, dict[Any, Thing]] = WeakKeyDictionary()
 
     @functools.wraps(make)

@@ -420,11 +420,9 @@ class Certified(Policy):
         return epoch
 
     def _failures(self, horizon: int) -> tuple[float, float, float, float]:
-        """Return the probabilities that ellipsoid, bias, evaluations, noise fail: 2BTΣδ = ¼G_T.
-
-        With unknown noise G_T is not known either, and levels must be fixed in advance: Σδ is
-        T^{−2/3}, so that 2BTΣδ = 2BT^{1/3}.
-        """
+        """Return the probabilities that ellipsoid, bias, evaluations, noise fail: 2BTΣδ = ¼G_T."""
+        # With unknown noise G_T is not known either, and levels must be fixed in advance: Σδ is
+        # T^{−2/3}, so that 2BTΣδ = 2BT^{1/3}.
         if self.stated_noise is not None:
             total = self.guarantee(horizon, self.noise_scale) / (8.0 * self.value_bound * horizon)
             shares = (0.5, 0.25, 0.25, 0.0)
@@ -462,10 +460,8 @@ class Certified(Policy):
         self._set_budget(epoch, ledger.spent + evaluations, ledger.charge + charge)
 
     def _set_budget(self, epoch: _Epoch, time: int, charge: float) -> None:
-        """Set what the policy may be charged: χ G_T, or χ G_t where the horizon is not known.
-
-        An unknown noise is listened to again when the charge has doubled, since its bound falls.
-        """
+        """Set what the policy may be charged: χ G_T, or χ G_t where the horizon is not known."""
+        # An unknown noise is listened to again when the charge has doubled, since its bound falls.
         if self.anytime and self.stated_noise is not None:
             unit = self.guarantee(8, epoch.noise) / (4.0 * math.log(8.0) ** (1.0 / 3.0))
             self.ledger.scale = self.budget * unit
@@ -513,10 +509,8 @@ class Certified(Policy):
         )
 
     def _scatter(self, room: int) -> Counts:
-        """Return a batch that shows how noisy evaluations are, of what the policy would choose.
-
-        Where nothing scatters however many there are, it grows.
-        """
+        """Return a batch that shows how noisy evaluations are, of what the policy would choose."""
+        # Where nothing scatters however many there are, it grows.
         epoch = self._epoch
         lacking = noise_room(epoch.failures[3], epoch.horizon) - float(self.ledger.room[0])
         n = math.ceil(lacking / (0.5 * math.log(3.0))) + 1  # all of a batch but one count fully
@@ -528,13 +522,11 @@ class Certified(Policy):
         self.ledger.record(feedback.counts, feedback.sums, feedback.sums_of_squares, charged)
 
     def _reading(self) -> tuple[Fit, float, float]:
-        """Return least squares, failure probability and noise scale for what is said to the user.
-
-        They depend on what was told only, so that looking changes nothing. So an unknown noise is
-        bounded by the scatter of now, without the least bound of earlier looks: that is 0.6% wider
-        on average over a run, less at its end. With an unknown horizon, the time falls in the
-        j-th of doubling epochs, which has δ/(j(j+1)).
-        """
+        """Return least squares, failure probability and noise scale for what users are told."""
+        # They depend on what was told only, so that looking changes nothing. So an unknown noise is
+        # bounded by the scatter of now, without the least bound of earlier looks: that is 0.6%
+        # wider on average over a run, less at its end. With an unknown horizon, the time falls in
+        # the j-th of doubling epochs, which has δ/(j(j+1)).
         horizon, failure = self.horizon, self.delta
         if self.anytime:
             horizon, j = self._first_horizon, 1

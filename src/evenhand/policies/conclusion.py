@@ -35,72 +35,37 @@ UNKNOWN = Estimate.without_interval()
 
 @dataclass(frozen=True, eq=False)
 class Conclusion:
-    """All that an answer is made of.
-
-    Parameters
-    ----------
-    actions, checks
-        The options, or the questions about them; all scores, and what watches them.
-    decision, bias, biases, values, findings
-        What the scores say: as a policy does (`Policy.recommend`, `certainty.Choice`). A bias is
-        unknown where there are leniencies only.
-    method
-        How that was worked out, in a few words.
-    stopped_because
-        Why nothing more is asked.
-    spent, observed, at_most
-        Scores that were asked for, that were there, and how many might be asked for in all.
-    paid, budget
-        What they cost, and how much money there was.
-    forecast, chance
-        How many more settle it if leads stay as they are, and how probable that is; NaN if nobody
-        can say.
-    may_ask
-        Whether any question may still be asked.
-    noise_scale, by_bounds
-        The standard deviation of a score as it was stated, None if it was not, and whether bounds
-        of the scores say so.
-    scope
-        Whom it is about: the judges who gave the scores, or judges like them.
-    silent
-        Whether no noise is heard: scores agree to the last digit, or none is left over.
-    items
-        On how many items options were tried; 0 where there are none.
-    looks_once
-        Whether scores are looked at once, when all are in.
-    policy
-        What asked; None where the scores were there.
-    fit, unit
-        Least squares that leads and their errors are from, where no policy has them; and what they
-        are in units of.
+    """All that an answer is made of: what the scores say, as a policy does (`Policy.recommend`,
+    `certainty.Choice`), and how they came about.
     """
 
     actions: Askable
     checks: Checks
     decision: Decision
-    bias: Estimate
+    bias: Estimate  # unknown where there are leniencies only
     findings: tuple[Finding, ...]
-    method: str
+    method: str  # how that was worked out, in a few words
     stopped_because: str
-    spent: int
-    at_most: int
+    spent: int  # scores that were asked for,
+    at_most: int  # of how many in all
     paid: float
     biases: list[tuple[Column, Estimate]] = field(default_factory=list)
     values: Floats | None = None
-    observed: int = 0
+    observed: int = 0  # scores that were there
     budget: float = math.inf
-    forecast: float = math.nan
-    chance: float = math.nan
-    may_ask: bool = True
-    noise_scale: float | None = None
-    by_bounds: bool = False
-    scope: Scope = "these"
+    forecast: float = math.nan  # how many more settle it if leads stay as they are,
+    chance: float = math.nan  # and how probable that is; NaN if nobody can say
+    may_ask: bool = True  # whether any question may still be asked
+    noise_scale: float | None = None  # of a score as it was stated; None if it was not
+    by_bounds: bool = False  # whether bounds of the scores say so
+    scope: Scope = "these"  # the judges who gave the scores, or judges like them
+    # whether no noise is heard: scores agree to the last digit, or none is left over
     silent: bool = False
-    items: int = 0
-    looks_once: bool = False
-    policy: Policy | None = None
-    fit: Any = None
-    unit: float = 1.0
+    items: int = 0  # on how many items options were tried; 0 where there are none
+    looks_once: bool = False  # whether scores are looked at once, when all are in
+    policy: Policy | None = None  # what asked; None where the scores were there
+    fit: Any = None  # least squares that leads and their errors are from, where no policy has them,
+    unit: float = 1.0  # and what they are in units of
 
     @property
     def questions(self) -> Questions:
@@ -109,15 +74,7 @@ class Conclusion:
 
 
 def conclusion_of(policy: Policy) -> Conclusion:
-    """Return what a policy has come to.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> policy = eh.policy("uniform", eh.ActionSet([[1.0], [1.0]], ["a", "b"]), horizon=10)
-    >>> conclusion_of(policy).stopped_because
-    'the policy asks for no more'
-    """
+    """Return what a policy has come to."""
     limits, columns = policy.limits, policy.questions.columns
     left = limits.left(np.zeros(len(policy.questions), dtype=np.int64))
     biased = bool(columns) and columns[0].kind != "leniency"
@@ -173,31 +130,8 @@ def scored(
     noise_scale: float | None,
     level: Level = AS_GIVEN,
 ) -> tuple[Feedback, Checks, dict[str, Any]]:
-    """Return scores that were there, with the checks of them and what they are to a conclusion.
-
-    Parameters
-    ----------
-    actions
-        The questions, or options that are their own.
-    asked, scores
-        (n,) indices of the questions that were answered, and the scores.
-    noise_scale
-        Standard deviation of a score; None if it is not known.
-    level
-        What was taken off all scores.
-
-    Returns
-    -------
-    tuple
-        The scores by question, in units of its relative noise; what has seen them; ``actions``,
-        ``checks``, ``spent``, ``at_most``, ``paid``, ``may_ask`` and ``noise_scale`` by name.
-
-    Examples
-    --------
-    >>> panel = Questions.panel(["Ann", "Bo"], ["P"])
-    >>> told, checks, known = scored(panel, [0, 1], [6.0, 4.0], None)
-    >>> told.sums, known["spent"], known["may_ask"]
-    (array([6., 4.]), 2, False)
+    """Return scores that were there by question, in units of its relative noise; the checks that
+    have seen them; and what they are to a `Conclusion`, by name.
     """
     questions = Questions.of(checked_askable(actions))
     which, y = np.asarray(asked, dtype=np.intp), np.asarray(scores, dtype=np.float64)

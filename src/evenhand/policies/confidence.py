@@ -44,24 +44,13 @@ _CHUNK = 8192  # directions worked on at once
 
 @dataclass(frozen=True, eq=False)
 class Leads:
-    """How far an option leads the others, with certainty as asked for.
-
-    With the stated probability, at all times at once, the lead of ``option`` over x is within
-    ``widths[x]`` of ``leads[x]``.
-
-    Parameters
-    ----------
-    option
-        The option x̂.
-    leads
-        (k,) estimated leads d_x = (x̂ − x)·γ̂.
-    widths
-        (k,) half-widths w_x; infinite while too little is known.
+    """How far an option leads the others: with the stated probability, at all times at once, its
+    lead over x is within ``widths[x]`` of ``leads[x]``.
     """
 
-    option: int
-    leads: Floats
-    widths: Floats
+    option: int  # x̂
+    leads: Floats  # (k,) estimated leads d_x = (x̂ − x)·γ̂
+    widths: Floats  # (k,) half-widths w_x; infinite while too little is known
 
     @classmethod
     def recalled(cls, memory: Mapping[str, Any], k: int) -> Self:
@@ -83,18 +72,9 @@ class Leads:
         return np.asarray(self.loss + self.leads + self.widths)
 
     def decision(self, policy: Policy, level: float, most: float = math.inf) -> Decision:
-        """Return a policy's decision for the option, and how sure that is, if features are exact.
-
-        After an alarm of the checks nothing is said to be sure.
-
-        Parameters
-        ----------
-        policy
-            Whose decision it is.
-        level
-            Probability that the leads hold.
-        most
-            What is lost at most, whatever the leads.
+        """Return a policy's decision for the option, which loses ``most`` at most whatever the
+        leads, and how sure that is, if features are exact; after an alarm of the checks nothing is
+        sure.
         """
         decision = Decision.of(policy, self.option)
         alarmed = any(finding.alarm for finding in decision.warnings)
@@ -113,11 +93,9 @@ class Leads:
 
 
 def _withstands(attributes: Floats, option: int, low: Floats) -> float:
-    """Return the largest t so that the option is the best for all value x·γ + z·τ, max |τ_j| ≤ t.
-
-    ``low`` are lower bounds of its leads. Over x, a difference τ takes at most t Σ_j |z_xj − z_j|
-    from its lead: 2t for the other of two groups, nothing for the same attributes.
-    """
+    """Return the largest t so that the option is best for all values x·γ + z·τ, max |τ_j| ≤ t."""
+    # ``low`` are lower bounds of its leads. Over x, a difference τ takes at most t Σ_j |z_xj − z_j|
+    # from its lead: 2t for the other of two groups, nothing for the same attributes.
     reach = np.abs(attributes - attributes[option]).sum(axis=1)
     alike = reach == 0.0
     if low[alike].min() < 0.0:
@@ -126,24 +104,8 @@ def _withstands(attributes: Floats, option: int, low: Floats) -> float:
 
 
 class Ellipsoid:
-    """Confidence sets of pooled least squares, for all times and directions at once.
-
-    Parameters
-    ----------
-    actions
-        The options.
-    horizon
-        Number of evaluations T that the mixture is made for. Intervals hold beyond it too, but
-        are no longer tight.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"])
-    >>> fit = Ellipsoid(actions, horizon=10_000).fit(np.array([500, 500]), np.array([100.0, 400.0]))
-    >>> bias = fit.bias(failure=0.05)
-    >>> round(bias.value, 6), round(bias.high - bias.value, 3)
-    (0.3, 0.131)
+    """Confidence sets of pooled least squares, for all times and directions at once; beyond the
+    horizon they hold, but are no longer tight.
     """
 
     def __init__(self, actions: Askable, horizon: int) -> None:
@@ -157,16 +119,11 @@ class Ellipsoid:
 
 
 class Fit:
-    """Least squares on all evaluations so far, and intervals around it; see `Ellipsoid.fit`.
+    """Least squares on all evaluations so far, and intervals around it; see `Ellipsoid.fit`."""
 
-    With V = W diag(s²) Wᵀ on its range, directions v in it are worked on as y = (Wᵀv)/s, so that
-    vᵀV⁺v = ‖y‖².
-
-    Attributes
-    ----------
-    identified
-        Whether the range is everything, so that all options can be compared.
-    """
+    # With V = W diag(s²) Wᵀ on its range, directions v in it are worked on as y = (Wᵀv)/s, so that
+    # vᵀV⁺v = ‖y‖². ``identified`` is whether the range is everything, so that all options can be
+    # compared.
 
     def __init__(self, ellipsoid: Ellipsoid, counts: Counts, sums: Floats) -> None:
         self.ellipsoid, frame = ellipsoid, ellipsoid.frame
@@ -186,10 +143,9 @@ class Fit:
         self._mixtures: dict[float, Floats] = {}  # components by failure
 
     def widths(self, directions: Floats, failure: float) -> Floats:
-        """Return half-widths for σ = 1 of v·θ, for directions (rows) in the frame's coordinates.
-
-        They hold for all times and directions at once, with probability at least 1 − ``failure``.
-        Infinite for directions that the evaluations so far say nothing of.
+        """Return half-widths for σ = 1 of v·θ, for directions (rows) in the frame's coordinates,
+        that hold for all times and directions at once; infinite where the evaluations so far say
+        nothing.
         """
         if not 0.0 < failure < 1.0:
             raise InputError(f"the probability of failure must lie in (0, 1); got {failure!r}.")
@@ -206,9 +162,8 @@ class Fit:
         return np.sqrt(squares)
 
     def leads(self, failure: float, noise_scale: float = 1.0, option: int | None = None) -> Leads:
-        """Return the leads of an option, or of the one that looks best.
-
-        A lead that the evaluations so far say nothing of is 0, of infinite width.
+        """Return the leads of an option, or of the one that looks best; one that the evaluations so
+        far say nothing of is 0, of infinite width.
         """
         H = self.ellipsoid.frame.values
         parameter = self.parameter
@@ -223,9 +178,8 @@ class Fit:
         return Leads(best, leads, widths)
 
     def bias(self, failure: float, noise_scale: float | None = 1.0) -> Estimate:
-        """Return the (first) bias with its interval of level 1 − ``failure``.
-
-        With None for the noise scale nothing is said of it: the interval is everything, of level 0.
+        """Return the (first) bias with its interval of level 1 − ``failure``; with None for the
+        noise scale that is everything, of level 0.
         """
         if noise_scale is None:
             return Estimate.without_interval(self.bias(failure).value)
@@ -262,12 +216,10 @@ class Fit:
         return np.asarray(np.linalg.norm(beside, axis=1) > EXACT_IN_SPAN * lengths)
 
     def _components(self, failure: float) -> Floats:
-        """Return C, (r + n, components): the squared widths of y are the entries of (y², f²) C.
-
-        f are the products of y with the favourites, in the same coordinates. A component that is
-        beaten by another in all entries cannot be the least for any direction; where there are
-        many directions it is left out.
-        """
+        """Return C, (r + n, components): the squared widths of y are the entries of (y², f²) C."""
+        # f are the products of y with the favourites, in the same coordinates. A component that is
+        # beaten by another in all entries cannot be the least for any direction; where there are
+        # many directions it is left out.
         scales, extra = self.ellipsoid.scales, self.ellipsoid.extra
         k, n = len(self.ellipsoid.frame.points), len(self._favourites)
         ratio = scales[:, None] / self._s**2  # R_j relative to V, (J + 1, r)
@@ -298,32 +250,15 @@ def _range(rows: Floats) -> Floats:
 
 
 def noise_bound(scatter: float, room: Floats, failure: float, horizon: int) -> float:
-    """Return an upper bound σ̄ of the noise scale that holds at all times at once.
-
-    Given the past, the error e of a prediction made from it is N(b, σ²), with b known: so
-    E[exp(−ηwe²/σ²)] ≤ (1 + 2ηw)^{−1/2}, the largest at b = 0, for a weight w known in advance. The
-    products exp(−η Σ we²/σ²) Π(1 + 2ηw)^{1/2} are supermartingales, whatever decided what was
-    evaluated; with a grid of J of them, Σ we² ≥ σ²(½ Σ log(1 + 2ηw) − log(J/δ))/η for all η and at
-    all times, with probability 1 − δ. σ̄ is the least bound. Infinite while there is too little,
-    and where nothing scatters at all, which Gaussian noise never does.
-
-    Parameters
-    ----------
-    scatter, room
-        Σ we², and (J,) ½ Σ log(1 + 2ηw) for η = 1, ½, ¼, …
-    failure
-        Probability that σ̄ is below σ at some time.
-    horizon
-        Number of evaluations that the grid is made for.
-
-    Examples
-    --------
-    >>> eta = 2.0 ** -np.arange(32)
-    >>> noise_bound(3.0, 1.5 * np.log1p(2 * eta), failure=0.05, horizon=10**6)
-    inf
-    >>> round(noise_bound(1e6, 5e5 * np.log1p(2 * eta), failure=0.05, horizon=10**6), 3)
-    1.002
+    """Return an upper bound σ̄ of the noise scale that fails at any time with probability
+    ``failure`` at most, given Σ we² and (J,) ½ Σ log(1 + 2ηw) for η = 1, ½, ¼, …
     """
+    # Given the past, the error e of a prediction made from it is N(b, σ²), with b known: so
+    # E[exp(−ηwe²/σ²)] ≤ (1 + 2ηw)^{−1/2}, the largest at b = 0, for a weight w known in advance.
+    # The products exp(−η Σ we²/σ²) Π(1 + 2ηw)^{1/2} are supermartingales, whatever decided what was
+    # evaluated; with a grid of J of them, Σ we² ≥ σ²(½ Σ log(1 + 2ηw) − log(J/δ))/η for all η and
+    # at all times, with probability 1 − δ. σ̄ is the least bound. Infinite while there is too
+    # little, and where nothing scatters at all, which Gaussian noise never does.
     size = _grid_size(horizon)
     eta = 2.0 ** -np.arange(size)
     spare = room[:size] - math.log(size / failure)
@@ -334,18 +269,9 @@ def noise_bound(scatter: float, room: Floats, failure: float, horizon: int) -> f
 
 
 def noise_room(failure: float, horizon: int) -> float:
-    """Return the room at η = 1 from which on `noise_bound` is of use.
-
-    With 2 log(3) log(J/failure), that of 4 log(J/failure) evaluations that are well predicted,
-    η = 1 gives σ̄² ≤ 3.35 scatter/n.
-
-    Examples
-    --------
-    >>> n = math.ceil(noise_room(failure=0.05, horizon=10**6) / (0.5 * math.log(3)))
-    >>> room = 0.5 * n * np.log1p(2 * 2.0 ** -np.arange(32))
-    >>> n, round(noise_bound(n, room, failure=0.05, horizon=10**6), 2)
-    (22, 1.83)
-    """
+    """Return the room at η = 1 from which on `noise_bound` is of use."""
+    # With 2 log(3) log(J/failure), that of 4 log(J/failure) evaluations that are well predicted, η
+    # = 1 gives σ̄² ≤ 3.35 scatter/n.
     return 2.0 * math.log(3.0) * math.log(_grid_size(horizon) / failure)
 
 

@@ -122,38 +122,11 @@ class _Block:
 
 
 class Core:
-    """What the envelope falls back on: a policy with a proof, in blocks.
+    """What the envelope falls back on: a policy with a proof, in blocks."""
 
-    Its regret is of the order of (B σ² κ_A log T)^{1/3} T^{2/3}, whatever happens between its
-    blocks.
-
-    Parameters
-    ----------
-    actions
-        The options.
-    value_bound, noise_scale
-        B and σ, or a bound of it, which `hear` lowers later.
-    failures
-        Probabilities that some stream for the bias, or for evaluations, ever leaves its radius.
-
-    Attributes
-    ----------
-    bounds
-        (k,) upper bounds D of the gaps.
-    candidates
-        Indices of the options that may still be the best.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> actions = eh.ActionSet([[1.0], [1.0]], ["a", "b"])
-    >>> core = Core(actions, value_bound=1.0, noise_scale=1.0, failures=(0.01, 0.01))
-    >>> core.next_block(remaining=1000)           # first: how are the options evaluated?
-    array([2, 2])
-    >>> core.learn(eh.Feedback([2, 2], [1.0, 2.0], [0.5, 2.0]))
-    >>> core.next_block(remaining=996)            # then: what does the bias add?
-    array([5, 5])
-    """
+    # Its regret is of the order of (B σ² κ_A log T)^{1/3} T^{2/3}, whatever happens between its
+    # blocks. ``failures`` are probabilities that some stream for the bias, or for evaluations, ever
+    # leaves its radius; ``bounds`` are (k,) upper bounds D of the gaps.
 
     def __init__(
         self,
@@ -184,12 +157,10 @@ class Core:
         self._block: _Block | None = None
 
     def next_block(self, remaining: int) -> Counts:
-        """Return the counts of the next block; the same until it is learnt.
-
-        A block that what remains cannot hold would teach too late: from then on the option that is
-        certain to lose least is played instead, which costs no more than the block would have. It
-        is played in batches that double.
-        """
+        """Return the counts of the next block; the same until it is learnt."""
+        # A block that what remains cannot hold would teach too late: from then on the option that
+        # is certain to lose least is played instead, which costs no more than the block would have.
+        # It is played in batches that double.
         block = self._exploit(remaining) if self._closing else self._choose(remaining)
         if block.purpose != "exploit" and block.counts.sum() > remaining:
             self._closing = True
@@ -252,10 +223,8 @@ class Core:
         return self._block is not None and np.array_equal(self._block.counts, counts)
 
     def hear(self, noise_scale: float) -> None:
-        """Take a lower bound of the noise: what was learnt is then known better.
-
-        The rules compare radii with bounds of gaps, so both must be of the same noise.
-        """
+        """Take a lower bound of the noise: what was learnt is then known better."""
+        # The rules compare radii with bounds of gaps, so both must be of the same noise.
         if noise_scale < self.noise_scale:
             self.noise_scale = noise_scale
             self._certify()
@@ -303,11 +272,9 @@ class Core:
         return b, r
 
     def _certify(self) -> None:
-        """Drop what is certainly not the best; lower the bounds of the gaps.
-
-        The largest over y ∈ C of est_y − est_x ± W_xy takes one look at each option's own cell,
-        and one at the best of the other cells.
-        """
+        """Drop what is certainly not the best; lower the bounds of the gaps."""
+        # The largest over y ∈ C of est_y − est_x ± W_xy takes one look at each option's own cell,
+        # and one at the best of the other cells.
         b, r = self._radii()
         added = np.append(self._bias.estimates, 0.0)[self._plan.stream] * self._plan.sign
         est = self._evaluations.estimates - added

@@ -243,10 +243,8 @@ class FairPhasedElimination(Policy):
         return np.sort(np.concatenate([self._active[-1], self._active[1]]))
 
     def _empirical_best(self, options: NDArray[np.intp]) -> int:
-        """Return the option of largest debiased estimate; without ω̂, of largest evaluation.
-
-        The first of those that tie; before there is any estimate, the first of all.
-        """
+        """Return the option of largest debiased estimate; without ω̂, of largest evaluation."""
+        # The first of those that tie; before there is any estimate, the first of all.
         omega = self._omega.value if self._omega is not None else 0.0
         values = self._evaluation[options] - self._z[options] * omega
         return int(options[first_largest(np.where(np.isnan(values), -np.inf, values))])

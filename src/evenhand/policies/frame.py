@@ -27,25 +27,8 @@ from evenhand.questions import Askable, Questions
 
 
 class Frame:
-    """The options in coordinates in which their G-optimal design is a unit; see `Frame.of`.
-
-    Raises `NotIdentifiableError` where some options cannot be compared, however many evaluations
-    are made.
-
-    Attributes
-    ----------
-    space
-        The span of the points.
-    points, values
-        (q, r) and (k, r) coordinates: P of what can be asked, H of what can be chosen.
-    bias
-        (r,) coordinates of the direction of the (first) bias; None where no evaluations show it.
-    cells, cell
-        (g, p) distinct attributes, and (k,) which of them an option has.
-    centre
-        (p,) their centre c.
-    weights
-        (k,) the G-optimal design π.
+    """The options in coordinates in which their G-optimal design is a unit (`Frame.of`), or
+    `NotIdentifiableError` where some cannot be compared, however many evaluations are made.
     """
 
     def __init__(self, actions: Askable) -> None:
@@ -54,17 +37,18 @@ class Frame:
         if isinstance(actions, ActionSet) and actions.group_names is not None:
             bias_optimal_design(actions)  # raises, and says why, where it cannot be estimated
         self.space = ElfvingProgram(A).space
+        # (g, p) distinct attributes, (k,) which of them an option has, and (p,) their centre c
         self.cells, cell = np.unique(questions.attributes, axis=0, return_inverse=True)
         self.cell: Indices = cell.reshape(-1)
         self.centre: Floats = self.cells.mean(axis=0)
         refuse_apart(actions, self.space)
         design = g_optimal_design(A)
-        self.weights = design.weights
+        self.weights = design.weights  # (k,) π
         # the certificate is W with aᵀV(π)⁺a = ‖Wa‖² · value
         W = design.certificate.dual * math.sqrt(design.value)
-        self.points: Floats = A @ W.T
+        self.points: Floats = A @ W.T  # (q, r) P of what can be asked, then (k, r) H of options
         self.values: Floats = questions.options.features @ W[:, :d].T + W[:, d:] @ self.centre
-        self.bias: Floats | None = None
+        self.bias: Floats | None = None  # (r,) the first; None where no evaluations show it
         if questions.n_attributes:
             e = np.zeros(A.shape[1])
             e[d] = 1.0
@@ -84,10 +68,8 @@ class Frame:
 
     @cached_property
     def basis(self) -> Indices:
-        """(r,) options whose points span all of them, each the longest beside those before it.
-
-        Points of the design are all of one length, so that ties are the rule.
-        """
+        """(r,) options whose points span all of them, each the longest beside those before it."""
+        # Points of the design are all of one length, so that ties are the rule.
         beside = self.points.copy()
         chosen = np.zeros(self.rank, dtype=np.intp)
         for i in range(self.rank):

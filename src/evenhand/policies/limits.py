@@ -246,13 +246,7 @@ class Allowance:
 
 
 def nth(values: Indices) -> Counts:
-    """Return (n,) how often each value has come up to its place, itself included.
-
-    Examples
-    --------
-    >>> nth(np.array([3, 5, 3, 3]))
-    array([1, 1, 2, 3])
-    """
+    """Return (n,) how often each value has come up to its place, itself included."""
     by_value = np.argsort(values, kind="stable")
     starts = np.searchsorted(values[by_value], values[by_value])
     times = np.empty(len(values), dtype=np.int64)
@@ -273,13 +267,7 @@ def whole_counts(given: ArrayLike, q: int, name: str) -> Counts:
 
 
 def most_evaluations(n_options: int, horizon: int | None, at_most: int | None) -> int:
-    """Return how many evaluations there are at most, by either name; else 1,000 per option.
-
-    Examples
-    --------
-    >>> most_evaluations(2, None, 60), most_evaluations(2, None, None)
-    (60, 2000)
-    """
+    """Return how many evaluations there are at most, by either name; else 1,000 per option."""
     if horizon is not None and at_most is not None:
         raise InputError(
             f"horizon and at_most are two names for the same number; got {horizon!r} and "
@@ -295,13 +283,7 @@ def most_evaluations(n_options: int, horizon: int | None, at_most: int | None) -
 
 
 def checked_budget(budget: float | None) -> float:
-    """Return how much money there is; infinite if nobody says.
-
-    Examples
-    --------
-    >>> checked_budget(None), checked_budget(20)
-    (inf, 20.0)
-    """
+    """Return how much money there is; infinite if nobody says."""
     if budget is None:
         return math.inf
     if not is_number(budget) or budget <= 0.0:

@@ -271,13 +271,7 @@ def nothing(k: int) -> Feedback:
 
 
 def counts_of(k: int, wanted: Mapping[int, int]) -> Counts:
-    """Return (k,) counts, given by option.
-
-    Examples
-    --------
-    >>> counts_of(3, {1: 4})
-    array([0, 4, 0])
-    """
+    """Return (k,) counts, given by option."""
     counts = np.zeros(k, dtype=np.int64)
     for option, n in wanted.items():
         counts[option] = n
@@ -310,13 +304,7 @@ def dense(kept: Mapping[str, Any], k: int) -> Feedback:
 
 
 def counts_in(plan: Mapping[str, Any], k: int) -> Counts:
-    """Return (k,) the counts that a plan has, by ``questions`` and ``counts``; else `ValueError`.
-
-    Examples
-    --------
-    >>> counts_in({"questions": [2, 0], "counts": [1, 4]}, 3)
-    array([4, 0, 1])
-    """
+    """Return (k,) counts of a plan, by ``questions`` and ``counts``; else `ValueError`."""
     places = recalled(plan, "questions", (None,), int, 0, k - 1)
     found = np.zeros(k, dtype=np.int64)
     np.add.at(found, places, recalled_counts(plan, "counts", len(places)))

@@ -26,19 +26,7 @@ class PhasePlan(NamedTuple):
 
 
 class PhaseDesigns:
-    """G-optimal designs on some of the rows of a matrix; those that were made are remembered.
-
-    Parameters
-    ----------
-    rows
-        (k, n) what estimates are linear in, one row per option.
-
-    Examples
-    --------
-    >>> designs = PhaseDesigns(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]))
-    >>> designs.rank(np.array([1, 2])), designs.counts(np.array([1, 2]), 9.0)
-    (2, array([0, 5, 5]))
-    """
+    """G-optimal designs on some of the rows, (k, n), of a matrix; each is remembered."""
 
     def __init__(self, rows: Floats) -> None:
         self._rows = rows
@@ -73,11 +61,5 @@ class PhaseDesigns:
 
 
 def whole(pulls: Floats) -> Counts:
-    """Round up; what no horizon can hold is cut off before it overflows, and stays too much.
-
-    Examples
-    --------
-    >>> whole(np.array([0.0, 1.5, 1e30]))[:2]
-    array([0, 2])
-    """
+    """Round up; what no horizon can hold is cut off before it overflows, and stays too much."""
     return np.minimum(rounded_up(pulls), 2.0**60 / len(pulls)).astype(np.int64)

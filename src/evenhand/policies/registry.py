@@ -61,13 +61,7 @@ def _import_all() -> None:
 
 
 def built_in_policies() -> dict[str, type[Policy]]:
-    """Return the classes of the built-in policies by their names.
-
-    Examples
-    --------
-    >>> built_in_policies()["uniform"].__doc__.splitlines()[0]
-    'Evaluates all options equally often, in rounds that double; a baseline.'
-    """
+    """Return the classes of the built-in policies by their names."""
     _import_all()
     return _BUILT_IN
 

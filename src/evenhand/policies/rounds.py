@@ -24,13 +24,7 @@ Play = Generator[Counts | Mapping[int, int], Feedback, None]
 
 
 class Rounds:
-    """The rounds of a policy that has `play`.
-
-    Parameters
-    ----------
-    policy
-        Whose rounds they are. It is told how many were learnt from, by ``_round``.
-    """
+    """The rounds of a policy that has `play`; ``_round`` tells it how many were learnt from."""
 
     def __init__(self, policy: Policy) -> None:
         self._policy, k = policy, len(policy.actions)
@@ -158,22 +152,10 @@ class Rounds:
 
 
 def first_of(counts: Counts, n: int) -> Counts:
-    """Return the first n of so many evaluations, in the order of the options.
-
-    Examples
-    --------
-    >>> first_of(np.array([2, 3, 1]), 4)
-    array([2, 2, 0])
-    """
+    """Return the first n of so many evaluations, in the order of the options."""
     return np.diff(np.minimum(np.cumsum(counts), n), prepend=0)
 
 
 def only(feedback: Feedback, options: NDArray[np.bool_]) -> Feedback:
-    """Return the part of a feedback that is about some options, (k,) truth values.
-
-    Examples
-    --------
-    >>> only(Feedback([2, 1], [3.0, 1.0], [5.0, 1.0]), np.array([False, True])).sums
-    array([0., 1.])
-    """
+    """Return the part of a feedback that is about some options, (k,) truth values."""
     return Feedback(*(np.where(options, part, 0) for part in feedback.parts))

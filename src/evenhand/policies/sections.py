@@ -42,19 +42,7 @@ def report_of(policy: Policy) -> Report:
 
 
 def how_sure(decision: Decision) -> str:
-    """Return what is certain about a decision, in a few words.
-
-    Examples
-    --------
-    >>> how_sure(Decision(0, "Ann"))
-    'not said'
-    >>> how_sure(Decision(0, "Ann", loss=0.0, level=0.95, certainty="own scores"))
-    'the best, with probability at least 95%, by its own scores'
-    >>> how_sure(Decision(0, "Ann", loss=1.5, level=0.95))
-    'loses at most 1.5, with probability at least 95%'
-    >>> how_sure(Decision(0, "Ann", level=0.95))
-    'nothing is certain yet'
-    """
+    """Return what is certain about a decision, in a few words."""
     if decision.level == 0.0:
         return "not said"
     if not np.isfinite(decision.loss):
@@ -69,17 +57,7 @@ def how_sure(decision: Decision) -> str:
 
 
 def in_words(estimate: Estimate) -> str:
-    """Return a number with its interval, in a few words.
-
-    Examples
-    --------
-    >>> in_words(Estimate(1.6, 1.1, 2.1, 0.95))
-    '1.6, from 1.1 to 2.1 with probability at least 95%'
-    >>> in_words(Estimate(1.6, -np.inf, np.inf, 0.0))
-    '1.6, without an interval'
-    >>> in_words(Estimate(np.nan, -np.inf, np.inf, 0.95))
-    'not known yet'
-    """
+    """Return a number with its interval, in a few words."""
     if np.isnan(estimate.value):
         return "not known yet"
     if not np.isfinite(estimate.high - estimate.low):

@@ -58,9 +58,8 @@ class SequentialPolicy(Policy):
 
 
 def stepper_of(policy: Policy) -> Stepper | None:
-    """Return the compiled steps that may be run in place of ask and tell; None if there are none.
-
-    Whoever runs them calls the policy's ``caught_up`` afterwards.
+    """Return the compiled steps that may be run in place of ask and tell, after which ``caught_up``
+    is called; None if there are none.
     """
     stepper: Stepper | None = getattr(policy, "compiled", None)
     return stepper

@@ -181,13 +181,7 @@ def drawn(
     scale: float = 1.0,
     noise: float = 1.0,
 ) -> Feedback:
-    """Draw the feedback of counts: deviation ``noise``, and everything times ``scale``.
-
-    Examples
-    --------
-    >>> drawn(np.array([2, 0, 1]), CASES[0], np.random.default_rng(1)).counts
-    array([2, 0, 1])
-    """
+    """Draw the feedback of counts: deviation ``noise``, and everything times ``scale``."""
     n = counts.astype(np.float64)
     loud = noise * case.noise
     sums = n * case.evaluations + loud * np.sqrt(n) * rng.standard_normal(len(n))

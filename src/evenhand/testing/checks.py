@@ -74,11 +74,9 @@ def _run(
     meddle: Callable[[Policy], None] = lambda policy: None,
     look: bool = True,
 ) -> _Run:
-    """Play to the end, or for `ROUNDS` rounds; ``meddle`` comes before each tell and at the end.
-
-    Without ``look`` what the policy knows on the way is not written down, which is the larger part
-    of the work where it decides slowly.
-    """
+    """Play to the end, or for `ROUNDS` rounds; ``meddle`` comes before each tell and at the end."""
+    # Without ``look`` what the policy knows on the way is not written down, which is the larger
+    # part of the work where it decides slowly.
     rng = np.random.default_rng(seed)
     run = _Run()
     while len(run.asks) < ROUNDS and not run.finished:

@@ -40,19 +40,11 @@ from evenhand.questions.identifiable import identified_by
 
 @dataclass(eq=False)
 class ArrowFit:
-    """Least squares on evaluations of a panel; see `models.Fit`.
-
-    Parameters
-    ----------
-    form
-        The design.
-    items, omega
-        (i,) and (p,) what items and attributes add to an answer, where that is estimable.
-    """
+    """Least squares on evaluations of a panel; see `models.Fit`."""
 
     form: PanelForm
-    items: Floats
-    omega: Floats
+    items: Floats  # (i,) what items add to an answer, where that is estimable
+    omega: Floats  # (p,) what attributes add
     scatter: float
     freedom: float
     unit: float
@@ -108,23 +100,7 @@ class ArrowFit:
 
 
 class ArrowModel(Model):
-    """The linear model of a panel whose options stand for themselves; see `models.Model`.
-
-    Raises `NotIdentifiableError` where some options cannot be compared, however often one asks.
-
-    Parameters
-    ----------
-    questions
-        Each is about one item, which stands for itself.
-
-    Examples
-    --------
-    >>> questions = Questions.panel(["Ann", "Bo"], ["P", "Q"], partial=None, capacity=None)
-    >>> model = ArrowModel(questions)
-    >>> told = Feedback([1, 1, 1, 1], [3.0, 5.0, 2.0, 4.0], [9.0, 25.0, 4.0, 16.0])
-    >>> model.rank, model.fit(told, noise_scale=1.0).leads(0, np.array([1]))
-    (3, Spread(estimates=array([1.]), variances=array([1.])))
-    """
+    """The linear model of a panel of items that stand for themselves; see `models.Model`."""
 
     def __init__(self, questions: Questions) -> None:
         self.questions = questions
@@ -194,12 +170,10 @@ class ArrowModel(Model):
         return further(self.panel, turn, length, made, left, mend=thin)
 
     def _turns(self, length: int) -> tuple[Counts, bool]:
-        """Return (q,) whose turn it is, and whether what connects evaluators would be thin.
-
-        Of questions that are as cheap, evaluators take turns if there are two for every option.
-        With fewer, an option is asked of the first who is not partial to it, unless nobody may be
-        asked that often.
-        """
+        """Return (q,) whose turn it is, and whether what connects evaluators would be thin."""
+        # Of questions that are as cheap, evaluators take turns if there are two for every option.
+        # With fewer, an option is asked of the first who is not partial to it, unless nobody may be
+        # asked that often.
         panel, busy = self.panel, bool((self.questions.workload < UNLIMITED).any())
         if busy or length >= 2 * panel.n_options:
             return turns(panel), False

@@ -46,11 +46,9 @@ def planned(panel: Panel, goal: Goal, money: Floats) -> Indices:
 def further(
     panel: Panel, turn: Counts, length: int, made: Counts, left: Counts, *, mend: bool
 ) -> Indices:
-    """Return (length,) questions, or fewer, beside those made: as many of every option as can be.
-
-    If it is to ``mend``, no leads rest on single answers first: else one error that all options of
-    a group have in common would make one of them the leader.
-    """
+    """Return (length,) questions, or fewer, beside those made, as equal as can be by option."""
+    # If it is to ``mend``, no leads rest on single answers first: else one error that all options
+    # of a group have in common would make one of them the leader.
     (open_,) = np.nonzero((left > 0) & (panel.item < panel.n_options))
     have = np.bincount(panel.item, made, panel.n_items).astype(np.int64)
     if length == 0 or len(open_) == 0:
@@ -78,10 +76,8 @@ def _dealt(
     have: Counts,
     leader: int | None,
 ) -> Indices:
-    """Return questions by their shares: items, of which we ``have`` some, then their evaluators.
-
-    Of the evaluators of an item those asked least are first, and of these whose turn it is.
-    """
+    """Return questions by their shares: items, of which we ``have`` some, then their evaluators."""
+    # Of the evaluators of an item those asked least are first, and of these whose turn it is.
     (used,) = np.nonzero(shares)
     used = used[np.argsort(panel.item[used], kind="stable")]
     share = shares[used]
@@ -118,11 +114,9 @@ def _mended(
     left: Counts,
     weak: Callable[[Arrow], Floats | None],
 ) -> Indices:
-    """Return the order, begun with questions that tell the attributes which leads rest on.
-
-    That is held to be so after those ``before`` and so many early ones, as far as questions
-    ``among`` some can do it, a ``portion`` at a time.
-    """
+    """Return the order, begun with questions that tell the attributes which leads rest on."""
+    # That is held to be so after those ``before`` and so many early ones, as far as questions
+    # ``among`` some can do it, a ``portion`` at a time.
     new, now = order[:0], order
     for _ in range(_MENDINGS):
         form = form_of(panel, np.concatenate([before, now[: max(early, len(new))]]))
@@ -142,9 +136,8 @@ def _mended(
 
 
 def _weakest(leader: int | None, items: Indices, scale: Floats, form: Arrow) -> Floats | None:
-    """Return the difference of centres that most of a variance comes from; None if it is small.
-
-    Of leads over the leader, or of options beside the middle of all.
+    """Return the difference of centres that most of a variance, of leads over the leader, or of
+    options beside the middle of all, comes from; None if it is small.
     """
     known = form.sizes[items] > 0.0
     items, scale = items[known], scale[known]

@@ -20,28 +20,16 @@ CHUNK = 2048
 
 
 class Panel(NamedTuple):
-    """Rows of questions that are each about one item.
+    """Rows of questions that are each about one item."""
 
-    item, Z
-        (q,) items and (q, p) attributes.
-    price, cost
-        (q,) prices of an answer, and of a unit of weight.
-    evaluator, n_evaluators
-        (q,) who is asked, and how many there are.
-    partial
-        (q,) whether a bias is in the answer.
-    n_options, n_items
-        The options are the first of the items.
-    """
-
-    item: Indices
-    Z: sparse.csr_array
-    price: Floats
-    cost: Floats
-    evaluator: Indices
+    item: Indices  # (q,)
+    Z: sparse.csr_array  # (q, p) attributes
+    price: Floats  # (q,) of an answer
+    cost: Floats  # (q,) of a unit of weight
+    evaluator: Indices  # (q,) who is asked
     n_evaluators: int
-    partial: NDArray[np.bool_]
-    n_options: int
+    partial: NDArray[np.bool_]  # (q,) whether a bias is in the answer
+    n_options: int  # the options are the first of the items
     n_items: int
 
     @classmethod
@@ -70,10 +58,8 @@ def form_of(panel: Panel, questions: Indices, times: Counts | None = None) -> Ar
 
 
 def gains_of(form: Arrow, panel: Panel, questions: Indices, direction: Floats) -> Floats:
-    """Return by how much one more of each question lessens uᵀS⁺u, for its price.
-
-    One more of weight 1 adds κ y yᵀ to S, y = z − c̄_o, κ = n_o/(n_o + 1).
-    """
+    """Return by how much one more of each question lessens uᵀS⁺u, for its price."""
+    # One more of weight 1 adds κ y yᵀ to S, y = z − c̄_o, κ = n_o/(n_o + 1).
     item = panel.item[questions]
     spare = form.sizes[item] / (form.sizes[item] + 1.0)
     y = panel.Z[questions] @ form.root - (form.centres @ form.root)[item]
@@ -86,11 +72,9 @@ def gains_of(form: Arrow, panel: Panel, questions: Indices, direction: Floats) -
 
 
 def turns(panel: Panel) -> Counts:
-    """Return (q,) whose turn it is: a rank of every evaluator for every item.
-
-    Items are taken in random order, and the first choices go round. So do the second ones, at a
-    distance that differs from round to round, so that evaluators are well connected.
-    """
+    """Return (q,) whose turn it is: a rank of every evaluator for every item."""
+    # Items are taken in random order, and the first choices go round. So do the second ones, at a
+    # distance that differs from round to round, so that evaluators are well connected.
     e = panel.n_evaluators
     place = np.random.default_rng(0).permutation(panel.n_items)[panel.item]
     ahead = (panel.evaluator - place) % e

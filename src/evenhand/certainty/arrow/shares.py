@@ -41,14 +41,7 @@ _NEWTON = 100  # steps at most
 
 
 def star(a: Floats, cost: float, costs: Floats) -> tuple[float, Floats]:
-    """Return n_b and n_j, (n,), the cheapest with a_j(1/n_b + 1/n_j) = 1 for all j.
-
-    Examples
-    --------
-    >>> n, each = star(np.array([1.0, 1.0, 1.0, 1.0]), 1.0, np.ones(4))
-    >>> round(n, 9), each.round(9).tolist()
-    (3.0, [1.5, 1.5, 1.5, 1.5])
-    """
+    """Return n_b and n_j, (n,), the cheapest with a_j(1/n_b + 1/n_j) = 1 for all j."""
     n = float((a * (1.0 + np.sqrt(costs / cost))).max())  # what one rival alone would need
     for _ in range(_NEWTON):  # cost − Σ costs (a/(n − a))² rises and is concave: from below only
         short = float((costs * (a / (n - a)) ** 2).sum()) - cost
@@ -60,9 +53,8 @@ def star(a: Floats, cost: float, costs: Floats) -> tuple[float, Floats]:
 
 
 def proportions(panel: Panel, goal: Goal) -> Shares:
-    """Return shares of the money that make max a_j · variance of the lead over j small.
-
-    Questions that may be asked must identify all leads.
+    """Return shares of the money that make max a_j · variance of the lead over j small, where
+    questions that may be asked identify all leads.
     """
     leader, rivals, a, length, asked, left = goal
     (open_,) = np.nonzero(left > 0)
@@ -98,9 +90,8 @@ def proportions(panel: Panel, goal: Goal) -> Shares:
 
 
 def _whom_to_ask(panel: Panel, questions: Indices, leader: int, asked: Counts) -> Indices:
-    """Return evaluators who can be asked, the best first.
-
-    That is who can be asked about the leader, is cheap, is not partial to it, was asked least.
+    """Return evaluators who can be asked, the best first: who can be asked about the leader, is
+    cheap, is not partial to it, was asked least.
     """
     e, who = panel.n_evaluators, panel.evaluator[questions]
     number = np.bincount(who, minlength=e)
@@ -114,10 +105,8 @@ def _whom_to_ask(panel: Panel, questions: Indices, leader: int, asked: Counts) -
 
 
 def _improved(panel: Panel, questions: Indices, role: Indices, sizes: Floats, a: Floats) -> Shares:
-    """Return shares of some questions, from those of a star on; see `certainty.shares`.
-
-    ``role`` is 0 for the leader, 1, 2, … for rivals; others, with −1, get a small share as well.
-    """
+    """Return shares of some questions, from those of a star on; see `certainty.shares`."""
+    # ``role`` is 0 for the leader, 1, 2, … for rivals; others, with −1, get a small share as well.
     n, o, cost = len(sizes), role[panel.item[questions]], panel.cost[questions]
     money = np.zeros(len(panel.item))
     if (np.bincount(o[o >= 0], minlength=n) == 0).any():
