@@ -55,7 +55,7 @@ class Attempts:
             self.times.append((question, float(score), float(seconds)))
 
     def fail(self, question: int) -> None:
-        """Take note of a try that came to nothing."""
+        """Take note of a failed try."""
         self.failed[question] = self.failed.get(question, 0) + 1
 
     @property
@@ -65,7 +65,7 @@ class Attempts:
 
     @property
     def failures(self) -> int:
-        """How many of them came to nothing."""
+        """How many of them failed."""
         return sum(self.failed.values())
 
     def moved(self, place: Callable[[int], int]) -> Attempts:
@@ -217,7 +217,7 @@ class Attempts:
         )
 
     def in_words(self, questions: Questions) -> str:
-        """Return how many tries came to nothing, on what and of whom; "" if none did."""
+        """Return how many tries failed, on what and of whom; "" if none did."""
         if not self.failures:
             return ""
         said = f"{self.failures:,} of {self.tries:,} tries came to nothing"

@@ -165,7 +165,7 @@ def _key(column: Column) -> tuple[str, str | None, str | None, str]:
 
 
 def _family(column: Column) -> tuple[str, bool, bool]:
-    """Return what columns have in common that are drawn towards each other."""
+    """Return what columns share that are shrunken to the same mean."""
     return column.kind, column.evaluator is not None, column.group is not None
 
 

@@ -358,7 +358,7 @@ def to_come(forecast: float, looks_once: bool, chance: float = math.nan) -> str:
 
 
 def failures(answer: Answer) -> str:
-    """Return how many tries came to nothing, and the last questions that were given up."""
+    """Return how many tries failed, and the last questions that were given up."""
     tried, n = answer.attempts.in_words(answer.questions), len(answer.failures)
     if n == 0:
         return tried
