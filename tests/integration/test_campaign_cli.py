@@ -14,6 +14,8 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
+from evenhand.cli.campaign.ask import duration
+from evenhand.cli.campaign.new import seconds_in
 
 WORTH = {"Ann": 71.0, "Bo": 69.5, "=Cy": 68.0, "Dí": 69.0, "Ed": 75.0}
 NATION = {"Ann": "FRA", "Bo": "ITA", "=Cy": "FRA", "Dí": "USA", "Ed": "JPN"}
@@ -473,3 +475,9 @@ def test_all_that_is_asked_for_as_json_is_json() -> None:
     assert found("resume", "p.db", "prize") == {"status": "running"}
     extended = found("extend", "p.db", "prize", "--at-most", "20")
     assert extended == {"status": "running", "at_most": 20, "budget": None}  # none was set
+
+
+def test_times_are_written_and_read_as_people_do() -> None:
+    said = [duration(seconds) for seconds in (0.2, 90, 7200, 200_000)]
+    assert said == ["1 second", "90 seconds", "2 hours", "2 days"]
+    assert [seconds_in(text, "--lease") for text in ("90", "1.5h", "3d")] == [90, 5400, 259_200]

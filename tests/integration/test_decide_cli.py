@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 import evenhand as eh
 from evenhand.cases.panels import skating_panels
 from evenhand.cli import app
+from evenhand.cli.decide import _two_of
 
 COLUMNS = ("--option", "skater", "--evaluator", "judge", "--score", "points")
 GROUPS = ("--option-group", "nation", "--evaluator-group", "judge_nation")
@@ -167,3 +168,7 @@ def test_two_options_are_compared_by_name(scores: pd.DataFrame) -> None:
     for wrong in (first, f"{first},nobody"):
         result = run("scores.csv", *COLUMNS, "--compare", wrong)
         assert result.exit_code == 2
+
+
+def test_names_to_be_compared_may_have_commas_of_their_own() -> None:
+    assert _two_of("Bo, Jr.,Ann", ["Ann", "Bo, Jr."]) == ("Bo, Jr.", "Ann")

@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.answers.biases import Biases, NamedBias, shrunk
+from evenhand.answers.difference import Difference
 from evenhand.answers.least_squares import _OfPanel, _OfRows
+from evenhand.answers.scale import Scale
 from evenhand.answers.scores import Scores
+from evenhand.answers.withdrawn import Withdrawal, Withdrawals
 from evenhand.answers.words import biases_in_words, evaluators_in_words
 from evenhand.checks import Checks
 
@@ -145,3 +148,26 @@ def test_least_squares_is_that_of_the_textbook(route: str, noise: list[float] | 
     found, wide = fit.values()
     np.testing.assert_allclose(found, targets @ theta, atol=1e-9)
     np.testing.assert_allclose(wide, s2 * np.diagonal(targets @ inverse @ targets.T), rtol=1e-9)
+
+
+def test_values_end_where_the_scale_does_unless_they_are_not_known() -> None:
+    marks = Scale(1.0, 10.0)
+    assert marks.most == 9.0
+    assert marks.cut([11.0, 9.5, math.inf], 1.0, 10.0).tolist() == [10.0, 9.5, math.inf]
+
+
+def test_evaluators_are_told_what_to_write() -> None:
+    assert Scores("verdicts", None, comparing=True).wanted() == "first, second or tie"
+    assert Scores(None, (0, 10), comparing=False).wanted() == "a number from 0 to 10"
+    votes = Scores("votes", None, comparing=True)
+    assert votes.reply(votes.read(eh.Question(0, "Ann against Bo", 1), 1)) == 1.0
+
+
+def test_differences_and_withdrawals_are_said_in_a_sentence() -> None:
+    lead = str(Difference("Ann", "Bo", 0.01, -0.05, 0.07, -0.04, 0.95))
+    assert lead == (
+        "Ann is better than Bo by 0.010 (−0.050 to 0.070); not worse by more than 0.04. "
+        "Each is 95% sure."
+    )
+    slip = Withdrawal(3, "Ann", "P", 75.0, "a slip", blind=True)
+    assert str(Withdrawals((slip,))).startswith("1 score: Ann by P, 75 (a slip, blindly).")

@@ -12,6 +12,8 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.answers.attempts import Attempts
+from evenhand.answers.attendance import Attendance
+from evenhand.answers.question import Turns
 from evenhand.campaigns.tell import end_lease
 
 PANEL = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)
@@ -122,3 +124,17 @@ def test_a_lease_that_ran_out_is_a_failure_though_nobody_asked_again(tmp_path: P
     made.tell(lost, 4.0)  # it came after all
     assert made.answer().attempts.failures == 0
     assert made.verify()
+
+
+def test_a_turn_that_nobody_answered_comes_again_after_the_others() -> None:
+    turns = Turns()
+    assert [turns.next(7, most=2), turns.next(7, most=2)] == [0, 1]
+    turns.give_back(7, 0)
+    assert turns.next(7, most=2) == 0
+
+
+def test_who_has_as_many_questions_as_one_may_is_not_free() -> None:
+    questions = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None)
+    attendance = Attendance(eh.CertainChoice(questions), at_once=1)
+    attendance.begin(0)  # Ann by P
+    assert attendance.free().tolist() == [False, True, False, True]

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.campaigns.sheets import read_sheet, score_in
+from evenhand.campaigns.sheets import decimal_of, name_in, read_sheet, score_in, shown_as
 from evenhand.tables.opened import opened
 from evenhand.tables.written import guarded, unguarded, write_csv
 
@@ -152,3 +152,21 @@ def test_a_sheet_in_a_spreadsheet_may_have_empty_lines(tmp_path: Path) -> None:
         ("1-abcdef", "7,5", "", ("Ann",)),
         ("2-abcdef", None, "ill", ("Bo",)),
     ]
+
+
+def test_a_guarded_name_is_read_by_the_names_there_are() -> None:
+    both = ["=Ann", "'=Ann"]
+    assert name_in("'=Ann", ["=Ann"], file=False) == "=Ann"
+    assert name_in("'=Ann", ["'=Ann"], file=True) == "'=Ann"
+    assert [name_in("'=Ann", both, file=file) for file in (False, True)] == ["'=Ann", "=Ann"]
+
+
+def test_columns_that_are_shown_never_have_the_name_of_a_sheets_own() -> None:
+    assert shown_as(["option"], ["title", "score"]) == ["title", "score (shown)"]
+    assert shown_as(["first", "second"], ["title"]) == ["first: title", "second: title"]
+
+
+def test_a_comma_that_may_be_of_thousands_is_refused() -> None:
+    assert [decimal_of(texts) for texts in (["7,5", "1,250"], ["1,250"])] == [",", None]
+    with pytest.raises(eh.InputError, match=r"'1,250' may be 1250 or 1\.250; write one"):
+        score_in("1,250")

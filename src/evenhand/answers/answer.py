@@ -44,33 +44,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Standing:
-    """Where one option stands.
-
-    Parameters
-    ----------
-    index, option, group
-        Index and name of the option, and its group; None where there are attributes instead.
-    raw
-        Mean of its scores, whoever gave them; in comparisons, what they say for it less what they
-        say against it. NaN without any.
-    value, low, high
-        What it is worth once the bias is taken off, with its interval: what an impartial evaluator
-        of average leniency would give. In comparisons, measured from the chosen option. NaN and
-        infinite where that is not known.
-    lead
-        By how much the chosen option leads it; 0 for the chosen one.
-    evaluations
-        How often it was evaluated.
-    """
+    """Where one option stands in an answer."""
 
     index: int
     option: str
-    group: str | None
-    raw: float
-    value: float
-    low: float
+    group: str | None  # None where there are attributes instead
+    raw: float  # mean of its scores; in comparisons, for it less against it; NaN without any
+    value: float  # without bias, by an evaluator of average leniency; NaN if not known
+    low: float  # of the interval of value; in comparisons all from the chosen option
     high: float
-    lead: float
+    lead: float  # of the chosen option over it; 0 for the chosen one
     evaluations: int
 
 
@@ -334,29 +317,9 @@ def answer_from(
     scale: Sequence[float] | None = None,
     variances: Mapping[str, float] | None = None,
 ) -> Answer:
-    """Return the answer that scores have come to.
-
-    Parameters
-    ----------
-    said
-        What was concluded from the scores.
-    confidence, tolerance
-        How sure the choice should be, and what it may lose.
-    features_exact
-        Whether the user says that values are x·γ exactly.
-    stopped_because
-        Why the asking ended, if not because there was no more to ask.
-    failures, attempts
-        Questions that were given up, and how often all were tried.
-    notes
-        What there is to say about assumptions of which the conclusion says nothing.
-    checked
-        What other checks of the scores found.
-    scale
-        The lowest and highest score there is, as conclusions have it; None if nobody says.
-    variances
-        Those of biases, by name, by which they are shrunken; by least squares where there is none.
-    """
+    """Return the answer that follows from a conclusion and from how the scores were got."""
+    # `scale` is the lowest and highest score there is; `variances` shrink biases of these names,
+    # those of least squares the others.
     decision, bias, options = said.decision, said.bias, said.questions.options
     fit, ends = (
         least_squares(said.questions, said.checks),
@@ -433,10 +396,7 @@ def _judges(said: Conclusion) -> tuple[str, ...]:
 
 
 def _with_known_leads(decision: Decision, values: Floats) -> Decision:
-    """Let leads of which nothing is known be what values say, and not a guess of 0.
-
-    Those that are estimated stay as they are, where nothing is known but how sure they are.
-    """
+    """Replace unknown leads by differences of values, instead of a guess of 0; keep the others."""
     if decision.leads is None:
         return decision
     leads = decision.leads.copy()
@@ -474,12 +434,9 @@ def _everything_around(estimates: Floats) -> Floats:
 
 
 def _values(said: Conclusion, fit: LeastSquares) -> Floats:
-    """Return (k, 3) values with intervals, as they were concluded.
-
-    Where there are none, least squares; and where some are left out, unless scores of other options
-    would stand in for an option's own. Comparisons show differences alone: there it is by how much
-    options are behind the chosen one.
-    """
+    """Return (k, 3) values with intervals as concluded, else by least squares."""
+    # Scores of other options never stand in for an option's own. Comparisons identify differences
+    # alone: there values are measured from the chosen option.
     decision, values = said.decision, said.values
     if decision.leads is not None and compares(said.questions):
         behind = 0.0 - decision.leads[:, [0, 2, 1]]
@@ -496,11 +453,7 @@ def _values(said: Conclusion, fit: LeastSquares) -> Floats:
 def _ranking(
     options: Options, decision: Decision, values: Floats, raw: RawScores, level: Level
 ) -> tuple[Standing, ...]:
-    """Return where every option stands, the most valuable first; of equals, the chosen one.
-
-    Options whose values are not known, or beyond the end of the scale, are in the order of how far
-    the chosen one leads them.
-    """
+    """Return the standings by value, of equals the chosen first; if not known, by lead."""
     leads = values[decision.option, 0] - values[:, 0]
     if decision.leads is not None:
         leads = decision.leads[:, 0]
@@ -524,13 +477,7 @@ def _ranking(
 
 
 def _places(values: Floats, level: Level) -> Floats:
-    """Return (k,) the place of each value, from 0; those that differ by rounding share it.
-
-    Examples
-    --------
-    >>> _places(np.array([0.3, np.nan, 2.0, 0.1 + 0.2]), Level())
-    array([ 1., nan,  0.,  1.])
-    """
+    """Return (k,) the rank of each value, from 0; those that differ by rounding share it."""
     size = np.abs(values - level.origin).max(initial=0.0, where=np.isfinite(values))
     order = np.argsort(-values, kind="stable")
     behind = np.append(0.0, -np.diff(values[order])) > max(_SAME * size, level.grain)

@@ -41,31 +41,11 @@ _MOST_NAMED = 3
 
 @dataclass
 class Attempts:
-    """Tries, failures and times of the questions of a run.
+    """Tries, failures and times of the questions of a run."""
 
-    Attributes
-    ----------
-    answered, failed
-        How often, by question.
-    times
-        Question, score and seconds of the last answers.
-
-    Examples
-    --------
-    >>> attempts = Attempts()
-    >>> for turn in range(30):
-    ...     attempts.answer(0, 6.0, seconds=1.0)
-    ...     attempts.answer(1, 7.0, seconds=1.0)
-    ...     attempts.fail(1)
-    >>> panel = Questions.panel(["Ann", "Bo"], ["P"], capacity=None)
-    >>> attempts.by_option(panel)
-    {'Ann': (30, 0), 'Bo': (60, 30)}
-    >>> [finding.assumption for finding in attempts.findings(panel)]
-    ['attempts']
-    """
-
-    answered: dict[int, int] = field(default_factory=dict)
-    failed: dict[int, int] = field(default_factory=dict)
+    answered: dict[int, int] = field(default_factory=dict)  # by question
+    failed: dict[int, int] = field(default_factory=dict)  # by question
+    # question, score and seconds of the last answers
     times: deque[tuple[int, float, float]] = field(default_factory=lambda: deque(maxlen=_KEPT))
 
     def answer(self, question: int, score: float, seconds: float | None = None) -> None:
@@ -75,7 +55,7 @@ class Attempts:
             self.times.append((question, float(score), float(seconds)))
 
     def fail(self, question: int) -> None:
-        """Take note of a try that came to nothing."""
+        """Take note of a failed try."""
         self.failed[question] = self.failed.get(question, 0) + 1
 
     @property
@@ -85,7 +65,7 @@ class Attempts:
 
     @property
     def failures(self) -> int:
-        """How many of them came to nothing."""
+        """How many of them failed."""
         return sum(self.failed.values())
 
     def moved(self, place: Callable[[int], int]) -> Attempts:
@@ -149,11 +129,8 @@ class Attempts:
     # ------------------------------------------------------------------ what it says
 
     def findings(self, questions: Questions, chosen: str | None = None) -> list[Finding]:
-        """Return an alarm where failures, or times, hang together with options or scores.
-
-        Of the option that is ``chosen`` it takes less: that it fails more often than others, or
-        less often, at a level of 5%.
-        """
+        """Return an alarm where failures or times depend on options or scores."""
+        # Of the chosen option it takes less: that it fails more often, or less, at a level of 5%.
         found = self._failures(questions, chosen), self._late(questions)
         return [one for one in found if one is not None]
 
@@ -240,7 +217,7 @@ class Attempts:
         )
 
     def in_words(self, questions: Questions) -> str:
-        """Return how many tries came to nothing, on what and of whom; "" if none did."""
+        """Return how many tries failed, on what and of whom; "" if none did."""
         if not self.failures:
             return ""
         said = f"{self.failures:,} of {self.tries:,} tries came to nothing"
@@ -262,13 +239,7 @@ def _rarely(chance: float) -> str:
 
 
 def _shared_out(tries: int, own: int, failed: int) -> Floats:
-    """Return (failed + 1,) how probable it is that so many of the failures are among one's own.
-
-    Examples
-    --------
-    >>> _shared_out(4, 2, 2).round(3)                                     # 1, 4 and 1 of 6 ways
-    array([0.167, 0.667, 0.167])
-    """
+    """Return (failed + 1,) hypergeometric probabilities of failures among the own tries."""
     i = np.arange(failed + 1)
     logs = _log_binom(own, i) + _log_binom(tries - own, failed - i)
     ways = np.exp(logs - logs.max())
@@ -284,12 +255,6 @@ def _log_binom(n: int, k: Counts) -> Floats:
 
 
 def _ranks(numbers: Floats) -> Floats:
-    """Return the ranks of numbers from 1, those that are equal at their mean.
-
-    Examples
-    --------
-    >>> _ranks(np.array([3.0, 1.0, 3.0]))
-    array([2.5, 1. , 2.5])
-    """
+    """Return the ranks of numbers from 1, those that are equal at their mean."""
     _, place, often = np.unique(numbers, return_inverse=True, return_counts=True)
     return np.asarray((np.cumsum(often) - 0.5 * (often - 1))[place])

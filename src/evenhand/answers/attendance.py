@@ -29,31 +29,10 @@ def those_available(available: Available, names: Sequence[str]) -> set[str]:
 
 
 class Attendance:
-    """Keeps the attendance of evaluators, and tells the policy when one joins or leaves.
+    """Keeps the attendance of evaluators, and tells the policy when one joins or leaves."""
 
-    Parameters
-    ----------
-    policy
-        What asks.
-    at_once
-        How many questions an evaluator may have at once; None: as many as there are.
-    available
-        Returns the names of those who are there; None: all who have not left.
-
-    Attributes
-    ----------
-    left
-        Who left during the run, and why.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> questions = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None)
-    >>> attendance = Attendance(eh.CertainChoice(questions), at_once=1)
-    >>> attendance.begin(0)                                     # Ann by P
-    >>> attendance.free()
-    array([False,  True, False,  True])
-    """
+    # `at_once` limits the open questions of an evaluator; `available` names who is there, None: all
+    # who have not left; `left` says who left during the run, and why.
 
     def __init__(
         self, policy: Policy, at_once: int | None = None, available: Available | None = None

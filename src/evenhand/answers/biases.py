@@ -122,10 +122,7 @@ class Biases(tuple[NamedBias, ...]):
 
 
 def all_biases(said: Conclusion, fit: LeastSquares, noise: Mapping[str, float]) -> Biases:
-    """Return all biases as they were concluded; those of which nothing is said by least squares.
-
-    They are shrunken by the variances ``noise`` has of them, by name, or by those of least squares.
-    """
+    """Return biases as concluded, else by least squares; shrunken by variances in `noise`."""
     columns, rows = named_biases(said.questions, said.questions.neutral_among(said.checks.counts))
     if not columns:
         return Biases()
@@ -168,18 +165,12 @@ def _key(column: Column) -> tuple[str, str | None, str | None, str]:
 
 
 def _family(column: Column) -> tuple[str, bool, bool]:
-    """Return what columns have in common that are drawn towards each other."""
+    """Return what columns share that are shrunken to the same mean."""
     return column.kind, column.evaluator is not None, column.group is not None
 
 
 def shrunk(estimates: Floats, variances: Floats) -> Floats:
-    """Return estimates drawn towards their mean; unchanged where their variances are not known.
-
-    Examples
-    --------
-    >>> shrunk(np.array([1.0, 3.0]), np.array([4.0, 4.0]))         # no more apart than by chance
-    array([2., 2.])
-    """
+    """Return estimates shrunken to their mean; unchanged where variances are not known."""
     among = population(estimates, variances)
     if among is None:
         return estimates.copy()

@@ -282,10 +282,7 @@ def policy_for(
     settings: dict[str, Any],
     marks: bool = True,
 ) -> Policy:
-    """Return what asks if nobody says otherwise: careful, or exact if the features are.
-
-    ``marks`` says that scores are neither votes nor verdicts.
-    """
+    """Return the default policy: careful, or exact if the features are; `marks`: no votes."""
     if looks not in (None, "always", "once"):
         raise InputError(f"looks must be 'always', 'once' or None; got {looks!r}.")
     few = isinstance(options, Questions) and int(options.capacity.max(initial=0)) <= _FEW

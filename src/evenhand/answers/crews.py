@@ -49,15 +49,7 @@ class Crew(Protocol):
 
 
 def crew_for(evaluate: Evaluate, parallel: int) -> Crew:
-    """Return who calls ``evaluate``: a loop if it is async, threads if several work, or the caller.
-
-    Examples
-    --------
-    >>> crew = crew_for(lambda question: 0.5, parallel=1)
-    >>> crew.start(Question(0, "Ann", 1))
-    >>> crew.wait(1.0).score
-    0.5
-    """
+    """Return who calls `evaluate`: a loop if it is async, threads if parallel, or the caller."""
     if is_async(evaluate):
         return Tasks(evaluate)
     return Caller(evaluate) if parallel == 1 else Threads(evaluate, parallel)
@@ -91,11 +83,7 @@ class Caller:
 
 
 class Threads:
-    """Several questions at once, each in a thread.
-
-    The threads are daemons: one that is stuck in an evaluation keeps neither `choose` nor the
-    program from ending.
-    """
+    """Several questions at once, each in a daemon thread, so that a stuck one delays no exit."""
 
     def __init__(self, evaluate: Evaluate, size: int) -> None:
         self._evaluate = evaluate
@@ -130,10 +118,9 @@ class Threads:
 
 
 class Tasks:
-    """Several questions at once, as tasks of an event loop in a thread of its own.
+    """Several questions at once, as tasks of an event loop in a thread of its own."""
 
-    So `choose` may be called where a loop is running already, as in a notebook.
-    """
+    # So `choose` may be called where a loop is running already, as in a notebook.
 
     def __init__(self, evaluate: Evaluate) -> None:
         self._evaluate = evaluate

@@ -292,11 +292,9 @@ def decide(
 
 
 def _of_others_too(said: Conclusion, effects: Effects, audited: BiasEstimate) -> Conclusion:
-    """Return a conclusion whose bias is as sure as the audit has it: of judges like these.
-
-    The error of a bias that is everybody's has in it how evaluators differ, and how they are
-    towards single options (`auditing.clusters`); that of least squares has noise alone.
-    """
+    """Return a conclusion with the audit's error of the common bias."""
+    # That error has in it how evaluators differ, and how they are towards single options
+    # (`auditing.clusters`); that of least squares has noise alone.
     own = [column for column, _ in said.biases if column.kind == "bias"]
     if not effects.told or len(own) != 1 or own[0].evaluator is not None:
         return said
@@ -312,11 +310,9 @@ def _of_others_too(said: Conclusion, effects: Effects, audited: BiasEstimate) ->
 
 
 def _own_variances(effects: Effects, said: Conclusion) -> dict[str, float]:
-    """Return the variances of biases of single evaluators, or groups, by name, as audits have them.
-
-    Where scores of options by evaluators are all there is, both fit the same biases; an audit knows
-    who is noisy, and what evaluators see in options.
-    """
+    """Return the audit's variances of biases of single evaluators, or groups, by name."""
+    # Where scores of options by evaluators are all there is, both fit the same biases; an audit
+    # knows who is noisy, and what evaluators see in options.
     scores = effects.scores
     if scores.rival is not None or scores.item is not None or not effects.told:
         return {}

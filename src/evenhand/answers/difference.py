@@ -27,34 +27,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Difference(Result):
-    """By how much one option is better than another, with its interval.
+    """By how much one option is better than another, with its interval."""
 
-    Parameters
-    ----------
-    option, rival
-        Their names.
-    value, low, high
-        By how much the option is better, with its interval; infinite where nothing is said of that.
-    at_least
-        What it is at least, which is said on one side alone: the option is not worse by more than
-        ``-at_least``.
-    level
-        Probability of each of the two, the interval and ``at_least``, for options that were named
-        without looking at the scores.
-
-    Examples
-    --------
-    >>> print(Difference("Ann", "Bo", 0.01, -0.05, 0.07, -0.04, 0.95))
-    Ann is better than Bo by 0.010 (−0.050 to 0.070); not worse by more than 0.04. Each is 95% sure.
-    """
+    # Probabilities are for options that were named without looking at the scores.
 
     option: str
     rival: str
     value: float
-    low: float
+    low: float  # infinite where nothing is known
     high: float
-    at_least: float
-    level: float
+    at_least: float  # one-sided bound: not worse by more than -at_least
+    level: float  # probability of each of the two, the interval and at_least
 
     def _report(self) -> Report:
         return Report(f"{short(self.option)} against {short(self.rival)}", self._verdict())

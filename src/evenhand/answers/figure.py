@@ -35,42 +35,18 @@ _MOST_ROWS, _MOST_BIASES = 25, 24
 
 @dataclass(frozen=True)
 class AnswerPicture:
-    """What the picture of an answer shows.
-
-    Parameters
-    ----------
-    title
-        The choice, and how sure it is.
-    rows
-        The options that are drawn, the most valuable first, of ``n_options``.
-    chosen
-        Index of the option to choose.
-    group_names
-        The names of the groups, in an action set those of −1 and +1; None where there are none, or
-        too many to be told apart.
-    level
-        Probability that the intervals hold.
-    value_label
-        What the axis of the values is called.
-    bias
-        The bias, with its interval.
-    bias_label
-        What a bias above 0 means.
-    biases
-        All of them by name, instead, where there are evaluators; those of ``n_biases`` that are
-        drawn.
-    """
+    """What the picture of an answer shows."""
 
     title: str
-    rows: tuple[Standing, ...]
+    rows: tuple[Standing, ...]  # those that are drawn, the most valuable first
     n_options: int
-    chosen: int
-    group_names: tuple[str, ...] | None
-    level: float
+    chosen: int  # index of the option to choose
+    group_names: tuple[str, ...] | None  # of −1 and +1 in an action set; None if none, or too many
+    level: float  # probability that the intervals hold
     value_label: str
     bias: Estimate
-    bias_label: str
-    biases: tuple[NamedBias, ...] | None = None
+    bias_label: str  # what a bias above 0 means
+    biases: tuple[NamedBias, ...] | None = None  # drawn instead, if evaluators
     n_biases: int = 0
 
     @property

@@ -10,19 +10,10 @@ from types import FrameType
 
 
 class Interrupts:
-    """Lets Ctrl-C through only while evaluations are waited for, never while a policy learns.
+    """Lets Ctrl-C through only while evaluations are waited for, never while a policy learns."""
 
-    A second Ctrl-C always gets through. Where interrupts are somebody else's business (not the main
-    thread, a handler of the program's own) nothing is changed.
-
-    Examples
-    --------
-    >>> with Interrupts() as interrupts:
-    ...     with interrupts.allowed():
-    ...         pass                            # waiting
-    ...     interrupts.seen
-    False
-    """
+    # A second Ctrl-C always gets through. Where interrupts are somebody else's business (not the
+    # main thread, a handler of the program's own) nothing is changed.
 
     def __init__(self) -> None:
         self.seen = False

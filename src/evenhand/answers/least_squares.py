@@ -43,25 +43,7 @@ class LeastSquares(Protocol):
 
 
 def least_squares(questions: Questions, checks: Checks) -> LeastSquares:
-    """Return least squares on all that was told.
-
-    Parameters
-    ----------
-    questions
-        What can be asked.
-    checks
-        Counts, means and scatter of what was told.
-
-    Examples
-    --------
-    >>> panel = Questions.panel({"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b"})
-    >>> checks = Checks(panel)
-    >>> y = panel.points @ [5.0, 4.0, 0.5, 0.25]         # values, a favour, Q is lenient
-    >>> checks.take(np.ones(4, dtype=np.int64), y, y**2)
-    >>> fit = least_squares(panel, checks)
-    >>> fit.attributes(np.eye(2)).estimates.round(6), fit.values().estimates.round(6)
-    (array([0.5 , 0.25]), array([5.125, 4.125]))
-    """
+    """Return the least-squares fit to the counts, means and scatter of all that was told."""
     told = checks.counts, checks.means, float(checks.scatters.sum()), checks.level.origin
     return _OfPanel(questions, *told) if questions.has_arrow_form else _OfRows(questions, *told)
 

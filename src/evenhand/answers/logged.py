@@ -40,28 +40,14 @@ SOMEBODY = "somebody"
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """Scores as answers to questions.
-
-    Parameters
-    ----------
-    asked
-        What could be asked: questions, or options that are their own.
-    which, scores
-        (n,) the question that each row answers, and its score, in the order in which they were
-        given.
-    items, clusters
-        (n,) numbers of the items they were given on, and of what they hang together by, from 0;
-        None where there are none. Without items, clusters are items.
-    level
-        What was taken off all scores, and below what a difference of them is rounding.
-    """
+    """Scores as answers to questions, in the order in which they were given."""
 
     asked: Askable
-    which: Indices
-    scores: Floats
-    items: Indices | None
-    clusters: Indices | None = None
-    level: Level = AS_GIVEN
+    which: Indices  # (n,) questions
+    scores: Floats  # (n,)
+    items: Indices | None  # (n,) from 0; None where there are none
+    clusters: Indices | None = None  # (n,) from 0; without items, these are the items
+    level: Level = AS_GIVEN  # taken off all scores; what is rounding
 
     @property
     def questions(self) -> Questions:
@@ -112,29 +98,8 @@ def log_of(
     position: bool = True,
     place: Place = "row {}".format,
 ) -> Log:
-    """Return the scores as answers to questions.
-
-    Parameters
-    ----------
-    asked
-        Questions; options as an `ActionSet`, names, a mapping to groups or a frame; None for those
-        that the scores show.
-    scores
-        The scores.
-    bias
-        Whose bias it is, where the scores show the panel; see `Questions.panel`.
-    position
-        Whether judges may favour what is named first, where the scores show comparisons.
-    place
-        Says where a row stands in the user's table.
-
-    Examples
-    --------
-    >>> log = log_of(None, Scores(np.array([7.0, 5.0, 6.0]), Factor.of(["Ann", "Bo", "Ann"]),
-    ...                           Factor.of(["P", "P", "Q"])))
-    >>> log.asked, log.which
-    (Questions(4 questions about 2 options by 2 evaluators, 1 attribute: Q), array([0, 2, 1]))
-    """
+    """Return scores as answers to questions, to those that the scores show if `asked` is None."""
+    # `place` says where a row stands in the user's table.
     if not len(scores):
         raise InputError("there are no scores; a decision needs at least one.")
     _refuse_events(scores)

@@ -25,33 +25,16 @@ _INTERRUPTED = "it was interrupted"
 
 @dataclass
 class Run:
-    """What came of asking.
+    """What came of asking."""
 
-    Parameters
-    ----------
-    stopped_because
-        Why the asking ended, if not because the policy was done.
-    failures, attempts
-        The questions that were given up, and how often all were tried; by a campaign, its record
-        knows.
-    left
-        The evaluators who left, and why.
-    """
-
-    stopped_because: str | None = None
+    stopped_because: str | None = None  # if not because the policy was done
     failures: list[Failure] = field(default_factory=list)
     attempts: Attempts = field(default_factory=Attempts)
     left: dict[str, str] = field(default_factory=dict)
 
 
 class Desk(Protocol):
-    """Where questions come from, and where what came of them goes.
-
-    Attributes
-    ----------
-    run
-        What came of asking so far. The loop ends when it says that it stopped.
-    """
+    """Where questions come from and replies go; the loop ends when its run says it stopped."""
 
     run: Run
 
@@ -72,19 +55,8 @@ class Desk(Protocol):
 
 
 def work(desk: Desk, crew: Crew, parallel: int, watch: Callable[[Run], None]) -> Run:
-    """Ask until the desk says that it is over, or somebody interrupts.
-
-    Parameters
-    ----------
-    desk
-        Where questions come from.
-    crew
-        Who evaluates. It is closed at the end: what is still on its way then is let go.
-    parallel
-        How many questions may be out at once.
-    watch
-        Is called after every reply, and now and then while nothing comes back.
-    """
+    """Ask until the desk says that it is over, or somebody interrupts; then close the crew."""
+    # `watch` is called after every reply, and now and then while nothing comes back.
     run, out = desk.run, set[int]()
     try:
         with Interrupts() as interrupts:

@@ -155,30 +155,9 @@ def next_questions(
     anytime: bool = False,
     seed: int = 0,
 ) -> NextQuestions:
-    """Return the n best questions to ask after what was told.
-
-    Parameters
-    ----------
-    asked
-        What can be asked.
-    told
-        The answers so far.
-    decision
-        What they say.
-    n
-        How many questions are wanted.
-    tolerance, failure
-        What may be lost, and the chance of being wrong that is left.
-    noise_scale
-        Standard deviation of an answer, if it is known.
-    heard
-        Whether answers scatter, so that noise which is not known can be heard.
-    anytime
-        Whether the decision's intervals are for all times at once: then leads must be as many
-        errors as these are wide.
-    seed
-        Where the choice between questions that are as good comes from.
-    """
+    """Return the n best questions to ask after what was told; `seed` breaks ties."""
+    # `heard` says that answers scatter, so that unknown noise can be estimated; `anytime` that the
+    # decision's intervals hold for all times at once: leads must then be as many errors.
     if isinstance(asked, Questions) and keeps_structure(asked):
         rows, asked, told, decision = _closest(asked, told, decision)
     else:
@@ -202,11 +181,8 @@ def next_questions(
 def _closest(
     questions: Questions, told: Feedback, decision: Decision
 ) -> tuple[Indices, Questions, Feedback, Decision]:
-    """Return a large panel without the options far behind: what matters is between the others.
-
-    Which of the questions these are, the questions, and what was told and decided of them. What
-    scores of the others tell of leniencies is left out.
-    """
+    """Return a large panel, and what was told, without the options far behind."""
+    # What scores of the others tell of leniencies is left out.
     assert decision.leads is not None
     behind = np.where(np.isnan(decision.leads[:, 0]), -np.inf, decision.leads[:, 0])
     behind[decision.option] = -np.inf
@@ -309,10 +285,8 @@ class _Ahead:
         return int(np.argmax(wanted)) if wanted.any() else None
 
     def _connecting(self, made: Counts) -> NDArray[np.bool_] | None:
-        """Return (q,) which questions are about two options that are apart; None if none are.
-
-        All such options are as little known as each other: those of the highest mean are taken.
-        """
+        """Return (q,) which questions connect two unconnected options; None if none do."""
+        # All such options are as little known as each other: those of the highest mean are taken.
         apart = self._rivals[np.isinf(self.errors(made))]
         if not len(apart):
             return None
@@ -382,11 +356,8 @@ class _Ahead:
         return until, self._chance(self.errors(made) / self.errors(self.none), int(made.sum()))
 
     def _chance(self, shrink: Floats, more: int) -> float:
-        """Return the chance that it is settled by so many more scores.
-
-        ``shrink`` is (n,) by what they multiply errors. The noise is that of each option, as a look
-        has it, and is better known by as much as there are more scores.
-        """
+        """Return the chance of certainty after more scores that multiply errors by (n,) shrink."""
+        # The noise is that of each option, as a look has it, and is better known with more scores.
         unit = self._noise_scale if math.isinf(self._freedom) else self._heard.unit
         shared = self._heard.shared(self._b, self._rivals)
         now = unit**2 * shared.some(np.arange(len(self._rivals)))
@@ -424,10 +395,7 @@ class _Ahead:
         return f"{said} {settles(f'About {more:,} more like them', chance)}."
 
     def _enough(self, errors: Floats, more: int) -> float:
-        """Return how much of what it takes is known with these errors, after so many more scores.
-
-        From 1 on it is sure. Information adds up, so this grows with the number of questions.
-        """
+        """Return the share of the needed information with these errors; sure from 1 on."""
         z = max(_deviations(self._failure, self._freedom + more), self._width)
         with np.errstate(divide="ignore"):
             ratios = np.maximum(self._leads + self._tolerance, 0.0) / (z * errors)
@@ -460,13 +428,7 @@ def _raw_means(questions: Questions, told: Feedback) -> Floats:
 
 
 def expected_losses(leads: Floats, errors: Floats) -> Floats:
-    """Return what is lost on average for rivals that may be better: s (φ(z) − z Φ(−z)), z = L/s.
-
-    Examples
-    --------
-    >>> expected_losses(np.array([0.0, 3.0]), np.array([1.0, 1.0])).round(4)
-    array([0.3989, 0.0004])
-    """
+    """Return the expected loss to rivals that may be better: s (φ(z) − z Φ(−z)), z = L/s."""
     with np.errstate(invalid="ignore", divide="ignore"):
         z = leads / errors
         density = np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
@@ -535,10 +497,8 @@ def next_items(
 def _on_new_item(
     fit: ItemsFit, option: int, rival: int, lead: float, error: float, *, alone: bool
 ) -> NextQuestion:
-    """Return the question about an option on a new item, to who costs least.
-
-    The leader alone tells nothing there; the rival beside it tells as much as any item does.
-    """
+    """Return the question about an option on a new item, to who costs least."""
+    # The leader alone tells nothing there; the rival beside it tells as much as any item does.
     questions, G = fit.questions, fit.n_items
     about = np.flatnonzero((questions.about == option).any(axis=1))
     x = int(about[np.argmin(questions.prices[about])])

@@ -23,29 +23,7 @@ from evenhand.questions.forms import form_of
 
 
 def share_for_biases(questions: Questions, counts: Counts, chosen: int, other: int) -> float:
-    """Return the share of evaluations that learning the biases took; NaN if a lead is not known.
-
-    Parameters
-    ----------
-    questions
-        What could be asked.
-    counts
-        How often each question was asked.
-    chosen, other
-        The options that are told apart, by their indices.
-
-    Examples
-    --------
-    Ann is of P's group, Bo of Q's; R is neutral. P and Q are asked about their own only, R about
-    both: P's and Q's scores say nothing of the lead as long as their leniency is not known.
-
-    >>> panel = Questions.panel({"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b", "R": None})
-    >>> asked = [panel.labels.index(f"{o} by {e}") for o, e in
-    ...          [("Ann", "P"), ("Bo", "Q"), ("Ann", "R"), ("Bo", "R")]]
-    >>> counts = np.bincount(asked, minlength=len(panel))
-    >>> round(share_for_biases(panel, counts, 0, 1), 6)           # variances 2, and 1/2 + 1/2
-    0.5
-    """
+    """Return the share of evaluations spent on biases; NaN if the lead is not identified."""
     (seen,) = np.nonzero(counts)
     if questions.has_arrow_form:
         unknown, known = _of_panel(questions, counts, seen, chosen, other)

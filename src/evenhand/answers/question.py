@@ -64,15 +64,7 @@ class Question:
 
 
 def question_of(questions: Questions, index: int, number: int, turn: int = 0) -> Question:
-    """Return a question as an evaluator is asked it.
-
-    Examples
-    --------
-    >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q"], prices=[1.0, 4.0])
-    >>> asked = question_of(panel, index=3, number=1)
-    >>> asked, asked.price, asked.index
-    (Question(option=1, label='Bo', number=1, evaluator='Q'), 4.0, 3)
-    """
+    """Return a question as an evaluator is asked it."""
     items = questions.options_of(index)
     names = tuple(questions.items[x] for x in items)
     return Question(
@@ -89,26 +81,9 @@ def question_of(questions: Questions, index: int, number: int, turn: int = 0) ->
 
 
 class Turns:
-    """Which turn of its kind a question is: no two that are answered or on their way have the same.
+    """Turns of questions: unique among those answered or open; unanswered ones come again last."""
 
-    Turns that nobody answered come again when there are no others.
-
-    Parameters
-    ----------
-    issued
-        How many turns were handed out, by question.
-    returned
-        Turns that came back unanswered, by question.
-
-    Examples
-    --------
-    >>> turns = Turns()
-    >>> [turns.next(7, most=2) for _ in range(2)]
-    [0, 1]
-    >>> turns.give_back(7, 0)
-    >>> turns.next(7, most=2)
-    0
-    """
+    # `issued` counts turns by question; `returned` has those that came back unanswered.
 
     def __init__(
         self,

@@ -24,19 +24,7 @@ class RawScores(NamedTuple):
 
 
 def raw_scores(questions: Questions, checks: Checks) -> RawScores:
-    """Return the mean of all answers about each option, whoever gave them.
-
-    A comparison counts for the first option as it is, and for the second with the sign turned.
-
-    Examples
-    --------
-    >>> pair = Questions(options=np.eye(2), features=[[1.0, -1.0], [-1.0, 1.0]],
-    ...                  attributes=[[1.0], [1.0]])
-    >>> checks = Checks(pair)
-    >>> checks.take(np.array([3, 1]), np.array([3.0, 1.0]), np.array([3.0, 1.0]))
-    >>> raw_scores(pair, checks)
-    RawScores(means=array([ 0.5, -0.5]), counts=array([4, 4]))
-    """
+    """Return the mean of all answers about each option, of a comparison with opposite signs."""
     k = len(questions.options)
     answers = checks.means if questions.noise is None else checks.means * questions.noise
     answers = answers + checks.level.origin

@@ -39,23 +39,8 @@ def run(
     watch: Callable[[Run], None],
     attendance: Attendance | None = None,
 ) -> Run:
-    """Ask until the policy is done, the evaluator is broken, or somebody interrupts.
-
-    Parameters
-    ----------
-    policy
-        What decides; it is told every score.
-    crew, parallel, watch
-        As for `work`.
-    retries
-        How often a failed question is tried again.
-    read
-        Returns the score in what came back, or raises `InputError`.
-    seed
-        Where the order of the questions comes from.
-    attendance
-        Who can be asked when; everybody, if not given.
-    """
+    """Ask until the policy is done, the evaluator is broken, or somebody interrupts."""
+    # `read` returns the score in a reply, or raises `InputError`; `seed` orders the questions.
     there = Attendance(policy) if attendance is None else attendance
     desk = _Desk(policy, retries, max(LEAST_PATIENCE, 2 * parallel), read, seed, there)
     try:

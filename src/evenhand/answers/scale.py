@@ -21,25 +21,11 @@ from evenhand.questions import Questions
 
 @dataclass(frozen=True)
 class Scale:
-    """The lowest and highest score there is; none if both are infinite.
-
-    Parameters
-    ----------
-    low, high
-        The scores.
-    comparing
-        Whether they compare two options.
-
-    Examples
-    --------
-    >>> marks = Scale(1.0, 10.0)
-    >>> marks.most, marks.cut([11.0, 9.5, math.inf], 1.0, 10.0).tolist()
-    (9.0, [10.0, 9.5, inf])
-    """
+    """The lowest and highest score there is; none if both are infinite."""
 
     low: float = -math.inf
     high: float = math.inf
-    comparing: bool = False
+    comparing: bool = False  # scores compare two options each
 
     @classmethod
     def of(cls, ends: Sequence[float] | None, comparing: bool) -> Scale:

@@ -28,33 +28,10 @@ _VERDICTS: dict[object, float] = {"first": 1.0, "second": -1.0, "tie": 0.0}
 
 
 class Scores:
-    """Which scores are possible, and how to read one.
+    """Which scores are possible, and how to read one."""
 
-    Parameters
-    ----------
-    kind
-        "votes": every score is 0 or 1. "verdicts", in comparisons: 'first', 'second' or 'tie', True
-        for the first, False for the second, or a number from −1 to 1. None: any number.
-    bounds
-        Lowest and highest score there is; None if nobody says.
-    comparing
-        Whether questions are about two options each.
-
-    Attributes
-    ----------
-    limits
-        Lowest and highest score that a policy is told; None if nobody says.
-
-    Examples
-    --------
-    >>> asked = Question(0, "Ann against Bo", 1)
-    >>> verdicts = Scores("verdicts", None, comparing=True)
-    >>> [verdicts.read(asked, reply) for reply in ("first", "tie", False, -0.5)]
-    [1.0, 0.0, -1.0, -0.5]
-    >>> votes = Scores("votes", None, comparing=True)
-    >>> votes.limits, votes.read(asked, True)
-    ((-0.5, 0.5), 0.5)
-    """
+    # `kind` is "votes" (0 or 1), "verdicts" ('first', 'second', 'tie', a truth value or a number
+    # from −1 to 1) or None (any number); `limits` bound the scores that a policy is told.
 
     def __init__(
         self, kind: Kind | None, bounds: Sequence[float] | None, *, comparing: bool
@@ -116,15 +93,7 @@ class Scores:
         return self._ends is None or self._ends[0] <= number <= self._ends[1]
 
     def wanted(self) -> str:
-        """Return in words what evaluators are to write.
-
-        Examples
-        --------
-        >>> Scores("verdicts", None, comparing=True).wanted()
-        'first, second or tie'
-        >>> Scores(None, (0, 10), comparing=False).wanted()
-        'a number from 0 to 10'
-        """
+        """Return in words what evaluators are to write."""
         if self.kind == "verdicts":
             return "first, second or tie"
         ends = "" if self._ends is None else f" from {self._ends[0]:g} to {self._ends[1]:g}"
@@ -135,14 +104,7 @@ class Scores:
         return f"{what}: the more it is above {even}, the better is the first of the two"
 
     def reply(self, score: float) -> float:
-        """Return the number that was replied, of a score that was read.
-
-        Examples
-        --------
-        >>> votes = Scores("votes", None, comparing=True)
-        >>> votes.reply(votes.read(Question(0, "Ann against Bo", 1), 1))
-        1.0
-        """
+        """Return the number that was replied, of a score that was read."""
         return score + self._middle
 
 

@@ -334,7 +334,7 @@ def _share(chance: float) -> Share | None:
 
 
 def _failures(answer: Answer) -> list[Part | None]:
-    """Return which questions were given up, and how often tries came to nothing."""
+    """Return which questions were given up, and how often tries failed."""
     tried, questions, n = answer.attempts, answer.questions, len(answer.failures)
     if not n and not tried.failures:
         return []

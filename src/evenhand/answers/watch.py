@@ -95,16 +95,7 @@ Watch = Callable[[Run], None]
 def watching(
     policy: Watched, progress: bool | Callable[[Progress], object] | None
 ) -> Iterator[Watch]:
-    """Give what is called as evaluations come in.
-
-    Parameters
-    ----------
-    policy
-        What is watched.
-    progress
-        None: a bar on the terminal if there is one; True: else lines; False: nothing; a function:
-        it is called with a `Progress` after every evaluation.
-    """
+    """Give what is called as evaluations come in: a bar, lines, nothing, or the user's function."""
     if callable(progress):
         yield _told(policy, progress)
     elif sys.stderr.isatty() and progress in (None, True):

@@ -27,26 +27,14 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True)
 class Withdrawal:
-    """A score that was withdrawn.
+    """A score that was withdrawn."""
 
-    Parameters
-    ----------
-    evaluation
-        Its number in the campaign.
-    about, evaluator, score
-        What was scored, by whom ("" if nobody is named), and how.
-    reason
-        Why it was withdrawn.
-    blind
-        Whether that was decided without regard to any score, as was said for the record.
-    """
-
-    evaluation: int
+    evaluation: int  # its number in the campaign
     about: str
-    evaluator: str
+    evaluator: str  # "" if nobody is named
     score: float
     reason: str
-    blind: bool
+    blind: bool  # decided without regard to any score, as was said for the record
 
     def __str__(self) -> str:
         by = f" by {short(self.evaluator)}" if self.evaluator else ""
@@ -56,29 +44,11 @@ class Withdrawal:
 
 @dataclass(frozen=True, eq=False)
 class Withdrawals:
-    """All scores that were withdrawn, and what the record says with those put back that count.
+    """All withdrawn scores, and what the record says with those put back that count."""
 
-    Parameters
-    ----------
-    scores
-        The scores, in the order in which they were withdrawn.
-    put_back
-        The answer with those put back that were not withdrawn blindly; None if there are none, or
-        if nobody can say.
-    sure_without
-        Whether the choice is sure by the other scores alone.
-
-    Examples
-    --------
-    >>> slip = Withdrawal(3, "Ann", "P", 75.0, "a slip", blind=True)
-    >>> print(Withdrawals((slip,)))
-    1 score: Ann by P, 75 (a slip, blindly). That was decided without regard to any score, as was
-    said for the record: it is left out.
-    """
-
-    scores: tuple[Withdrawal, ...] = ()
-    put_back: Answer | None = None
-    sure_without: bool = False
+    scores: tuple[Withdrawal, ...] = ()  # in the order in which they were withdrawn
+    put_back: Answer | None = None  # with those not withdrawn blindly; None if none, or not known
+    sure_without: bool = False  # by the other scores alone
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -130,15 +100,7 @@ class Withdrawals:
 def with_put_back(
     answer: Answer, scores: tuple[Withdrawal, ...], put_back: Answer | None
 ) -> Answer:
-    """Return what an answer may say though scores were withdrawn: what also holds with them.
-
-    Parameters
-    ----------
-    answer, scores
-        The answer without the scores that were withdrawn, and these.
-    put_back
-        The answer with those that were not withdrawn blindly; None if nobody can say.
-    """
+    """Return what of an answer also holds with the withdrawn scores put back."""
     found = Withdrawals(scores, put_back, answer.sure)
     if not found.disputed:
         return replace(answer, withdrawn=found)

@@ -142,10 +142,8 @@ def lead_over(answer: Answer, option: int) -> Estimate:
 
 
 def _says_little(answer: Answer, loss: float) -> bool:
-    """Tell whether a bound on what is lost is far beyond what values are known to.
-
-    So are bounds for all times while there are few scores: they hold, and say nothing.
-    """
+    """Tell whether a bound on what is lost is far beyond what values are known to."""
+    # So are bounds for all times while there are few scores: they hold, and say nothing.
     widths = [one.high - one.low for one in answer.ranking if math.isfinite(one.high - one.low)]
     return bool(widths) and loss > _FAR * max(widths)
 
@@ -176,17 +174,7 @@ def tied(answer: Answer) -> str:
 
 
 def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
-    """Return who is favoured, by how much, and how well that is known.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> actions = eh.ActionSet([[1.0], [1.0]], ["away", "home"])
-    >>> bias_in_words(actions, eh.Estimate(1.6, 0.9, 2.3, 0.95))
-    '1.60 too much for home, 1.60 too little for away (0.90 to 2.30).'
-    >>> bias_in_words(actions, eh.Estimate(-0.2, -0.9, 0.5, 0.95))
-    'perhaps none: by estimate 0.20 too much for away, 0.20 too little for home (−0.50 to 0.90).'
-    """
+    """Return who is favoured, by how much, and how well that is known."""
     if math.isnan(bias.value):
         return "not known: the scores so far do not show it."
     doubt = "" if bias.low > 0.0 or bias.high < 0.0 else "perhaps none: by estimate "
@@ -216,20 +204,7 @@ def _with_first_attribute(actions: ActionSet) -> str:
 
 
 def biases_in_words(biases: Biases) -> str:
-    """Return who gets how much too much, the largest biases first; "" if nobody can.
-
-    Examples
-    --------
-    >>> favour = NamedBias("own group", "bias", None, None, 0.85, 0.4, 1.3, 0.85)
-    >>> first = NamedBias("position", "position", None, None, -0.1, -0.3, 0.1, -0.1)
-    >>> biases_in_words(Biases([favour]))
-    '0.85 too much for the own group (0.40 to 1.30).'
-    >>> biases_in_words(Biases([first, favour]))
-    '0.85 too much for the own group (0.40 to 1.30); perhaps −0.10 for being first (−0.30 to 0.10).'
-    >>> longer = NamedBias("length by P", "attribute", "P", None, 0.25, 0.125, 0.375, 0.25)
-    >>> biases_in_words(Biases([longer]))
-    '0.25 with every 1 of length by P (0.12 to 0.38).'
-    """
+    """Return who gets how much too much, the largest biases first; "" if nobody can."""
     told = [bias for bias in biases if bias.kind != "leniency"]
     if not told:
         return ""
@@ -264,18 +239,7 @@ def _bias(bias: NamedBias) -> str:
 
 
 def evaluators_in_words(biases: Biases) -> str:
-    """Return who is lenient and who severe, against the average of all; "" if nobody can be.
-
-    Examples
-    --------
-    >>> def lenient(name, by):
-    ...     return NamedBias(name, "leniency", name, None, by, by - 1.0, by + 1.0, by)
-    >>> evaluators_in_words(Biases([lenient("P", 0.25), lenient("Q", -0.25)]))
-    'against the average, P gives 0.25 more, Q 0.25 less.'
-    >>> evaluators_in_words(Biases([lenient(name, by) for name, by in
-    ...                             (("P", 0.5), ("Q", -0.75), ("R", 0.25), ("S", 0.0))]))
-    'from Q, who gives 0.75 less than the average, to P, who gives 0.50 more.'
-    """
+    """Return who is lenient and who severe, against the average; "" if nobody can be."""
     known = sorted(
         (bias for bias in biases if bias.kind == "leniency" and bias.known),
         key=lambda bias: -bias.estimate,
@@ -384,15 +348,7 @@ def advice(answer: Answer) -> str:
 
 
 def to_come(forecast: float, looks_once: bool, chance: float = math.nan) -> str:
-    """Return how many evaluations are still to come, and what is known of what they settle.
-
-    Examples
-    --------
-    >>> to_come(250.4, False)
-    'About 251 evaluations more are expected, if leads are what they look like now'
-    >>> to_come(68.0, True)
-    '68 evaluations more are planned, and nothing is sure before all are in: there is one look'
-    """
+    """Return how many evaluations are still to come, and what is known of what they settle."""
     n = math.ceil(forecast)
     more = f"{counted(n, 'evaluation')} more {'is' if n == 1 else 'are'}"
     if not math.isnan(chance):
@@ -403,7 +359,7 @@ def to_come(forecast: float, looks_once: bool, chance: float = math.nan) -> str:
 
 
 def failures(answer: Answer) -> str:
-    """Return how many tries came to nothing, and the last questions that were given up."""
+    """Return how many tries failed, and the last questions that were given up."""
     tried, n = answer.attempts.in_words(answer.questions), len(answer.failures)
     if n == 0:
         return tried

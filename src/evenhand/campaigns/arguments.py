@@ -14,16 +14,7 @@ _LONGEST_REASON = 2000
 
 
 def checked_name(value: object, what: str, *, empty: bool = False) -> str:
-    """Return a name, or say what is wrong with it.
-
-    Examples
-    --------
-    >>> checked_name("prize", "name")
-    'prize'
-    >>> checked_name("", "name")
-    Traceback (most recent call last):
-    evenhand.errors.InputError: name must be a text of 1 to 200 characters; got ''.
-    """
+    """Return a name of 1 to 200 characters (or none, if `empty`); refuse anything else."""
     return _checked_text(value, what, 0 if empty else 1, _LONGEST)
 
 

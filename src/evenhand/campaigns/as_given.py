@@ -38,20 +38,9 @@ from evenhand.questions import Askable
 
 
 class AsGiven:
-    """A policy that is told scores as they were first given.
+    """A policy that is told scores as they were first given, until it can say no more."""
 
-    Parameters
-    ----------
-    policy
-        That of the campaign, before it lacks a score.
-
-    Attributes
-    ----------
-    policy
-        What is told here; None once nothing more can be said.
-    certain
-        Whether it was certain when the campaign went on to another plan: it is told no more.
-    """
+    # `certain` is whether it was so when the campaign began another plan: it is told no more then.
 
     def __init__(self, policy: Policy) -> None:
         self.policy: Policy | None = None
@@ -91,10 +80,8 @@ class AsGiven:
 
     @property
     def _behind(self) -> bool:
-        """Whether the campaign's plan lacks scores, while the same is whole here.
-
-        Where all plans are one design it does not matter which of them a score counts for.
-        """
+        """Whether the campaign's plan lacks scores, while the same is whole here."""
+        # Where all plans are one design it does not matter which of them a score counts for.
         if not isinstance(self.policy, Choice) or self.policy.one_design:
             return False
         now = self.policy.record.now
@@ -106,10 +93,8 @@ class AsGiven:
             self._let(lambda: getattr(self.policy, what)(*given))
 
     def begin(self, plan: Mapping[str, Any], campaigns: Policy, decided: bool) -> None:
-        """Put the campaign's next plan in force, unless it is certain already.
-
-        ``decided`` says whether the campaign had been, so that its own answer ended the last plan.
-        """
+        """Put the campaign's next plan in force, unless it is certain already."""
+        # `decided` says whether the campaign had been, so that its own answer ended the last plan.
         if self.policy is None or self.certain:
             return
         now, there = _round(self.policy), _round(campaigns)
@@ -121,10 +106,7 @@ class AsGiven:
             self.take("begin", plan)
 
     def asks_on(self) -> Policy | None:
-        """Return the policy if it is to be asked though the campaign's own is certain.
-
-        None if it is certain, too, or an alarm says that it can't become so.
-        """
+        """Return the policy if it can still become certain, though the campaign's own is."""
         if self.policy is None or self.certain or is_certain(self.policy):
             return None
         return None if any(found.alarm for found in self.policy.findings()) else self.policy

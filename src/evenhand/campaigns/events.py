@@ -133,39 +133,15 @@ _LAST = 250_000_000_000.0  # seconds from 1970 to before the year 10,000
 
 
 class Evaluation(NamedTuple):
-    """A score as events tell it.
+    """A score as events tell it."""
 
-    Parameters
-    ----------
-    number
-        Its number in the campaign, from 1.
-    ticket
-        The number of the ticket that it answers; None if it was imported.
-    question
-        The number of the question.
-    score, evaluator
-        What was said, and by whom.
-    key
-        What the message is known by.
-    note
-        What the evaluator said beside it.
-
-    Examples
-    --------
-    >>> said = evaluations_to([Evaluation(7, 3, 0, 4.5, "Paul", "3-9f3a2c", note="no sound")])
-    >>> said
-    {'evaluations': [[7, 3, 0, 4.5, 'Paul', '3-9f3a2c']], 'notes': {'7': 'no sound'}}
-    >>> evaluations_in(said)[0].note
-    'no sound'
-    """
-
-    number: int
-    ticket: int | None
-    question: int
+    number: int  # in the campaign, from 1
+    ticket: int | None  # the number of the ticket it answers; None if imported
+    question: int  # its number
     score: float
     evaluator: str
-    key: str
-    note: str = ""
+    key: str  # what the message is known by
+    note: str = ""  # what the evaluator said beside it
 
 
 def evaluations_to(evaluations: Iterable[Evaluation]) -> dict[str, Any]:
@@ -183,33 +159,13 @@ def evaluations_in(content: Mapping[str, Any]) -> list[Evaluation]:
 
 @dataclass(frozen=True)
 class Event:
-    """One thing that happened.
+    """One thing that happened."""
 
-    Parameters
-    ----------
-    number
-        Its place in the log, from 1.
-    at
-        When, in seconds since 1970, by the database's clock: of no consequence for the order.
-    kind
-        What happened.
-    body
-        The particulars, in canonical JSON.
-    hash
-        The seal.
-
-    Examples
-    --------
-    >>> first = sealed(START, 1, 0.0, "paused", {"reason": "lunch"})
-    >>> first.content, first.hash == seal(START, first)
-    ({'reason': 'lunch'}, True)
-    """
-
-    number: int
-    at: float
+    number: int  # place in the log, from 1
+    at: float  # seconds since 1970, by the database's clock: of no consequence for the order
     kind: str
-    body: str
-    hash: bytes
+    body: str  # the particulars, in canonical JSON
+    hash: bytes  # the seal
 
     @property
     def content(self) -> Any:
@@ -273,13 +229,7 @@ def _hash(before: bytes, number: int, at: float, kind: str, body: str) -> bytes:
 
 
 def as_line(event: Event) -> str:
-    """Return an event as a line of JSON; its body is as it was sealed.
-
-    Examples
-    --------
-    >>> as_line(sealed(START, 1, 0.0, "paused", {"reason": "lunch"}))[:41]
-    '{"at":0.0,"body":{"reason":"lunch"},"hash'
-    """
+    """Return an event as a line of JSON; its body is as it was sealed."""
     return (
         f'{{"at":{event.at!r},"body":{event.body},"hash":"{event.hash.hex()}",'
         f'"kind":{canonical(event.kind)},"number":{event.number}}}'
@@ -287,17 +237,7 @@ def as_line(event: Event) -> str:
 
 
 def from_line(line: str) -> Event:
-    """Return the event of a line that `as_line` wrote; refuse any other.
-
-    Examples
-    --------
-    >>> first = sealed(START, 1, 0.0, "paused", {"reason": "lunch"})
-    >>> from_line(as_line(first)) == first
-    True
-    >>> from_line(as_line(first).replace('"number":1', '"number":1.5'))
-    Traceback (most recent call last):
-    evenhand.errors.InputError: number: a whole number is needed; got 1.5.
-    """
+    """Return the event of a line that `as_line` wrote; refuse any other."""
     one = decoded(line)
     _LINE.check(one)
     try:

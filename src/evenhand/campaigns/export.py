@@ -125,10 +125,8 @@ def _write_evaluations(follower: Follower, path: Path) -> None:
 
 
 def evaluation_of(follower: Follower, said: str) -> int:
-    """Return the number of an evaluation that somebody names by it, or by its ticket.
-
-    Of a ticket, that is the score that counts; if none does, the one that was withdrawn last.
-    """
+    """Return the number of an evaluation that somebody names by it, or by its ticket."""
+    # Of a ticket, that is the score that counts; if none does, the one that was withdrawn last.
     if said.strip().isdecimal():
         return int(said)
     number, _ = parsed(said)

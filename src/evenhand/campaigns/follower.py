@@ -39,20 +39,10 @@ T = TypeVar("T")
 
 
 class Follower:
-    """A campaign in a store, with a replica that follows its log.
+    """A campaign in a store, with a replica that follows its log."""
 
-    Parameters
-    ----------
-    store, id, name
-        Where it is, and what it is called.
-
-    Attributes
-    ----------
-    lock
-        To be held while the replica is used.
-    effort
-        Seconds of work that the last proposal of this process was; infinite before the first.
-    """
+    # `lock` is held while the replica is used; `effort` is the seconds of work of this process's
+    # last proposal, infinite before the first.
 
     def __init__(self, store: Store, id: int, name: str) -> None:
         self.store, self.id, self.name = store, id, name
@@ -111,11 +101,9 @@ class Follower:
         return seal, ledger.events_after(session, self.id, head, _PIECE)
 
     def _loaded(self, withdrawn: Mapping[int, bool] | None = None) -> Replica:
-        """Return the replica of the newest snapshot that can be used, or of the first event.
-
-        Which evaluations are withdrawn is read from their rows first: folding them in would take
-        another fold when their withdrawal comes.
-        """
+        """Return the replica of the newest snapshot that can be used, or of the first event."""
+        # Which evaluations are withdrawn is read from their rows first: folding them in would take
+        # another fold when their withdrawal comes.
         rows, kept = self.store.read(
             lambda s: (ledger.withdrawn(s, self.id), ledger.snapshots(s, self.id))
         )

@@ -304,19 +304,9 @@ def _columns(
 
 
 class _Log:
-    """Reads logged scores, line by line.
+    """Reads logged scores, line by line, by what stands in which columns."""
 
-    Parameters
-    ----------
-    replica
-        What can be asked, and which scores are possible.
-    columns
-        What stands in the columns, by what they are.
-    decimal
-        What stands before decimals, if that is known.
-    file
-        Whether names may have been guarded against spreadsheets.
-    """
+    # `file` says that names may have been guarded against spreadsheets.
 
     def __init__(
         self,

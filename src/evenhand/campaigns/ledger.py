@@ -70,22 +70,12 @@ class EvaluationRow:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Tickets that wait for an answer.
+    """Counts of tickets that wait for an answer, by the evaluator they are for."""
 
-    Parameters
-    ----------
-    open, leased
-        How many nobody has, and how many are out, by the evaluator they are for.
-    first_until
-        When the first of the latter is over; None if none is out.
-    harmful
-        How many of the former nobody is to have again: see `Page.harmful`.
-    """
-
-    open: dict[str, int]
-    leased: dict[str, int]
-    first_until: float | None
-    harmful: int
+    open: dict[str, int]  # without a lease
+    leased: dict[str, int]  # with a lease
+    first_until: float | None  # when the first lease expires; None if none is out
+    harmful: int  # of the open ones, not to be handed out again: see `Page.harmful`
 
 
 def _named(row: type, prefix: str = "") -> str:
@@ -93,13 +83,13 @@ def _named(row: type, prefix: str = "") -> str:
 
 
 def _over(now: str) -> str:
-    """A lease is over when its time is up, and when the clock says that it has not begun."""
+    """A lease has expired when its time is up, and when the clock says that it has not begun."""
     return f"(until <= {now} OR leased > {now} + {_SKEW})"
 
 
 _CLOCK = "(@clock + :offset)"  # by the clock itself: it can be asked before a page is open
 _FREE = f"(state = 'open' OR {_over(':now')})"
-# its lease ran out, so often that nobody is to have it again
+# its lease expired, so often that nobody is to have it again
 _HARMFUL = f"(state = 'leased' AND {_over(':now')} AND failures + 1 >= :tries)"
 # words that keep a database from the index of all tickets, where that of the few that wait serves
 _BY_AGE = "number + 0"
@@ -298,22 +288,9 @@ def foresee_told(session: Session, id: int, number: int, evaluator: str, key: st
 
 
 class Page:
-    """A campaign's row, and the events that are added to it in this transaction.
+    """A campaign's row, and the events that are added to it in this transaction."""
 
-    Parameters
-    ----------
-    session
-        The transaction.
-    id
-        The campaign.
-    lock
-        Whether to keep others from writing until the transaction ends; if not, only look.
-
-    Attributes
-    ----------
-    now
-        The time, by the database's clock.
-    """
+    # Without `lock` it only looks; `now` is the time, by the database's clock.
 
     def __init__(self, session: Session, id: int, *, lock: bool = True) -> None:
         row = session.row(_LOCK if lock else _LOOK, id=id)
@@ -335,11 +312,9 @@ class Page:
         return cls(session, int(id))
 
     def follows(self, version: int, number: int, seal: str) -> bool:
-        """Tell whether the campaign is at a version, and its log has an event that was seen.
-
-        A server may show what it then loses in a crash: nobody was told that it is kept, but
-        somebody may have looked.
-        """
+        """Tell whether the campaign is at a version, and its log has an event that was seen."""
+        # A server may show what it then loses in a crash: nobody was told that it is kept, but
+        # somebody may have looked.
         if self.version != version:
             return False
         if number == self.head:
@@ -399,10 +374,7 @@ class Page:
         return None if row is None else TicketRow(*row)
 
     def held(self, holder: str | None, worker: str, most: int) -> list[TicketRow]:
-        """Return the tickets that somebody has and has not answered, the oldest first.
-
-        Without a holder, those of a worker, whoever they are for.
-        """
+        """Return the unanswered tickets of a holder, or else of a worker, the oldest first."""
         statement, given = _held(self.session, self.id, holder, worker, most)
         return [TicketRow(*row) for row in self.session.rows(statement, **given)]
 
@@ -413,12 +385,9 @@ class Page:
     def lease(
         self, evaluator: str | None, holder: str, worker: str, until: float, most: int, tries: int
     ) -> list[TicketRow]:
-        """Hand out the oldest tickets that wait for an evaluator, so many at most.
-
-        Without an evaluator, those that wait for anybody, each under the name of whom it is for.
-        One whose lease ran out has come to nothing once more, and is left where it is after so many
-        ``tries``.
-        """
+        """Lease the oldest tickets that wait for an evaluator, or for anybody if it is None."""
+        # One whose lease expired has failed once more, and is left where it is after so many
+        # `tries`.
         statement, given = _oldest(self.session, self.id, evaluator, most, tries)
         found = [TicketRow(*row) for row in self.session.rows(statement, **given)]
         leased = [
@@ -457,15 +426,13 @@ class Page:
         return sorted(int(number) for (number,) in rows)
 
     def harmful(self, tries: int) -> list[TicketRow]:
-        """Return the tickets that came to nothing so often, and were lost by the last who had one.
-
-        What makes a worker die makes the next one die, too.
-        """
+        """Return the tickets that failed so often, the last time because their lease expired."""
+        # What makes a worker die makes the next one die, too.
         rows = self.session.rows(_LOST, id=self.id, now=self.now, tries=tries)
         return [TicketRow(*row) for row in rows]
 
     def waiting(self, tries: int) -> Waiting:
-        """Return what waits for an answer; of that, what came to nothing so often."""
+        """Return what waits for an answer; of that, what failed so often."""
         rows = self.session.rows(_OUT, id=self.id, now=self.now, tries=tries)
         return Waiting(
             {who: int(n) - int(leased) for who, n, leased, *_ in rows if n > leased},

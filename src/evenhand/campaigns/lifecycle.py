@@ -159,17 +159,9 @@ def changed(
     change: Callable[..., Result],
     prepare: Callable[[Replica], Any] | None = None,
 ) -> Result:
-    """Make a change that depends on the replica; again, if the campaign moved on meanwhile.
-
-    Parameters
-    ----------
-    follower
-        The campaign.
-    change
-        Is called in a transaction with the replica, the page, and what ``prepare`` returned.
-    prepare
-        Works something out beforehand, from the replica.
-    """
+    """Make a change that depends on the replica; again, if the campaign moved on meanwhile."""
+    # `change` is called in a transaction with the replica, the page, and what `prepare` worked out
+    # from the replica beforehand.
 
     def attempt() -> tuple[Result] | None:
         with follower.lock:
@@ -207,10 +199,7 @@ def mend(follower: Follower) -> bool:
 
 
 def give_another_chance(follower: Follower) -> None:
-    """Undo `mend`: ask those again who failed or were away, and what failed.
-
-    Where a choice was made that is sure, or nothing is left to spend, nothing changes.
-    """
+    """Undo `mend`: ask failed questions and absent evaluators again, unless it is over."""
     with follower.lock:
         replica = follower.followed()
         left = [name for name, why in replica.left.items() if why.startswith((_FAILED, AWAY))]

@@ -82,84 +82,33 @@ class _Out:
 
 
 class Replica:
-    """What a campaign has come to.
+    """What a campaign has come to, by the events that were folded in."""
 
-    Parameters
-    ----------
-    withdrawn
-        Numbers of the evaluations that do not count, though the log will tell them; and whether
-        that was decided without their scores.
-
-    Attributes
-    ----------
-    policy
-        What asks. Only the log puts a plan of it in force: it must not be asked while one is due.
-    settings
-        How the campaign was made.
-    display
-        What evaluators are shown of an option, by its name.
-    head, seal
-        The last event that was folded in, and its seal, in hexadecimal digits.
-    version
-        How many of the events were such that a proposal must know of them.
-    status, why
-        "running", "paused" or "finished", and why, if it is not running.
-    pending
-        (q,) evaluations on their way: in tickets that were not answered.
-    places
-        (q,) where the policy has the question of a number.
-    has_anybodys
-        Whether some questions are nobody's in particular.
-    reading
-        Which scores are possible.
-    evaluations
-        How many evaluations came in all.
-    added_late
-        How often questions were added after it had been decided.
-    done, voided
-        How many tickets were answered, and how many were taken back.
-    withdrawn
-        Numbers of the evaluations that were, or will be, withdrawn, and whether blindly.
-    given
-        The record as it was given; None as long as it is the same.
-    withdrawals
-        What was withdrawn so far, in the order in which it was.
-    alarms
-        Assumptions of which the log has an alarm.
-    given_up
-        Question, ticket and reason of what was given up.
-    left
-        Who left, and why.
-    attempts
-        How often questions were tried and failed, by their numbers.
-    tally
-        By evaluator: how many evaluations count, came late, were withdrawn or given up; see
-        `NOTHING`.
-    """
-
-    policy: Policy
-    settings: dict[str, Any]
-    display: dict[str, dict[str, str]]
-    pending: Counts
-    places: Indices
-    has_anybodys: bool
-    reading: Scores
+    policy: Policy  # only the log puts a plan of it in force: not to be asked while one is due
+    settings: dict[str, Any]  # how the campaign was made
+    display: dict[str, dict[str, str]]  # what evaluators are shown of an option, by its name
+    pending: Counts  # (q,) evaluations in tickets that were not answered
+    places: Indices  # (q,) where the policy has the question of a number
+    has_anybodys: bool  # whether some questions are nobody's in particular
+    reading: Scores  # which scores are possible
 
     def __init__(self, withdrawn: Mapping[int, bool] | None = None) -> None:
-        self.withdrawn = dict(withdrawn or {})
-        self.given: AsGiven | None = None
+        self.withdrawn = dict(withdrawn or {})  # now or later in the log: whether blindly
+        self.given: AsGiven | None = None  # the record as it was given, if that is another
         self.withdrawals: list[tuple[int, int, float, str, str, bool]] = []
         self._scores_of: dict[int, tuple[int, float, str]] = {}  # that are to be withdrawn
         self._first: dict[int, int] = {}  # plans of scores that are put back, by ticket
         self._ended = False  # whether it was decided since the last plan
-        self.head = self.version = 0
-        self.seal = ""
-        self.status, self.why = "running", ""
-        self.evaluations = self.done = self.voided = self.added_late = 0
+        self.head = 0  # the last event that was folded in
+        self.version = 0  # how many of the events a proposal must know of
+        self.seal = ""  # of the last event, in hexadecimal digits
+        self.status, self.why = "running", ""  # or "paused", "finished", and why
+        self.evaluations = self.added_late = 0  # questions added after it had been decided
+        self.done = self.voided = 0  # tickets answered, and taken back
         self.alarms: list[str] = []
-        self.given_up: list[tuple[int, int, str]] = []
-        self.left: dict[str, str] = {}
-        self.tally: dict[str, dict[str, int]] = {}
+        self.given_up: list[tuple[int, int, str]] = []  # question, ticket and reason
+        self.left: dict[str, str] = {}  # who, and why
+        self.tally: dict[str, dict[str, int]] = {}  # by evaluator; see `NOTHING`
         self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
         self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
         self._out: dict[int, _Out] = {}  # by ticket
@@ -171,15 +120,9 @@ class Replica:
     # ------------------------------------------------------------------ the fold
 
     def fold(self, events: Sequence[Event]) -> bool:
-        """Take in the next events of the log.
-
-        Returns
-        -------
-        bool
-            False if one of them withdraws what was folded in before. Nothing is taken in then: the
-            fold must begin anew, from where it did not have that score, without all that are
-            ``withdrawn``.
-        """
+        """Take in the next events; False, and none taken, if one withdraws what was folded in."""
+        # The fold must then begin anew, from where it did not have that score, without all that are
+        # withdrawn.
         read = [(event, _content(event, n)) for n, event in enumerate(events, self.head + 1)]
         new = {
             content["evaluation"]: content["blind"]
@@ -409,11 +352,9 @@ class Replica:
 
     @property
     def tried(self) -> Attempts:
-        """How often the policy's questions were tried by now, by their places.
-
-        A ticket whose lease is over has failed, though nobody asked for it since: an answer that
-        stays away may do so for what it would have been.
-        """
+        """How often the policy's questions were tried by now, by their places."""
+        # A ticket whose lease expired has failed, though nobody asked for it since: an answer that
+        # stays away may do so for what it would have been.
         tried = self.attempts.moved(lambda number: int(self.places[number]))
         for out in self._out.values():
             if self._is_over(out):
@@ -439,11 +380,9 @@ class Replica:
         return self.given
 
     def _known_only(self, ticket: int, told: Feedback) -> bool:
-        """Have a further score of a ticket known, and no evidence, if the first is of another plan.
-
-        Which questions a plan has must not depend on its scores, and who withdraws may have seen
-        them. Returns False where it is of the same plan, or the policy can't take it so.
-        """
+        """Use a further score of a ticket for planning only; False if it is of the same plan."""
+        # Which questions a plan has must not depend on its scores, and who withdraws may have seen
+        # them. False also where the policy can't take it so.
         if self._first[ticket] == plan_of(self.policy):
             return False
         try:
@@ -558,13 +497,11 @@ class Replica:
     def wanted(
         self, evaluators: Sequence[str] | None, n: int, ahead: int, room: int
     ) -> list[tuple[int, int, str]]:
-        """Return question, turn and evaluator of what to ask next; no plan may be due.
-
-        First n at most for these evaluators, then what anybody may be asked ``ahead``; each in a
-        random order. Where there is nothing for these, others are asked as much ahead as there is
-        ``room`` for: beside that there may be. Nothing is asked ahead beyond the policy's plan:
-        that is for those who would have to wait.
-        """
+        """Return question, turn and evaluator of what to ask next; no plan may be due."""
+        # First n at most for these evaluators, then what anybody may be asked `ahead`; each in a
+        # random order. Where there is nothing for these, others are asked as much ahead as there is
+        # `room` for. Nothing is asked ahead beyond the policy's plan: that is for those who would
+        # have to wait.
         if evaluators is not None and all(name in self.left for name in evaluators):
             return []
         own = self._asked(n, self.pending, evaluators)

@@ -258,19 +258,8 @@ def choose_on(
     made: dict[str, Any],
     how: dict[str, Any],
 ) -> Answer:
-    """Have options evaluated, on a store: begin the campaign of this call, or go on with it.
-
-    Parameters
-    ----------
-    store
-        Where the campaign is kept.
-    options
-        The options, or questions.
-    made
-        How it is made, as for `create.first_event`.
-    how
-        How it is run, as for `run`.
-    """
+    """Have options evaluated, on a store: begin the campaign of this call, or go on with it."""
+    # `made` is for `create.first_event`, `how` for `run`.
     opened = open_store(store)
     try:
         return run(_resumed(opened, options, made), **how)

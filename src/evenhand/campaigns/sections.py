@@ -160,25 +160,11 @@ def campaign_report(follower: Follower) -> Report:
 
 @dataclass
 class _Story:
-    """What the log tells, beside scores that count.
+    """What the log tells, beside scores that count."""
 
-    Parameters
-    ----------
-    first, last
-        When the first and the last event happened.
-    purposes
-        How many tickets were made for what.
-    paid
-        What answers that count cost, by evaluator.
-    lines
-        What happened: when, and what.
-    notes
-        What evaluators said beside their scores.
-    """
-
-    first: float = 0.0
-    last: float = 0.0
-    purposes: Counter[str] = field(default_factory=Counter)
+    first: float = 0.0  # time of the first event
+    last: float = 0.0  # and of the last
+    purposes: Counter[str] = field(default_factory=Counter)  # tickets by purpose
     paid: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     lines: list[tuple[float, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

@@ -37,19 +37,8 @@ def write_sheet(
     n: int = 10,
     worker: str = "",
 ) -> list[Ticket] | NoTicket:
-    """Hand out tickets on a sheet: a CSV file to print or mail, and to give back filled in.
-
-    Parameters
-    ----------
-    campaign
-        Whose tickets.
-    path
-        The file. One that is there is not written over: somebody may have filled it in.
-    evaluator, worker
-        Who is to fill it in; see `Campaign.ask`.
-    n
-        How many tickets at most.
-    """
+    """Hand out tickets on a sheet: a CSV file to print or mail, and to give back filled in."""
+    # A file that is there is not written over: somebody may have filled it in.
     if not Path(path).parent.is_dir():
         raise InputError(
             f"there is no folder {str(Path(path).parent)!r} for the sheet; make it, or choose "
@@ -68,15 +57,7 @@ def write_sheet(
 
 
 def sheet_of(tickets: Sequence[Ticket]) -> tuple[list[str], list[list[str]]]:
-    """Return header and lines of a sheet.
-
-    Examples
-    --------
-    >>> from evenhand.answers.question import Question
-    >>> about = Question(0, "Ann", 1, "Paul", price=20.0)
-    >>> sheet_of([Ticket("1-9f3a2c", about, "Paul", "", 1, 0.0, ({"title": "Solo"},))])
-    (['ticket', 'option', 'title', 'score', 'note'], [['1-9f3a2c', 'Ann', 'Solo', '', '']])
-    """
+    """Return header and lines of a sheet."""
     names = _ONE if all(len(one.question.labels) == 1 for one in tickets) else _TWO
     shown = list(dict.fromkeys(c for one in tickets for columns in one.shown for c in columns))
     header = [TICKET, *names, *shown_as(names, shown), SCORE, NOTE]
@@ -90,15 +71,7 @@ def sheet_of(tickets: Sequence[Ticket]) -> tuple[list[str], list[list[str]]]:
 
 
 def shown_as(names: Sequence[str], columns: Sequence[str]) -> list[str]:
-    """Return what the columns that evaluators are shown are called on a sheet.
-
-    Examples
-    --------
-    >>> shown_as(["option"], ["title", "score"])
-    ['title', 'score (shown)']
-    >>> shown_as(["first", "second"], ["title"])
-    ['first: title', 'second: title']
-    """
+    """Return what the columns that evaluators are shown are called on a sheet."""
     if len(names) > 1:
         return [f"{name}: {column}" for name in names for column in columns]
     taken = (TICKET, *names, SCORE, NOTE)
@@ -107,27 +80,13 @@ def shown_as(names: Sequence[str], columns: Sequence[str]) -> list[str]:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of a sheet that came back.
+    """One line of a sheet that came back."""
 
-    Parameters
-    ----------
-    place
-        Where it stands, as in "line 3".
-    ticket
-        Of which ticket.
-    score
-        What is written for the score; None if nothing is.
-    note
-        What is written beside it, in one line.
-    labels
-        What the sheet says that it is about; () if it does not say.
-    """
-
-    place: str
+    place: str  # as in "line 3"
     ticket: str
-    score: str | None
-    note: str
-    labels: tuple[str, ...]
+    score: str | None  # None if nothing is written
+    note: str  # in one line
+    labels: tuple[str, ...]  # what it says that it is about; () if it does not
 
 
 def is_sheet(source: Table) -> bool:
@@ -136,15 +95,7 @@ def is_sheet(source: Table) -> bool:
 
 
 def read_sheet(source: Table, shown: Sequence[str]) -> list[Line]:
-    """Return the lines of a sheet; an error names columns that are missing or do not belong.
-
-    Parameters
-    ----------
-    source
-        The sheet.
-    shown
-        The columns that evaluators of the campaign are shown.
-    """
+    """Return the lines of a sheet; refuse columns that are missing or neither its own nor shown."""
     names = _TWO if _TWO[0] in source.columns else _ONE
     needed = [TICKET, SCORE]
     missing = [name for name in needed if name not in source.columns]
@@ -184,38 +135,15 @@ def read_sheet(source: Table, shown: Sequence[str]) -> list[Line]:
 
 
 def name_in(text: str, known: Container[str], *, file: bool) -> str:
-    """Return which name a cell has: as it stands, or without the apostrophe of `guarded`.
-
-    Parameters
-    ----------
-    text
-        What stands there.
-    known
-        The names there are.
-    file
-        Whether it comes from a file, where names may have been guarded, and not from a frame.
-
-    Examples
-    --------
-    >>> name_in("'=Ann", ["=Ann"], file=False), name_in("'=Ann", ["'=Ann"], file=True)
-    ('=Ann', "'=Ann")
-    >>> both = ["=Ann", "'=Ann"]
-    >>> name_in("'=Ann", both, file=False), name_in("'=Ann", both, file=True)
-    ("'=Ann", '=Ann')
-    """
+    """Return which name a cell has: as it stands, or without the apostrophe of `guarded`."""
+    # In a file names may have been guarded, in a frame not.
     bare = unguarded(text)
     first, second = (bare, text) if file else (text, bare)
     return second if first not in known and second in known else first
 
 
 def decimal_of(texts: Sequence[str | None]) -> str | None:
-    """Return "," if one of the numbers can only be read with a decimal comma.
-
-    Examples
-    --------
-    >>> decimal_of(["7,5", "1,250"]), decimal_of(["1,250"]), decimal_of(["7.5", None])
-    (',', None, None)
-    """
+    """Return "," if one of the numbers can only be read with a decimal comma."""
     return (
         ","
         if any(t and "," in t and "." not in t and not may_be_thousands(t) for t in texts)
@@ -230,30 +158,9 @@ def score_in(
     *,
     verdicts: bool = False,
 ) -> float | str:
-    """Return the score that somebody wrote: a number, with a point or a comma, or a verdict.
-
-    Parameters
-    ----------
-    text
-        What was written.
-    decimal
-        "." or ",": what stands before decimals, if that is known. It matters for 1,250 only.
-    allows
-        Whether a number can be a score, if that is known: of 1250 and 1.25 perhaps only one can.
-        Where neither helps, such a number is refused.
-    verdicts
-        Whether verdicts are wanted, for what is said of a text that is none.
-
-    Examples
-    --------
-    >>> score_in("7.5"), score_in("7,5"), score_in(" First "), score_in("1,250", decimal=",")
-    (7.5, 7.5, 'first', 1.25)
-    >>> score_in("1,250", allows=lambda score: score <= 10)
-    1.25
-    >>> score_in("1,250")
-    Traceback (most recent call last):
-    evenhand.errors.InputError: '1,250' may be 1250 or 1.250; write one of the two...
-    """
+    """Return the score that somebody wrote: a number, with a point or a comma, or a verdict."""
+    # 1,250 is 1250 or 1.25: by `decimal` if that is known, else by which of them `allows` lets be a
+    # score; where neither helps it is refused.
     bare = unguarded(text.strip()).replace("\u2212", "-")
     if bare.casefold() in _WORDS:
         return bare.casefold()

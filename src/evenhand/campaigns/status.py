@@ -32,25 +32,13 @@ _NAMED = 20  # questions that were given up, in words
 
 @dataclass(frozen=True)
 class EvaluatorStatus:
-    """How one evaluator stands.
-
-    Parameters
-    ----------
-    evaluator
-        The name.
-    left
-        Why the evaluator left; None if he is there.
-    open, leased
-        Tickets that wait for him, and that he has.
-    evaluations, late, withdrawn, given_up
-        What came from him and counts, came late, was withdrawn, and was given up.
-    """
+    """How one evaluator stands."""
 
     evaluator: str
-    left: str | None
-    open: int
-    leased: int
-    evaluations: int
+    left: str | None  # why; None if still there
+    open: int  # tickets that wait for the evaluator
+    leased: int  # tickets that the evaluator has
+    evaluations: int  # that count
     late: int
     withdrawn: int
     given_up: int
@@ -208,11 +196,9 @@ def _said(by: Callable[[Policy], float], policy: Policy) -> float:
 
 
 def answer_from(replica: Replica) -> Answer:
-    """Return the answer that a replica has come to; the replica stays as it is.
-
-    It says no more than what also holds by the record as it was given, where something was
-    withdrawn.
-    """
+    """Return the answer of a replica, which stays as it is."""
+    # It says no more than what also holds by the record as it was given, where something was
+    # withdrawn.
     answer, given = _answer_of(replica, replica.policy), replica.given
     if not replica.withdrawals:
         return answer
@@ -248,14 +234,7 @@ def _answer_of(replica: Replica, policy: Policy) -> Answer:
 
 
 def _additions(m: int, confidence: float, tolerance: float) -> list[Finding]:
-    """Return at which level all answers hold though questions were added after one; see `Choice`.
-
-    Examples
-    --------
-    >>> print(_additions(1, 0.95, 0.0)[0].message)
-    Questions were added after an answer, once, perhaps for what it was: all answers together are
-    then wrong with a probability of 10% at most, where one is with 5%.
-    """
+    """Return the level of all answers if questions were added after m of them; see `Choice`."""
     if m == 0:
         return []
     delta = 1.0 - confidence

@@ -181,10 +181,8 @@ def _key(reply: Reply, attempt: int) -> str:
 
 
 def _keys(reply: Reply, row: TicketRow) -> list[str]:
-    """Return under what a score may have been told before.
-
-    Who names a ticket by its id alone does not say which try it was: any of them.
-    """
+    """Return under what a score may have been told before."""
+    # Who names a ticket by its id alone does not say which try it was: any of them.
     if reply.key is not None or reply.ticket is not None or row.attempt <= 1:
         return [_key(reply, row.attempt)]
     return [reply.id, *(f"{reply.id}.{attempt}" for attempt in range(2, row.attempt + 1))]

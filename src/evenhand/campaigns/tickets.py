@@ -135,13 +135,7 @@ class Notice:
 
 
 def identifier(number: int, token: str) -> str:
-    """Return the id of a ticket.
-
-    Examples
-    --------
-    >>> identifier(17, "9f3a2c"), parsed("17-9f3a2c")
-    ('17-9f3a2c', (17, '9f3a2c'))
-    """
+    """Return the id of a ticket, as `parsed` reads it."""
     return f"{number}-{token}"
 
 

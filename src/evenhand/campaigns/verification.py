@@ -128,15 +128,8 @@ def verify(follower: Follower, known: str | None = None) -> RecordVerification:
 
 
 def verify_file(path: str | os.PathLike[str], known: str | None = None) -> RecordVerification:
-    """Return whether a record that was exported is whole, without any store.
-
-    Parameters
-    ----------
-    path
-        The file that `Campaign.export` wrote, events as lines of JSON.
-    known
-        A seal that was written down.
-    """
+    """Return whether a record that was exported is whole, without any store."""
+    # `known` is a seal that was written down.
     return _verified(list(events_in(path)), known, lambda books: [])
 
 
@@ -252,17 +245,10 @@ def _same(stated: Any, said: Any, least: float) -> bool:
 
 
 class _Books:
-    """Goes through the events: tickets and evaluations as they make them, and what does not fit.
+    """Goes through the events: tickets and evaluations as they make them, and what does not fit."""
 
-    Attributes
-    ----------
-    status
-        "running", "paused" or "finished".
-    tickets, evaluations
-        By number, as the tables have them.
-    counts
-        Tickets of the evaluations that count, by their numbers.
-    """
+    # `tickets` and `evaluations` are by number, as the tables have them; `counts` has the tickets
+    # of the evaluations that count.
 
     def __init__(self) -> None:
         self.status = "running"
@@ -372,10 +358,7 @@ def _tables(
     tickets: Mapping[int, Any],
     evaluations: Mapping[int, Any],
 ) -> list[str]:
-    """Return where the tables of a store are not what the events say.
-
-    Whether a ticket that waits is somebody's at the moment is not looked at.
-    """
+    """Return where the tables of a store are not what the events say, whoever holds a lease."""
     wrong = []
     last = events[-1].hash if events else START
     if (len(events), last) != (page.head, page.hash):

@@ -157,15 +157,7 @@ class SkatingPanel:
 
 
 class RecordedScores:
-    """Scores that were given, for each question once.
-
-    Parameters
-    ----------
-    questions
-        What they answer.
-    scores
-        (q,) the answers.
-    """
+    """Scores that were given, for each question once: (q,)."""
 
     def __init__(self, questions: Questions, scores: Floats) -> None:
         self._questions, self._scores = questions, scores
@@ -198,26 +190,10 @@ class RecordedScores:
 
 
 class FittedScores:
-    """Scores drawn about their means with the residuals of real ones.
+    """Scores drawn about (q,) means with the residuals of real ones, by question."""
 
-    Parameters
-    ----------
-    values
-        (k,) what the options are worth: the truth.
-    means
-        (q,) mean answers.
-    residuals
-        What is drawn from.
-    seed
-        Where the draws come from; every question has its own.
-    pair_share
-        Share of the variance that stays with a question.
-
-    Attributes
-    ----------
-    best
-        The option that is worth most; the first of several.
-    """
+    # `values` are the truth, (k,); `pair_share` is the share of the variance that stays with a
+    # question; `best` is the option worth most, the first of several.
 
     def __init__(
         self, values: Floats, means: Floats, residuals: Floats, seed: int, pair_share: float

@@ -158,13 +158,7 @@ def decide(
 
 
 def _two_of(given: str, labels: Sequence[str]) -> tuple[str, str]:
-    """Return the two names in 'A,B'; a name may have commas of its own.
-
-    Examples
-    --------
-    >>> _two_of("Bo, Jr.,Ann", ["Ann", "Bo, Jr."])
-    ('Bo, Jr.', 'Ann')
-    """
+    """Return the two names in 'A,B'; a name may have commas of its own."""
     commas = [i for i, letter in enumerate(given) if letter == ","]
     pairs = [(given[:i].strip(), given[i + 1 :].strip()) for i in commas]
     if not pairs:

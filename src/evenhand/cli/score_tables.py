@@ -39,13 +39,7 @@ def columns_in(text: str) -> str | list[str] | None:
 
 
 def groups_in(text: str) -> Any:
-    """Return a column, or groups by name where they are written out.
-
-    Examples
-    --------
-    >>> groups_in("nation"), groups_in("P=FRA, Q=ITA")
-    ('nation', {'P': 'FRA', 'Q': 'ITA'})
-    """
+    """Return a column, or groups by name where they are written out."""
     pairs = names_in(text) or []
     if not pairs or not all("=" in pair for pair in pairs):
         return column_in(text)

@@ -40,24 +40,12 @@ def print_json(values: dict[str, Any]) -> None:
 
 
 def names_in(text: str | None) -> list[str] | None:
-    """Return the names in a list separated by commas; None stays None.
-
-    Examples
-    --------
-    >>> names_in("age, town"), names_in(None)
-    (['age', 'town'], None)
-    """
+    """Return the names in a list separated by commas; None stays None."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
 def whole_number(text: str, option: str) -> int:
-    """Return the number in a text such as 1000, 1_000 or 1e6.
-
-    Examples
-    --------
-    >>> whole_number("1e6", "--horizon"), whole_number("2500", "--horizon")
-    (1000000, 2500)
-    """
+    """Return the number in a text such as 1000, 1_000 or 1e6."""
     try:
         number = int(text) if "e" not in text.lower() and "." not in text else float(text)
     except ValueError:

@@ -286,11 +286,9 @@ class JudgePanel:
         return self._noted(question, item, score, key)
 
     def _handed(self, question: Question) -> tuple[Judge, str | None, tuple[str, ...]]:
-        """Return who is asked, on which item, and what is shown.
-
-        Items are drawn by the question's number, or its turn, and by nothing else: the same run
-        draws the same, in however many threads.
-        """
+        """Return who is asked, on which item, and what is shown."""
+        # Items are drawn by the question's number, or its turn, and by nothing else: the same run
+        # draws the same, in however many threads.
         judge, pool = self._judges[str(question.evaluator)], self._pools[question.index]
         if judge.once:
             order = np.random.default_rng([self._seed, 0, question.index]).permutation(len(pool))

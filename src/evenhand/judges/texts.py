@@ -15,24 +15,10 @@ Text = str | Mapping[str, str] | Callable[[str], str]
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """The texts of options, by item.
+    """The texts of options, by item."""
 
-    Parameters
-    ----------
-    held
-        By option: one text, a text by item, or a function that returns the text for an item.
-    items
-        The items; none where every option is one text.
-
-    Examples
-    --------
-    >>> texts = Texts.of({"curt": {"q1": "Yes.", "q2": "No."}, "long": {"q1": "Yes!", "q2": "?"}})
-    >>> texts.items, texts.shown(("curt", "long"), "q1")
-    (('q1', 'q2'), ('Yes.', 'Yes!', 'q1'))
-    """
-
-    held: Mapping[str, Text]
-    items: tuple[str, ...] = ()
+    held: Mapping[str, Text]  # by option: a text, texts by item, or a function of the item
+    items: tuple[str, ...] = ()  # none where every option is one text
 
     @classmethod
     def of(cls, options: Any, items: Sequence[str] | None = None) -> Texts:

@@ -21,30 +21,15 @@ _CASES = 8  # options that are taken to be the best in turn, at most
 
 @dataclass(frozen=True, eq=False)
 class Assumed:
-    """Values of the options as they may be.
+    """Values of the options as they may be."""
 
-    Parameters
-    ----------
-    words
-        What is assumed, to follow on "if".
-    ranked
-        (k,) values of the best, the second, and so on; which option is which is not known.
-    values
-        (k,) instead: values by option.
-    spread
-        Standard deviation of the values, where they are drawn anew each time.
-    """
-
-    words: str
-    ranked: Floats | None = None
-    values: Floats | None = None
-    spread: float | None = None
+    words: str  # what is assumed, to follow on "if"
+    ranked: Floats | None = None  # (k,) the best first; which option is which is not known
+    values: Floats | None = None  # (k,) by option, instead
+    spread: float | None = None  # standard deviation, where values are drawn anew each time
 
     def cases(self, most: int = _CASES) -> list[Floats]:
-        """Return values, (k,) each, with one option after the other as the best.
-
-        Where there are many options, some of them, evenly spread.
-        """
+        """Return (k,) values with each option as the best in turn; of many, some evenly spread."""
         if self.values is not None:
             return [self.values]
         assert self.ranked is not None
@@ -71,14 +56,7 @@ class Assumed:
 def assumed(
     k: int, leads: ArrayLike | None, values: ArrayLike | None, tolerance: float, sigma: float
 ) -> Assumed:
-    """Return what is assumed, from what was said; see `plan`.
-
-    Examples
-    --------
-    >>> told = assumed(3, leads=[4.0, 2.0], values=None, tolerance=0.0, sigma=2.0)
-    >>> told.words, told.ranked.tolist()
-    ('the best leads the others by 2, 4', [0.0, -1.0, -2.0])
-    """
+    """Return what is assumed of the values, from the arguments of `plan`."""
     if (leads is None) == (values is None):
         raise InputError("give either leads= or values=, what is assumed of the options; not both.")
     if leads is not None:
@@ -112,13 +90,7 @@ def assumed(
 
 
 def normal_ranks(k: int) -> Floats:
-    """Return about the expected values of k standard normal numbers, the largest first (Blom).
-
-    Examples
-    --------
-    >>> normal_ranks(3).round(2).tolist()              # exactly ±0.85
-    [0.87, 0.0, -0.87]
-    """
+    """Return about the expected values of k standard normal numbers, the largest first (Blom)."""
     return np.asarray(ndtri((k + 1 - np.arange(1, k + 1) - 0.375) / (k + 0.25)) + 0.0)
 
 

@@ -31,18 +31,8 @@ def capped_counts(
     evaluator: Indices,
     workload: Counts,
 ) -> Floats:
-    """Return (q,) whole numbers of evaluations, within the caps, of nearly the least price.
-
-    All of them together must be enough; each direction, a row, is then known with variance 1.
-
-    Examples
-    --------
-    >>> one = np.ones((4, 1))                        # four looks at the same mean, once each
-    >>> asked = capped_counts(one, np.array([[np.sqrt(3.0)]]), np.array([1.0, 2.0, 1.0, 1.0]),
-    ...     np.ones(4, dtype=np.int64), np.zeros(4, dtype=np.intp), np.array([UNLIMITED]))
-    >>> asked.tolist()
-    [1.0, 0.0, 1.0, 1.0]
-    """
+    """Return (q,) whole counts within the caps, of nearly the least price."""
+    # All of them together must be enough; each direction, a row, is then known with variance 1.
     caps = np.minimum(capacity, 10**9).astype(float)
     C = Svd.of(rows).coordinates
     B, U = rows @ C, directions @ C
@@ -67,11 +57,9 @@ def capped_counts(
 
 
 def _rounded(B: Floats, U: Floats, mu: Floats, caps: Floats) -> Floats:
-    """Return whole numbers: as many of the largest rests go up as it takes, the others down.
-
-    That all of them go up is always enough. Of equal rests, of which symmetric panels have many,
-    chance decides, so that what goes up is spread over all.
-    """
+    """Return whole numbers: as many of the largest rests go up as it takes, the others down."""
+    # That all of them go up is always enough. Of equal rests, of which symmetric panels have many,
+    # chance decides, so that what goes up is spread over all.
     down = np.floor(mu + 1e-6)
     rest = np.round(mu - down, 6)
     order = np.random.default_rng(0).permutation(len(mu))

@@ -48,12 +48,11 @@ class Step:
 
 
 def order_of_evaluators(way: Way, n: int) -> list[int]:
-    """Return the first n evaluators, those who are worth most for their price first.
-
-    Again and again whoever leaves the least variance × price is added, where everything is asked as
-    often as it may be. At first, and where no single one makes a difference, that may be a pair:
-    two who are partial have to be crossed. Where there are many, several are added at a time.
-    """
+    """Return the first n evaluators, those who are worth most for their price first."""
+    # Again and again whoever leaves the least variance × price is added, where everything is asked
+    # as often as it may be. At first, and where no single one makes a difference, that may be a
+    # pair: two who are partial have to be crossed. Where there are many, several are added at a
+    # time.
     order: list[int] = []
     left, kinds = list(range(n)), alike(way.questions)
     at_once = max(1, n // _POINTS)
@@ -73,10 +72,7 @@ def order_of_evaluators(way: Way, n: int) -> list[int]:
 def _ranked(
     way: Way, there: list[int], more: list[tuple[int, ...]], kinds: list[int]
 ) -> list[tuple[int, ...]]:
-    """Return those of whom something comes beside who is there, the best first, ties by place.
-
-    Those of the same ``kinds`` are worth the same.
-    """
+    """Return who helps beside who is there, the best first; equal `kinds` are worth the same."""
     known: dict[tuple[int, ...], float] = {}
     worth = []
     for some in more:
@@ -99,10 +95,7 @@ def _worth(way: Way, evaluators: list[int]) -> float:
 
 
 def curve(way: Way, order: list[int], n_more: int) -> tuple[tuple[Step, ...], list[Outcome]]:
-    """Return what the first evaluators of an order come to, then with neutral ones beside them.
-
-    The neutral ones are the last ``n_more`` evaluators of the questions.
-    """
+    """Return what the first evaluators of an order reach, then with the `n_more` neutral ones."""
     questions = way.questions
     n = len(order)
     everybody = order + list(range(len(questions.evaluators) - n_more, len(questions.evaluators)))

@@ -27,37 +27,19 @@ _LINE, _GOAL = STYLES[0][0], STYLES[1][0]
 
 @dataclass(frozen=True, eq=False)
 class PlanPicture:
-    """What the picture of a plan shows.
+    """What the picture of a plan shows."""
 
-    Parameters
-    ----------
-    title
-        What it takes, in words.
-    sizes, heights, hypothetical
-        (n,) the curve: evaluators, what is drawn above them, and whether the last is only assumed.
-    axis
-        What is drawn above.
-    goal
-        What was wanted, in its units; None if that is no line in the picture.
-    at
-        How many evaluators are asked; None if there is no curve.
-    rows, columns
-        Names of options and evaluators, the latter as they are best added.
-    counts, partial
-        (rows, columns) how often each is asked about each, and whether it is partial.
-    """
-
-    title: str
-    sizes: Counts
-    heights: Floats
-    hypothetical: Counts
-    axis: str
-    goal: float | None
-    at: int | None
-    rows: tuple[str, ...]
-    columns: tuple[str, ...]
-    counts: Counts
-    partial: Counts
+    title: str  # what it takes, in words
+    sizes: Counts  # (n,) evaluators
+    heights: Floats  # (n,) what is drawn above them
+    hypothetical: Counts  # (n,) whether the last is only assumed
+    axis: str  # what is drawn above
+    goal: float | None  # in its units; None if that is no line in the picture
+    at: int | None  # evaluators asked; None if there is no curve
+    rows: tuple[str, ...]  # options
+    columns: tuple[str, ...]  # evaluators, as they are best added
+    counts: Counts  # (rows, columns) evaluations
+    partial: Counts  # (rows, columns)
 
 
 def plan_picture(plan: Plan) -> PlanPicture:

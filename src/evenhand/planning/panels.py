@@ -16,18 +16,9 @@ from evenhand.tables import Names
 
 
 def with_neutral(questions: Questions, n: int) -> Questions:
-    """Return the questions with n more evaluators, who favour nobody, about whatever others are.
-
-    As `Questions.adding` does it, but for any number of them at once, and at the median price: they
-    may be lenient where others may, and have a position of their own where others have.
-
-    Examples
-    --------
-    >>> panel = Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})
-    >>> more = with_neutral(panel, 1)
-    >>> more.label(5), more.points[5].tolist()
-    ('Bo by neutral evaluator 1', [0.0, 1.0, 0.0, 0.0, 1.0])
-    """
+    """Return the questions with n more evaluators, who favour nobody, about whatever others are."""
+    # As `Questions.adding` does it, but for any number of them at once, and at the median price:
+    # they may be lenient where others may, and have a position of their own where others have.
     if n == 0:
         return questions
     q, e = len(questions), len(questions.evaluators)
@@ -91,11 +82,9 @@ def asked_of(questions: Questions, evaluators: NDArray[np.bool_] | None) -> NDAr
 
 
 def everything_once(questions: Questions, mask: NDArray[np.bool_]) -> Counts:
-    """Return (q,) evaluations if these questions are asked as often as they may be.
-
-    Once where there is no limit. An evaluator who may not be asked everything is asked about all
-    options as evenly as can be, beginning with another option than the evaluator before.
-    """
+    """Return (q,) counts if these are asked as often as they may be; unlimited ones once."""
+    # An evaluator who may not be asked everything is asked about all options as evenly as can be,
+    # beginning with another option than the evaluator before.
     counts = np.where(questions.capacity < UNLIMITED, questions.capacity, 1) * mask
     for e in np.flatnonzero(questions.workload < UNLIMITED).tolist():
         most = int(questions.workload[e])
@@ -128,15 +117,8 @@ def price_of(questions: Questions, counts: Floats | Counts) -> float:
 
 
 def alike(questions: Questions) -> list[int]:
-    """Return (e,) numbers of evaluators, equal where one may stand for the other in any plan.
-
-    Their questions are then the same, but for whose leniency and whose bias is in the answers.
-
-    Examples
-    --------
-    >>> alike(Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "fr", "R": "fr"}))
-    [0, 1, 1]
-    """
+    """Return (e,) numbers of evaluators, equal where one may stand for the other in any plan."""
+    # Their questions are then the same, but for whose leniency and whose bias is in the answers.
     own = {"leniency": -1, "bias": -2, "position": -3, "attribute": -4}
     found: list[int] = []
     seen: dict[object, int] = {}

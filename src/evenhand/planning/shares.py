@@ -28,33 +28,15 @@ _LIGHT = 1e-6  # λ, as shares of the largest, below which leads are left out of
 
 @dataclass(frozen=True, eq=False)
 class PanelShares:
-    """Questions of a panel that may be asked.
+    """Questions of a panel that may be asked."""
 
-    Parameters
-    ----------
-    items, n_items
-        (n,) what each is about, of so many.
-    Z, cost
-        (n, p) their attributes, and (n,) what a unit of weight costs: price × squared noise.
-    """
-
-    items: Indices
+    items: Indices  # (n,) what each is about
     n_items: int
-    Z: Floats
-    cost: Floats
+    Z: Floats  # (n, p) attributes
+    cost: Floats  # (n,) price × squared noise: of a unit of weight
 
     def known_best(self, best: int, rivals: Indices, need: Floats) -> Floats:
-        """Return (n,) shares for which the largest of need · variance of a lead is least.
-
-        Examples
-        --------
-        Three options, one evaluator: √2 times as many about the best as about each other one.
-
-        >>> asked = PanelShares(np.arange(3), 3, np.zeros((3, 0)), np.ones(3))
-        >>> shares = asked.known_best(0, np.array([1, 2]), np.ones(2))
-        >>> (shares / shares[1]).round(1).tolist()
-        [1.4, 1.0, 1.0]
-        """
+        """Return (n,) shares for which the largest of need · variance of a lead is least."""
         items, Z, n = self.items, self.Z, self.n_items
         by_item = per_item(items, np.ones(len(items)), n)
 

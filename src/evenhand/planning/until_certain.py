@@ -149,19 +149,11 @@ class UntilCertain:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The questions that some evaluators can be asked.
-
-    Parameters
-    ----------
-    questions, mask
-        The questions, and (q,) which of them.
-    large
-        Whether there are so many numbers in their rows that shares are a rule of thumb.
-    """
+    """The questions that some evaluators can be asked."""
 
     questions: Questions
-    mask: NDArray[np.bool_]
-    large: bool
+    mask: NDArray[np.bool_]  # (q,) which of them
+    large: bool  # so many numbers in their rows that shares are a rule of thumb
 
     @property
     def most_cases(self) -> int:
@@ -229,10 +221,8 @@ def _are_their_own(questions: Questions) -> bool:
 
 
 def _thumb(questions: Questions, mask: NDArray[np.bool_], gaps: Floats, best: int) -> Floats:
-    """Return shares that are best for means: ∝ 1/Δ_j², and the root of their squares for the best.
-
-    Within an option evenly; what can only be asked about gets the least share.
-    """
+    """Return shares that are best for means: ∝ 1/Δ_j², the root of their squares for the best."""
+    # Within an option evenly; what can only be asked about gets the least share.
     with np.errstate(divide="ignore"):
         weights = np.minimum(1.0 / gaps**2, 1.0 / np.delete(gaps, best).min(initial=np.inf) ** 2)
     weights[best] = math.sqrt(float((np.delete(weights, best) ** 2).sum())) or 1.0

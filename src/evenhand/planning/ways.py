@@ -22,28 +22,14 @@ Evaluators = NDArray[np.bool_] | None
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What some evaluators are asked, and what comes of it.
+    """What some evaluators are asked, and what comes of it."""
 
-    Parameters
-    ----------
-    counts
-        (q,) evaluations of each question: a mean, until certain.
-    evaluations, price
-        How many, and what they cost; infinite where no number of them will do.
-    precision
-        Half-width of the interval of the (first) bias; NaN if there is none.
-    probability
-        Of being certain after one look; NaN where one asks until certain.
-    enough
-        Whether that is what was wanted.
-    """
-
-    counts: Floats
-    evaluations: float
-    price: float
-    precision: float
-    probability: float
-    enough: bool
+    counts: Floats  # (q,) evaluations of each question: a mean, until certain
+    evaluations: float  # infinite where no number will do
+    price: float  # of all, likewise
+    precision: float  # half-width of the interval of the (first) bias; NaN if there is none
+    probability: float  # of certainty after one look; NaN where one asks until certain
+    enough: bool  # for what was wanted
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,24 +61,12 @@ class Way(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Terms:
-    """What ways have in common.
+    """What ways have in common."""
 
-    Parameters
-    ----------
-    confidence
-        Of the choice, or of an interval.
-    tolerance
-        What may be lost, in standard deviations of one evaluation.
-    sigma
-        That standard deviation, in the user's units: half-widths are in these.
-    biases
-        Those to be known; the first is the one reported.
-    """
-
-    confidence: float
-    tolerance: float
-    sigma: float
-    biases: tuple[Bias, ...]
+    confidence: float  # of the choice, or of an interval
+    tolerance: float  # what may be lost, in standard deviations of one evaluation
+    sigma: float  # that standard deviation, in the user's units
+    biases: tuple[Bias, ...]  # to be known; the first is the one reported
 
     @property
     def quantile(self) -> float:

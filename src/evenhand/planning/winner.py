@@ -29,16 +29,8 @@ _AT_ONCE = 4_000_000  # numbers worked on in one go
 def leader_is_certain(
     estimates: Floats, own: Floats, shared: Floats, delta: float, tolerance: float = 0.0
 ) -> NDArray[np.bool_]:
-    """Return (n,) whether the leader of each row of estimates, (n, k), is certainly the best.
-
-    C = diag(own²) + shared·sharedᵀ, (k,) and (k, r).
-
-    Examples
-    --------
-    >>> two = np.array([[2.8, 0.0], [2.7, 0.0]])       # two options: 1.96·√2 = 2.77 is certain
-    >>> leader_is_certain(two, np.ones(2), np.zeros((2, 0)), 0.05)
-    array([ True, False])
-    """
+    """Return (n,) whether the leader of each row of estimates, (n, k), is certainly the best."""
+    # C = diag(own²) + shared·sharedᵀ, (k,) and (k, r).
     leaders = estimates.argmax(axis=1)
     certain = np.zeros(len(estimates), dtype=np.bool_)
     shared = _differing(own, shared)
@@ -59,11 +51,9 @@ def _differing(own: Floats, shared: Floats) -> Floats:
 
 
 def _largest_tails(estimates: Floats, i: int, own: Floats, B: Floats, tolerance: float) -> Floats:
-    """Return (n,) the largest p_j of a leader over its closest rivals; 0 if it has none.
-
-    ``own`` are (k,) variances, C = diag(own) + BBᵀ. With D_j = B_i − B_j the leads over j and l
-    have the covariance own_i + [l = j] own_j + D_j·D_l.
-    """
+    """Return (n,) the largest p_j of a leader over its closest rivals; 0 if it has none."""
+    # `own` are (k,) variances, C = diag(own) + BBᵀ. With D_j = B_i − B_j the leads over j and l
+    # have the covariance own_i + [l = j] own_j + D_j·D_l.
     D = B[i] - B
     variances = own[i] + own + (D**2).sum(axis=1)
     variances[i] = 0.0

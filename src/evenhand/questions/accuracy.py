@@ -32,34 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Accuracy:
-    """What evaluations would tell, in units of the noise.
+    """What evaluations would identify, and how precisely, in units of the noise."""
 
-    Parameters
-    ----------
-    own
-        (k,) error of each value that it shares with no other; infinite if it is never asked about.
-    form
-        V, or S.
-    reach
-        (k, m) the combination of what the form is about that is in the value of each option.
-    n_attributes
-        p, of the last columns of the form.
-
-    Examples
-    --------
-    >>> from evenhand import Questions
-    >>> panel = Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})
-    >>> found = accuracy(panel, np.full(4, 2.0))       # every judge twice about everybody
-    >>> found.comparable, found.lead_variances(0).round(6).tolist()
-    (True, [0.0, 0.5])
-    >>> round(found.variance_of(np.array([1.0, 0.0])), 6)                      # of the bias
-    0.5
-    """
-
-    own: Floats
-    form: Gram
-    reach: Floats
-    n_attributes: int
+    own: Floats  # (k,) error that a value shares with no other; infinite if never asked about
+    form: Gram  # V, or S
+    reach: Floats  # (k, m) what of the form is in the value of each option
+    n_attributes: int  # p, of the last columns of the form
 
     @cached_property
     def shared(self) -> Floats:

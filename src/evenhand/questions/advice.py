@@ -83,19 +83,8 @@ class Advice:
 def advise(
     questions: Questions, order: Indices, leads: Indices, attributes: Sequence[Indices]
 ) -> list[Advice | None]:
-    """Return what to add to tell leads, and then each set of attributes, beside what is told.
-
-    Parameters
-    ----------
-    questions
-        The questions.
-    order
-        Those that may be asked, the cheapest first.
-    leads
-        (n, 2) pairs of options that are not told.
-    attributes
-        Sets of attributes that are not told.
-    """
+    """Return what to add to identify leads, (n, 2), and then each set of attributes."""
+    # `order` has the questions that may be asked, the cheapest first.
     grown = grow(questions)
     q = len(questions)
     tier = np.full(len(grown), 1)
@@ -156,11 +145,9 @@ def adding(questions: Questions, advice: Advice | Ask | Sequence[Advice | Ask]) 
 
 
 def add_questions(questions: Questions, asks: Iterable[Ask]) -> Questions:
-    """Return the questions with some more, or with some that may be asked which might not.
-
-    New evaluators favour nobody, and may be lenient where others may; nobody favours new items.
-    New questions cost as much as the dearest.
-    """
+    """Return the questions with some more, or with some that may be asked which might not."""
+    # New evaluators favour nobody, and may be lenient where others may; nobody favours new items.
+    # New questions cost as much as the dearest.
     capacity, workload = questions.capacity.copy(), questions.workload.copy()
     fresh: list[Ask] = []
     for ask in asks:

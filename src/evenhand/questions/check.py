@@ -221,18 +221,8 @@ def check(questions: Questions) -> Check:
 
 
 def refuse_incomparable(questions: Questions, form: PanelForm | None = None) -> None:
-    """Raise `NotIdentifiableError`, with what would help, unless all options can be compared.
-
-    By the questions of a panel that a form is of; without one, by those that may be asked.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> refuse_incomparable(eh.Questions.panel(["Ann", "Bo"], ["P"]))
-    >>> refuse_incomparable(eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"}))
-    Traceback (most recent call last):
-    evenhand.errors.NotIdentifiableError: 'Ann' and 'Bo' cannot be compared by these questions...
-    """
+    """Raise `NotIdentifiableError`, with what would help, unless all leads are identified."""
+    # By the questions of a panel that a form is of; without one, by those that may be asked.
     if form is None:
         classes = identified_by(questions, np.flatnonzero(questions.may_ask)).classes()
         apart = classes != classes[0]

@@ -141,11 +141,9 @@ def _own(choice: Named, panel: Named) -> NDArray[np.bool_]:
 
 
 def _told_apart(own: NDArray[np.bool_]) -> bool:
-    """Whether verdicts tell the favour of every judge for the own family.
-
-    Judge j shows v + β_j f_j, up to a constant. So the β are told unless β_0 f_0 − β_j f_j is
-    constant over the options for every j, for some β other than 0.
-    """
+    """Whether verdicts identify the favour of every judge for the own family."""
+    # Judge j shows v + β_j f_j, up to a constant. So the β are identified unless β_0 f_0 − β_j f_j
+    # is constant over the options for every j, for some β other than 0.
     n = int(np.count_nonzero(own.any(axis=0)))
     if n < own.shape[1]:
         return True  # a judge who favours nobody shows the values

@@ -29,42 +29,19 @@ _COLOURS = ["#FFFFFF", "#BBD6E8", "#F0A35E"]  # told apart by all kinds of colou
 
 @dataclass(frozen=True, eq=False)
 class PanelPicture:
-    """What the picture of a panel shows.
+    """What the picture of a panel shows."""
 
-    Parameters
-    ----------
-    cells
-        (items, evaluators) 0 may not be asked, 1 may, 2 may and is partial.
-    start
-        (items, evaluators) whether a start asks it.
-    items, evaluators
-        Their names, with groups.
-    part
-        (items,) the number of the class of options that an item is in; −1 for other items.
-    title, note
-        What was found, and what was left out.
-    """
-
-    cells: NDArray[np.int64]
-    start: NDArray[np.bool_]
-    items: list[str]
-    evaluators: list[str]
-    part: list[int]
-    title: str
-    note: str
+    cells: NDArray[np.int64]  # (items, evaluators) 0 may not be asked, 1 may, 2 may and is partial
+    start: NDArray[np.bool_]  # (items, evaluators) whether a start asks it
+    items: list[str]  # names, with groups
+    evaluators: list[str]  # names, with groups
+    part: list[int]  # (items,) class of the option; −1 for other items
+    title: str  # what was found
+    note: str  # what was left out
 
 
 def panel_picture(check: Check) -> PanelPicture:
-    """Work out what to draw; a comparison is about both of its options.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> panel = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})
-    >>> panel_picture(panel.check()).cells
-    array([[2, 1],
-           [1, 2]])
-    """
+    """Work out what to draw; a comparison is about both of its options."""
     questions = check.questions
     if not check.drawable:
         raise InputError("the picture shows who is asked about whom: a panel of evaluators.")

@@ -15,17 +15,7 @@ if TYPE_CHECKING:
 
 
 def form_of(questions: Questions, some: Indices, counts: Counts | Floats) -> PanelForm:
-    """Return the form of questions of a panel, (n,), that are asked so often each, (n,).
-
-    Weights are counts over the squared relative noise.
-
-    Examples
-    --------
-    >>> from evenhand import Questions
-    >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q"])
-    >>> form_of(panel, np.arange(4), np.array([1, 2, 1, 2])).lead_variances(0, np.array([1]))
-    array([0.66666667])
-    """
+    """Return the form of (n,) questions with (n,) counts, weighted over their squared noise."""
     Z = sparse.csr_array(questions.matrix[some][:, questions.n_features :])
     weights = counts.astype(np.float64)
     if questions.noise is not None:

@@ -37,30 +37,14 @@ _WORK = 200_000  # questions looked at in all attempts at a cheap start
 
 @dataclass(frozen=True, eq=False)
 class Identified:
-    """What some questions identify.
-
-    Parameters
-    ----------
-    questions
-        The questions.
-    firsts
-        (items,) the first question to each item, −1 for none; empty where D = A.
-    chosen
-        (r,) the questions S.
-    basis
-        (r, n) their rows of D.
-    unknown
-        (n, n − r) the null space N.
-    options
-        (k, n) what has to be identified of an option, u_o; 0 where no question is about it.
-    """
+    """What some questions identify."""
 
     questions: Questions
-    firsts: Indices
-    chosen: Indices
-    basis: Floats
-    unknown: Floats
-    options: Floats
+    firsts: Indices  # (items,) first question to each item, −1 for none; empty where D = A
+    chosen: Indices  # (r,) the questions S
+    basis: Floats  # (r, n) their rows of D
+    unknown: Floats  # (n, n − r) the null space N
+    options: Floats  # (k, n) u_o, to be identified; 0 where no question is about it
 
     @property
     def rank(self) -> int:
@@ -96,10 +80,8 @@ class Identified:
         return self.used(leads[leads[:, 0] != leads[:, 1]], np.empty(0, dtype=np.intp))
 
     def used(self, leads: Indices, attributes: Indices) -> Indices:
-        """Return the questions that leads, (n, 2) pairs of options, and attributes are made of.
-
-        With u_o − u_o′ = Σ_s c_s D_s the lead is f(o) − f(o′) − Σ_s c_s (a_s − f(o_s)), in rows.
-        """
+        """Return the questions that leads, (n, 2) pairs of options, and attributes are made of."""
+        # With u_o − u_o′ = Σ_s c_s D_s the lead is f(o) − f(o′) − Σ_s c_s (a_s − f(o_s)), in rows.
         u = self.options
         wanted = np.vstack([u[leads[:, 0]] - u[leads[:, 1]], self.attributes[attributes]])
         has = parts(self.basis, wanted)
@@ -117,26 +99,9 @@ class Identified:
 
 
 def identified_by(questions: Questions, order: Indices, free: Counts | None = None) -> Identified:
-    """Return what questions identify; of those that say the same the first in order are chosen.
-
-    Parameters
-    ----------
-    questions
-        The questions.
-    order
-        Indices of those that are asked, the cheapest first: then what is chosen is a basis at the
-        least price.
-    free
-        (e,) how many questions may be chosen of each evaluator; any number if not given.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"])
-    >>> found = identified_by(panel, np.array([0, 2, 5, 1]))
-    >>> found.classes(), found.start()
-    (array([0, 0, 0]), array([0, 1, 2, 5]))
-    """
+    """Return what questions identify, by a basis that takes the first in order first."""
+    # With the cheapest first it is a basis at the least price; `free` is (e,) how many questions
+    # may be chosen of each evaluator.
     free = None if free is None else free.copy()
     sizes = abs(questions.matrix).max(axis=0).toarray().reshape(-1)
     scales = np.where(sizes > 0.0, sizes, 1.0)
@@ -194,21 +159,12 @@ def in_order(questions: Questions, tier: NDArray[np.int64] | None = None) -> Ind
 
 
 def cheap_start(questions: Questions, classes: Indices) -> Indices | None:
-    """Return questions that identify all leads within classes; None if workloads leave no room.
-
-    A basis that takes the cheapest questions first is the cheapest that identifies everything; what
-    the leads do not need of it is dropped. But leads need less than everything, and what is
-    cheapest for them depends on whom one keeps to: so that is done again with the questions of one
-    evaluator first, and of each two, as far as the number of questions allows, and the cheapest is
-    taken.
-
-    Parameters
-    ----------
-    questions
-        The questions.
-    classes
-        (k,) the class of each option.
-    """
+    """Return questions that identify all leads within (k,) classes; None if workloads forbid it."""
+    # A basis that takes the cheapest questions first is the cheapest that identifies everything;
+    # what the leads do not need of it is dropped. But leads need less than everything, and what is
+    # cheapest for them depends on whom one keeps to: so that is done again with the questions of
+    # one evaluator first, and of each two, as far as the number of questions allows, and the
+    # cheapest is taken.
     free = questions.workload if (questions.workload < UNLIMITED).any() else None
     best: tuple[float, int, Indices] | None = None
     least = _least(questions, classes)

@@ -55,25 +55,9 @@ def named(
     label: str | None = None,
     group: str | None = None,
 ) -> Named:
-    """Return names and groups of what was given.
-
-    Parameters
-    ----------
-    given
-        Names, a mapping from names to groups, an action set, or a frame: its first column has the
-        names, the column "group", if there is one, the groups.
-    what
-        What messages call it.
-    features
-        Columns of a frame that are features.
-    label, group
-        Columns of a frame with names and groups, if not the first and "group".
-
-    Examples
-    --------
-    >>> named({"Ann": "fr", "Bo": None}, "options")
-    Named(names=Names('Ann', 'Bo'), groups=('fr', None), features=None, feature_names=None)
-    """
+    """Return names and groups of a sequence, a mapping to groups, an action set or a frame."""
+    # In a frame the first column has the names and "group", if there is one, the groups, unless
+    # `label` and `group` name others; `what` is its name in messages.
     if isinstance(given, Named):
         return given
     if isinstance(given, ActionSet):
@@ -180,17 +164,9 @@ def same_group(items: Sequence[str | None], evaluators: Sequence[str | None]) ->
 def biases_of(
     some: NDArray[np.bool_], evaluators: Names, what: str, *, common: bool
 ) -> tuple[list[Column], Indices]:
-    """Return the columns of the biases of evaluators, and (e,) which of them is whose.
-
-    Parameters
-    ----------
-    some
-        (items, evaluators) who may favour whom; who favours nobody has no bias, and any number.
-    evaluators, what
-        Their names, and what a bias is called.
-    common
-        Whether all have the same.
-    """
+    """Return the columns of the biases of evaluators, and (e,) which of them is whose."""
+    # `some` is (items, evaluators) who may favour whom; who favours nobody has no bias, and any
+    # number.
     (partial,) = np.nonzero(some.any(axis=0))
     place = np.zeros(len(evaluators), dtype=np.intp)
     if common:
@@ -288,28 +264,9 @@ def per_evaluator(given: Any, evaluators: Names | None, what: str, default: floa
 def pair_numbers(
     given: Any, items: Names, evaluators: Names, what: str, default: float = 0.0
 ) -> Floats:
-    """Return (items, evaluators) the number of every pair.
-
-    Parameters
-    ----------
-    given
-        One number; one per evaluator, in order or by name; one by (item, evaluator); a matrix,
-        items × evaluators; or a frame whose first column names items and whose others are
-        evaluators. None: the default.
-    items, evaluators
-        Who is asked about what.
-    what
-        What messages call it.
-    default
-        For pairs of which a mapping or a frame says nothing.
-
-    Examples
-    --------
-    >>> items, evaluators = Names(("Ann", "Bo")), Names(("P", "Q"))
-    >>> pair_numbers({"Q": 20.0, ("Ann", "P"): 3.0}, items, evaluators, "prices", 1.0)
-    array([[ 3., 20.],
-           [ 1., 20.]])
-    """
+    """Return (items, evaluators) the number of every pair; the default where none is given."""
+    # One number; one per evaluator, in order or by name; one by (item, evaluator); a matrix; or a
+    # frame whose first column names items and whose others are evaluators.
     shape = len(items), len(evaluators)
     if given is None or isinstance(given, numbers.Real):
         return np.full(shape, default if given is None else float(given))

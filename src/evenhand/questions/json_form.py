@@ -71,10 +71,8 @@ def _plain(part: Any) -> Any:
 
 
 def from_dict(content: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of the questions that `to_dict` wrote; an error if they do not fit.
-
-    They may be a stranger's: nothing is made of numbers before they fit.
-    """
+    """Return the parts of the questions that `to_dict` wrote; an error if they do not fit."""
+    # They may be a stranger's: nothing is made of numbers before they fit.
     _FORM.check(content)
     parts = dict(content)
     for name in ("options", "items", "evaluators"):

@@ -177,10 +177,7 @@ def _partial(given: Any, items: Names, groups: tuple[str | None, ...], judges: N
 def _biases(
     P: Floats, evaluators: Names, groups: tuple[str | None, ...], bias: Bias
 ) -> tuple[list[Column], Indices]:
-    """Return the columns of the biases, and (items, evaluators) which of them a pair shows.
-
-    Pairs that show none have any number.
-    """
+    """Return the columns of the biases, and (items, evaluators) which of them a pair shows."""
     some, place = P != 0.0, np.zeros(P.shape, dtype=np.intp)
     if bias != "group":
         columns, own = biases_of(some, evaluators, "own group", common=bias == "common")

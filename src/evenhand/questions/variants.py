@@ -133,17 +133,7 @@ def with_exact_features(questions: Questions) -> Questions:
 
 
 def with_own_biases(questions: Questions) -> Questions | None:
-    """Return the same questions with a bias for each evaluator; None if nobody shares one.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> panel = eh.Questions.panel({"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b", "R": "c"})
-    >>> apart = with_own_biases(panel)
-    >>> apart.attribute_names[:2], apart == eh.Questions.panel(
-    ...     {"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b", "R": "c"}, bias="evaluator")
-    (('own group of P', 'own group of Q'), True)
-    """
+    """Return the same questions with a bias for each evaluator; None if nobody shares one."""
     if not any(column.kind == "bias" and column.evaluator is None for column in questions.columns):
         return None
     d, matrix = questions.n_features, questions.matrix.tocsc()

@@ -118,11 +118,9 @@ class Certain(Checker):
         return self.refuted(self.lead_rows(option), null, option)
 
     def refuted_biases(self, null: Floats) -> Floats:
-        """Tell (n,) which numbers the biases are not: by the first plan alone, or by tests.
-
-        Plans that settle leads within a group say nothing of a bias; the first mostly does, and a
-        tenth of δ is for it.
-        """
+        """Tell (n,) which numbers the biases are not: by the first plan alone, or by tests."""
+        # Plans that settle leads within a group say nothing of a bias; the first mostly does, and a
+        # tenth of δ is for it.
         rows, first = self.record.bias_rows, self.record.rounds[0] if self.record.rounds else None
         found = self.refuted(rows, null, share=1.0 - _FIRST)
         if first is None or not first.over or not first.told:
@@ -135,12 +133,10 @@ class Certain(Checker):
         return np.where(beyond, np.sign(at - said.estimates), found)
 
     def wrong_plans(self) -> Iterator[str]:
-        """Say which plans expected something else than what was known before them.
-
-        A prior that knew the outcome would make evidence of anything. Where something was withdrawn
-        since, more was known when they were made than is now; where features help to guess, what
-        they expected is no plain least squares.
-        """
+        """Say which plans expected something else than what was known before them."""
+        # A prior that knew the outcome would make evidence of anything. Where something was
+        # withdrawn since, more was known when they were made than is now; where features help to
+        # guess, what they expected is no plain least squares.
         if self.record.withdrawn or self.helped:
             return
         everything = self.record.before(len(self.record.rounds)).values

@@ -23,23 +23,10 @@ SLACK = 1e-4
 
 
 class Checker(ABC):
-    """Confirms what a decision states.
+    """Confirms what a decision states, by the record and its certificate."""
 
-    Parameters
-    ----------
-    record
-        What was asked, planned and answered.
-    certificate
-        What the decision says of the run.
-
-    Attributes
-    ----------
-    confirms, leaves
-        What of a decision is looked at, and what is left to replay.
-    """
-
-    confirms: tuple[str, ...] = ("what is lost", "values", "biases")
-    leaves: tuple[str, ...] = ()
+    confirms: tuple[str, ...] = ("what is lost", "values", "biases")  # what is looked at
+    leaves: tuple[str, ...] = ()  # what is left to replay
 
     def __init__(self, record: Record, certificate: Mapping[str, Any]) -> None:
         self.record, self.certificate = record, certificate
@@ -56,10 +43,7 @@ class Checker(ABC):
         """Tell (k,) which options may be better than one by more than a loss."""
 
     def refuted(self, rows: Floats, null: Floats) -> Floats:
-        """Tell (n,) which numbers rows, (n, m), do not come to.
-
-        −1 where a number is too small, 1 where it is too large, 0 where it is not refuted.
-        """
+        """Tell (n,) which numbers (n, m) rows do not come to: −1 too small, 1 too large, or 0."""
         return np.zeros(len(rows))
 
     def refuted_leads(self, option: int, null: Floats) -> Floats:

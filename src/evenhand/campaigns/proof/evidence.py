@@ -35,17 +35,7 @@ _TUNED = 0.15  # precision of a mixture that is narrowest about the planned info
 
 
 def log_moment(nu: Floats, y: Floats) -> Floats:
-    """Return log E[exp(ρy)] for ρ of the χ distribution with ν + 1 degrees of freedom.
-
-    Examples
-    --------
-    With one degree of freedom it is exp(y²/2)·2Φ(y).
-
-    >>> float(np.exp(log_moment(np.array([0.0]), np.array([1.0]))[0])).__round__(6)
-    2.774286
-    >>> round(math.exp(0.5) * 2.0 * float(special.ndtr(1.0)), 6)
-    2.774286
-    """
+    """Return log E[exp(ρy)] for ρ of the χ distribution with ν + 1 degrees of freedom."""
     nu, y = np.broadcast_arrays(np.asarray(nu, dtype=np.float64), np.asarray(y, dtype=np.float64))
     n, x, out = nu.reshape(-1) + 1.0, y.reshape(-1), np.empty(y.size)
     for some in np.array_split(np.arange(x.size), x.size * _POINTS // _TERMS + 1):
@@ -73,30 +63,18 @@ def _log_integral(n: Floats, y: Floats) -> Floats:
 
 
 class Reading(NamedTuple):
-    """What the scores of a plan say of directions: (n,) c·θ̂ and J; R and ν.
+    """What the scores of a plan say of directions."""
 
-    J is 0 where they say nothing, and ν infinite where the noise is known.
-    """
-
-    estimates: Floats
-    information: Floats
-    scatter: float
-    freedom: float
+    estimates: Floats  # (n,) c·θ̂
+    information: Floats  # (n,) J; 0 where they say nothing
+    scatter: float  # R
+    freedom: float  # ν; infinite where the noise is known
 
     @classmethod
     def of(cls, fit: Fit, said: Spread, heard: Truths) -> Reading:
-        """Return what a fit says of directions, of those that were ``heard`` of before it.
-
-        Nothing where scores are so much alike that estimate and residuals are rounding: with a
-        noise of exactly 0, rounding would be evidence.
-
-        Examples
-        --------
-        >>> fit = Fit(None, None, None, None, scatter=0.0, freedom=3.0, size=45.0)
-        >>> said = Spread(np.array([1e-16, 0.5]), np.array([0.5, 0.5]))
-        >>> Reading.of(fit, said, np.ones(2, dtype=bool)).information.tolist()
-        [0.0, 2.0]
-        """
+        """Return what a fit says of directions, of those that were `heard` of before it."""
+        # Nothing where scores are so much alike that estimate and residuals are rounding: with a
+        # noise of exactly 0, rounding would be evidence.
         known = np.isfinite(said.variances) & (said.variances > 0.0) & heard
         J = np.where(known, 1.0 / np.where(known, said.variances, 1.0), 0.0)
         if math.isfinite(fit.freedom):
@@ -118,18 +96,10 @@ class Reading(NamedTuple):
         return out
 
     def mixed(self, null: Floats, planned: Floats) -> Floats:
-        """Return (n,) log evidence against c·θ = ``null`` by a design that is never changed.
-
-        The prior of η is normal about 0 with precision 0.15 of the planned information; t = J over
-        that. It is ½Jβ²t/(1 + t) − ½log(1 + t), or with unknown noise
-        ½(ν + 1) log((R + Jβ²)/(R + Jβ²/(1 + t))) − ½log(1 + t).
-
-        Examples
-        --------
-        >>> one = Reading(np.zeros(1), np.full(1, 100.0), 0.0, math.inf)
-        >>> round(float(np.exp(one.mixed(np.full(1, 0.304), one.information))[0]))
-        20
-        """
+        """Return (n,) log evidence against c·θ = `null` by a design that is never changed."""
+        # The prior of η is normal about 0 with precision 0.15 of the planned information; t = J
+        # over that. It is ½Jβ²t/(1 + t) − ½log(1 + t), or with unknown noise
+        # ½(ν + 1) log((R + Jβ²)/(R + Jβ²/(1 + t))) − ½log(1 + t).
         t, square = self.information / (_TUNED * planned), (self.estimates - null) ** 2
         square = self.information * square
         if math.isinf(self.freedom):
@@ -142,18 +112,11 @@ class Reading(NamedTuple):
 def one_sided(
     centres: Floats, variances: Floats, unit: float, heard: float, above: float
 ) -> tuple[Floats, Floats]:
-    """Return (n, 30) effects > 0 and their log probabilities: the prior of `CertainChoice`.
-
-    Normal about what was expected (of c·θ − ``above``, over the noise), times 1/η: thirty effects
-    from the larger of 0.05 deviations and 4 below the centre to 3 above it, evenly in log η. The
-    deviation allows for a noise that was heard on few degrees of freedom. Neither is more than 10⁴.
-
-    Examples
-    --------
-    >>> effects, logs = one_sided(np.array([2.0]), np.array([0.25]), 1.0, math.inf, 0.0)
-    >>> effects[0, [0, -1]].round(6).tolist(), round(float(np.exp(logs).sum()), 9)
-    ([0.025, 3.5], 1.0)
-    """
+    """Return (n, 30) effects > 0 and their log probabilities: the prior of `CertainChoice`."""
+    # Normal about what was expected (of c·θ − `above`, over the noise), times 1/η: thirty effects
+    # from the larger of 0.05 deviations and 4 below the centre to 3 above it, evenly in log η. The
+    # deviation allows for a noise that was heard on few degrees of freedom. Neither is more than
+    # 10⁴.
     g = (centres - above) / unit
     known = (variances > 0.0) & np.isfinite(variances)
     s = np.sqrt(np.where(known, variances, 1.0) + 2.0 * g**2 / max(1.0, heard))
@@ -167,17 +130,10 @@ def one_sided(
 
 
 def against_equality(plans: list[tuple[Reading, Spread, float]], null: Floats) -> Floats:
-    """Return (n,) log evidence of plans together against c·θ = ``null``, on both sides.
-
-    Parameters
-    ----------
-    plans
-        Of each what its scores say, what was expected of c·θ before it, and what the noise was
-        taken to be. The prior is normal about what was expected: as it is where the noise is known,
-        else in fifteen points (five where there are ten thousand rows), those of Gauss and Hermite.
-    null
-        (n,) what c·θ is compared with.
-    """
+    """Return (n,) log evidence of plans together against c·θ = `null`, on both sides."""
+    # A plan is what its scores say, what was expected of c·θ before it, and the noise that was
+    # assumed. The prior is normal about what was expected: as it is where the noise is known, else
+    # in fifteen points (five where there are ten thousand rows), those of Gauss and Hermite.
     total = np.zeros(len(null))
     nodes, weights = np.polynomial.hermite_e.hermegauss(15 if len(plans) * len(null) < _MANY else 5)
     for said, expected, unit in plans:

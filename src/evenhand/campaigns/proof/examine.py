@@ -31,33 +31,15 @@ _UNREADABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError, Over
 
 @dataclass(frozen=True)
 class Examination:
-    """What came of an examination.
+    """What came of an examination."""
 
-    Parameters
-    ----------
-    wrong
-        What is stated and not confirmed, in words; empty if all is.
-    confirmed, taken
-        What was confirmed, and what was not looked at.
-    """
-
-    wrong: tuple[str, ...]
-    confirmed: tuple[str, ...] = ()
-    taken: tuple[str, ...] = ()
+    wrong: tuple[str, ...]  # stated and not confirmed, in words
+    confirmed: tuple[str, ...] = ()  # what was
+    taken: tuple[str, ...] = ()  # what was not looked at
 
 
 def examine(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Examination:
-    """Read the events of a campaign up to a decision, kinds and particulars, and confirm that.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None)
-    >>> created = {"policy": eh.CertainChoice(panel, at_most=50).state()}
-    >>> decided = {"answer": {"ranking": []}, "certificate": {"sufficed": [], "ended": []}}
-    >>> examine([("created", created), ("decided", decided)]).wrong
-    ('the record cannot be read: the options that it ranks are not those of the record',)
-    """
+    """Read the events of a campaign up to a decision, kinds and particulars, and confirm that."""
     try:
         policy, content = events[0][1]["policy"]["policy"], events[-1][1]
         if policy not in _CHECKERS:
@@ -187,13 +169,9 @@ def _open(
     least: Floats | float = -math.inf,
     most: Floats | float = math.inf,
 ) -> Truths:
-    """Tell (n,) which intervals have an end that is not refuted, on its side.
-
-    Ends that are no more than what the scale has at ``least`` and at ``most`` need not be.
-
-    An end counts as refuted if the number beyond it by a share `_NEAR` of the width is: policies
-    have sums of squares alone, of which rounding takes half of the digits.
-    """
+    """Tell (n,) which intervals have an end, within the scale, that is not refuted on its side."""
+    # An end counts as refuted if the number beyond it by a share `_NEAR` of the width is: policies
+    # have sums of squares alone, of which rounding takes half of the digits.
     low, high = ends.T
     with np.errstate(invalid="ignore"):
         near = np.nan_to_num(_NEAR * (high - low), posinf=0.0)

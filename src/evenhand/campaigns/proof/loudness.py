@@ -27,15 +27,8 @@ _QUIET, _QUIETEST = 0.05, 1e-4  # and as how much at least: of S/t, of s²
 def heard(
     fit: Fit, rows: Floats, counts: Floats, means: Floats, within: Floats, about: Indices
 ) -> Fit:
-    """Return a fit with the noise of each group, in variances of the estimates themselves.
-
-    Parameters
-    ----------
-    fit, rows, counts, means, within
-        Least squares, and what they are of.
-    about
-        (q,) what questions are about, from 0.
-    """
+    """Return a fit with the noise of each group, in variances of the estimates themselves."""
+    # `about` is (q,) what questions are about, from 0.
     (used,) = np.nonzero(counts)
     n, groups = counts[used], np.eye(int(about.max()) + 1)[about[used]]  # (s, g)
     reach = np.sqrt(n)[:, None] * fit.factor(rows[used])

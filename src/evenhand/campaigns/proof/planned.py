@@ -192,11 +192,9 @@ class Planned(Checker):
         return found
 
     def refuted(self, rows: Floats, null: Floats) -> Floats:
-        """Tell (n,) which numbers rows do not come to.
-
-        Where one looks once, by Student's test at that look; else by evidence of the whole design.
-        With bounds by Hoeffding's, at n scores with a share of 1/n(n + 1).
-        """
+        """Tell (n,) which numbers rows do not come to."""
+        # Where one looks once, by Student's test at that look; else by evidence of the whole
+        # design. With bounds by Hoeffding's, at n scores with a share of 1/n(n + 1).
         at, chance = null / self.unit, self.chance
         scatter, freedom = self.fit.scatter, self.fit.freedom
         said = self.fit.of_rows(rows)
@@ -227,11 +225,9 @@ class Planned(Checker):
 
 
 def _is_wide(winner: Winner, slack: float, failure: float) -> bool:
-    """Tell whether a tolerance is large: δ·P(T > t) ≤ P(T > c), t what ε is if b is just certain.
-
-    That is ε over the smallest error of any difference, e, on the scale of the winner test, given
-    Q = ν + c²: e/√(1 + (c² − e²)/ν).
-    """
+    """Tell whether a tolerance is large: δ·P(T > t) ≤ P(T > c), t is ε if b is just certain."""
+    # That is ε over the smallest error of any difference, e, on the scale of the winner test, given
+    # Q = ν + c²: e/√(1 + (c² − e²)/ν).
     n, nu = len(winner.leads), float(np.min(winner.freedom, initial=math.inf))
     if slack <= 0.0 or winner.silent or n <= 2:
         return slack > 0.0 and n > 0 and not winner.silent

@@ -39,22 +39,12 @@ class TooLargeError(Exception):
 
 @dataclass(eq=False)
 class Round:
-    """A plan, by the places that questions and options have in the end, and its scores.
-
-    Parameters
-    ----------
-    plan, there
-        The plan, and (k,) the options that there were.
-    over
-        Whether no more scores can count for it.
-    told
-        Those that do: places of questions, and scores in units of the noise.
-    """
+    """A plan, by the places that questions and options have in the end, and its scores."""
 
     plan: Plan
-    there: Truths
-    over: bool = False
-    told: list[tuple[int, float]] = field(default_factory=list)
+    there: Truths  # (k,) options that there were
+    over: bool = False  # no more scores can count for it
+    told: list[tuple[int, float]] = field(default_factory=list)  # question, score in noise
 
     @cached_property
     def scores(self) -> Scores:
@@ -69,23 +59,11 @@ class Round:
 
 
 class Record:
-    """What was asked and what came back.
+    """What was asked and what came back."""
 
-    Parameters
-    ----------
-    policy, questions
-        What asked, as it was at first; all that can be asked in the end.
-    withdrawn
-        Whether something was.
-
-    Attributes
-    ----------
-    rows, options
-        (q, m) those of the questions, over their relative noise; (k, m) those of the options.
-    rounds, outside
-        The plans in order, with their scores; how many plans there were, and scores that came then
-        and that nobody asked for.
-    """
+    # `rows` are (q, m) those of the questions, over their relative noise, `options` (k, m) those of
+    # the options; `rounds` are the plans in order, with their scores; `outside` has scores that
+    # nobody asked for, each with how many plans there were then.
 
     def __init__(self, policy: Any, questions: Questions, withdrawn: bool) -> None:
         self.policy, self.questions, self.withdrawn = policy, questions, withdrawn
@@ -154,21 +132,8 @@ class Record:
 def record_of(
     events: Sequence[tuple[str, Mapping[str, Any]]], as_given: int | None = None
 ) -> Record:
-    """Return the record that the events of a campaign come to: kinds and particulars, in order.
-
-    With a number ``as_given``, that of so many plans with scores as they were first given.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None)
-    >>> policy = eh.CertainChoice(panel, at_most=50)
-    >>> told = {"evaluations": [[1, 1, 2, 7.5, "P", "a"]]}
-    >>> record = record_of([("created", {"policy": policy.state()}),
-    ...                     ("planned", {"plan": policy.plan()}), ("told", told)])
-    >>> record.policy.name, record.rounds[0].plan.leader, record.rounds[0].scores.values
-    ('certain-choice', -1, array([7.5]))
-    """
+    """Return the record of the events of a campaign, kinds and particulars, in order."""
+    # With a number `as_given`, that of so many plans with scores as they were first given.
     policy = restore(events[0][1]["policy"])
     grown = [c for kind, c in events if kind == "extended" and c["questions"] is not None]
     versions = [policy.actions, *(as_it_was(content["questions"]) for content in grown)]
@@ -210,15 +175,7 @@ def record_of(
 
 
 class _Kept:
-    """Sorts scores into plans, without those that were withdrawn.
-
-    Parameters
-    ----------
-    record
-        What they are sorted into.
-    blind
-        What is ever withdrawn, by number, and whether blindly.
-    """
+    """Sorts scores into plans, without those that are ever withdrawn (`blind`: blindly or not)."""
 
     def __init__(self, record: Record, blind: Mapping[int, bool]) -> None:
         self.record, self.blind = record, blind

@@ -61,13 +61,7 @@ class Scores(NamedTuple):
         return cls(*(np.concatenate(part) for part in zip(*both, strict=True)))
 
     def means(self, q: int) -> tuple[Floats, Floats, Floats]:
-        """Return (q,) counts, mean scores (0 without any) and squares about them.
-
-        Examples
-        --------
-        >>> [part.tolist() for part in Scores(np.array([1, 1]), np.array([2.0, 4.0])).means(2)]
-        [[0.0, 2.0], [0.0, 3.0], [0.0, 2.0]]
-        """
+        """Return (q,) counts, mean scores (0 without any) and squares about them."""
         counts = np.bincount(self.questions, minlength=q).astype(np.float64)
         often = np.maximum(counts, 1.0)
         means = np.bincount(self.questions, self.values, q) / often
@@ -79,40 +73,23 @@ class Scores(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Least squares on some scores.
+    """Least squares on some scores."""
 
-    Parameters
-    ----------
-    scales
-        (m,) what columns are divided by.
-    theta, axes, root
-        (m,) θ̂, (m, r) W and R.
-    scatter, freedom
-        Of the residuals; 0 and ∞ where the noise is known.
-    size
-        Sum of all squared scores, which says what of the scatter is rounding.
-    vague, most
-        (g,) σ̃⁴/D of what is scored, where each has a noise of its own; degrees of freedom of all.
-    """
-
-    scales: Floats
-    theta: Floats
-    axes: Floats
-    root: Floats
-    scatter: float
-    freedom: float
-    size: float
-    vague: Floats | None = None
-    most: float = math.inf
+    scales: Floats  # (m,) what columns are divided by
+    theta: Floats  # (m,) θ̂
+    axes: Floats  # (m, r) W
+    root: Floats  # R
+    scatter: float  # of the residuals; 0 where the noise is known
+    freedom: float  # of the residuals; ∞ where the noise is known
+    size: float  # sum of all squared scores, which says what of the scatter is rounding
+    vague: Floats | None = None  # (g,) σ̃⁴/D of what is scored, if each has its own noise
+    most: float = math.inf  # degrees of freedom of all
 
     @classmethod
     def of(
         cls, rows: Floats, counts: Floats, means: Floats, within: Floats, noise_known: bool
     ) -> Fit:
-        """Fit scores of questions with rows, (q, m); see `Scores.means`.
-
-        They are in units of the noise where that is known.
-        """
+        """Fit scores of questions with rows, (q, m), in units of the noise where that is known."""
         (used,) = np.nonzero(counts)
         sizes = np.abs(rows).max(axis=0, initial=0.0)
         scales = np.where(sizes == 0.0, 1.0, sizes)

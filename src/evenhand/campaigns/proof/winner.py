@@ -26,27 +26,12 @@ _LEAST = 1e-280  # of a probability, below which its logarithm comes from a seri
 
 @dataclass(frozen=True, eq=False)
 class Winner:
-    """An option that leads, and by how much.
+    """An option that leads, and by how much."""
 
-    Parameters
-    ----------
-    leads, factor
-        (n,) L, and (n, r) B with S = BBᵀ.
-    scatter, freedom
-        R and ν, of all leads or (n,) of each.
-
-    Examples
-    --------
-    Of two options one leads anyway: a lead of two deviations has the chance 2·Φ(−2).
-
-    >>> round(float(Winner(np.array([2.0]), np.eye(1), 0.0, np.inf).chances(0.0)[0]), 4)
-    0.0455
-    """
-
-    leads: Floats
-    factor: Floats
-    scatter: Floats | float
-    freedom: Floats | float
+    leads: Floats  # (n,) L
+    factor: Floats  # (n, r) B with S = BBᵀ
+    scatter: Floats | float  # R, of all leads or (n,) of each
+    freedom: Floats | float  # ν, likewise
 
     @property
     def silent(self) -> bool:
@@ -70,10 +55,8 @@ class Winner:
         return np.asarray((self.leads - null) / self.errors)
 
     def largest(self, failure: float) -> float:
-        """Return what the noise of n leads over one option exceeds, in errors, so rarely at most.
-
-        E min(1, n·P(Z > cq)) = ``failure``, by integration over q, where νq² is χ² of ν.
-        """
+        """Return what the noise of n leads over one option, in errors, exceeds so rarely."""
+        # E min(1, n·P(Z > cq)) = `failure`, by integration over q, where νq² is χ² of ν.
         n, nu = len(self.leads), float(np.min(self.freedom))
         ends = [-float(special.ndtri(x)) for x in (failure / n, min(1.0 / n, 0.5))]
         if math.isinf(nu):

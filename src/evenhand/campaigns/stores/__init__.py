@@ -17,15 +17,7 @@ _SERVER = re.compile(r"^postgres(ql)?(\+psycopg)?://")
 
 
 def open_store(where: str | os.PathLike[str] | Store, *, must_exist: bool = False) -> Store:
-    """Return the store that a path or an address names, with its tables made.
-
-    Parameters
-    ----------
-    where
-        A file, "postgresql://…", or a store that is open already.
-    must_exist
-        Whether to refuse a file that is not there.
-    """
+    """Return the store of a file or "postgresql://…" address, with its tables made."""
     if isinstance(where, Store):
         store = where
     elif isinstance(where, str) and _SERVER.match(where):

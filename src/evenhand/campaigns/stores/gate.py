@@ -22,24 +22,13 @@ class Enter(Protocol):
     """Keeps other processes out, or waits until those who do are gone."""
 
     def __call__(self, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
-        """Try for so many seconds; return None if that was in vain.
-
-        If not, whether the others are kept out, and what to call in the end. They are if nobody was
-        there; after somebody else only if it is to ``stay``.
-        """
+        """Try for so many seconds; return None if that was in vain."""
+        # If not, whether the others are kept out, and what to call in the end. They are if nobody
+        # was there; after somebody else only if it is to `stay`.
 
 
 class Gate:
-    """A gate for the threads of a process, and for the process among others.
-
-    Examples
-    --------
-    >>> gate, nobody = Gate(), lambda seconds, stay: (True, lambda: print("it is free"))
-    >>> with gate.entered(nobody, stay=False) as is_in:
-    ...     is_in
-    True
-    it is free
-    """
+    """A gate for the threads of a process, and for the process among others."""
 
     def __init__(self) -> None:
         self._threads = threading.Lock()
@@ -47,15 +36,7 @@ class Gate:
 
     @contextmanager
     def entered(self, enter: Enter, *, stay: bool) -> Iterator[bool]:
-        """Be in the gate, or find that somebody else was and is gone: then it is false.
-
-        Parameters
-        ----------
-        enter
-            What keeps other processes out.
-        stay
-            Whether to go in also after somebody else.
-        """
+        """Be in the gate; False if somebody else was in and is gone, unless it is to `stay`."""
         end = time.monotonic() + self._patience
         first = self._threads.acquire(blocking=False)
         if not first and not self._threads.acquire(timeout=self._patience):

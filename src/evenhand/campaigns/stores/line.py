@@ -24,28 +24,14 @@ else:
 
 
 class Line:
-    """A line to stand in: `enter` waits for one's turn.
-
-    Parameters
-    ----------
-    path
-        The file whose lock is handed on; it is made if it is not there, and stays empty.
-    """
+    """A first-come queue for a file lock; the file is made if it is absent, and stays empty."""
 
     def __init__(self, path: str) -> None:
         self._path, self._file = path, _opened(path)
         self._turns: SimpleQueue[Future[Leave] | None] | None = None  # to be waited for
 
     def enter(self, seconds: float) -> Leave:
-        """Wait for one's turn, so long at most; return what ends it.
-
-        Raises
-        ------
-        TimeoutError
-            If it did not come.
-        OSError
-            If the file system has no locks.
-        """
+        """Wait for one's turn; TimeoutError if it did not come, OSError without file locks."""
         try:
             _lock(self._file, wait=False)
         except (BlockingIOError, PermissionError):
@@ -110,15 +96,7 @@ def _unlock(file: int) -> None:
 
 
 class Place:
-    """A byte of a file that one process at a time can have, or several that share it.
-
-    Parameters
-    ----------
-    path
-        The file; it is made if it is not there, and stays empty.
-    byte
-        Which one.
-    """
+    """A byte of a file, made if absent, that one process at a time can lock, or several share."""
 
     def __init__(self, path: str, byte: int) -> None:
         self._file, self._byte = _opened(path), byte

@@ -98,15 +98,7 @@ class _Connection(psycopg.Connection[Any]):
 
 
 class PostgresStore(Store):
-    """Campaigns in a PostgreSQL database.
-
-    Parameters
-    ----------
-    url
-        Where it is, such as "postgresql://user@host/database".
-    patience
-        Seconds for which a server that is busy or gone is tried again.
-    """
+    """Campaigns in a PostgreSQL database; a lost server is tried again for `patience` seconds."""
 
     errors = psycopg.Error
     _worth_waiting = 0.005  # who waits asks the server several times
@@ -154,11 +146,9 @@ class PostgresStore(Store):
         return result
 
     def _enter(self, campaign: int, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
-        """Have a lock of the server's, which it takes back when the client is gone.
-
-        It belongs to the connection that this thread reads with meanwhile: a server that is full of
-        clients need not let another in.
-        """
+        """Have a lock of the server's, which it takes back when the client is gone."""
+        # It belongs to the connection that this thread reads with meanwhile: a server that is full
+        # of clients need not let another in.
         with self._line:
             connection = self._readers.pop() if self._readers else None
         try:
@@ -195,11 +185,9 @@ class PostgresStore(Store):
         return Wire(connection)
 
     def _why_not(self, error: psycopg.OperationalError) -> psycopg.OperationalError:
-        """Tell a server that is not there, where it helps to wait, from one that refuses.
-
-        A server that was killed is up, down and up again within moments: only one that was there
-        before and after a second try, and gave no reason that passes, refuses.
-        """
+        """Tell a server that is not there, where it helps to wait, from one that refuses."""
+        # A server that was killed is up, down and up again within moments: only one that was there
+        # before and after a second try, and gave no reason that passes, refuses.
         if not self._is_up():
             return error
         try:

@@ -96,10 +96,8 @@ TABLES = tuple(re.findall(r"CREATE TABLE (\w+)", _MAKE))
 
 
 def prepare(store: Store) -> None:
-    """Make the tables of a store that is new; refuse one that this evenhand does not read.
-
-    All tables are made in one transaction, by one of those who open the store at the same time.
-    """
+    """Make the tables of a store that is new; refuse one that this evenhand does not read."""
+    # All tables are made in one transaction, by one of those who open the store at the same time.
     if not store.read(lambda session: _is_ready(store.name, session)):
         store.write(lambda session: _make(store.name, session))
 

@@ -16,13 +16,7 @@ _FRAGMENT = re.compile(r"@(\w+)")
 
 
 class Session(ABC):
-    """What work does in its transaction.
-
-    Parameters
-    ----------
-    clock_offset
-        Seconds that are added to the database's clock; not 0 only in tests.
-    """
+    """What work does in its transaction; `clock_offset` is not 0 only in tests."""
 
     fragments: ClassVar[Mapping[str, str]]
     """What this database says for ``@name``:
@@ -57,10 +51,8 @@ class Session(ABC):
         """Run a statement that returns nothing, once for each set of parameters."""
 
     def foresee(self, statement: str, **parameters: Any) -> None:
-        """Say what will be asked after the next statement, if nothing is written between.
-
-        A database that is far away is then asked both at once.
-        """
+        """Say what will be asked after the next statement, if nothing is written between."""
+        # A database that is far away is then asked both at once.
         return  # a file is not far away
 
     def rows(self, statement: str, **parameters: Any) -> list[Any]:

@@ -45,17 +45,7 @@ _EXPLAINED = {
 
 
 class SqliteStore(Store):
-    """A file of campaigns.
-
-    Parameters
-    ----------
-    path
-        The file. It is made if it is not there, unless ``must_exist``.
-    must_exist
-        Whether to refuse a path where there is no file.
-    patience
-        Seconds for which a busy file is tried again.
-    """
+    """A file of campaigns, made unless it `must_exist`; if busy, tried for `patience` seconds."""
 
     errors = sqlite3.Error
 

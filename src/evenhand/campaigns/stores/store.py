@@ -39,22 +39,11 @@ _FORK = 10.0  # seconds for which a fork waits until nothing is under way
 
 
 class Store(ABC):
-    """A database of campaigns.
+    """A database of campaigns; a busy or absent one is tried again for `patience` seconds."""
 
-    Parameters
-    ----------
-    patience
-        Seconds for which a busy or absent database is tried again.
+    # `clock_offset` is added to the database's clock, for tests of clocks that jump.
 
-    Attributes
-    ----------
-    name
-        How the store is called in messages; no password in it.
-    clock_offset
-        Seconds that are added to the database's clock; for tests of clocks that jump.
-    """
-
-    name: str
+    name: str  # in messages; no password in it
     errors: type[Exception]
     """What the database's driver raises."""
 
@@ -158,11 +147,9 @@ class Store(ABC):
         return self._patiently(once, self.patience)
 
     def gate(self, campaign: int, work: float, *, stay: bool) -> AbstractContextManager[bool]:
-        """Have others wait, for a moment, who want to prepare the same; see `Gate.entered`.
-
-        That saves them from doing it in vain, where it is so many seconds of ``work`` that to wait
-        takes less. Nothing may rest on it.
-        """
+        """Have others wait, for a moment, who want to prepare the same; see `Gate.entered`."""
+        # That saves them from doing it in vain, where it is so many seconds of `work` that to wait
+        # takes less. Nothing may rest on it.
         if work < self._worth_waiting:
             return nullcontext(True)
         with self._line:
@@ -237,11 +224,9 @@ class Store(ABC):
     # ------------------------------------------------------------------ forks
 
     def _before_fork(self) -> None:
-        """Have nothing open while the process is copied.
-
-        A copy of a connection is the parent's: to use it, and even to close it, does harm. SQLite
-        would also think in the child that the parent's locks are its own.
-        """
+        """Have nothing open while the process is copied."""
+        # A copy of a connection is the parent's: to use it, and even to close it, does harm. SQLite
+        # would also think in the child that the parent's locks are its own.
         self._desk_is_ours = self._desk.acquire(timeout=_FORK)
         with self._line:
             self._nobody_reads.wait_for(lambda: self._reading == 0, _FORK)

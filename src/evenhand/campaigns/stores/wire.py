@@ -67,13 +67,7 @@ class Answer:
 
 
 class Wire:
-    """A connection that is in a pipeline for good.
-
-    Parameters
-    ----------
-    connection
-        A connection of psycopg's, which nobody else uses.
-    """
+    """A psycopg connection, used by nobody else, that is in a pipeline for good."""
 
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection, self._pg = connection, connection.pgconn

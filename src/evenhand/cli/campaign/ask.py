@@ -152,13 +152,7 @@ def _when(seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people say it.
-
-    Examples
-    --------
-    >>> duration(0.2), duration(90), duration(7200), duration(200_000)
-    ('1 second', '90 seconds', '2 hours', '2 days')
-    """
+    """Return a time as people say it."""
     for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
         if seconds >= 2 * size:
             return counted(round(seconds / size), unit)

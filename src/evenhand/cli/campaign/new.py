@@ -211,13 +211,7 @@ def _say(
 
 
 def seconds_in(text: str, flag: str) -> float:
-    """Return a time as people write it, in seconds.
-
-    Examples
-    --------
-    >>> seconds_in("90", "--lease"), seconds_in("1.5h", "--lease"), seconds_in("3d", "--lease")
-    (90.0, 5400.0, 259200.0)
-    """
+    """Return a time as people write it, in seconds."""
     found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]*)?)\s*([smhdw]?)\s*", text)
     if not found or float(found[1]) == 0.0:
         raise InputError(f"{flag} is a time such as 90s, 20m, 8h, 3d or 2w; got {text!r}.")

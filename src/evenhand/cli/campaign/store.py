@@ -41,13 +41,7 @@ def opened(store: str, name: str) -> Iterator[Campaign]:
 
 
 def command(deed: str, store: str, name: str, *more: str) -> str:
-    """Return what to type; a store that the environment names is left out.
-
-    Examples
-    --------
-    >>> command("tell", "prize.db", "the prize", "1-9f3a2c", "SCORE")
-    "evenhand campaign tell prize.db 'the prize' 1-9f3a2c SCORE"
-    """
+    """Return what to type; a store that the environment names is left out."""
     where = [] if store == os.environ.get(VARIABLE) else [store]
     return " ".join(["evenhand campaign", deed, *map(shlex.quote, (*where, name, *more))])
 

@@ -105,10 +105,8 @@ class Tables:
     def read(
         self, options: Path, like: Askable | None = None
     ) -> tuple[Askable, dict[str, dict[str, str]]]:
-        """Return what can be asked about a table of options, and what evaluators are shown of each.
-
-        Features are in the units that they had in what could be asked before, if there was any.
-        """
+        """Return what can be asked about a table of options, and what is shown of each."""
+        # Features are in the units that they had in what could be asked before, if there was any.
         table = table_at(options)
         shown = self._display(table)
         if self.evaluators is not None:

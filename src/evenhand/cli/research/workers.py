@@ -31,11 +31,7 @@ def processors() -> int:
 def worker_pool(
     workers: int | None, cluster: str | None = None, default: int | None = None
 ) -> Iterator[Executor | None]:
-    """Give an executor with so many workers, or the one of a cluster.
-
-    If neither is said: with the default number of workers; None, which stands for all processors,
-    without one.
-    """
+    """Give an executor with so many workers, or a cluster's; None for all processors."""
     if cluster is not None:
         if workers is not None:
             raise InputError(
