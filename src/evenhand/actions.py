@@ -576,14 +576,7 @@ class ActionSet:
 
 
 def checked_actions(actions: object) -> ActionSet:
-    """Return the options if they are an `ActionSet`; else say how to make one of what was given.
-
-    Examples
-    --------
-    >>> checked_actions([[1.0], [2.0]])
-    Traceback (most recent call last):
-    evenhand.errors.InputError: actions must be an ActionSet; got a list. Make one with...
-    """
+    """Return the options if they are an `ActionSet`; else say how to make one of what was given."""
     if isinstance(actions, ActionSet):
         return actions
     if hasattr(actions, "columns"):

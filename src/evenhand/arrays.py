@@ -31,14 +31,7 @@ _CHUNK = 65536  # rows looked at in one go: the marks of what is not finite stay
 
 
 def as_points(points: ArrayLike, name: str = "points") -> Floats:
-    """Return ``points`` as a C-contiguous float matrix, without a copy where it is one already.
-
-    Examples
-    --------
-    >>> as_points([[1, 2], [3, 4]])
-    array([[1., 2.],
-           [3., 4.]])
-    """
+    """Return ``points`` as a C-contiguous float matrix, without a copy where it is one already."""
     return np.ascontiguousarray(real_matrix(points, name), dtype=np.float64)
 
 
@@ -65,16 +58,7 @@ def real_matrix(values: ArrayLike | None, name: str) -> NDArray[Any]:
 
 
 def as_vector(values: ArrayLike, length: int, name: str) -> Floats:
-    """Return ``values`` as a finite float vector of the given length, always a copy.
-
-    Examples
-    --------
-    >>> as_vector([1, 2], 2, "gaps")
-    array([1., 2.])
-    >>> as_vector([1.0, float("inf")], 2, "gaps")
-    Traceback (most recent call last):
-    evenhand.errors.InputError: gaps[1] is inf; every entry must be finite.
-    """
+    """Return ``values`` as a finite float vector of the given length, always a copy."""
     vector = unmasked(values, name)
     if vector.shape != (length,):
         raise InputError(f"{name} must have shape ({length},); got {vector.shape}.")
@@ -104,15 +88,8 @@ def refuse_non_finite(
 
 
 def unmasked(values: Any, name: str) -> NDArray[Any]:
-    """Return an array of what was given; an error if it is ragged or some of it is masked.
-
-    ``np.asarray`` alone drops a mask, and with it the user's word that a number is no number.
-
-    Examples
-    --------
-    >>> unmasked(np.ma.array([1.0, 2.0], mask=[False, True]), "gaps")
-    Traceback (most recent call last):
-    evenhand.errors.InputError: gaps[1] is masked; every entry must be there. Fill it in...
+    """Return an array of what was given; an error if it is ragged or masked, as `np.asarray` would
+    drop a mask, and with it the user's word that a number is no number.
     """
     place = _first_masked(values)
     if place is not None:
@@ -134,35 +111,8 @@ def recalled(
     least: float = -LARGEST,
     most: float = LARGEST,
 ) -> Any:
-    """Return the numbers of a state that have this name; ValueError if they cannot be those.
-
-    Whoever reads a state says in words whose it is: `restore` for policies.
-
-    Parameters
-    ----------
-    memory
-        What a policy remembered, perhaps by way of a JSON file, perhaps changed since.
-    name
-        Which part of it.
-    shape
-        What it must have; None for any length. Without one it is a single number.
-    kind
-        ``float``, ``int`` for whole numbers (at most `MOST`), ``bool`` for truth values.
-    least, most
-        Between what every number must lie. NaN is nowhere.
-
-    Returns
-    -------
-    number, or array
-        A number as Python's own; an array as a copy, C-contiguous, of 64 bits.
-
-    Examples
-    --------
-    >>> recalled({"counts": [3, 0]}, "counts", (2,), int, least=0)
-    array([3, 0])
-    >>> recalled({"counts": [3, -1]}, "counts", (2,), int, least=0)
-    Traceback (most recent call last):
-    ValueError: counts[1] is -1; it must be from 0 to 4e+18
+    """Return the number or array (a copy, C-contiguous, 64 bits) that a state has under this name;
+    ValueError unless shape (None: any length), kind and range are these, NaN being nowhere.
     """
     try:
         given = memory[name]
@@ -198,13 +148,7 @@ def recalled(
 
 
 def recalled_counts(memory: Mapping[str, Any], name: str, n: int) -> Counts:
-    """Return (n,) counts ≥ 0 of a state, whose sum can be counted, too; see `recalled`.
-
-    Examples
-    --------
-    >>> recalled_counts({"asked": [3, 0]}, "asked", 2)
-    array([3, 0])
-    """
+    """Return (n,) counts ≥ 0 of a state, whose sum can be counted, too; see `recalled`."""
     counts: Counts = recalled(memory, name, (n,), int, least=0)
     if counts.sum(dtype=np.float64) > MOST:
         raise ValueError(f"{name} adds up to over {MOST:g}")

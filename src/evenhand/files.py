@@ -15,36 +15,8 @@ from evenhand.errors import InputError
 
 @contextmanager
 def write_atomically(path: str | os.PathLike[str], what: str = "the file") -> Iterator[Path]:
-    """Give the path of a draft in the same folder, which takes the file's name once it is complete.
-
-    The draft ends as the file does, so that whoever writes by the ending (a picture's format, a
-    compression) does the same. When the block ends it is on the disk before it gets the name; if
-    the block fails, the draft is removed and the file is as it was. A link stays a link, to the
-    new file; what is no file, such as a pipe or ``/dev/null``, keeps nothing and is written to
-    directly.
-
-    Parameters
-    ----------
-    path
-        The file to write.
-    what
-        What it is called where it cannot be written, as in "the picture".
-
-    Raises
-    ------
-    InputError
-        Where the system refuses to write; other errors of the block pass.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     target = Path(folder) / "numbers.csv"
-    ...     with write_atomically(target, "the table") as draft:
-    ...         _ = draft.write_text("1,2")
-    ...         before = target.exists()
-    ...     before, target.read_text(), len(list(Path(folder).iterdir()))
-    (False, '1,2', 1)
+    """Give the path of a draft that takes the file's name once it is complete and on the disk; the
+    draft goes if the block fails, and `InputError` says that ``what`` cannot be written.
     """
     path = Path(path)
     try:

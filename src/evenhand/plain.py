@@ -25,30 +25,15 @@ _ENCODER = json.JSONEncoder(
 
 
 def canonical(content: Any) -> str:
-    """Return a plain value as JSON in one form: names in order, no spaces.
-
-    Numbers are as Python writes them, which gives every float back exactly.
-
-    Examples
-    --------
-    >>> canonical({"b": [1, 0.5], "a": "é"})
-    '{"a":"é","b":[1,0.5]}'
+    """Return a plain value as JSON in one form: names in order, no spaces, floats that come back
+    exactly.
     """
     return _ENCODER.encode(content)
 
 
 def decoded(text: str) -> Any:
-    """Return the plain value that a text of JSON stands for.
-
-    Numbers must be finite, whole ones have 64 bits, and lists in lists an end.
-
-    Examples
-    --------
-    >>> decoded('{"a":[1,0.5]}')
-    {'a': [1, 0.5]}
-    >>> decoded("[1e400]")
-    Traceback (most recent call last):
-    evenhand.errors.InputError: the number 1e400 is too large.
+    """Return the plain value of a JSON text, whose numbers are finite, whole ones of 64 bits, and
+    whose lists in lists have an end.
     """
     if len(text) > LARGEST:
         raise InputError(f"it has more than {LARGEST:,} characters.")
@@ -89,13 +74,7 @@ def _cut(text: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return a value as an error shows it: in one line, and not much of it.
-
-    Examples
-    --------
-    >>> shown("a" * 1000)
-    "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa…"
-    """
+    """Return a value as an error shows it: in one line, and not much of it."""
     try:
         return _cut(repr(value[:40] if isinstance(value, str | list | tuple) else value))
     except (RecursionError, ValueError):
@@ -106,24 +85,10 @@ def shown(value: Any) -> str:
 
 
 class Form:
-    """What plain values must be like.
-
-    Parameters
-    ----------
-    form
-        ``int`` (of 64 bits), ``float`` (also a whole number, and finite), ``str``, ``bool``;
-        ``list[...]``, or ``[...]`` of what is no type; ``tuple[..., ...]`` for a list of so many;
-        ``dict[str, ...]`` for names that may be any; ``{"name": ..., "other?": ...}`` for those
-        that are known, where the other one may be missing; ``... | None``; ``Any`` for whatever is
-        not nested too deeply.
-
-    Examples
-    --------
-    >>> ticket = Form({"number": int, "prices": list[float], "note?": str | None})
-    >>> ticket.check({"number": 3, "prices": [1, 0.5]})
-    >>> ticket.check({"number": 3, "prices": [1, "0.5"]})
-    Traceback (most recent call last):
-    evenhand.errors.InputError: prices.1: a number is needed; got '0.5'.
+    """What plain values must be like: ``int`` (of 64 bits), ``float`` (finite), ``str``, ``bool``;
+    ``list[...]`` or ``[...]``; ``tuple[..., ...]`` for a list of so many; ``dict[str, ...]`` for
+    any names; ``{"name": ..., "other?": ...}`` for known ones, the other perhaps missing; ``... |
+    None``; ``Any`` for whatever is not nested too deeply.
     """
 
     def __init__(self, form: Any) -> None:

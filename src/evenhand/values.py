@@ -9,23 +9,8 @@ import numpy as np
 
 
 class ArrayValue:
-    """Base of frozen dataclasses with arrays in them (declare them with ``eq=False``).
-
-    Every array is the value's own: copied when it comes from outside and read-only from then on,
-    also after copying and unpickling. So nobody can change a value, and making one changes nothing
-    of the caller's.
-
-    Examples
-    --------
-    >>> from dataclasses import dataclass
-    >>> @dataclass(frozen=True, eq=False)
-    ... class Shares(ArrayValue):
-    ...     weights: np.ndarray
-    >>> mine = np.array([0.5, 0.5])
-    >>> shares = Shares(mine)
-    >>> mine[0] = 1.0                               # still mine, and nobody else's
-    >>> shares.weights, shares == Shares(np.array([0.5, 0.5]))
-    (array([0.5, 0.5]), True)
+    """Base of frozen dataclasses (``eq=False``) whose arrays are their own: copied when they come
+    from outside and read-only from then on, also after copying and unpickling.
     """
 
     def __post_init__(self) -> None:

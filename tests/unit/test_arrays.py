@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ import pytest
 import evenhand as eh
 from evenhand import limits
 from evenhand.arrays import as_points, as_vector
+from evenhand.errors import InputError
+from evenhand.plain import Form, canonical, decoded, shown
 from evenhand.policies.registry import registered_policies
+from evenhand.values import ArrayValue
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0], [0.3, 0.4]], [1, -1, -1, 1])
 GOOD = np.array([[1.0, 0.5], [0.25, 1.0], [-0.2, 0.75], [0.3, 0.4]])
@@ -204,3 +208,29 @@ sys.exit(f"imported: {slow}" if slow else 0)
         [sys.executable, "-c", code, folder], check=False, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
+
+
+@dataclass(frozen=True, eq=False)
+class Shares(ArrayValue):
+    weights: np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
+def test_a_value_has_arrays_of_its_own() -> None:
+    mine = np.array([0.5, 0.5])
+    shares = Shares(mine)
+    mine[0] = 1.0
+    assert shares == Shares(np.array([0.5, 0.5]))
+    with pytest.raises(ValueError, match="read-only"):
+        shares.weights[0] = 1.0
+
+
+def test_plain_values_are_written_read_and_checked() -> None:
+    assert canonical({"b": [1, 0.5], "a": "é"}) == '{"a":"é","b":[1,0.5]}'
+    assert decoded('{"a":[1,0.5]}') == {"a": [1, 0.5]}
+    with pytest.raises(InputError, match="1e400 is too large"):
+        decoded("[1e400]")
+    assert shown("a" * 1000) == "'" + "a" * 39 + "…"
+    ticket = Form({"number": int, "prices": list[float], "note?": str | None})
+    ticket.check({"number": 3, "prices": [1, 0.5]})
+    with pytest.raises(InputError, match=r"prices\.1: a number is needed; got '0\.5'\."):
+        ticket.check({"number": 3, "prices": [1, "0.5"]})

@@ -14,6 +14,7 @@ from evenhand.auditing import lead_errors
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.contests import Contests
 from evenhand.auditing.decisions import RULES, Decisions, decisions
+from evenhand.auditing.lead_errors import Errors, winner_test
 from evenhand.auditing.levels import Levels
 from evenhand.auditing.rules import Ballots, Comparison
 from evenhand.certainty.dense import DenseModel
@@ -539,3 +540,21 @@ def test_many_evaluators_leave_over_what_a_whole_panel_does() -> None:
     left = lead_errors.Opinions(option, judge, scores, values)._left
     assert left.free == pytest.approx(np.full(k, (1.0 - 1.0 / k) * (n - 1)))
     assert left.squared == pytest.approx(np.full(k, (1.0 - 1.0 / k) ** 2 * (n - 1)))
+
+
+def test_the_winner_test_in_closed_form() -> None:
+    """A lead of 4 is two standard errors: half of the two-sided chance of each rival is gone."""
+    own = lead_errors.Shared(np.zeros((2, 0)), np.array([4.0, 4.0]))
+    found = Errors(np.array([0, 1]), own, 1e9, 1e9)
+    test = winner_test(np.array([4.0, 40.0]), found, np.zeros(2), rival=1)
+    assert test.chance == pytest.approx(0.0455, abs=5e-5)
+    assert test.of_rival < 1e-9
+    assert test.error == 2.0
+
+
+def test_a_tie_changes_no_winner_and_equals_share_a_place() -> None:
+    one = Contests.of(Scores(np.zeros(3), Factor.of(["a", "b", "c"]), None))
+    found = Comparison.of("", one, np.array([1.0, 3.0, 2.0]), np.array([3.0, 3.0, 2.0]))
+    assert (found.winner[0], found.flipped[0], found.podium_changed[0]) == (1, False, True)
+    assert found.margin[0] == 1.0
+    assert one.places(np.array([0.3, 2.0, 0.1 + 0.2])).tolist() == [1, 0, 1]

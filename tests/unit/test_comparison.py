@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,20 +32,27 @@ from evenhand.research.comparison import (
     measure,
     steps,
 )
-from evenhand.research.comparison.figure import comparison_picture, draw_comparison_picture
+from evenhand.research.comparison.figure import (
+    comparison_picture,
+    draw_comparison_picture,
+    ticks_between,
+)
 from evenhand.research.comparison.instances import (
     Certain,
     FourGroups,
     GapDependent,
     Skating,
     WorstCase,
+    short_power,
 )
 from evenhand.research.comparison.measure import SURE
 from evenhand.research.comparison.sections import finding
-from evenhand.research.comparison.table import Margin, geometric_mean
+from evenhand.research.comparison.table import Margin, geometric_mean, ratio
 from evenhand.research.environments.skating import skate_canada
-from evenhand.research.rivals.uniform import Uniform
+from evenhand.research.reproduction.figures import _symbols
+from evenhand.research.rivals.uniform import Uniform, _evenly
 from evenhand.research.simulation.experiment import Contender, Experiment
+from evenhand.research.simulation.storage import described
 from reference import exact_rank
 
 SEEDS = st.integers(0, 10_000)
@@ -573,3 +581,17 @@ def test_nothing_is_written_over_anything_else() -> None:
         assert box.y1 <= figure.bbox.y1 + 1
         for other in boxes[:i]:
             assert not box.padded(-1).overlaps(other.padded(-1))
+
+
+def test_numbers_and_symbols_of_pictures() -> None:
+    assert [short_power(n) for n in (500, 10**6, 2_500_000)] == ["500", "1e6", "2.5e6"]
+    assert ticks_between(0.9, 30.0) == [1.0, 2.0, 5.0, 10.0, 20.0]
+    assert ticks_between(0.9, 4e4) == [1.0, 10.0, 100.0, 1000.0, 10000.0]
+    assert (ratio(3.0, 2.0), ratio(1.0, 0.0), ratio(0.0, 0.0)) == (1.5, math.inf, 1.0)
+    assert _symbols("κ* = 4, Δ_min") == r"$\kappa_*$ = 4, $\Delta_{\min}$"
+
+
+def test_uniform_gives_to_the_fewest_and_contenders_are_described() -> None:
+    assert _evenly(np.array([2, 0, 1, 5]), 5).tolist() == [1, 3, 1, 0]
+    said = described(Contender("bold", partial(eh.FairPhasedElimination, delta=0.5)))
+    assert said.endswith("fair_phased_elimination.FairPhasedElimination(delta=0.5)")

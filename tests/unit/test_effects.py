@@ -13,7 +13,8 @@ from evenhand.auditing import projections
 from evenhand.auditing.effects import Effects, standing_first, two_way
 from evenhand.auditing.identified import Ask, identified
 from evenhand.auditing.levels import Levels
-from evenhand.auditing.projections import Projection
+from evenhand.auditing.projections import Projection, conjugate_gradients
+from evenhand.auditing.regressors import regressed
 from evenhand.errors import InputError
 from evenhand.scores import Factor, Scores
 from evenhand.scores.factor import Codes
@@ -458,3 +459,12 @@ def test_levels_of_many_parts_agree_with_least_squares() -> None:
             exact = np.linalg.lstsq(D, y[here], rcond=1e-12)[0][:k]
             ours = found[part * k : (part + 1) * k]
             np.testing.assert_allclose(ours - ours[0], exact - exact[0], atol=1e-8)
+
+
+def test_small_systems_are_solved() -> None:
+    fit = regressed([np.array([1.0, 0.0]), np.array([1.0, 1.0])], np.array([5.0, 2.0]))
+    np.testing.assert_allclose(fit.slopes, [3.0, 2.0])
+    assert (fit.told.all(), fit.rank) == (True, 2)
+    x, reached = conjugate_gradients(lambda x: 4 * x, np.ones((2, 1)), lambda r: r, 1e-9, 5)
+    np.testing.assert_allclose(x, 0.25)
+    assert reached

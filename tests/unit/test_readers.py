@@ -21,8 +21,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
+from evenhand.errors import InputError
 from evenhand.readers.archives import archive_of
-from evenhand.readers.families import family
+from evenhand.readers.families import Families, family
+from evenhand.readers.nested import entries, members, name_of, parsed, reach
+from evenhand.readers.record import item_name, short, size_of
 from evenhand.scores.grades import grade
 
 LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
@@ -760,3 +763,23 @@ def test_whatever_is_wrong_in_a_log_is_read_past_or_said(
         return  # anything else would be a fault of the reader
     assert np.isfinite(frame["score"]).all()
     assert not frame.duplicated([c for c in frame if c in KEY]).any()
+
+
+def test_what_stands_in_json_where_anything_may_be_missing() -> None:
+    assert (reach({"a": {"b": 7}}, "a", "b"), reach({"a": [7]}, "a", "b")) == (7, None)
+    assert (entries({"a": {"b": 7}}, "a"), entries({"a": "b"}, "a")) == ({"b": 7}, {})
+    assert (members({"a": [1, 2]}, "a"), members(None, "a")) == ([1, 2], [])
+    assert [name_of(x) for x in ("gpt-4", 7, "", ["gpt-4"])] == ["gpt-4", "7", None, None]
+    with pytest.raises(InputError, match=r"log\.json: the JSON breaks off in line 1, column 12"):
+        parsed('{"a": [1, 2', "log.json")
+
+
+def test_names_of_items_and_families() -> None:
+    assert short("one line\nand the next") == "one line and the next"
+    assert short("abcdef", most=4) == "abc…"
+    assert item_name("Why does ice float?") == "Why does ice float?"
+    assert item_name("ab " * 9, most=20) == "ab ab ab … #bf79c5f8"
+    assert (size_of("naïve"), size_of(None)) == (5, None)
+    families = Families.of({"my-judge": "gpt", "gemma": "gemini"})
+    names = ("my-judge", "gemma-2-9b-it", "Yi-34B")
+    assert [families.family(name) for name in names] == ["gpt", "gemini", "yi"]

@@ -16,17 +16,29 @@ from matplotlib.figure import Figure
 import evenhand as eh
 from asking import Wants
 from evenhand.answers.price import share_for_biases
+from evenhand.report import words
 from evenhand.report.document import DARK, LIGHT, as_page, inline_svg
 from evenhand.report.model import (
     Assumptions,
+    Bar,
+    Chance,
     Facts,
     Picture,
     Points,
     Report,
+    Rounded,
     Section,
+    Share,
     Standing,
     Table,
+    became,
+    cell,
+    first_places,
+    frame_table,
 )
+from evenhand.report.pictures import ForestRow, forest_ends
+from evenhand.report.plain_values import plain
+from evenhand.report.text import table_lines
 from pages import DocumentReader, read_document
 
 DAY = date(2026, 11, 16)
@@ -352,3 +364,60 @@ def test_a_decision_by_scores_that_exist_says_what_is_assumed_and_what_to_ask_ne
     asked = [one.label for one in answer.next_questions]
     assert asked
     assert reader.cells[start + width :: width][: len(asked)] == asked
+
+
+def test_numbers_in_words() -> None:
+    values = (0.123456, 12345.6, -2.0, 3e9, 7, math.inf, math.nan)
+    assert [words.number(x) for x in values] == ["0.123", "12,346", "−2", "3e+09", "7", "∞", "–"]
+    assert (words.number(-1234.5, 2), words.number(-0.001, 1)) == ("−1,234.50", "0.0")
+    assert [words.signed(x) for x in (4.8, -2.0, 0.0)] == ["+4.8", "−2", "0"]
+    assert words.interval(eh.Estimate(1.5849, 0.917, 2.31, 0.95)) == "1.58 (0.92 to 2.31)"
+    assert words.interval(eh.Estimate(1.5849, -math.inf, math.inf, 0.95)) == "1.58"
+    assert (words.percent(0.95), words.percent(0.999)) == ("95%", "99.9%")
+    assert (words.p_value(0.00021), words.p_value(1e-30)) == ("p = 0.0002", "p < 1e-12")
+    assert (words.counted(1, "score"), words.counted(1_200, "score")) == ("1 score", "1,200 scores")
+    assert words.counted(2, "entry", "entries") == "2 entries"
+    for chance, said in (
+        (0.634, "should settle it (a chance of about 65%)"),
+        (0.2, "may settle it (a chance of about 20%)"),
+        (0.004, "would rarely settle it (a chance of less than 1%)"),
+    ):
+        assert words.settles("about 9 more", chance) == f"about 9 more {said}"
+
+
+def test_names_in_words() -> None:
+    assert words.short("two\nlines") == "two lines"
+    assert (len(words.short("x" * 1000)), words.short("\x1b[2J")) == (40, "\\x1b[2J")
+    long = "Grand Prix of Figure Skating Final 2016, Ladies Short"
+    assert words.abridged(long) == "Grand Prix of Figur… 2016, Ladies Short"
+    assert (words.joined(list("abc")), words.joined(list("abc"), 2)) == (
+        "a, b and c",
+        "a, b and 1 more",
+    )
+    assert words.listed(["Ann", "Bo"]) == "Ann and Bo"
+    assert words.listed(list("abcdef")) == "a, b, c, d and 2 more"
+    assert words.sentence("perhaps none.") == "Perhaps none."
+    assert words.sentence("", before="Rival: ") == ""
+
+
+def test_cells_tables_and_axes() -> None:
+    cells = (12_000, Rounded(-0.5, 2), None, True, Bar(0.5), Share(0.333), Share(0.004))
+    assert [cell(x) for x in cells] == ["12,000", "−0.50", "–", "yes", "", "33%", "0.4%"]
+    assert (cell(Chance(0.0456)), cell(Chance(0.0004))) == ("0.046", "< 0.001")
+    assert first_places(9, {1, 7}, 4) == [0, 1, 2, 7]
+    frame = pd.DataFrame({"judge": ["P", "Q"], "bias": [1.0, 0.25], "found": [True, False]})
+    table = frame_table("Judges", frame, {"judge": "who", "bias": "bias"})
+    assert table.rows == [("P", 1.0), ("Q", 0.25)]
+    lines = table_lines(Table("", ["option", "value"], [["Ann", 1.5], ["Bo", 12.0]]))
+    assert list(lines) == ["  option  value", "  Ann       1.5", "  Bo         12"]
+    rows = [ForestRow("a", 1.0, -1e9, 1.5), ForestRow("b", 2.0, 1.5, 2.5, beside=3.0)]
+    assert forest_ends(rows) == (-0.64, 3.14)
+    values = {"a": np.float64(1.5), "b": [math.nan, -math.inf], "c": np.bool_(True)}
+    assert plain(values) == {"a": 1.5, "b": [None, None], "c": True}
+
+
+def test_what_became_of_an_assumption() -> None:
+    drift, said = eh.Finding("drift", "Scores rise."), "Scores do not drift."
+    assert became([drift], said, ["drift"], True, "") == (said, "contradicted", "Scores rise.")
+    unseen = became([], said, ["drift"], False, "No times were given.")
+    assert unseen == (said, "not checked", "No times were given.")

@@ -17,9 +17,16 @@ import pytest
 
 import evenhand as eh
 from evenhand.scores import Factor, Scores
-from evenhand.scores.factor import crossed, first_repeated, taken_together
+from evenhand.scores.columns import _plain
+from evenhand.scores.defects import alike_names
+from evenhand.scores.exported import Counted
+from evenhand.scores.factor import chunks, crossed, first_repeated, sums_over, taken_together
+from evenhand.scores.level import level_of
+from evenhand.scores.notes import listed_counts
 from evenhand.scores.read import read_table
+from evenhand.scores.wide import Wide, looks_wide
 from evenhand.tables import csv_files
+from evenhand.tables.opened import opened
 
 LONG = """skater,judge,score,nation,from,cup,segment
 Ann,P,7.5,FRA,FRA,Nice,SP
@@ -603,3 +610,35 @@ def test_numbers_of_any_size_and_periods_are_names() -> None:
     months = jury(option=pd.PeriodIndex([f"2020-0{1 + x // 3}" for x in range(12)], freq="M"))
     assert eh.decide(huge).label == str(10**30)
     assert eh.decide(months).label == "2020-01"
+
+
+def test_cells_that_are_no_plain_numbers() -> None:
+    assert _plain(pa.array(["7", " ", "n/a", "8"])).to_pylist() == ["7", None, None, "8"]
+    assert _plain(pa.array(["true", "False"])).to_pylist() == ["1.0", "0.0"]
+    assert _plain(pa.array([1.0, np.nan])).to_pylist() == [1.0, None]
+    assert _plain(pa.array(["C", "p", "0.25"]), graded=True).to_pylist() == ["1.0", "0.5", "0.25"]
+
+
+def test_tables_seen_as_other_tables() -> None:
+    wide = Wide(opened({"skater": ["Ann", "Bo"], "P": [7, 5], "Q": [6, None]}), ["P", "Q"], "judge")
+    read = wide.read(["skater", "score"])
+    assert read["skater"].to_pylist() == ["Ann", "Ann", "Bo", "Bo"]
+    assert read["score"].to_pylist() == [7.0, 6.0, 5.0, None]
+    assert wide.column_of(2, "score") == "P"
+    table = opened({"age": [31, 45], "P": [7, 9], "Q": [8, 7], "R": ["x", "y"]})
+    assert looks_wide(table, ["age", "P", "Q", "R"]) == ["age", "P", "Q"]
+    assert looks_wide(table, ["age", "P", "Q"], like="P") == ["P", "Q"]
+    standing = ["counted", "withdrawn", "late"]
+    counted = Counted(opened({"score": [7, 75, 6], "standing": standing}), standing)
+    assert counted.read(["score"])["score"].to_pylist() == [7]
+    assert listed_counts(counted.left_out) == "1 late, 1 withdrawn"
+
+
+def test_names_numbers_and_levels() -> None:
+    assert alike_names(["FRA", "ITA"], ["fra.", "GER"]) == [("FRA", "fra.")]
+    assert [rows.stop - rows.start for rows in chunks(200_000)] == [131072, 68928]
+    codes = np.array([0, 1, 0], dtype=np.int32)
+    assert sums_over(codes, 2, np.array([1.0, 2.0, 4.0])).tolist() == [5.0, 2.0]
+    assert sums_over(codes, 2).tolist() == [2.0, 1.0]
+    y = np.array([4.0, 7.0, 9.0])
+    assert (level_of(y).origin, level_of(y + 1e9).origin) == (8.0, 1e9 + 8)

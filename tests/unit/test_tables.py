@@ -19,9 +19,28 @@ import pytest
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
-from evenhand.tables.cells import repeated_name
-from evenhand.tables.numerals import sorted_levels
+from evenhand.tables.cells import (
+    as_text,
+    coded,
+    coded_among,
+    plain_numbers,
+    read_numbers,
+    recoded,
+    repeated_name,
+)
+from evenhand.tables.dates import calendar_dates, is_date, spreadsheet_days
+from evenhand.tables.dates import moments as moments_of
+from evenhand.tables.limits import Watch, size
+from evenhand.tables.numerals import (
+    is_absent,
+    may_be_thousands,
+    parsed,
+    sorted_levels,
+    text_of,
+    written_elsewhere,
+)
 from evenhand.tables.opened import opened
+from evenhand.tables.recipe import Recipe, chosen_columns, no_such_column
 from evenhand.tables.scan import Moments
 
 PEOPLE = """name,nation,age,town
@@ -772,3 +791,61 @@ def test_what_is_no_workbook_is_refused_and_a_workbook_may_be_called_anything(
     for name in ("a.ods", "b.ods"):
         with pytest.raises(InputError, match="save it anew"):
             ActionSet.from_csv(tmp_path / name, "g", "name")
+
+
+def test_texts_that_are_numbers_dates_or_nothing() -> None:
+    assert (text_of(1.0), text_of(True), text_of("home")) == ("1", "True", "home")
+    for decimal, want in ((".", [1.5, math.nan, math.nan]), (",", [math.nan, 1.5, math.nan])):
+        numbers, are = parsed(["1.5", "1,5", "n/a"], decimal)
+        np.testing.assert_array_equal(numbers, want)
+        np.testing.assert_array_equal(are, np.isfinite(want))
+    assert parsed(["nan"])[1].all()
+    assert all(map(written_elsewhere, ("3,5", "1 200", "20 %", "€20", "1.200.000", "−4")))
+    assert not any(map(written_elsewhere, ("1-2", "1.2.3", "4 doors", "2024-05-01", "A")))
+    assert is_absent("N/A")
+    assert is_absent("-")
+    assert not is_absent("no")
+    assert all(map(may_be_thousands, ("1,200", "1.200")))
+    assert not any(map(may_be_thousands, ("0,200", "1,20", "1200")))
+    assert all(map(is_date, ("2016-01-05", "5.1.2016", "Jan 5", "5-Jan", "12:30")))
+    assert not any(map(is_date, ("5.1", "Maya", "May", "1/2", "Jan", "7")))
+    days = calendar_dates(np.array([19700103.0, 20160105.0]))
+    assert days is not None
+    assert days.tolist() == [2.0, 16805.0]
+    assert calendar_dates(np.array([20161305.0])) is None
+    found = spreadsheet_days(np.array([7.5, 42374.0, 5.1]))
+    assert found is not None
+    assert (found[0], found[1].isoformat()) == (1, "2016-01-05")
+    assert spreadsheet_days(np.array([35_000.0, 42_500.0])) is None
+    times = moments_of(pa.array(["1970-01-02", "1970-01-02 12:00:00", None]))
+    np.testing.assert_array_equal(times, [1.0, 1.5, math.nan])
+    assert moments_of(pa.array(["Jan 5"])) is None
+
+
+def test_cells_as_texts_codes_and_numbers() -> None:
+    assert as_text(pa.array([1.0, None, 2.5])).to_pylist() == ["1", None, "2.5"]
+    assert as_text(pa.array([" a", "  "])).to_pylist() == ["a", None]
+    cells = pa.array(["b", None, "a", " b"])
+    names, codes = coded(cells)
+    assert (names, codes.tolist()) == (["b", "a"], [0, -1, 1, 0])
+    numbers = {"a": 0}
+    assert coded_among(cells, numbers).tolist() == [1, -1, 0, 1]
+    assert numbers == {"a": 0, "b": 1}
+    assert recoded(["b", "c"], np.array([0, -1, 1], np.int32), ["a", "b"]).tolist() == [1, -1, -1]
+    texts = pa.array(["1.5", " +2 ", "n/a", ""])
+    np.testing.assert_array_equal(read_numbers(texts), [1.5, 2.0, math.nan, math.nan])
+    np.testing.assert_array_equal(plain_numbers(pa.array(["1.5", None])), [1.5, math.nan])
+    np.testing.assert_array_equal(plain_numbers(pa.array(["1,5"]), decimal=","), [1.5])
+    assert plain_numbers(pa.array(["1.5", "n/a"])) is None
+    assert plain_numbers(pa.array(["1.5"]), decimal=",") is None
+
+
+def test_columns_take_their_parts_and_files_have_an_end() -> None:
+    table = opened(pa.table({"side": [0, 1], "age": [30, 40], "judge": ["A", "B"]}))
+    assert chosen_columns(table, Recipe(attributes=["judge"])) == (["side", "age"], ["judge"])
+    assert "no column 'Judges'; did you mean 'judge'?" in no_such_column(table, "Judges")
+    assert [size(n) for n in (4 << 30, 3 << 29, 64 << 20)] == ["4 GB", "1.5 GB", "64 MB"]
+    watch = Watch("scores.csv.gz", most=1 << 20)
+    watch.take(b"a,b\n" * 1000)
+    with pytest.raises(InputError, match=r"scores\.csv\.gz: more than 1 MB come out of it"):
+        watch.take(b"a,b\n" * 1_000_000)

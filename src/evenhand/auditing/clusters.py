@@ -67,10 +67,8 @@ def clustered(effects: Effects, level: float) -> BiasEstimate:
 
 
 def here(effects: Effects, level: float) -> BiasEstimate:
-    """Return the bias of these evaluators towards these options, whatever others would do.
-
-    Noise, and what evaluators see in options, is all that makes it unsure: how evaluators differ is
-    no matter where only these are asked about.
+    """Return the bias of these evaluators towards these options: only noise, and what evaluators
+    see in options, makes it unsure.
     """
     if effects.freedom < 1 or not effects.information > 0.0:
         return BiasEstimate.unknown(effects.bias, level)
@@ -79,27 +77,14 @@ def here(effects: Effects, level: float) -> BiasEstimate:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Who comes back in a table of scores, and what residuals show of that.
+    """Who comes back in a table of scores, and what residuals show of that, whatever the scores."""
 
-    It depends on who scored what, and not on the scores.
-
-    Parameters
-    ----------
-    kinds
-        Evaluators and options: the cluster of each row, and what residuals show.
-    pairs, n_pairs
-        (n,) the pair of evaluator and option in each row; how many there are.
-    partial
-        By kind, how many have partial scores.
-    design
-        Effects of any scores in these rows.
-    """
-
+    # evaluators and options: the cluster of each row, and what residuals show
     kinds: Mapping[str, tuple[Codes, Leverage]]
-    pairs: Codes
+    pairs: Codes  # (n,) the pair of evaluator and option in each row
     n_pairs: int
-    partial: Mapping[str, int]
-    design: Effects
+    partial: Mapping[str, int]  # by kind, how many have partial scores
+    design: Effects  # effects of any scores in these rows
 
     @cached_property
     def components(self) -> Components:

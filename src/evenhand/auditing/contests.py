@@ -25,42 +25,15 @@ PODIUM = 3
 
 @dataclass(frozen=True, eq=False)
 class Contests:
-    """The events of a table of scores, and what competes at each.
+    """The events of a table of scores, and what competes at each."""
 
-    Parameters
-    ----------
-    scored
-        (rows,) what each row is about.
-    entry
-        (scored,) the entry that each belongs to.
-    option, event
-        (entries,) which option at which event; entries of one event follow each other.
-    starts
-        (events,) the first entry of each event.
-    names
-        Names of the events.
-    grain
-        Below what a difference of values is rounding of the scores.
-
-    Examples
-    --------
-    >>> from evenhand.scores import Factor
-    >>> scores = Scores(
-    ...     np.array([7.0, 5.0, 6.0]), Factor.of(["Ann", "Bo", "Bo"]), None,
-    ...     event=Factor.of(["1st", "1st", "2nd"]),
-    ... )
-    >>> contests = Contests.of(scores)
-    >>> contests.option, contests.event, contests.sizes
-    (array([0, 1, 1], dtype=int32), array([0, 0, 1], dtype=int32), array([2, 1]))
-    """
-
-    scored: Codes
-    entry: Codes
-    option: Codes
-    event: Codes
-    starts: Indices
-    names: tuple[str, ...]
-    grain: float = 0.0
+    scored: Codes  # (rows,) what each row is about
+    entry: Codes  # (scored,) the entry that each belongs to
+    option: Codes  # (entries,) which option
+    event: Codes  # (entries,) at which event; entries of one event follow each other
+    starts: Indices  # (events,) the first entry of each event
+    names: tuple[str, ...]  # of the events
+    grain: float = 0.0  # below what a difference of values is rounding of the scores
 
     @classmethod
     def of(cls, scores: Scores) -> Contests:
@@ -105,15 +78,7 @@ class Contests:
         return sums_over(self.entry, len(self.option), of_scored) / size
 
     def places(self, values: Floats) -> Codes:
-        """(entries,) the place of each at its event, from 0; those that tie share it.
-
-        Examples
-        --------
-        >>> from evenhand.scores import Factor
-        >>> one = Contests.of(Scores(np.zeros(4), Factor.of(["a", "b", "c", "d"]), None))
-        >>> one.places(np.array([0.3, 2.0, 0.1 + 0.2, 0.1]))
-        array([1, 0, 1, 2], dtype=int32)
-        """
+        """(entries,) the place of each at its event, from 0; those that tie share it."""
         order = np.lexsort((-values, self.event))
         arranged = values[order]
         behind = np.ones(len(order), dtype=np.bool_)

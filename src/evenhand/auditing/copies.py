@@ -25,19 +25,7 @@ _RARE = 0.05  # q from which on two who agree may well give the same: whole mark
 
 
 def copies(table: Scores) -> list[Finding]:
-    """Return an alarm that names evaluators whose scores are another's, up to a constant.
-
-    Examples
-    --------
-    >>> from evenhand.scores import Factor
-    >>> scores = np.array([[7.13, 5.26, 6.4, 3.37, 8.0, 2.4], [6.0, 5.5, 7.1, 4.0, 6.5, 3.9]])
-    >>> y = np.vstack([scores, scores[:1] + 1.0]).reshape(-1)
-    >>> judges = Factor.of([name for name in "PQR" for _ in range(6)])
-    >>> table = Scores(y, Factor.of(list("abcdef") * 3), judges)
-    >>> print(copies(table)[0].message)
-    P and R gave the same scores throughout, up to a constant: that is one opinion, counted twice.
-    Leave one of them out.
-    """
+    """Return an alarm that names evaluators whose scores are another's, up to a constant."""
     found = _by_evaluator(table)
     if found is None:
         return []
@@ -80,9 +68,8 @@ def _equal(values: Floats, size: float) -> tuple[float, float]:
 
 
 def _by_evaluator(table: Scores) -> Floats | None:
-    """Return (evaluators, cells) scores, NaN where there is none; None if there is no such table.
-
-    There is none for many evaluators, comparisons, and where somebody scored the same twice.
+    """Return (evaluators, cells) scores, NaN where there is none; None for many evaluators,
+    comparisons, and where somebody scored the same twice.
     """
     if table.evaluator is None or table.rival is not None:
         return None

@@ -224,18 +224,8 @@ def decisions(
     own: Floats | None = None,
     attributes: Floats | None = None,
 ) -> Decisions:
-    """Return what scores decide, and what a bias changes.
-
-    Parameters
-    ----------
-    scores
-        The scores.
-    bias
-        The bias that is common to all; NaN where it is not known.
-    own
-        (evaluators,) the bias of each, drawn to the common one; None where nobody knows.
-    attributes
-        (n,) what further attributes add to each score, which is no worth; None for nothing.
+    """Return what scores decide, and what a bias changes: the common one, or (evaluators,) shrunken
+    ones; ``attributes``: (n,) what these add to each score.
     """
     ballots = Ballots.of(scores)
     y, p, contests = ballots.score, ballots.partial, ballots.contests
@@ -337,9 +327,8 @@ class _Lines:
 def _test(
     lines: _Lines, beta: float, se: float, errors: LeadErrors, first: int, by_mean: int
 ) -> Tested:
-    """Return the winner test of the entry that leads an event, and of who wins by the mean.
-
-    ``beta`` is taken off, and may be wrong by ``se``.
+    """Return the winner test of the entry that leads an event with ``beta`` off (it may be wrong by
+    ``se``), and of who wins by the mean.
     """
     if first < 0:
         return Tested(math.nan, math.nan, math.nan)

@@ -55,17 +55,8 @@ class Asked(NamedTuple):
 
 
 def diagnose(effects: Effects, bias: BiasEstimate, for_choice: bool = False) -> tuple[Finding, ...]:
-    """Return what scores say about the model of their bias: alarms and notes.
-
-    Parameters
-    ----------
-    effects
-        The scores, less what options and evaluators explain.
-    bias
-        The bias with its interval.
-    for_choice
-        Whether an option is to be chosen by the scores. A stray score moves a bias a little, and
-        may make another option the best: then one beyond all others is an alarm.
+    """Return what scores say about the model of their bias: alarms and notes; a stray score is an
+    alarm where an option is to be chosen (``for_choice``), since it may make another the best.
     """
     if effects.freedom <= 0:
         return ()
@@ -81,9 +72,8 @@ def diagnose(effects: Effects, bias: BiasEstimate, for_choice: bool = False) -> 
 
 
 def _some_of(effects: Effects) -> Effects:
-    """Return the effects in a part of a large table: all scores of things drawn at random.
-
-    The model holds in it if it holds in the whole, and what is worth saying is seen in it.
+    """Return the effects in a part of a large table, all scores of things drawn at random: the
+    model holds in it if it holds in the whole.
     """
     scores = effects.scores
     if len(scores) <= _ENOUGH:
@@ -426,15 +416,7 @@ def _strays(effects: Effects, for_choice: bool) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class Influence:
-    """What the bias would be without one evaluator, group, option or event.
-
-    Parameters
-    ----------
-    kind, name
-        Whom: an evaluator, a group, an option or an event.
-    without
-        The bias in all other scores.
-    """
+    """What the bias would be without one evaluator, group, option or event."""
 
     kind: str
     name: str

@@ -22,28 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Each:
-    """Biases one by one: of evaluators, or towards groups.
-
-    Parameters
-    ----------
-    effects
-        The scores, less what options and evaluators explain.
-    kind
-        What they are: evaluator, group or option.
-    codes, names
-        (n,) whose bias it is in each row, −1 for nobody's; what they are called.
-    about
-        Further columns of `frame`, after the names.
-    level
-        Confidence of intervals; whoever has a q-value of at most 1 − level is flagged.
-    """
+    """Biases one by one: of evaluators, or towards groups."""
 
     effects: Effects
-    kind: str
-    codes: Codes
+    kind: str  # evaluator, group or option
+    codes: Codes  # (n,) whose bias it is in each row, −1 for nobody's
     names: Sequence[str]
-    about: Mapping[str, object]
-    level: float
+    about: Mapping[str, object]  # further columns of `frame`, after the names
+    level: float  # of intervals; whoever has a q-value of at most 1 − level is flagged
 
     @cached_property
     def own(self) -> OwnBiases:

@@ -74,55 +74,28 @@ class Explaining(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Scores and partiality less what options and evaluators explain, and the bias in them.
-
-    Parameters
-    ----------
-    scores
-        The scores.
-    own
-        (n,) S̃; all 0 where partiality is not known, or cannot be told from other effects.
-    residual
-        (n,) e.
-    bias
-        β; NaN where it cannot be told.
-    information
-        S̃·S̃.
-    freedom
-        Degrees of freedom of the residuals.
-    name
-        What the regressor of `own` is called.
-    names
-        Of all regressors.
-    regressors
-        (n, r) the S̃_j of all regressors.
-    coefs
-        (r,) the β_j; NaN where it cannot be told.
-    valued
-        (n,) the number of what has a value in each row, and how many there are: what is scored;
-        in comparisons, the option that stands first, at its event.
-    part
-        (valued,) the number of the connected part that it is in: values of two parts have no
-        common measure.
-    met
-        What takes off the effects of options and evaluators.
-    """
+    """Scores and partiality less what options and evaluators explain, and the bias in them."""
 
     scores: Scores
-    own: Floats
-    residual: Floats
-    bias: float
-    information: float
-    freedom: int
-    name: str = PARTIALITY
-    names: tuple[str, ...] = ()
+    own: Floats  # (n,) S̃; all 0 where partiality is not known, or not identified
+    residual: Floats  # (n,) e
+    bias: float  # β; NaN where it is not identified
+    information: float  # S̃·S̃
+    freedom: int  # degrees of freedom of the residuals
+    name: str = PARTIALITY  # what the regressor of `own` is called
+    names: tuple[str, ...] = ()  # of all regressors
+    # (n, r) the S̃_j of all regressors
     regressors: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    # (r,) the β_j; NaN where one is not identified
     coefs: Floats = field(default_factory=lambda: np.zeros(0))
+    # (n,) the number of what has a value in each row, and how many there are: what is scored; in
+    # comparisons, the option that stands first, at its event
     valued: tuple[Codes, int] = field(default_factory=lambda: (np.zeros(0, dtype=np.int32), 0))
+    # (valued,) the number of its connected part: values of two parts have no common measure
     part: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     _values: Floats = field(default_factory=lambda: np.zeros(0))
     _leniencies: Floats = field(default_factory=lambda: np.zeros(0))
-    met: Explaining | None = None
+    met: Explaining | None = None  # takes off the effects of options and evaluators
 
     @property
     def noise(self) -> float:
@@ -169,22 +142,7 @@ class Effects:
 
 
 def two_way(scores: Scores) -> Effects:
-    """Return the effects of options and evaluators, and the bias beside them.
-
-    Examples
-    --------
-    Two judges who give 2 points more to skaters of their own:
-
-    >>> from evenhand.scores import Factor
-    >>> scores = Scores(
-    ...     np.array([9.0, 5.0, 6.0, 6.0]), Factor.of(["Ann", "Bo", "Ann", "Bo"]),
-    ...     Factor.of(["P", "P", "Q", "Q"]), groups=("FRA", "ITA"),
-    ...     option_group=np.array([0, 1]), evaluator_group=np.array([0, 1]),
-    ... )
-    >>> effects = two_way(scores)
-    >>> round(effects.bias, 9), effects.values().round(9), effects.leniencies().round(9)
-    (2.0, array([6.5, 4.5]), array([ 0.5, -0.5]))
-    """
+    """Return the effects of options and evaluators, and the bias beside them."""
     if scores.rival is not None:
         return _of_comparisons(scores)
     if scores.reference is not None:
@@ -193,9 +151,8 @@ def two_way(scores: Scores) -> Effects:
 
 
 def standing_first(scores: Scores) -> Effects:
-    """Return how much standing first adds in comparisons: as the `bias` of effects of its own.
-
-    One position for all evaluators; where theirs differ, a mean of them.
+    """Return how much standing first adds in comparisons, as the `bias` of effects of its own: one
+    for all evaluators, a mean where theirs differ.
     """
     first, second, k = sides(scores)
     met = Projection(first, k, None, 0, against=second)
@@ -283,24 +240,8 @@ def beside(
     levels: Callable[[Floats, Floats], Levels],
     name: str | None = None,
 ) -> Effects:
-    """Return the effects, and the regressors beside them.
-
-    Parameters
-    ----------
-    scores
-        The scores.
-    y
-        (n,) what is explained.
-    regressors
-        R by name, in its order; it is emptied.
-    met
-        What takes off D.
-    valued
-        As `Effects.valued`.
-    levels
-        From the coefficients of D to values and leniencies.
-    name
-        Which regressor is `own`; partiality if none is named.
+    """Return the effects of D, which ``met`` takes off y, and regressors beside them (emptied), of
+    which ``name`` is `own` (partiality if none is named).
     """
     name = name or scores.called.get("partial", PARTIALITY)
     names = tuple(regressors)

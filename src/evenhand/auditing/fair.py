@@ -44,10 +44,8 @@ class Fair(Protocol):
         """(entries,) v(y) and v(p); NaN at events where options have no common measure."""
 
     def errors(self, y: Floats, values: Floats, fitted: int) -> LeadErrors:
-        """Return how far off leads are, by (n,) scores and (entries,) values with the bias off.
-
-        ``fitted`` is how many numbers beside the levels were fitted to the scores. Entries are
-        counted from the first of their event.
+        """Return how far off leads are by (n,) scores and (entries,) values with the bias off,
+        after fitting so many numbers beside levels; entries count from the first of their event.
         """
 
 
@@ -128,10 +126,8 @@ class Duels:
         return found[:, 0], found[:, 1]
 
     def errors(self, y: Floats, values: Floats, fitted: int) -> LeadErrors:
-        """Return how far off leads are: each event by its own noise, the same for all of it.
-
-        What an evaluator thinks of two options is the same whenever they are compared: sums of e
-        over such pairs scatter by more than single ones do, and what they scatter by counts.
+        """Return how far off leads are, each event by its own noise: sums of e over pairs of
+        evaluator and options, which scatter by more than single ones do.
         """
         contests, n = self.ballots.contests, len(self.scores)
         rows = contests.entry[contests.scored]

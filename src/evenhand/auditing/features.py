@@ -36,22 +36,7 @@ _SHOWN = 8  # names in a sentence
 
 
 class Columns:
-    """What a constant and a few columns explain of numbers, and what they leave.
-
-    Parameters
-    ----------
-    columns
-        (n,) numbers by name.
-    n
-        How many rows there are.
-
-    Examples
-    --------
-    >>> line = Columns({"length": np.array([1.0, 2.0, 3.0])}, 3)
-    >>> left, coefs, _ = line.without(np.array([1.0, 2.0, 6.0]))
-    >>> left.round(9), line.rank
-    (array([ 0.5, -1. ,  0.5]), 2)
-    """
+    """What a constant and a few (n,) columns explain of numbers, and what they leave."""
 
     def __init__(self, columns: Mapping[str, Floats], n: int) -> None:
         self._columns, self._n = tuple(columns.values()), n
@@ -109,24 +94,12 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class FeatureBias:
-    """The bias by features alone, and how far that may be trusted.
+    """The bias by features alone, and how far that may be trusted."""
 
-    Parameters
-    ----------
-    bias
-        By how much scores of the favoured group are higher than features explain.
-    effects
-        Scores less what features explain.
-    favoured
-        The group whose scores are taken to be raised; None where a column says who is partial.
-    two_way
-        The bias by two-way effects, where evaluators are known; NaN where it is not.
-    """
-
-    bias: BiasEstimate
-    effects: Effects
-    favoured: str | None
-    two_way: float = math.nan
+    bias: BiasEstimate  # by how much scores of the favoured group are higher than features explain
+    effects: Effects  # scores less what features explain
+    favoured: str | None  # the group taken to be raised; None where a column says who is partial
+    two_way: float = math.nan  # the bias by two-way effects; NaN where it is not known
 
     @property
     def ratio(self) -> float:
@@ -164,19 +137,7 @@ class FeatureBias:
 
 
 def by_features(scores: Scores, level: float, two_way: float = math.nan) -> FeatureBias:
-    """Return the bias by the features of scores alone, clustered on options that come back.
-
-    Examples
-    --------
-    >>> from evenhand.scores import Factor
-    >>> size, home = np.array([1.0, 2.0, 3.0, 4.0, 5.0]), np.array([0.0, 1.0, 0.0, 1.0, 0.0])
-    >>> scores = Scores(
-    ...     2.0 * size + 3.0 * home, Factor.of(list("abcde")), None,
-    ...     stated=home, features={"size": size},
-    ... )
-    >>> round(by_features(scores, level=0.95).bias.value, 9)
-    3.0
-    """
+    """Return the bias by the features of scores alone, clustered on options that come back."""
     partial, favoured = _favoured(scores)
     alone = replace(
         scores, evaluator=None, evaluator_group=None, stated=partial, rival=None, reference=None

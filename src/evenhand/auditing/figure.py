@@ -70,35 +70,19 @@ class EventMark:
 
 @dataclass(frozen=True)
 class AuditPicture:
-    """What the picture of an audit shows.
+    """What the picture of an audit shows."""
 
-    Parameters
-    ----------
-    title
-        The verdict.
-    bias
-        The common bias with its interval.
-    prediction
-        Between what the bias of one more evaluator would lie; None where that is not known.
-    placebo
-        (draws,) the same bias with groups permuted at random.
-    evaluators
-        Those of ``n_evaluators`` that are drawn, the largest bias first.
-    events
-        Of ``n_tipped`` events that a favour can tip, the easiest first, those that are drawn.
-    n_events
-        How many events there are, with those that no favour can tip.
-    """
-
-    title: str
+    title: str  # the verdict
     bias: BiasEstimate
-    prediction: tuple[float, float] | None
-    placebo: Floats
+    prediction: tuple[float, float] | None  # for one more evaluator; None where that is not known
+    placebo: Floats  # (draws,) the bias with groups permuted at random
+    # those of `n_evaluators` that are drawn, the largest bias first
     evaluators: tuple[EvaluatorMark, ...]
     n_evaluators: int
+    # those of `n_tipped`, which a favour can tip, that are drawn, the easiest first
     events: tuple[EventMark, ...]
     n_tipped: int
-    n_events: int
+    n_events: int  # with those that no favour can tip
 
     @property
     def known(self) -> bool:
@@ -107,13 +91,8 @@ class AuditPicture:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Lowest and highest bias on the axis: all estimates, and intervals unless they dwarf them.
-
-        Examples
-        --------
-        >>> bias = BiasEstimate(2.0, 1.0, 3.0, 0.95, 0.5, 9)
-        >>> AuditPicture("", bias, None, np.zeros(0), (), 0, (), 0, 0).ends
-        (-0.12, 3.12)
+        """The lowest and highest bias on the axis: all estimates, and intervals unless they dwarf
+        them.
         """
         points = [0.0, self.bias.value, *(one.value for one in self.evaluators)]
         points += [self.bias.low, self.bias.high, *(self.prediction or ())]

@@ -44,55 +44,28 @@ _SHOWN = 3  # names in a sentence
 
 
 class Ask(NamedTuple):
-    """A score to add: who should be asked about what.
+    """A score to add: who should be asked about what."""
 
-    Parameters
-    ----------
-    option, evaluator
-        Their names; `NEW_OPTION` or `NEW_EVALUATOR` (with a number, if there are several) for
-        somebody who is not in the table.
-    rival
-        In comparisons, the option that stands second.
-    item, event
-        On what, and where; None where the table has none.
-    option_group, evaluator_group
-        Of which groups they are; None where the table has no groups.
-    partial
-        How partial the evaluator is to the option.
-    """
-
-    option: str
-    evaluator: str
-    rival: str | None
-    item: str | None
+    option: str  # a name, or `NEW_OPTION` for one who is not in the table
+    evaluator: str  # a name, or `NEW_EVALUATOR`, with a number if there are several
+    rival: str | None  # in comparisons, the option that stands second
+    item: str | None  # None where the table has none, as for event and groups
     event: str | None
     option_group: str | None
     evaluator_group: str | None
-    partial: float
+    partial: float  # how partial the evaluator is to the option
 
 
 @dataclass(frozen=True)
 class Identified:
-    """Whether scores tell the bias, and what would help if they do not.
+    """Whether the bias is identified by the scores, and what would help if it is not."""
 
-    Parameters
-    ----------
-    told
-        Whether they do.
-    why
-        Why not, in plain words; empty if they do.
-    advice
-        What to do about it.
-    asks
-        Scores to add, after which the bias can be told; empty where other things must be done.
-    notes
-        What scores do not tell beside the bias: about whom, and between whom.
-    """
-
-    told: bool
-    why: str = ""
+    told: bool  # whether it is
+    why: str = ""  # why not, in plain words; empty if it is
     advice: str = ""
+    # scores to add, after which it is; empty where other things must be done
     asks: tuple[Ask, ...] = ()
+    # what scores do not tell beside the bias: about whom, and between whom
     notes: tuple[Finding, ...] = ()
 
     def __str__(self) -> str:
@@ -100,19 +73,7 @@ class Identified:
 
 
 def identified(effects: Effects) -> Identified:
-    """Return whether scores tell the bias, and whom to ask if they do not.
-
-    Examples
-    --------
-    >>> from evenhand.scores import Factor
-    >>> scores = Scores(
-    ...     np.array([7.0, 5.0]), Factor.of(["Ann", "Bo"]), Factor.of(["P", "P"]),
-    ...     groups=("FRA", "ITA"), option_group=np.array([0, 1]), evaluator_group=np.array([0]),
-    ... )
-    >>> print(identified(two_way(scores)))
-    There is one evaluator, 'P': what is added to some options looks the same as what they are
-    worth. Ask a new evaluator (ITA) about 'Ann', 'Bo'.
-    """
+    """Return whether the bias is identified by the scores, and whom to ask if it is not."""
     scores = effects.scores
     if effects.told:
         return Identified(True, notes=tuple(_notes(effects)))

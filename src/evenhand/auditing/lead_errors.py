@@ -47,63 +47,25 @@ _RIVALS = 1_000  # the nearest in standard errors, by whom others are further of
 
 
 class Errors(NamedTuple):
-    """What the leads over some rivals have in common.
+    """What the leads over some rivals have in common."""
 
-    Parameters
-    ----------
-    rivals
-        (n,) who they are.
-    shared
-        The covariance of leads over them, for noise of variance 1.
-    scatter, freedom
-        Residual sum of squares and its degrees of freedom, of all leads or (n,) of each.
-    """
-
-    rivals: Indices
-    shared: Shared
-    scatter: Floats | float
+    rivals: Indices  # (n,) who they are
+    shared: Shared  # the covariance of leads over them, for noise of variance 1
+    scatter: Floats | float  # residual sum of squares of all leads, or (n,) of each
     freedom: Floats | float
 
 
 class Tested(NamedTuple):
-    """What noise alone would do at an event.
+    """What noise alone would do at an event."""
 
-    Parameters
-    ----------
-    chance
-        The largest chance over all rivals, if they were as good, of a lead as large over them.
-    of_rival
-        The same of one rival; NaN where none was asked for.
-    error
-        Standard error of the lead over the nearest; NaN where the noise is not known.
-    """
-
-    chance: float
-    of_rival: float
-    error: float
+    chance: float  # largest over all rivals, if they were as good, of a lead as large over them
+    of_rival: float  # the same of one rival; NaN where none was asked for
+    error: float  # standard error of the lead over the nearest; NaN where the noise is not known
 
 
 def winner_test(leads: Floats, found: Errors | None, q: Floats, rival: int = -1) -> Tested:
-    """Return whether the option that leads at an event is better than its rivals.
-
-    Parameters
-    ----------
-    leads, q
-        (k,) L and q, by the number of the rival.
-    found
-        How far off leads are; None where nothing is left over to hear the noise by.
-    rival
-        The number of one whose own chance is asked for.
-
-    Examples
-    --------
-    Two rivals; 4 is two standard errors of the first lead, of which half of the chance is gone:
-
-    >>> own = Shared(np.zeros((2, 0)), np.array([4.0, 4.0]))
-    >>> found = Errors(np.array([0, 1]), own, 1e9, 1e9)
-    >>> test = winner_test(np.array([4.0, 40.0]), found, np.zeros(2), rival=1)
-    >>> round(test.chance, 4), test.of_rival < 1e-9, test.error
-    (0.0455, True, 2.0)
+    """Return whether the option that leads at an event is better than its rivals, by (k,) L and q
+    and how far off leads are (None: unknown); ``rival`` is one whose own chance is asked for.
     """
     if found is None:
         return Tested(1.0, 1.0 if rival >= 0 else math.nan, math.nan)
@@ -133,30 +95,17 @@ def winner_test(leads: Floats, found: Errors | None, q: Floats, rival: int = -1)
 
 @dataclass(frozen=True, eq=False)
 class Opinions:
-    """What evaluators think of the options of one event, once each.
+    """What evaluators think of the options of one event, once each."""
 
-    Parameters
-    ----------
-    option, evaluator
-        (n,) who, by number; no evaluator where nobody said who they are.
-    score
-        (n,) y, with the bias off.
-    values
-        (k,) v̂.
-    taken
-        The share of all degrees of freedom that bias and attributes have taken.
-    """
-
-    option: Codes
-    evaluator: Codes | None
-    score: Floats
-    values: Floats
-    taken: float = 0.0
+    option: Codes  # (n,)
+    evaluator: Codes | None  # (n,); None where nobody said who they are
+    score: Floats  # (n,) y, with the bias off
+    values: Floats  # (k,) v̂
+    taken: float = 0.0  # the share of all degrees of freedom that bias and attributes have taken
 
     def errors(self, leader: int, rival: int = -1) -> Errors | None:
-        """Return how far off the leads of an option are; None if nothing is left over.
-
-        Of many evaluators, over the nearest rivals, and over one that is named.
+        """Return how far off the leads of an option are (of many evaluators, over the nearest
+        rivals, and the one that is named); None if nothing is left over.
         """
         left = self._left
         if left.free.sum() < 0.5 or not left.scatter.sum() > ROUNDING**2 * left.size:

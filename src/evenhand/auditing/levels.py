@@ -25,27 +25,11 @@ from evenhand.scores.factor import Codes, sums_over
 
 @dataclass(frozen=True, eq=False)
 class Levels:
-    """Rows that are about something scored by someone, to be fitted by levels of both.
+    """Rows that are about something scored by someone, to be fitted by levels of both."""
 
-    Parameters
-    ----------
-    scored, chair
-        (rows,) o and c.
-    n_scored, n_chairs
-        How many there are of each, with those that no row is about.
-
-    Examples
-    --------
-    >>> rows = Levels(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), 2, 2)
-    >>> rows.fitted(np.array([5.0, 6.0, 7.0, 8.0])) - 5.0
-    array([0.5, 2.5])
-    >>> rows.variances(np.array([-1.0, 1.0]), np.array([0, 0]), 1)      # 1/2 + 1/2
-    array([1.])
-    """
-
-    scored: Codes
-    chair: Codes
-    n_scored: int
+    scored: Codes  # (rows,) o
+    chair: Codes  # (rows,) c
+    n_scored: int  # with those that no row is about
     n_chairs: int
 
     @property
@@ -65,10 +49,8 @@ class Levels:
         )
 
     def variances(self, contrasts: Floats, group: Codes, n_groups: int) -> Floats:
-        """(groups,) variances of contrasts of levels, for noise of variance 1.
-
-        Each group has one, (scored,) the numbers that belong to it: they add to 0 over every part,
-        and no part has those of two groups.
+        """(groups,) variances, for noise of variance 1, of one contrast of (scored,) levels for
+        each group, which adds to 0 over every part; no part has those of two groups.
         """
         levels = self._solved(contrasts, np.zeros(self.n_chairs))
         levels = np.where(contrasts == 0.0, 0.0, levels)

@@ -41,35 +41,18 @@ _BLOCK = 64  # clusters projected in one go
 
 @dataclass(frozen=True, eq=False)
 class Leverage:
-    """What the residuals of clusters show of noise, and of biases of their own.
+    """What the residuals of clusters show of noise, and of biases of their own."""
 
-    Parameters
-    ----------
-    factors
-        (G,) by what z_g² is multiplied.
-    freedom
-        Degrees of freedom of the sum, under noise.
-    own_freedom
-        The same, where clusters have biases of their own.
-    shown
-        The share of the variance by such biases that the sum shows; 0 where they can't be seen.
-    """
-
-    factors: Floats
-    freedom: float
-    own_freedom: float
+    factors: Floats  # (G,) by what z_g² is multiplied
+    freedom: float  # degrees of freedom of the sum, under noise
+    own_freedom: float  # the same, where clusters have biases of their own
+    # the share of the variance by such biases that the sum shows; 0 where they can't be seen
     shown: float
 
 
 def leverage(effects: Effects, codes: Codes, size: int) -> Leverage:
-    """Return what residuals of clusters show.
-
-    Parameters
-    ----------
-    effects
-        Scores less what options and evaluators explain.
-    codes, size
-        (n,) the cluster of each row; how many there are.
+    """Return what residuals of clusters show; ``codes``: (n,) the cluster of each row, below
+    ``size``.
     """
     S, p, info = effects.own, column_of(effects), effects.information
     lam, a = sums_over(codes, size, S, S), sums_over(codes, size, S, p)

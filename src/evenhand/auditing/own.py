@@ -39,24 +39,12 @@ _MOST = 600  # of those whose Q is looked at as a whole
 
 @dataclass(frozen=True, eq=False)
 class OwnBiases:
-    """The bias of each of some evaluators or groups, with the variance of its noise.
+    """The bias of each of some evaluators or groups, with the variance of its noise."""
 
-    Parameters
-    ----------
-    who
-        (m,) their numbers: those who have partial scores.
-    bias
-        (m,) the bias of each; NaN where it can't be known.
-    variance
-        (m,) of the noise in it; infinite where nothing is known.
-    freedom
-        How sure the variance is, in degrees of freedom.
-    """
-
-    who: Indices
-    bias: Floats
-    variance: Floats
-    freedom: float
+    who: Indices  # (m,) numbers of those who have partial scores
+    bias: Floats  # (m,); NaN where it is not identified
+    variance: Floats  # (m,) of the noise in it; infinite where nothing is known
+    freedom: float  # of the variance
 
     def widths(self, level: float) -> Floats:
         """(m,) half the length of an interval for each."""
@@ -65,15 +53,7 @@ class OwnBiases:
 
 
 def own_biases(effects: Effects, codes: Codes, size: int) -> OwnBiases:
-    """Return the bias of each.
-
-    Parameters
-    ----------
-    effects
-        Scores less what options and evaluators explain.
-    codes, size
-        (n,) whose partiality it is, in each row, −1 for nobody; how many there are.
-    """
+    """Return the bias of each; ``codes``: (n,) whose partiality is in each row, −1 for nobody's."""
     p, e = column_of(effects), effects.residual
     rows = np.flatnonzero((p != 0.0) & (codes >= 0))
     found, number = np.unique(codes[rows], return_inverse=True)

@@ -32,9 +32,8 @@ _MOST_DRAWS = 64
 
 
 def kinds_of(effects: Effects) -> dict[str, tuple[Codes, int]]:
-    """Return who comes back: evaluators, if they are known, and options.
-
-    In comparisons the option is the favoured one, and where none is favoured both together.
+    """Return who comes back: evaluators, if they are known, and options; in comparisons the
+    favoured one, and where none is favoured both together.
     """
     scores = effects.scores
     kinds = {"options": (scores.option.codes, len(scores.option))}
@@ -69,17 +68,9 @@ class Variances(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Z, which nobody writes down.
+    """Z, which nobody writes down."""
 
-    Parameters
-    ----------
-    sides
-        A sign, and (n,) the number of a pair, for each side of a score: one, or two where options
-        are compared.
-    n_pairs
-        How many pairs there are.
-    """
-
+    # a sign, and (n,) the number of a pair, for each side of a score (two in comparisons)
     sides: Sequence[tuple[float, Codes]]
     n_pairs: int
 
@@ -135,23 +126,13 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """What residuals show of noise, and of what stays with pairs.
+    """What residuals show of noise, and of what stays with pairs."""
 
-    Parameters
-    ----------
-    pairs
-        Z.
-    freedom
-        f.
-    once, twice, whole
-        t, q, and |ZᵀZ|², which q would be if nothing had been taken off.
-    """
-
-    pairs: Pairs
-    freedom: int
-    once: float = 0.0
-    twice: float = 0.0
-    whole: float = 0.0
+    pairs: Pairs  # Z
+    freedom: int  # f
+    once: float = 0.0  # t
+    twice: float = 0.0  # q
+    whole: float = 0.0  # |ZᵀZ|², which q would be if nothing had been taken off
 
     def of(self, left: Floats) -> Variances:
         """Return the variances behind (n, 1) residuals."""
@@ -186,20 +167,12 @@ def components_of(effects: Effects, pairs: Pairs) -> Components:
 
 @dataclass(frozen=True)
 class PairEffect:
-    """How much of what is left over stays with a pair of evaluator and option.
+    """How much of what is left over stays with a pair of evaluator and option."""
 
-    Parameters
-    ----------
-    pair, noise
-        Standard deviations of what stays with a pair, and of what comes anew with every score; NaN
-        where nobody scored the same option twice.
-    pairs
-        How many pairs there is more than one score of.
-    """
-
+    # standard deviation of what stays with a pair; NaN where nobody scored anything twice
     pair: float
-    noise: float
-    pairs: int
+    noise: float  # standard deviation of what comes anew with every score
+    pairs: int  # how many pairs there is more than one score of
 
     @property
     def share(self) -> float:
@@ -209,24 +182,7 @@ class PairEffect:
 
 
 def pair_effect(effects: Effects) -> PairEffect:
-    """Return what stays with pairs and what is noise, from pairs with several scores.
-
-    Examples
-    --------
-    An evaluator who gives an option the same each time has no noise:
-
-    >>> from evenhand.auditing.effects import two_way
-    >>> from evenhand.scores import Factor, Scores
-    >>> scores = Scores(
-    ...     np.tile(np.random.default_rng(0).normal(size=30), 2),
-    ...     Factor.of(list("abcde") * 12),
-    ...     Factor.of([who for who in "PQRSTU" for _ in range(5)] * 2),
-    ...     event=Factor.of(["one"] * 30 + ["two"] * 30), stated=np.zeros(60),
-    ... )
-    >>> found = pair_effect(two_way(scores))
-    >>> found.pairs, round(found.noise, 6)
-    (30, 0.0)
-    """
+    """Return what stays with pairs and what is noise, from pairs with several scores."""
     if effects.scores.evaluator is None:
         return PairEffect(math.nan, math.nan, 0)
     pairs = Pairs.of(effects)

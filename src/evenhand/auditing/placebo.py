@@ -87,15 +87,7 @@ class Placebo:
 
 
 def placebo(effects: Effects, seed: int = 0) -> Placebo:
-    """Return the bias with groups dealt out at random.
-
-    Parameters
-    ----------
-    effects
-        Scores less what options and evaluators explain.
-    seed
-        Where the dealings come from.
-    """
+    """Return the permutation test: the bias with groups dealt out at random, from a seed."""
     reason = _impossible(effects)
     if reason or effects.met is None:
         return Placebo(effects.bias, np.zeros(0), reason)

@@ -54,37 +54,8 @@ _Part = TypeVar("_Part")
 
 
 class Projection:
-    """What effects of two kinds explain of numbers, and what they leave.
-
-    Parameters
-    ----------
-    codes
-        (n,) who stands in the row, a number below ``k``.
-    k
-        How many there are. Where classes are fewer they take the place of F: what is solved for is
-        the smaller of the two, whoever is named first.
-    classes
-        (n,) the class of each row, a number below ``g``; None where two are compared and nothing
-        else matters.
-    g
-        How many classes there are.
-    against
-        (n,) who stands second, where two are compared.
-
-    Attributes
-    ----------
-    alone
-        Whether it is known that nobody stands in a class twice.
-
-    Examples
-    --------
-    Two judges, the second of them more severe by 2, and three skaters:
-
-    >>> skater, judge = np.array([0, 1, 1, 2], np.int32), np.array([0, 0, 1, 1], np.int32)
-    >>> panel = Projection(judge, 2, skater, 3)
-    >>> left, judges, skaters = panel.without(np.array([9.0, 7.0, 5.0, 4.0]))
-    >>> bool(abs(left).max() < 1e-12), (judges[0] - judges[1]).round(9), panel.rank
-    (True, array([2.]), 4)
+    """What effects of two kinds, codes below k and classes below g, explain of numbers, and what
+    they leave; with ``against``, codes are compared.
     """
 
     def __init__(
@@ -110,17 +81,8 @@ class Projection:
         return first_repeated(self._kept[0][1], self._classes) is None
 
     def without(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return what is left of numbers, and the coefficients of both kinds.
-
-        Parameters
-        ----------
-        values
-            (n,) or (n, r) numbers; of several columns, each for itself.
-
-        Returns
-        -------
-        left, coefs, class_coefs
-            Of the shape of ``values``, and a row for each code and for each class.
+        """Return what is left of (n,) or (n, r) columns, and the coefficients, a row each code and
+        each class.
         """
         columns = values.reshape(len(values), -1)
         left = np.array(columns, order="F", dtype=np.float64)
@@ -149,9 +111,8 @@ class Projection:
 
     @property
     def parts(self) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
-        """(k,) and (g,) the number of the connected part of each, and how many parts there are.
-
-        Where two are compared, parts are of those who are compared, and classes link nobody.
+        """(k,) and (g,) the number of the connected part of each (classes link nobody where two are
+        compared), and how many parts there are.
         """
         kept, swept, n_parts = self._parts
         return *self._as_named(kept, swept), n_parts
@@ -175,14 +136,8 @@ class Projection:
         return int((self._spectrum > RANK).sum()) + self.g
 
     def left_over(self, column: Callable[[slice], Floats]) -> float:
-        """Return the squared length of what is left of a column, which is not made.
-
-        It is off by the square of the share to which equations are solved.
-
-        Parameters
-        ----------
-        column
-            What gives the numbers in some rows.
+        """Return the squared length of what is left of a column that is given some rows at a time;
+        it is off by the square of the share to which equations are solved.
         """
         r, level, square = np.zeros((self.k, 1)), np.zeros((self.g, 1)), 0.0
         for rows in chunks(self._kept[0][1].size, least=max(self.k, self.g)):
@@ -197,9 +152,8 @@ class Projection:
         return max(square - float(explained), 0.0)
 
     def coefs(self, sums: Floats, class_sums: Floats) -> tuple[Floats, Floats]:
-        """Return the coefficients of both kinds from (k,) and (g,) sums of a column over each.
-
-        Of all that fit as well, some; for values that differences within a part are asked of.
+        """Return some coefficients of both kinds that fit as well as any, from (k,) and (g,) sums
+        of a column.
         """
         r, level = (part[:, None] for part in self._as_named(sums, class_sums))
         size = np.sqrt((r * r / self._d[:, None]).sum() + (level * level / self._c[:, None]).sum())
@@ -414,26 +368,8 @@ def conjugate_gradients(
     share: float,
     steps: int,
 ) -> tuple[Floats, bool]:
-    """Return x with matrix · x = b, column by column, and whether it got there.
-
-    Parameters
-    ----------
-    matrix
-        What multiplies with a positive semidefinite matrix; b is in its range.
-    b
-        (k, r) right-hand sides.
-    lead
-        What multiplies with something near the inverse.
-    share
-        Of b: how much may be left.
-    steps
-        After how many to give up.
-
-    Examples
-    --------
-    >>> x, reached = conjugate_gradients(lambda x: 4 * x, np.ones((2, 1)), lambda r: r, 1e-9, 5)
-    >>> x.ravel(), reached
-    (array([0.25, 0.25]), True)
+    """Return x with matrix · x = b up to a share of b, column by column, and whether so many steps
+    did; ``lead`` multiplies with nearly the inverse of the matrix, which is positive semidefinite.
     """
     x, r = np.zeros_like(b), b.copy()
     z = lead(r)

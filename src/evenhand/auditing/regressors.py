@@ -22,23 +22,13 @@ from evenhand.numerics.tolerance import RANK
 
 @dataclass(frozen=True, eq=False)
 class Regressed:
-    """What columns explain beside one another.
+    """What columns explain beside one another."""
 
-    Parameters
-    ----------
-    slopes
-        (r,) β.
-    told
-        (r,) whether S̃_j is more than rounding, so that β_j is the only one that fits.
-    rank
-        How many of the columns are independent.
-    shares
-        (r, r) how much of each other column, column by column, is taken off to give S̃.
-    """
-
-    slopes: Floats
+    slopes: Floats  # (r,) β
+    # (r,) whether S̃_j is more than rounding, so that β_j is the only one that fits
     told: NDArray[np.bool_]
-    rank: int
+    rank: int  # how many of the columns are independent
+    # (r, r) how much of each other column, column by column, is taken off to give S̃
     shares: Floats
 
     def apart(self, columns: Sequence[Floats]) -> Floats:
@@ -54,14 +44,7 @@ class Regressed:
 
 
 def regressed(columns: Sequence[Floats], y: Floats) -> Regressed:
-    """Return what columns explain of y.
-
-    Examples
-    --------
-    >>> fit = regressed([np.array([1.0, 0.0]), np.array([1.0, 1.0])], np.array([5.0, 2.0]))
-    >>> fit.slopes.round(9), fit.told, fit.rank
-    (array([3., 2.]), array([ True,  True]), 2)
-    """
+    """Return what columns explain of y."""
     r = len(columns)
     gram = np.array([[a @ b for b in columns] for a in columns]).reshape(r, r)
     sizes = gram.diagonal()

@@ -28,26 +28,14 @@ _LEAST_TRIMMED = 3
 
 @dataclass(frozen=True, eq=False)
 class Ballots:
-    """Scores as rows that speak for one option each; a comparison makes two, the second turned.
+    """Scores as rows that speak for one option each; a comparison makes two, the second turned."""
 
-    Parameters
-    ----------
-    score, partial
-        (rows,) y, from the origin of their level, and p.
-    evaluator, chair
-        (rows,) who, and who at which event; None where nobody said, or in comparisons.
-    contests
-        What the rows are about.
-    compared
-        Whether each score makes two rows.
-    """
-
-    score: Floats
-    partial: Floats
-    evaluator: Codes | None
-    chair: Codes | None
-    contests: Contests
-    compared: bool = False
+    score: Floats  # (rows,) y, from the origin of their level
+    partial: Floats  # (rows,) p
+    evaluator: Codes | None  # (rows,) who; None where nobody said
+    chair: Codes | None  # (rows,) who at which event; None where nobody said, or in comparisons
+    contests: Contests  # what the rows are about
+    compared: bool = False  # whether each score makes two rows
 
     @classmethod
     def of(cls, scores: Scores) -> Ballots:
@@ -97,9 +85,8 @@ class Ballots:
         return self.contests.of_entries(total / self.counts)
 
     def trimmed(self, bias: float = 0.0) -> Floats:
-        """(entries,) the mean without the highest and the lowest score, less a bias.
-
-        Of two scores, or one, the mean.
+        """(entries,) the mean without the highest and the lowest score (of one or two, the mean),
+        less a bias.
         """
         highest, lowest = np.full(len(self.counts), -np.inf), np.full(len(self.counts), np.inf)
         total = np.zeros(len(self.counts))
@@ -118,8 +105,7 @@ class Ballots:
         return None if self.chair is None else self._levels(self.contests.scored, self.chair)
 
     def two_way(self, values: Floats, rows: NDArray[np.bool_] | None = None) -> Floats:
-        """(entries,) values less what lenient and severe evaluators add; the mean if nobody knows.
-
+        """(entries,) values less what lenient and severe evaluators add, the mean if nobody knows;
         NaN at events where no chain of evaluators links some options with the others.
         """
         if self.chair is None or self.levels is None:
@@ -141,44 +127,20 @@ class Ballots:
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """Who wins at every event by a rule, and who without it.
-
-    Parameters
-    ----------
-    rule
-        Its name.
-    winner, baseline
-        (events,) the entry that wins by the rule, and the one that wins without; −1 where options
-        cannot be ranked.
-    flipped, podium_changed
-        (events,) whether another wins, and whether the first three or their order change. Options
-        that tie are put in the order that the other ranking has, so that a tie changes nothing.
-    margin
-        (events,) by how much the winner leads by the rule: 0 in a tie, infinite without a rival.
-    first_before
-        (entries,) whether each wins without the rule, alone or in a tie.
-    """
+    """Who wins at every event by a rule, and who without it."""
 
     rule: str
-    winner: Indices
-    baseline: Indices
-    flipped: NDArray[np.bool_]
-    podium_changed: NDArray[np.bool_]
-    margin: Floats
+    winner: Indices  # (events,) the entry that wins by the rule; −1 where options cannot be ranked
+    baseline: Indices  # (events,) the one that wins without it
+    flipped: NDArray[np.bool_]  # (events,) whether another wins; a tie changes nothing
+    podium_changed: NDArray[np.bool_]  # (events,) whether the first three or their order change
+    margin: Floats  # (events,) lead by the rule: 0 in a tie, infinite without a rival
+    # (entries,) whether each wins without the rule, alone or in a tie
     first_before: NDArray[np.bool_]
 
     @classmethod
     def of(cls, rule: str, contests: Contests, values: Floats, before: Floats) -> Comparison:
-        """Return who wins by some values, against who wins by others; (entries,) both.
-
-        Examples
-        --------
-        >>> from evenhand.scores import Factor
-        >>> one = Contests.of(Scores(np.zeros(3), Factor.of(["a", "b", "c"]), None))
-        >>> found = Comparison.of("", one, np.array([1.0, 3.0, 2.0]), np.array([3.0, 3.0, 2.0]))
-        >>> found.winner, found.flipped, found.podium_changed, found.margin
-        (array([1]), array([False]), array([ True]), array([1.]))
-        """
+        """Return who wins by some values, against who wins by others; (entries,) both."""
         ranked = ~(contests.any_of(np.isnan(values)) | contests.any_of(np.isnan(before)))
         places, places_before = contests.places(values), contests.places(before)
         podium = contests.podium(contests.order(places, places_before))

@@ -59,14 +59,8 @@ class Spread:
 
 @dataclass(frozen=True)
 class Spreads:
-    """How much biases differ.
-
-    Parameters
-    ----------
-    evaluators
-        Among evaluators.
-    groups
-        Among groups that are favoured; where none are given, among options.
+    """How much biases differ: among evaluators, and among groups that are favoured (options,
+    without any).
     """
 
     evaluators: Spread
@@ -102,23 +96,14 @@ def spread(own: OwnBiases, level: float) -> Spread:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """Biases drawn to their mean, and which of them differ from 0.
+    """Biases shrunken to their mean, and which of them differ from 0."""
 
-    Parameters
-    ----------
-    bias, low, high
-        (m,) each bias drawn to the mean, with its interval.
-    chance
-        (m,) how probable a bias as far from 0 would be for somebody fair, before it is drawn.
-    q
-        (m,) the share of falsely named at which this one would still be named.
-    """
-
-    bias: Floats
+    bias: Floats  # (m,) shrunken, with its interval
     low: Floats
     high: Floats
+    # (m,) how probable a bias as far from 0 would be for somebody fair, not shrunken
     chance: Floats
-    q: Floats
+    q: Floats  # (m,) the share of falsely named at which this one would still be named
 
 
 def drawn(own: OwnBiases, level: float) -> Drawn:
@@ -137,13 +122,7 @@ def drawn(own: OwnBiases, level: float) -> Drawn:
 
 
 def false_discovery(chances: Floats) -> Floats:
-    """Return q-values: the share of falsely named, were all with a chance as small named.
-
-    Examples
-    --------
-    >>> false_discovery(np.array([0.01, 0.04, 0.5]))
-    array([0.03, 0.06, 0.5 ])
-    """
+    """Return q-values: the share of falsely named, were all with a chance as small named."""
     m = len(chances)
     order = np.argsort(chances)
     scaled = chances[order] * m / np.arange(1, m + 1)

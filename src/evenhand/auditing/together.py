@@ -41,47 +41,17 @@ _ROUNDS = 200  # of taking effects off, one after another
 
 
 class Together(NamedTuple):
-    """A column by which scores hang together.
-
-    Parameters
-    ----------
-    column, of
-        What it is called, and what it is a matter of: "items", "evaluators" or "scores".
-    names
-        How many names it has.
-    chance
-        How often names that were dealt out at random make as much of them.
-    """
+    """A column by which scores hang together."""
 
     column: str
-    of: str
-    names: int
-    chance: float
+    of: str  # what it is a matter of: "items", "evaluators" or "scores"
+    names: int  # how many it has
+    chance: float  # how often names that were dealt out at random make as much of them
 
 
 def together(scores: Scores, beside: Mapping[str, Factor], seed: int = 0) -> list[Together]:
-    """Return the columns by which scores hang together beyond chance.
-
-    Parameters
-    ----------
-    scores
-        The scores; of comparisons nothing is said.
-    beside
-        Columns of the table that play no part in them.
-    seed
-        Where permutations come from.
-
-    Examples
-    --------
-    Two options on forty items from eight templates, each of which suits one of the two:
-
-    >>> rng = np.random.default_rng(1)
-    >>> item, template = np.repeat(np.arange(40), 2), np.repeat(np.arange(8), 10)
-    >>> y = rng.normal(size=16).repeat(5).reshape(2, 40).T.reshape(-1) + 0.5 * rng.normal(size=80)
-    >>> items, templates = (Factor.of(x.astype(str).tolist()) for x in (item, template))
-    >>> scores = Scores(y, Factor.of(["A", "B"] * 40), None, item=items)
-    >>> [one[:3] for one in together(scores, {"template": templates})]
-    [('template', 'items', 8)]
+    """Return the columns, of those that play no part, by which scores hang together beyond chance,
+    by a permutation test; of comparisons nothing is said.
     """
     if scores.rival is not None or len(scores) > _MOST:
         return []

@@ -204,9 +204,8 @@ def _one_event(audit: Audit, by_mean: Comparison, event: int) -> str:
 
 
 def _beyond(found: Decisions, event: int, same: bool) -> str:
-    """Return whether the fair winner leads by more than noise, and at every plausible bias.
-
-    ``same``: it is who wins by the mean, too, and leads over all others; else, over that one.
+    """Return whether the fair winner leads by more than noise, at every plausible bias, over all
+    others (``same``: it wins by the mean, too) or over the winner by the mean.
     """
     if found.verdict[event] in ("safe", "wrong"):
         return ", by more than noise"

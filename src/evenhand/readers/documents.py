@@ -40,17 +40,7 @@ class Document:
 
 
 def opened(path: Path) -> Document:
-    r"""Return a file's content; an `InputError` says what is wrong with a file that cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "log.txt"
-    ...     _ = file.write_text('{"score": 1}\n{"score": 0}\n')
-    ...     opened(file).content
-    [{'score': 1}, {'score': 0}]
-    """
+    """Return a file's content; an `InputError` says what is wrong with one that cannot be read."""
     return Document(path, _content(path))
 
 

@@ -28,23 +28,11 @@ GivenFamilies: TypeAlias = Mapping[str, str | None] | str | PathLike[str] | None
 
 @dataclass(frozen=True)
 class Families:
-    """Which family a name is of.
+    """Which family a name is of."""
 
-    Parameters
-    ----------
-    stated
-        Families by name or by words in names, as the user gave them; they come first.
-    known_as
-        Other names of models, which are asked where the first says nothing.
-
-    Examples
-    --------
-    >>> families = Families.of({"my-judge": "gpt", "gemma": "gemini"})
-    >>> families.family("my-judge"), families.family("gemma-2-9b-it"), families.family("Yi-34B")
-    ('gpt', 'gemini', 'yi')
-    """
-
+    # by name or by words in names, as the user gave them; they come first
     stated: Mapping[str, str | None]
+    # other names of models, asked where the first says nothing
     known_as: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -68,9 +56,8 @@ class Families:
         return found
 
     def groups(self, part: str, names: Sequence[str]) -> dict[str, str | None] | None:
-        """Return the families of names; None where options are no models by their names.
-
-        Names of people are no models: unless most options are known, nobody gets a family.
+        """Return the families of names; None unless most options are known models, since people
+        have none.
         """
         found: dict[str, str | None] = {}
         unknown = 0

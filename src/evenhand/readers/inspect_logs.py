@@ -64,9 +64,8 @@ def _samples(content: Any) -> Iterable[Any]:
 
 
 def _scorers(header: Any) -> dict[str, Any]:
-    """The run's scorers by the names that samples have for them; older logs have them in results.
-
-    A scorer that was added later is in the results only.
+    """The run's scorers by the names that samples have for them; those of older logs, and those
+    added later, are in the results.
     """
     seen: Counter[str] = Counter()
     found: dict[str, Any] = {}

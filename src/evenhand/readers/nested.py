@@ -10,64 +10,33 @@ from evenhand.errors import InputError
 
 
 def reach(thing: Any, *path: str) -> Any:
-    """Return what stands at the end of a path of names; None where it breaks off.
-
-    Examples
-    --------
-    >>> reach({"a": {"b": 7}}, "a", "b"), reach({"a": [7]}, "a", "b")
-    (7, None)
-    """
+    """Return what stands at the end of a path of names; None where it breaks off."""
     for name in path:
         thing = thing.get(name) if isinstance(thing, dict) else None
     return thing
 
 
 def entries(thing: Any, *path: str) -> Mapping[str, Any]:
-    """Return the object at the end of a path; an empty one where there is none.
-
-    Examples
-    --------
-    >>> entries({"a": {"b": 7}}, "a"), entries({"a": "b"}, "a")
-    ({'b': 7}, {})
-    """
+    """Return the object at the end of a path; an empty one where there is none."""
     found = reach(thing, *path)
     return found if isinstance(found, dict) else {}
 
 
 def members(thing: Any, *path: str) -> list[Any]:
-    """Return the list at the end of a path; an empty one where there is none.
-
-    Examples
-    --------
-    >>> members({"a": [1, 2]}, "a"), members(None, "a")
-    ([1, 2], [])
-    """
+    """Return the list at the end of a path; an empty one where there is none."""
     found = reach(thing, *path)
     return found if isinstance(found, list) else []
 
 
 def name_of(thing: Any) -> str | None:
-    """Return a name, which is a text or a number; None for anything else and for no text.
-
-    Examples
-    --------
-    >>> name_of("gpt-4"), name_of(7), name_of(""), name_of(["gpt-4"])
-    ('gpt-4', '7', None, None)
-    """
+    """Return a name, which is a text or a number; None for anything else and for no text."""
     if isinstance(thing, (str, int)) and not isinstance(thing, bool):
         return str(thing) or None
     return None
 
 
 def parsed(text: str, where: str) -> Any:
-    """Return what JSON holds; an error says where it breaks off.
-
-    Examples
-    --------
-    >>> parsed('{"a": [1, 2', "log.json")
-    Traceback (most recent call last):
-    evenhand.errors.InputError: log.json: the JSON breaks off in line 1, column 12...
-    """
+    """Return what JSON holds; an error says where it breaks off."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:

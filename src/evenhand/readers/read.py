@@ -139,9 +139,8 @@ def _of_logs(
 def _documents(
     path: Paths, format: str | None
 ) -> tuple[list[tuple[Document, ModuleType]], list[str]]:
-    """The files with their readers, and the names of those in folders that are no logs.
-
-    Of a folder, logs are read, and tables only where there is no log.
+    """The files with their readers, and the names of those in folders that are no logs; of a
+    folder, tables are read only where there is no log.
     """
     given = [path] if isinstance(path, (str, PathLike)) else list(path)
     if not given:

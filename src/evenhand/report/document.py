@@ -107,23 +107,7 @@ footer { margin-top: 2.6rem; border-top: 1px solid var(--rule); padding-top: .6r
 
 
 def as_page(report: Report, title: str | None = None, made: date | None = None) -> str:
-    """Return a report as a page of HTML.
-
-    Parameters
-    ----------
-    report
-        What it says.
-    title
-        Another title than its own.
-    made
-        The day that the report is of; today if not given.
-
-    Examples
-    --------
-    >>> page = as_page(Report("R&D", "Choose <Ann>.", [("Why", "She is the best.")]))
-    >>> "<h1>R&amp;D</h1>" in page, "Choose &lt;Ann&gt;." in page
-    (True, True)
-    """
+    """Return a report as a page of HTML, of today if no day is given."""
     title = report.title if title is None else title
     sections = list(report.at("print", "brief", "page"))
     if report.told:
@@ -143,13 +127,7 @@ def as_page(report: Report, title: str | None = None, made: date | None = None) 
 
 
 def page(title: str, body: str, style: str) -> str:
-    """Return a whole HTML page that may neither run nor fetch anything.
-
-    Examples
-    --------
-    >>> page("A & B", "<p>Hello.</p>", "p { margin: 0 }").count("A &amp; B")
-    1
-    """
+    """Return a whole HTML page that may neither run nor fetch anything."""
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -234,14 +212,7 @@ def _picture(shown: Picture) -> Markup:
 
 
 def inline_svg(svg: str, name: str, description: str = "") -> Markup:
-    """Return an SVG file as part of a page: no prologue, and names that no other picture has.
-
-    Examples
-    --------
-    >>> svg = '<?xml version="1.0"?><svg><metadata>x</metadata><g id="a"/><use href="#a"/></svg>'
-    >>> inline_svg(svg, "one")
-    '<svg role="img" stroke-linejoin="round"><g id="one-a" /><use href="#one-a" /></svg>'
-    """
+    """Return an SVG file as part of a page: no prologue, and names that no other picture has."""
     root = ElementTree.fromstring(svg)
     for parent in list(root.iter()):
         for child in list(parent):

@@ -30,15 +30,7 @@ class Markup(str):
 
 
 def text(value: Cell) -> Markup:
-    """Return a value as HTML: escaped, unless it is `Markup` already.
-
-    Examples
-    --------
-    >>> text("R&D <b>"), text(Markup("<b>R</b>")), text(Strong("A"))
-    ('R&amp;D &lt;b&gt;', '<b>R</b>', '<b>A</b>')
-    >>> text(12_000), text(-1 / 3), text(-math.inf), text(math.nan)
-    ('12,000', '−0.333', '−∞', '–')
-    """
+    """Return a value as HTML: escaped, unless it is `Markup` already."""
     if isinstance(value, Markup):
         return value
     if isinstance(value, Strong):
@@ -51,13 +43,7 @@ def text(value: Cell) -> Markup:
 
 
 def block(title: str, *parts: str) -> Markup:
-    """Return a title, and below it tables and sentences.
-
-    Examples
-    --------
-    >>> block("Ann & Bo", "Both are home.").count("<div")
-    3
-    """
+    """Return a title, and below it tables and sentences."""
     below = "".join(part if isinstance(part, Markup) else block_line(part) for part in parts)
     return Markup(
         '<div style="max-width:60em">'
@@ -76,13 +62,7 @@ def faint(value: Cell) -> Markup:
 
 
 def facts(entries: Mapping[str, Cell]) -> Markup:
-    """Return a table of two columns, what and how much.
-
-    Examples
-    --------
-    >>> "<td" in facts({"evaluations": 12_000})
-    True
-    """
+    """Return a table of two columns, what and how much."""
     rows = "".join(
         '<tr style="background:none">'
         f'<td style="text-align:left;{_CELL};{_FAINT}">{text(name)}</td>'
@@ -93,14 +73,7 @@ def facts(entries: Mapping[str, Cell]) -> Markup:
 
 
 def table(shown: Table, most: int) -> Markup:
-    """Return a table; numbers stand right, and a last line says how many rows were left out.
-
-    Examples
-    --------
-    >>> drawn = table(Table("", ["option", "value"], [["Ann", 1.5], ["Bo", 1.25]]), most=1)
-    >>> drawn.count("<tr"), "1 more" in drawn
-    (3, True)
-    """
+    """Return a table; numbers stand right, and a last line says how many rows were left out."""
     header, rows = shown.header, shown.shown(most)
     left_out = shown.left_out(rows)
     sides = [
@@ -129,13 +102,7 @@ def table(shown: Table, most: int) -> Markup:
 
 
 def bar(share: float) -> Markup:
-    """Return a bar that fills so much of its room, from 0 to 1.
-
-    Examples
-    --------
-    >>> 'width="60"' in bar(0.5)
-    True
-    """
+    """Return a bar that fills so much of its room, from 0 to 1."""
     share = min(max(share, 0.0), 1.0)
     return _drawing(
         f'<rect x="0" y="3" width="{_WIDTH * share:.4g}" height="8" fill="currentColor" '
@@ -145,14 +112,8 @@ def bar(share: float) -> Markup:
 
 
 def interval(value: float, low: float, high: float, ends: tuple[float, float]) -> Markup:
-    """Return a line from low to high with a dot at the value, on an axis with the given ends.
-
-    Where neither end is known there is the dot alone.
-
-    Examples
-    --------
-    >>> 'cx="60"' in interval(0.0, -math.inf, 0.5, ends=(-1.0, 1.0))
-    True
+    """Return a line from low to high (none where neither is known) with a dot at the value, on an
+    axis.
     """
     first, last = ends
     if not (math.isfinite(value) and last > first):

@@ -26,13 +26,7 @@ Standing = Literal["held", "contradicted", "noted", "not checked"]
 
 
 class Rounded(float):
-    """A number that is written with so many decimals, as all others of its column.
-
-    Examples
-    --------
-    >>> Rounded(1.5, 2).digits
-    2
-    """
+    """A number that is written with so many decimals, as all others of its column."""
 
     digits: int
 
@@ -44,23 +38,11 @@ class Rounded(float):
 
 
 class Share(float):
-    """A share or probability, written as a percentage.
-
-    Examples
-    --------
-    >>> cell(Share(0.333)), cell(Share(0.004))
-    ('33%', '0.4%')
-    """
+    """A share or probability, written as a percentage."""
 
 
 class Chance(float):
-    """A probability that may be tiny, as of tests.
-
-    Examples
-    --------
-    >>> cell(Chance(0.0456)), cell(Chance(0.0004))
-    ('0.046', '< 0.001')
-    """
+    """A probability that may be tiny, as of tests."""
 
 
 class Strong(str):
@@ -71,20 +53,12 @@ class Strong(str):
 
 @dataclass(frozen=True)
 class Span:
-    """An interval that is drawn where there is room for drawings: a line with a dot.
-
-    Parameters
-    ----------
-    value, low, high
-        The estimate and its ends.
-    ends
-        The ends of the axis, the same for a whole column.
-    """
+    """An interval that is drawn where there is room for drawings: a line with a dot."""
 
     value: float
     low: float
     high: float
-    ends: tuple[float, float]
+    ends: tuple[float, float]  # of the axis, the same for a whole column
 
 
 @dataclass(frozen=True)
@@ -99,33 +73,14 @@ Cell = str | float | int | bool | Span | Bar | None
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under a header; each rendering shows as many as it has room for.
-
-    Parameters
-    ----------
-    caption
-        What it shows.
-    header
-        What the columns are called.
-    rows
-        Cells: texts, numbers (`Rounded` with the decimals of their column), drawings, None.
-    must
-        Positions of rows that are shown whatever is left out.
-    more
-        How many rows there are beside these, where giving all would take long.
-
-    Examples
-    --------
-    >>> table = Table("Scores", ["option", "value"], [["Ann", 1.5], ["Bo", 1.2], ["Cy", 1.1]], {2})
-    >>> table.shown(2)
-    [['Ann', 1.5], ['Cy', 1.1]]
-    """
+    """Rows under a header; each rendering shows as many as it has room for."""
 
     caption: str
     header: Sequence[str]
+    # texts, numbers (`Rounded` with the decimals of their column), drawings, None
     rows: Sequence[Sequence[Cell]]
-    must: Collection[int] = ()
-    more: int = 0
+    must: Collection[int] = ()  # positions of rows that are shown whatever is left out
+    more: int = 0  # rows there are beside these, where giving all would take long
 
     def __bool__(self) -> bool:
         return bool(self.rows)
@@ -140,13 +95,7 @@ class Table:
 
 
 def first_places(n: int, must: Collection[int], most: int) -> list[int]:
-    """Return the first of n places, at most so many, with those that must be among them.
-
-    Examples
-    --------
-    >>> first_places(9, {1, 7}, 4)
-    [0, 1, 2, 7]
-    """
+    """Return the first of n places, at most so many, with those that must be among them."""
     late = [i for i in sorted(must) if i >= most]
     early = list(range(min(most, n)))
     for i in reversed(early.copy()):
@@ -163,25 +112,8 @@ def frame_table(
     names: Mapping[str, str] | None = None,
     kinds: Mapping[str, Callable[[float], Cell]] | None = None,
 ) -> Table:
-    """Return a data frame as a table, the numbers of a column with the same decimals.
-
-    Parameters
-    ----------
-    caption
-        What it shows.
-    frame
-        The rows.
-    names
-        The columns to show, and what they are called; all of them if not given.
-    kinds
-        Columns that are more than numbers, and what: `Share`, `Chance`.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> frame = pd.DataFrame({"judge": ["P", "Q"], "bias": [1.0, 0.25], "found": [True, False]})
-    >>> frame_table("Judges", frame, {"judge": "who", "bias": "bias"}).rows
-    [('P', 1.0), ('Q', 0.25)]
+    """Return a data frame as a table, the numbers of a column with the same decimals; ``names``:
+    columns to show, and as what; ``kinds``: those that are `Share`, `Chance`.
     """
     kinds = {} if kinds is None else kinds
     called = {str(name): str(name).replace("_", " ") for name in frame.columns}
@@ -221,13 +153,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Points:
-    """Sentences, one below the other; of many, the first and the last are shown.
-
-    Examples
-    --------
-    >>> Points(["a", "", "b", "c", "d", "e"]).shown(3)
-    ['a', '… 3 more …', 'e']
-    """
+    """Sentences, one below the other; of many, the first and the last are shown."""
 
     sentences: Sequence[str]
 
@@ -266,24 +192,12 @@ class Assumptions:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that is drawn when it is needed.
+    """A figure that is drawn when it is needed."""
 
-    Parameters
-    ----------
-    name
-        A name that no other picture of the report has.
-    draw
-        Draws it.
-    description
-        What it shows, for those who cannot see it.
-    caption
-        How to read it.
-    """
-
-    name: str
+    name: str  # that no other picture of the report has
     draw: Callable[[], Figure]
-    description: str
-    caption: str = ""
+    description: str  # what it shows, for those who cannot see it
+    caption: str = ""  # how to read it
 
 
 Part = str | Table | Facts | Points | Note | Assumptions | Picture
@@ -291,27 +205,11 @@ Part = str | Table | Facts | Points | Note | Assumptions | Picture
 
 @dataclass(frozen=True)
 class Section:
-    """A part of a report under a heading of its own.
-
-    Parameters
-    ----------
-    title
-        The heading.
-    parts
-        What stands below it, or what works that out where it is shown; what is empty ("", None, a
-        table without rows) is left out, and so is a section without any part.
-    depth
-        Where it stands; see `Depth`.
-
-    Examples
-    --------
-    >>> Section("Notes", ("Ann left.", "", None)).filled
-    ('Ann left.',)
-    >>> Section("Notes", lambda: ["Worked out late."]).filled
-    ('Worked out late.',)
-    """
+    """A part of a report under a heading of its own."""
 
     title: str
+    # or what works them out where they are shown; what is empty is left out, and so is a section
+    # without any part
     parts: Sequence[Part | None] | Callable[[], Sequence[Part | None]]
     depth: Depth = "page"
 
@@ -324,30 +222,13 @@ class Section:
 
 @dataclass(frozen=True)
 class Report:
-    """All that a result has to say.
-
-    Parameters
-    ----------
-    title
-        What it is about.
-    verdict
-        What the reader came for, in a sentence or two.
-    facts
-        What else there is to say, sentences under short titles; a title may come several times.
-    sections
-        Tables, pictures and notes.
-
-    Examples
-    --------
-    >>> said = Report("A prize", "Choose Ann.", [("Rival", "Bo comes closest."), ("Tied", "")])
-    >>> said.told
-    (('Rival', 'Bo comes closest.'),)
-    """
+    """All that a result has to say."""
 
     title: str
-    verdict: str
+    verdict: str  # what the reader came for, in a sentence or two
+    # sentences under short titles, which may come several times
     facts: Sequence[tuple[str, str]] = ()
-    sections: Sequence[Section] = field(default=())
+    sections: Sequence[Section] = field(default=())  # tables, pictures and notes
 
     @property
     def told(self) -> tuple[tuple[str, str], ...]:
@@ -360,13 +241,7 @@ class Report:
 
 
 def cell(value: Cell) -> str:
-    """Return a cell of a table as text; "" for a drawing.
-
-    Examples
-    --------
-    >>> cell(12_000), cell(Rounded(-0.5, 2)), cell(None), cell(True), cell(Bar(0.5))
-    ('12,000', '−0.50', '–', 'yes', '')
-    """
+    """Return a cell of a table as text; "" for a drawing."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -406,29 +281,8 @@ class Observation(Protocol):
 def became(
     findings: Sequence[Observation], assumption: str, names: Sequence[str], seen: bool, lacking: str
 ) -> tuple[str, Standing, str]:
-    """Return an assumption with what became of it, and what was seen, for `Assumptions`.
-
-    Parameters
-    ----------
-    findings
-        What was seen, of all assumptions.
-    assumption
-        What is assumed, in a sentence.
-    names
-        What findings about it are called.
-    seen
-        Whether it could be checked.
-    lacking
-        Why not, if it could not.
-
-    Examples
-    --------
-    >>> from evenhand import Finding
-    >>> drift = Finding("drift", "Scores rise.")
-    >>> became([drift], "Scores do not drift.", ["drift"], True, "")
-    ('Scores do not drift.', 'contradicted', 'Scores rise.')
-    >>> became([], "Scores do not drift.", ["drift"], False, "No times were given.")
-    ('Scores do not drift.', 'not checked', 'No times were given.')
+    """Return an assumption with what became of it by findings of these names (``lacking``: why it
+    was not seen), and what was seen, for `Assumptions`.
     """
     found = [finding for finding in findings if finding.assumption in names]
     said = " ".join(" ".join(finding.message.split()) for finding in found)

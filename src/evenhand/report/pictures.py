@@ -78,37 +78,18 @@ def literal(text: Text) -> Text:
 
 @dataclass(frozen=True)
 class ForestRow:
-    """A line of a forest plot: a name, an estimate with its interval, and a raw value beside it.
-
-    Parameters
-    ----------
-    name
-        What stands at its left.
-    value, low, high
-        The estimate and its ends; an end that is not finite is not drawn, and an estimate that is
-        not is said not to be known.
-    style
-        Colour and marker.
-    beside
-        Another value, drawn hollow just below, such as a mean score; NaN for none.
-    strong, hollow
-        Whether the name stands out, and whether the mark is not filled.
-    aside
-        What stands at its right, such as a count.
-    heading
-        What stands above it, where a part of its own begins.
-    """
+    """A line of a forest plot: a name, an estimate with its interval, and a raw value beside it."""
 
     name: str
-    value: float
-    low: float
+    value: float  # not known where it is not finite
+    low: float  # not drawn where it is not finite
     high: float
-    style: tuple[str, str] = STYLES[0]
-    beside: float = math.nan
-    strong: bool = False
-    hollow: bool = False
-    aside: str = ""
-    heading: str = ""
+    style: tuple[str, str] = STYLES[0]  # colour and marker
+    beside: float = math.nan  # drawn hollow just below, such as a mean score; NaN for none
+    strong: bool = False  # whether the name stands out
+    hollow: bool = False  # whether the mark is not filled
+    aside: str = ""  # at its right, such as a count
+    heading: str = ""  # above it, where a part of its own begins
 
 
 def draw_forest(
@@ -120,22 +101,8 @@ def draw_forest(
     aside: str = "",
     fewest: int = 4,
 ) -> None:
-    """Draw names with estimates and intervals, the first at the top.
-
-    Parameters
-    ----------
-    axes
-        Where.
-    rows
-        What.
-    zero
-        Whether 0 means something, and has a line.
-    ends
-        Of the axis; those of `forest_ends` if not given.
-    aside
-        What the texts at the right are.
-    fewest
-        For how many rows there is room, if there are fewer.
+    """Draw names with estimates and intervals, the first at the top, with room for so many rows at
+    least.
     """
     places = _places(rows)
     for place, row in zip(places, rows, strict=True):
@@ -155,13 +122,7 @@ def draw_forest(
 
 
 def forest_ends(rows: Sequence[ForestRow], *, zero: bool = False) -> tuple[float, float]:
-    """Return ends of an axis that hold all estimates, and intervals unless they dwarf several.
-
-    Examples
-    --------
-    >>> forest_ends([ForestRow("a", 1.0, -1e9, 1.5), ForestRow("b", 2.0, 1.5, 2.5, beside=3.0)])
-    (-0.64, 3.14)
-    """
+    """Return ends of an axis that hold all estimates, and intervals unless they dwarf several."""
     points = [x for row in rows for x in (row.value, row.beside) if math.isfinite(x)]
     points += [0.0] if zero else []
     if not points:
@@ -279,13 +240,7 @@ def svg_text(figure: Figure) -> str:
 
 
 def checked_format(path: str | PathLike[str]) -> str:
-    """Return the format that a file's name asks for, or say which ones there are.
-
-    Examples
-    --------
-    >>> checked_format("out/bias.PNG")
-    'png'
-    """
+    """Return the format that a file's name asks for, or say which ones there are."""
     kind = Path(path).suffix.lower().lstrip(".")
     if kind not in FORMATS:
         raise InputError(

@@ -11,13 +11,7 @@ import numpy as np
 
 
 def plain(value: Any) -> Any:
-    """Return a value of plain Python, with None in the place of NaN and infinity.
-
-    Examples
-    --------
-    >>> plain({"a": np.float64(1.5), "b": [math.nan, -math.inf], "c": np.bool_(True)})
-    {'a': 1.5, 'b': [None, None], 'c': True}
-    """
+    """Return a value of plain Python, with None in the place of NaN and infinity."""
     if isinstance(value, dict):
         return {str(name): plain(one) for name, one in value.items()}
     if isinstance(value, np.ndarray | np.generic):

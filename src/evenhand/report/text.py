@@ -25,17 +25,8 @@ _MOST_ROWS = 20
 
 
 def as_text(report: Report, width: int = WIDTH) -> str:
-    """Return the verdict, the facts and what else is printed, in lines of at most so many letters.
-
-    Tables are as wide as they are: numbers are never cut.
-
-    Examples
-    --------
-    >>> print(as_text(Report("A prize", "Choose Ann.", [("Rival", "Bo."), ("Bias", "None.")])))
-    Choose Ann.
-    <BLANKLINE>
-    Rival  Bo.
-    Bias   None.
+    """Return the verdict, the facts and what else is printed, in lines of at most so many letters
+    but for tables: numbers are never cut.
     """
     parts = [_wrapped(report.verdict, width), _facts(report.told, width)]
     parts += [section_text(one, width) for one in report.at("print")]
@@ -49,13 +40,7 @@ def section_text(section: Section, width: int = WIDTH, most: int = _MOST_ROWS) -
 
 
 def table_lines(table: Table, most: int = _MOST_ROWS) -> Iterator[str]:
-    """Yield the lines of a table: header, rows, and how many were left out.
-
-    Examples
-    --------
-    >>> print(*table_lines(Table("", ["option", "value"], [["Ann", 1.5], ["Bo", 12.0]])), sep="|")
-      option  value|  Ann       1.5|  Bo         12
-    """
+    """Yield the lines of a table: header, rows, and how many were left out."""
     rows = table.shown(most)
     kept = [
         i for i in range(len(table.header)) if table.header[i] or any(cell(row[i]) for row in rows)

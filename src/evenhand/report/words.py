@@ -31,15 +31,7 @@ class Interval(Protocol):
 
 
 def number(value: float | None, digits: int | None = None) -> str:
-    """Return a number to three digits, or with so many decimals, with thousands apart.
-
-    Examples
-    --------
-    >>> number(0.123456), number(12345.6), number(-2.0), number(3e9), number(7)
-    ('0.123', '12,346', '−2', '3e+09', '7')
-    >>> number(-1234.5, 2), number(-0.001, 1), number(math.inf), number(math.nan)
-    ('−1,234.50', '0.0', '∞', '–')
-    """
+    """Return a number to three digits, or with so many decimals, with thousands apart."""
     if value is None or math.isnan(value):
         return "–"
     size = abs(value)
@@ -62,27 +54,12 @@ def fixed(value: float, digits: int) -> str:
 
 
 def signed(value: float) -> str:
-    """Return a number with its sign.
-
-    Examples
-    --------
-    >>> signed(4.8), signed(-2.0), signed(0.0)
-    ('+4.8', '−2', '0')
-    """
+    """Return a number with its sign."""
     return f"{'+' if value > 0.0 else ''}{number(value)}"
 
 
 def interval(estimate: Interval) -> str:
-    """Return a number with its interval, to two digits of the interval's half-width.
-
-    Examples
-    --------
-    >>> from evenhand import Estimate
-    >>> interval(Estimate(1.5849, 0.917, 2.31, 0.95))
-    '1.58 (0.92 to 2.31)'
-    >>> interval(Estimate(1.5849, float("-inf"), float("inf"), 0.95))
-    '1.58'
-    """
+    """Return a number with its interval, to two digits of the interval's half-width."""
     size, span = size_and_span(estimate)
     return f"{size}{span}"
 
@@ -103,49 +80,22 @@ def decimals(width: float) -> int:
 
 
 def percent(share: float) -> str:
-    """Return a probability as a percentage.
-
-    Examples
-    --------
-    >>> percent(0.95), percent(0.999)
-    ('95%', '99.9%')
-    """
+    """Return a probability as a percentage."""
     return f"{100 * share:.6g}%"
 
 
 def p_value(chance: float) -> str:
-    """Return how probable as much would be by chance.
-
-    Examples
-    --------
-    >>> p_value(0.00021), p_value(1e-30)
-    ('p = 0.0002', 'p < 1e-12')
-    """
+    """Return how probable as much would be by chance."""
     return f"p = {chance:.1g}" if chance >= 1e-12 else "p < 1e-12"
 
 
 def counted(n: int, what: str, plural: str = "") -> str:
-    """Return how many of something there are, in its singular or plural.
-
-    Examples
-    --------
-    >>> counted(1, "score"), counted(1_200, "score"), counted(2, "entry", "entries")
-    ('1 score', '1,200 scores', '2 entries')
-    """
+    """Return how many of something there are, in its singular or plural."""
     return f"{n:,} {what if n == 1 else plural or f'{what}s'}"
 
 
 def settles(what: str, chance: float) -> str:
-    """Return that something settles a choice, as probable as it is; NaN if nobody can say.
-
-    Examples
-    --------
-    >>> settles("about 9 more", 0.634)
-    'about 9 more should settle it (a chance of about 65%)'
-    >>> settles("about 9 more", 0.2), settles("about 9 more", 0.004)
-    ('about 9 more may settle it (a chance of about 20%)',
-     'about 9 more would rarely settle it (a chance of less than 1%)')
-    """
+    """Return that something settles a choice, as probable as it is; NaN if nobody can say."""
     if math.isnan(chance):
         return f"{what} would settle it if leads stay as they are"
     if chance < 0.01:
@@ -159,13 +109,7 @@ def settles(what: str, chance: float) -> str:
 
 
 def visible(text: str) -> str:
-    r"""Return a text on one line, with control characters and marks of direction made visible.
-
-    Examples
-    --------
-    >>> visible("two\nlines"), visible("red\x1b[31m"), visible("ab\u202ecd")
-    ('two lines', 'red\\x1b[31m', 'ab\\u202ecd')
-    """
+    """Return a text on one line, with control characters and marks of direction made visible."""
     if text.isprintable():
         return " ".join(text.split())
     spaced = " ".join(text.split())
@@ -175,61 +119,31 @@ def visible(text: str) -> str:
 
 
 def short(name: str, most: int = _LONGEST_NAME) -> str:
-    r"""Return a name on one line, cut if it is very long, with control characters made visible.
-
-    Examples
-    --------
-    >>> short("two\nlines"), len(short("x" * 1000)), short("\x1b[2J")
-    ('two lines', 40, '\\x1b[2J')
-    """
+    """Return a name on one line, cut if it is very long, with control characters made visible."""
     line = visible(name)
     return line if len(line) <= most else f"{line[: most - 1]}…"
 
 
 def abridged(name: str, most: int = _LONGEST_NAME) -> str:
-    """Return a name as `short` does, but of a long one the start and the end, which tell it apart.
-
-    Examples
-    --------
-    >>> abridged("Grand Prix of Figure Skating Final 2016, Ladies Short")
-    'Grand Prix of Figur… 2016, Ladies Short'
-    """
+    """Return a name as `short` does, but of a long one start and end, which tell it apart."""
     line = visible(name)
     half = (most - 1) // 2
     return line if len(line) <= most else f"{line[:half].rstrip()}…{line[-half:]}"
 
 
 def joined(parts: Sequence[str], most: int = 6) -> str:
-    """Return parts of a sentence in a row, the first few of many.
-
-    Examples
-    --------
-    >>> joined(["a", "b", "c"]), joined(["a", "b", "c"], most=2)
-    ('a, b and c', 'a, b and 1 more')
-    """
+    """Return parts of a sentence in a row, the first few of many."""
     if len(parts) > most:
         return f"{', '.join(parts[:most])} and {len(parts) - most:,} more"
     return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
 
 
 def listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
-    """Return some names in a row.
-
-    Examples
-    --------
-    >>> listed(["Ann"]), listed(["Ann", "Bo"]), listed(["a", "b", "c", "d", "e", "f"])
-    ('Ann', 'Ann and Bo', 'a, b, c, d and 2 more')
-    """
+    """Return some names in a row."""
     return joined([short(name) for name in names], most)
 
 
 def sentence(text: str, before: str = "") -> str:
-    """Return a text with a capital at its start; "" if there is nothing to say.
-
-    Examples
-    --------
-    >>> sentence("perhaps none."), sentence("", before="Rival: ")
-    ('Perhaps none.', '')
-    """
+    """Return a text with a capital at its start; "" if there is nothing to say."""
     said = f"{before}{text}" if text else ""
     return said[:1].upper() + said[1:]

@@ -47,37 +47,18 @@ class Torn:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """What was read of a table.
+    """What was read of a table."""
 
-    Parameters
-    ----------
-    names, numbers
-        By column: its names, and its numbers (NaN where there is none).
-    scans
-        By column of numbers: what is in it, defects included.
-    missing
-        By column of names: how many cells are empty.
-    groups
-        Names of all groups.
-    members
-        By part (option, evaluator): the group of each name, where a column has them.
-    torn
-        Names with two groups.
-    n_rows
-        How many rows the table has.
-    rows
-        (n,) the rows that were kept; None where all were.
-    """
-
-    names: Mapping[str, Factor]
-    numbers: Mapping[str, Floats]
-    scans: Mapping[str, ColumnScan]
-    missing: Mapping[str, Missing]
-    groups: tuple[str, ...]
+    names: Mapping[str, Factor]  # by column
+    numbers: Mapping[str, Floats]  # by column, NaN where there is none
+    scans: Mapping[str, ColumnScan]  # by column of numbers: what is in it, defects included
+    missing: Mapping[str, Missing]  # by column of names: how many cells are empty
+    groups: tuple[str, ...]  # names of all groups
+    # by part (option, evaluator): the group of each name, where a column has them
     members: Mapping[str, Codes]
-    torn: tuple[Torn, ...]
-    n_rows: int
-    rows: NDArray[np.int64] | None
+    torn: tuple[Torn, ...]  # names with two groups
+    n_rows: int  # of the table
+    rows: NDArray[np.int64] | None  # (n,) those that were kept; None where all were
 
     def row(self, position: int) -> int:
         """Return the row of the table behind a row that was kept."""
@@ -87,16 +68,7 @@ class Columns:
 def read_columns(
     source: Table, parts: Parts, *, decimal: str | None = None, drop: Sequence[str] = ()
 ) -> Columns:
-    """Read the columns of a table of scores.
-
-    Examples
-    --------
-    >>> from evenhand.tables.sources import Frame
-    >>> table = Frame(pa.table({"who": ["Ann", "Bo", "Ann"], "mark": ["7", "n/a", "8"]}))
-    >>> read = read_columns(table, Parts({"option": ("who",), "score": ("mark",)}), drop=["mark"])
-    >>> read.names["who"], read.numbers["mark"], read.rows
-    (Factor(codes=array([0, 0], dtype=int32), names=('Ann',)), array([7., 8.]), array([0, 2]))
-    """
+    """Read the columns of a table of scores."""
     groupings = {  # a column of groups, of which names, and what these are
         group: (of, "evaluator" if part == "evaluator" else "option")
         for part in ("option", "rival", "evaluator")
@@ -218,16 +190,8 @@ def _days(cells: pa.Array) -> Floats | None:
 
 
 def _plain(cells: pa.Array, graded: bool = False) -> pa.Array:
-    """Return cells of a column of numbers; what says that there is none becomes null.
-
-    Examples
-    --------
-    >>> _plain(pa.array(["7", " ", "n/a", "8"])).to_pylist()
-    ['7', None, None, '8']
-    >>> _plain(pa.array(["true", "False"])).to_pylist(), _plain(pa.array([1.0, np.nan])).to_pylist()
-    (['1.0', '0.0'], [1.0, None])
-    >>> _plain(pa.array(["C", "p", "0.25"]), graded=True).to_pylist()
-    ['1.0', '0.5', '0.25']
+    """Return cells of a column of numbers, truth values and grades as such; what says that there is
+    none becomes null.
     """
     kind = cells.type
     if pa.types.is_dictionary(kind):

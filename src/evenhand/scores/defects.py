@@ -36,15 +36,7 @@ class Places:
     label: str | None
 
     def at(self, row: int, column: str) -> str:
-        """Return where a cell stands.
-
-        Examples
-        --------
-        >>> import pyarrow as pa
-        >>> from evenhand.tables.sources import Frame
-        >>> Places(Frame(pa.table({"who": ["Ann"], "mark": [7]})), "who").at(0, "mark")
-        "row 0 ('Ann'), column 'mark'"
-        """
+        """Return where a cell stands."""
         return f"{self.source.places([row], self.label)[0]}, column {self._shown(row, column)!r}"
 
     def rows(self, rows: Sequence[int], most: int = 5) -> str:
@@ -211,13 +203,7 @@ def check_two_groups(places: Places, parts: Parts, read: Columns) -> None:
 
 
 def alike_names(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
-    """Return names that differ in capitals, blanks and marks only.
-
-    Examples
-    --------
-    >>> alike_names(["FRA", "ITA"], ["fra.", "GER"])
-    [('FRA', 'fra.')]
-    """
+    """Return names that differ in capitals, blanks and marks only."""
     bare = {_bare(name): name for name in theirs}
     return [
         (name, bare[_bare(name)])

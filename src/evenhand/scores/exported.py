@@ -17,16 +17,7 @@ _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 
 
 class Counted(Table):
-    """A campaign's table of evaluations, without those that do not count.
-
-    Examples
-    --------
-    >>> from evenhand.tables.sources import Frame
-    >>> table = Frame(pa.table({"score": [7, 75, 6], "standing": ["counted", "withdrawn", "late"]}))
-    >>> counted = Counted(table, ["counted", "withdrawn", "late"])
-    >>> counted.read(["score"])["score"].to_pylist(), counted.left_out
-    ([7], {'late': 1, 'withdrawn': 1})
-    """
+    """A campaign's table of evaluations, without those that do not count."""
 
     def __init__(self, source: Table, standing: Sequence[str | None]) -> None:
         super().__init__(source.name, source.columns)

@@ -55,13 +55,7 @@ class Factor:
 
 
 def crossed(*columns: Codes) -> tuple[Codes, int]:
-    """Return (n,) the number of each row's combination of names, and how many there are.
-
-    Examples
-    --------
-    >>> crossed(np.array([0, 0, 1], dtype=np.int32), np.array([0, 1, 0], dtype=np.int32))
-    (array([0, 1, 2], dtype=int32), 3)
-    """
+    """Return (n,) the number of each row's combination of names, and how many there are."""
     codes, size = columns[0], int(columns[0].max(initial=-1)) + 1
     for column in columns[1:]:
         if column is not codes:  # the same names twice tell nothing new
@@ -70,27 +64,14 @@ def crossed(*columns: Codes) -> tuple[Codes, int]:
 
 
 def chunks(n: int, least: int = 0) -> Iterator[slice]:
-    """Return n rows, a few at a time.
-
-    Examples
-    --------
-    >>> [rows.stop - rows.start for rows in chunks(200_000)]
-    [131072, 68928]
-    """
+    """Return n rows, a few at a time."""
     size = max(_CHUNK, least)
     return (slice(start, min(start + size, n)) for start in range(0, n, size))
 
 
 def sums_over(codes: Codes, size: int, *columns: Floats | NDArray[np.bool_]) -> Floats:
-    """Return (size,) the sum over the rows of each code of the product of columns.
-
-    Without columns, how many rows there are. Works on a few rows at a time, so that nothing as long
-    as the table is made.
-
-    Examples
-    --------
-    >>> sums_over(np.array([0, 1, 0], dtype=np.int32), 2, np.array([1.0, 2.0, 4.0]))
-    array([5., 2.])
+    """Return (size,) the sum over the rows of each code of the product of columns (of ones, without
+    any), a few rows at a time.
     """
     total = np.zeros(size)
     for rows in chunks(len(codes), least=size):  # since each makes a sum for every code
@@ -102,14 +83,7 @@ def sums_over(codes: Codes, size: int, *columns: Floats | NDArray[np.bool_]) -> 
 
 
 def taken_together(parts: Sequence[Factor]) -> Factor:
-    """Return several columns of names as one, such as a competition and a programme as an event.
-
-    Examples
-    --------
-    >>> event = taken_together([Factor.of(["Nice", "Nice", "Oslo"]), Factor.of(["SP", "FS", "SP"])])
-    >>> event.names
-    ('Nice, SP', 'Nice, FS', 'Oslo, SP')
-    """
+    """Return several columns of names as one, such as a competition and a programme as an event."""
     if len(parts) == 1:
         return parts[0]
     codes, n = crossed(*(part.codes for part in parts))
@@ -123,15 +97,8 @@ def taken_together(parts: Sequence[Factor]) -> Factor:
 
 
 def first_repeated(*columns: Codes) -> tuple[NDArray[np.int64], int] | None:
-    """Return the rows of a combination of names that comes again, and how many rows repeat one.
-
-    None if no combination does.
-
-    Examples
-    --------
-    >>> option, judge = Factor.of(["Ann", "Bo", "Ann"]), Factor.of(["P", "P", "P"])
-    >>> first_repeated(option.codes, judge.codes)
-    (array([0, 2]), 1)
+    """Return the rows of a combination of names that comes again, and how many rows repeat one; or
+    None.
     """
     keys, _ = _keys(columns)
     keys.sort()  # in place: of millions of rows, a copy is a lot

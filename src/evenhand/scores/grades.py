@@ -27,20 +27,8 @@ WORDS = {
 
 
 def grade(value: Any) -> float:
-    """Return a grade as a number; NaN where there is none.
-
-    C or CORRECT, yes, true and pass are 1; P or PARTIAL ½; I or INCORRECT, N or NOANSWER, no, false
-    and fail 0. Numbers stay as they are.
-
-    Raises
-    ------
-    ValueError
-        For a letter or word that means nothing here, and for what is infinite.
-
-    Examples
-    --------
-    >>> grade("C"), grade("partial"), grade(False), grade("0.7"), grade(None)
-    (1.0, 0.5, 0.0, 0.7, nan)
+    """Return a grade, letter or word as a number; NaN where there is none, ValueError for what
+    means nothing here or is infinite.
     """
     if value is None or type(value).__name__ == "NAType":  # pandas' name for nothing
         return math.nan

@@ -21,14 +21,7 @@ _BY_COLUMN = ("attributes", "features")  # parts whose columns keep their names
 
 
 class Kept(Table):
-    """A table of scores whose columns are called as the parts that they play.
-
-    Examples
-    --------
-    >>> scores = Scores(np.array([7.0]), Factor.of(["Ann"]), Factor.of(["P"]))
-    >>> Kept(scores).columns
-    ('option', 'evaluator', 'score')
-    """
+    """A table of scores whose columns are called as the parts that they play."""
 
     def __init__(self, scores: Scores) -> None:
         self._scores = scores
@@ -79,9 +72,8 @@ class Kept(Table):
         )
 
     def given(self, asked: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-        """Return what is asked of these scores, by the names of this table; whether it is new.
-
-        A part that nobody names stays as it is; None says that nothing plays it.
+        """Return what is asked of these scores, by the names of this table (a part that nobody
+        names stays as it is; None: nothing plays it), and whether it is new.
         """
         scores, new = self._scores, False
         found: dict[str, Any] = {}

@@ -47,13 +47,7 @@ AS_GIVEN = Level()
 
 
 def level_of(y: Floats, column: str = "score", *, compared: bool = False) -> Level:
-    """Return where scores lie; `InputError` where their differences cannot be worked with.
-
-    Examples
-    --------
-    >>> level_of(np.array([4.0, 7.0, 9.0])), level_of(np.array([4.0, 7.0, 9.0]) + 1e9).origin
-    (Level(origin=8.0, grain=0.0), 1000000008.0)
-    """
+    """Return where scores lie; `InputError` where their differences cannot be worked with."""
     if not len(y):
         return AS_GIVEN
     low, high = float(y.min()), float(y.max())

@@ -63,13 +63,7 @@ def on_standing(left_out: Mapping[str, int]) -> Iterator[Finding]:
 
 
 def listed_counts(counts: Mapping[str, int]) -> str:
-    """Return counts in words.
-
-    Examples
-    --------
-    >>> listed_counts({"late": 1, "withdrawn": 2})
-    '1 late, 2 withdrawn'
-    """
+    """Return counts in words."""
     return ", ".join(f"{n:,} {name}" for name, n in counts.items())
 
 

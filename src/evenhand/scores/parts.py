@@ -43,26 +43,12 @@ NUMBERS = ("score", "partial", "reference", "time", "attributes", "features")
 
 @dataclass(frozen=True)
 class Parts:
-    """The columns of a table by the parts that they play.
+    """The columns of a table by the parts that they play."""
 
-    Parameters
-    ----------
-    columns
-        Columns by part; a part that nothing plays is not there.
-    against
-        In comparisons: columns of numbers about the first option, with those about the second.
-    read_as
-        Columns that were found by another word, with their parts.
-
-    Examples
-    --------
-    >>> parts = Parts({"option": ("skater",), "score": ("points",), "event": ("cup", "segment")})
-    >>> parts.one("option"), parts.all("event"), parts.one("evaluator")
-    ('skater', ('cup', 'segment'), None)
-    """
-
-    columns: Mapping[str, tuple[str, ...]]
+    columns: Mapping[str, tuple[str, ...]]  # by part; one that nothing plays is not there
+    # columns of numbers about the first option, with those about the second
     against: Mapping[str, str] = field(default_factory=dict)
+    # columns that were found by another word, with their parts
     read_as: Mapping[str, str] = field(default_factory=dict)
 
     def one(self, part: str) -> str | None:
@@ -98,17 +84,7 @@ def assigned(
     *,
     other_words: bool = True,
 ) -> Parts:
-    """Return the columns of a table by the parts that they play; an error for one not there.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from evenhand.tables.sources import Frame
-    >>> table = Frame(pa.table({"skater": ["Ann"], "evaluator": ["P"], "score": [7.0]}))
-    >>> given = {"option": "skater", "score": "score", "evaluator": "evaluator", "item": "item"}
-    >>> assigned(table, given).columns
-    {'option': ('skater',), 'score': ('score',), 'evaluator': ('evaluator',)}
-    """
+    """Return the columns of a table by the parts that they play; an error for one not there."""
     for part in ("option", "score"):
         if part in given and given[part] is None:
             raise InputError(f"{part}= must be the name of a column; got None")

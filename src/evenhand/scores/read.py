@@ -92,17 +92,7 @@ def read_table(
     said: Iterable[str] = (),
     **reading: Unpack[Reading],
 ) -> Scores:
-    """Return the scores in a table; an `InputError` names row and column of what is wrong.
-
-    Examples
-    --------
-    >>> table = {"skater": ["Ann", "Bo", "Ann"], "judge": ["P", "P", "Q"], "score": [7.0, 5.0, 6.5]}
-    >>> scores = read_table(table, option="skater")
-    >>> scores.score, scores.option.names, scores.evaluator.codes
-    (array([7. , 5. , 6.5]), ('Ann', 'Bo'), array([0, 0, 1], dtype=int32))
-    >>> print(scores.notes[0])
-    The column 'judge' is read as 'evaluator'.
-    """
+    """Return the scores in a table; an `InputError` names row and column of what is wrong."""
     scale = _checked_scale(reading.get("scale"))
     wide, repeats = reading.get("wide", False), reading.get("repeats", False)
     missing, decimal = reading.get("missing", "refuse"), reading.get("decimal")

@@ -23,18 +23,7 @@ _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that
 
 
 class Wide(Table):
-    """A wide table as a long one, a row for each of its cells.
-
-    Examples
-    --------
-    >>> from evenhand.tables.sources import Frame
-    >>> table = Wide(Frame(pa.table({"skater": ["Ann", "Bo"], "P": [7, 5], "Q": [6, None]})),
-    ...              ["P", "Q"], "evaluator")
-    >>> [cells.to_pylist() for cells in table.read(["skater", "score"]).values()]
-    [['Ann', 'Ann', 'Bo', 'Bo'], [7.0, 6.0, 5.0, None]]
-    >>> table.places([2], "skater"), table.column_of(2, "score")
-    (["row 1 ('Bo')"], 'P')
-    """
+    """A wide table as a long one, a row for each of its cells."""
 
     def __init__(self, source: Table, turned: Sequence[str], across: str) -> None:
         self._source = source
@@ -118,15 +107,7 @@ def _first_names(source: Table) -> str:
 
 
 def looks_wide(source: Table, others: Sequence[str], like: str | None = None) -> list[str]:
-    """Return the columns that hold numbers only, where two do or more: perhaps evaluators.
-
-    Examples
-    --------
-    >>> from evenhand.tables.sources import Frame
-    >>> table = Frame(pa.table({"age": [31, 45], "P": [7, 9], "Q": [8, 7], "R": ["x", "y"]}))
-    >>> looks_wide(table, ["age", "P", "Q", "R"]), looks_wide(table, ["age", "P", "Q"], like="P")
-    (['age', 'P', 'Q'], ['P', 'Q'])
-    """
+    """Return the columns that hold numbers only, where two do or more: perhaps evaluators."""
     ranges = {column: _range(source, column) for column in others}
     found = {column: ends for column, ends in ranges.items() if ends is not None}
     if like in found:

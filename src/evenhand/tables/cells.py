@@ -20,15 +20,7 @@ from evenhand.tables.numerals import parsed, text_of
 
 
 def as_text(cells: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """Cells as trimmed text; what is missing or empty becomes null.
-
-    Examples
-    --------
-    >>> as_text(pa.array([1.0, None, 2.5])).to_pylist()
-    ['1', None, '2.5']
-    >>> as_text(pa.array([" a", "  "])).to_pylist()
-    ['a', None]
-    """
+    """Cells as trimmed text; what is missing or empty becomes null."""
     if isinstance(cells, pa.ChunkedArray):
         return as_text(cells.combine_chunks())
     kind = cells.type
@@ -51,27 +43,14 @@ def as_text(cells: pa.Array | pa.ChunkedArray) -> pa.Array:
 
 
 def coded(cells: pa.Array | pa.ChunkedArray) -> tuple[list[str], NDArray[np.int32]]:
-    """The distinct texts of some cells, and each cell's code among them (−1 where it is empty).
-
-    Examples
-    --------
-    >>> coded(pa.array(["b", None, "a", " b"]))
-    (['b', 'a'], array([ 0, -1,  1,  0], dtype=int32))
-    """
+    """The distinct texts of some cells, and each cell's code among them (−1 where it is empty)."""
     numbers: dict[str, int] = {}
     codes = coded_among(cells, numbers)
     return list(numbers), codes
 
 
 def coded_among(cells: pa.Array | pa.ChunkedArray, numbers: dict[str, int]) -> NDArray[np.int32]:
-    """Each cell's code among names (−1 where it is empty); names that are new are added.
-
-    Examples
-    --------
-    >>> numbers = {"a": 0}
-    >>> coded_among(pa.array(["b", None, "a", " b"]), numbers), numbers
-    (array([ 1, -1,  0,  1], dtype=int32), {'a': 0, 'b': 1})
-    """
+    """Each cell's code among names (−1 where it is empty); names that are new are added."""
     if isinstance(cells, pa.ChunkedArray):
         codes: NDArray[np.int32] = np.empty(len(cells), dtype=np.int32)
         start = 0
@@ -97,25 +76,13 @@ def coded_among(cells: pa.Array | pa.ChunkedArray, numbers: dict[str, int]) -> N
 def recoded(
     names: Sequence[str], codes: NDArray[np.int32], levels: Sequence[str]
 ) -> NDArray[np.int32]:
-    """Codes among some names as codes among other names (−1 where a name is none of those).
-
-    Examples
-    --------
-    >>> recoded(["b", "c"], np.array([0, -1, 1], dtype=np.int32), levels=["a", "b"])
-    array([ 1, -1, -1], dtype=int32)
-    """
+    """Codes among some names as codes among other names (−1 where a name is none of those)."""
     positions = {level: position for position, level in enumerate(levels)}
     return np.array([*(positions.get(name, -1) for name in names), -1], dtype=np.int32)[codes]
 
 
 def read_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64]:
-    """Cells as numbers; NaN where a cell is missing or not a number.
-
-    Examples
-    --------
-    >>> read_numbers(pa.array(["1.5", " +2 ", "n/a", ""]))
-    array([1.5, 2. , nan, nan])
-    """
+    """Cells as numbers; NaN where a cell is missing or not a number."""
     numbers = plain_numbers(cells, decimal)
     if numbers is not None:
         return numbers
@@ -124,15 +91,7 @@ def read_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64]:
 
 
 def plain_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64] | None:
-    """Cells as numbers, NaN where one is missing; None if one of them is not plainly a number.
-
-    Examples
-    --------
-    >>> plain_numbers(pa.array(["1.5", None])), plain_numbers(pa.array(["1.5", "n/a"]))
-    (array([1.5, nan]), None)
-    >>> plain_numbers(pa.array(["1,5"]), decimal=","), plain_numbers(pa.array(["1.5"]), decimal=",")
-    (array([1.5]), None)
-    """
+    """Cells as numbers, NaN where one is missing; None if one of them is not plainly a number."""
     if decimal == "," and is_text(cells.type):
         if pc.any(pc.match_substring(cells, ".")).as_py():
             return None
@@ -148,13 +107,7 @@ def plain_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64] | 
 
 @dataclass(frozen=True)
 class Missing:
-    """How many cells of a column are missing, and the row of the first.
-
-    Examples
-    --------
-    >>> Missing.of(np.array([False, True, True]))
-    Missing(count=2, first=1)
-    """
+    """How many cells of a column are missing, and the row of the first."""
 
     count: int = 0
     first: int = -1
@@ -186,13 +139,7 @@ def is_category(kind: pa.DataType) -> bool:
 
 
 def repeated_name(names: pa.Array) -> tuple[str, list[int]] | None:
-    """A name that stands in several rows, with its rows; None if all are distinct.
-
-    Examples
-    --------
-    >>> repeated_name(pa.array(["Ann", "Bo", "Ann"]))
-    ('Ann', [0, 2])
-    """
+    """A name that stands in several rows, with its rows; None if all are distinct."""
     if pc.count_distinct(names, mode="all").as_py() == len(names):
         return None
     counts = pc.value_counts(names)

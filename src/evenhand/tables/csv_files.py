@@ -24,18 +24,7 @@ _BLOCKS = 8 << 20, 2 * MOST_IN_LINE
 
 
 class CsvFile(Table):
-    r"""A CSV file with a header line, in UTF-8, which may be compressed.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "people.csv"
-    ...     _ = path.write_text("name;age\nAnn;31\nBo;45\n")
-    ...     table = CsvFile(path, "people.csv")
-    ...     table.columns, table.read(["age"])["age"].to_pylist(), table.places([1], "name")
-    (('name', 'age'), ['31', '45'], ["line 3 ('Bo')"])
-    """
+    """A CSV file with a header line, in UTF-8, which may be compressed."""
 
     is_text = True
 

@@ -30,15 +30,7 @@ _SMALL = 1_000  # scores of this size have no business beside such days
 
 
 def is_date(text: str) -> bool:
-    """Whether a text is a date or a time of day.
-
-    Examples
-    --------
-    >>> [is_date(text) for text in ("2016-01-05", "5.1.2016", "Jan 5", "5-Jan", "12:30")]
-    [True, True, True, True, True]
-    >>> [is_date(text) for text in ("5.1", "Maya", "May", "1/2", "Jan", "7")]
-    [False, False, False, False, False, False]
-    """
+    """Whether a text is a date or a time of day."""
     return _DATE.fullmatch(text.strip()) is not None
 
 
@@ -48,13 +40,7 @@ def is_moment(kind: pa.DataType) -> bool:
 
 
 def calendar_dates(numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Numbers such as 20160105 as days since 1970; None unless all of them are dates.
-
-    Examples
-    --------
-    >>> calendar_dates(np.array([19700103.0, 20160105.0])), calendar_dates(np.array([20161305.0]))
-    (array([2.0000e+00, 1.6805e+04]), None)
-    """
+    """Numbers such as 20160105 as days since 1970; None unless all of them are dates."""
     if not numbers.size or not (numbers.min() >= 19_000_101 and numbers.max() <= 20_991_231):
         return None
     whole = numbers.astype(np.int64)
@@ -72,17 +58,8 @@ def calendar_dates(numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
 
 
 def spreadsheet_days(numbers: NDArray[np.float64]) -> tuple[int, date] | None:
-    """The row and the date of a number that is most likely a day as spreadsheets count them.
-
-    Either all numbers are whole and of the size of days since 1899, or a few are, and all others
-    are small.
-
-    Examples
-    --------
-    >>> spreadsheet_days(np.array([7.5, 42374.0, 5.1]))
-    (1, datetime.date(2016, 1, 5))
-    >>> spreadsheet_days(np.array([35_000.0, 42_500.0])) is None
-    True
+    """The row and the date of a number that is most likely a day as spreadsheets count them: all
+    are whole and of the size of days since 1899, or a few are, and all others are small.
     """
     low, high = _SERIALS
     if not numbers.size or not numbers.max() >= low:
@@ -97,16 +74,8 @@ def spreadsheet_days(numbers: NDArray[np.float64]) -> tuple[int, date] | None:
 
 
 def moments(cells: pa.Array) -> NDArray[np.float64] | None:
-    """Dates, or texts that are dates in ISO 8601, as days since 1970; None if one is neither.
-
-    NaN where a cell is empty.
-
-    Examples
-    --------
-    >>> moments(pa.array(["1970-01-02", "1970-01-02 12:00:00", None]))
-    array([1. , 1.5, nan])
-    >>> moments(pa.array(["Jan 5"])) is None
-    True
+    """Dates, or texts that are dates in ISO 8601, as days since 1970 (NaN where a cell is empty);
+    None if one is neither.
     """
     kind = cells.type
     if pa.types.is_time(kind) or pa.types.is_duration(kind):

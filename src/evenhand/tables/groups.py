@@ -15,13 +15,7 @@ MAX_LEVELS = 1000
 def two_groups(
     counts: Mapping[str, int], positive: object, what: str, several: str
 ) -> tuple[str, str]:
-    """The names of groups −1 and +1; an error unless there are exactly two.
-
-    Examples
-    --------
-    >>> two_groups({"home": 3, "away": 9}, "away", "groups", "use attributes=")
-    ('home', 'away')
-    """
+    """The names of groups −1 and +1; an error unless there are exactly two."""
     if len(counts) > MAX_LEVELS:
         raise InputError(
             f"{what} has more than {MAX_LEVELS} different values, such as "

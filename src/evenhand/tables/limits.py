@@ -38,27 +38,12 @@ def packing(start: bytes) -> str | None:
 
 
 def size(n: int) -> str:
-    """Return a number of bytes in words.
-
-    Examples
-    --------
-    >>> size(4 << 30), size(3 << 29), size(64 << 20)
-    ('4 GB', '1.5 GB', '64 MB')
-    """
+    """Return a number of bytes in words."""
     return f"{n / 2**30:.2g} GB" if n >= 1 << 30 else f"{n / 2**20:.3g} MB"
 
 
 class Watch:
-    r"""Refuses what does not end, or has a line that does not, while it comes in.
-
-    Examples
-    --------
-    >>> watch = Watch("scores.csv.gz", most=1 << 20)
-    >>> watch.take(b"a,b\n" * 1000)
-    >>> watch.take(b"a,b\n" * 1_000_000)
-    Traceback (most recent call last):
-    evenhand.errors.InputError: scores.csv.gz: more than 1 MB come out of it, and no table...
-    """
+    """Refuses what does not end, or has a line that does not, while it comes in."""
 
     def __init__(self, name: str, most: int | None = MOST_BYTES, *, lines: bool = True) -> None:
         self._name, self._most, self._lines = name, most, lines

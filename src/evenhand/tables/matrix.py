@@ -25,44 +25,17 @@ from evenhand.tables.sources import Table
 
 @dataclass(frozen=True, slots=True)
 class EncodedTable:
-    """A table turned into the matrix of an action set, with everything needed to turn back.
+    """A table turned into the matrix of an action set, with everything needed to turn back."""
 
-    Attributes
-    ----------
-    points : (k, m) floats
-        Features, then attributes.
-    encoding : Encoding
-        Where each column comes from.
-    attribute_names : tuple of str
-        Names of the last columns of `points`.
-    group_names : (str, str) or None
-        The labels of groups −1 and +1.
-    labels : pyarrow text, in pieces, or None
-        The names of the options, if the table has them.
-    """
-
-    points: NDArray[np.float64]
+    points: NDArray[np.float64]  # (k, m) features, then attributes
     encoding: Encoding
-    attribute_names: tuple[str, ...]
-    group_names: tuple[str, str] | None
-    labels: pa.ChunkedArray | None
+    attribute_names: tuple[str, ...]  # of the last columns of `points`
+    group_names: tuple[str, str] | None  # of groups −1 and +1
+    labels: pa.ChunkedArray | None  # the names of the options, if the table has them
 
 
 def encode(source: Table, recipe: Recipe) -> EncodedTable:
-    """Turn a table into the matrix of an action set.
-
-    Examples
-    --------
-    >>> from evenhand.tables.sources import Frame
-    >>> table = pa.table({"age": [30, 50, 40], "side": ["home", "away", "home"]})
-    >>> encoded = encode(Frame(table), Recipe(group="side"))
-    >>> encoded.group_names
-    ('away', 'home')
-    >>> encoded.points.round(2)
-    array([[ 1.  , -1.22,  1.  ],
-           [ 1.  ,  1.22, -1.  ],
-           [ 1.  ,  0.  ,  1.  ]])
-    """
+    """Turn a table into the matrix of an action set."""
     features, attributes = chosen_columns(source, recipe)
     special = [column for column in (recipe.group, recipe.label) if column is not None]
     cells = source.read([*features, *attributes, *special])

@@ -140,11 +140,5 @@ def listed(names: Sequence[str], most: int = 8) -> str:
 
 
 def repeated(names: Iterable[str]) -> list[str]:
-    """The names that stand more than once, of a few names, such as those of columns.
-
-    Examples
-    --------
-    >>> repeated(["age", "town", "age"])
-    ['age']
-    """
+    """The names that stand more than once, of a few names, such as those of columns."""
     return [name for name, count in Counter(names).items() if count > 1]

@@ -19,13 +19,7 @@ _CHUNK = 1 << 20
 
 
 def opened(table: Any, what: str = "the table", name: str | None = None) -> Table:
-    """Return a table, whatever it is kept in.
-
-    Examples
-    --------
-    >>> opened({"option": ["Ann"], "score": [7.5]}).columns
-    ('option', 'score')
-    """
+    """Return a table, whatever it is kept in."""
     if isinstance(table, Table):
         return table
     if isinstance(table, str | os.PathLike):

@@ -33,16 +33,7 @@ class Recipe:
 
 
 def chosen_columns(source: Table, recipe: Recipe) -> tuple[list[str], list[str]]:
-    """The columns of features and of attributes; an error for a recipe that the table cannot meet.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from evenhand.tables.sources import Frame
-    >>> table = Frame(pa.table({"side": [0, 1], "age": [30, 40], "judge": ["A", "B"]}))
-    >>> chosen_columns(table, Recipe(attributes=["judge"]))
-    (['side', 'age'], ['judge'])
-    """
+    """The columns of features and of attributes; an error if the table cannot meet the recipe."""
     if (recipe.group is None) == (recipe.attributes is None):
         raise InputError(
             "exactly one of group= and attributes= is needed: group= names the column with the two "
@@ -99,15 +90,7 @@ def chosen_columns(source: Table, recipe: Recipe) -> tuple[list[str], list[str]]
 
 
 def no_such_column(source: Table, column: str, said: str = "") -> str:
-    """Say that a column is not there, and which one may be meant; `said` is what named it.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from evenhand.tables.sources import Frame
-    >>> no_such_column(Frame(pa.table({"judge": ["P"]})), "Judges")
-    "the frame has no column 'Judges'; did you mean 'judge'? Its columns are 'judge'"
-    """
+    """Say that a column is not there, and which one may be meant; `said` is what named it."""
     columns = [name for name in source.columns if name]
     lower = {name.casefold(): name for name in columns}
     close = difflib.get_close_matches(str(column).casefold(), list(lower), n=3)

@@ -36,14 +36,7 @@ Codes = NDArray[np.int32]
 
 
 class Moments(NamedTuple):
-    """Mean and spread of finite numbers, measured from the first, so that 1e9 + small keeps it.
-
-    Examples
-    --------
-    >>> moments = Moments.of(np.array([1e9, 1e9 + 2, 1e9 + 4]))
-    >>> moments.mean - 1e9, moments.deviation
-    (2.0, 1.632993161855452)
-    """
+    """Mean and spread of finite numbers, measured from the first, so that 1e9 + small keeps it."""
 
     mean: float = 0.0
     deviation: float = math.nan
@@ -106,66 +99,38 @@ class Points(NamedTuple):
 
 @dataclass
 class ColumnScan:
-    """What is in one column.
-
-    Attributes
-    ----------
-    name : str
-        The user's name of the column.
-    categorical : bool
-        Whether its numbers are categories too, by its type or by the user's word.
-    decimal : str
-        What stands before decimals, "." or ",".
-    unsupported : str or None
-        The type of its cells, if they are neither numbers nor categories.
-    missing : Missing
-        The cells that are empty.
-    n_numbers, n_elsewhere, n_words, n_texts : int
-        How many cells are numbers, how many are numbers in another notation, how many are words
-        (neither, and not 'n/a' or the like), and how many are texts that are not numbers.
-    first_text, first_infinite : (row, value) or None
-        The first cell that is not a number, and the first number that is not finite.
-    points : Points
-        Whether points in its numbers may group thousands.
-    sure_comma : bool
-        Whether some cell is a number if its comma stands before decimals, and none if it groups
-        thousands.
-    moments : Moments
-        Mean and spread of the finite numbers.
-    values : (n,) floats
-        The cells as numbers, NaN where they are none; only if they were to be kept.
-    counts_rows : bool
-        Whether the numbers go up by one from row to row.
-    group_values : dict or None
-        The one number that all rows of a group hold, by group; None if they hold several.
-    levels : dict
-        The categories, each with the groups in which it occurs.
-    """
+    """What is in one column."""
 
     name: str
+    # whether its numbers are categories too, by its type or by the user's word
     categorical: bool = False
-    decimal: str = "."
+    decimal: str = "."  # what stands before decimals, "." or ","
+    # the type of its cells, if they are neither numbers nor categories
     unsupported: str | None = None
     missing: Missing = Missing()  # noqa: RUF009 # a tuple
     n_numbers: int = 0
-    n_elsewhere: int = 0
-    n_words: int = 0
-    n_texts: int = 0
-    first_text: tuple[int, str] | None = None
-    first_infinite: tuple[int, float] | None = None
+    n_elsewhere: int = 0  # numbers in another notation
+    n_words: int = 0  # neither numbers in some notation nor 'n/a' or the like
+    n_texts: int = 0  # not numbers
+    first_text: tuple[int, str] | None = None  # row, and value that is not a number
+    first_infinite: tuple[int, float] | None = None  # row, and number that is not finite
+    # whether these may group thousands
     points: Points = Points()  # noqa: RUF009 # a tuple
+    # whether some cell is a number if its comma stands before decimals, and none otherwise
     sure_comma: bool = False
+    # of the finite numbers
     moments: Moments = Moments()  # noqa: RUF009 # a tuple
-    values: Floats | None = None
-    counts_rows: bool = True
+    values: Floats | None = None  # (n,) NaN where a cell is no number; only if they were to be kept
+    counts_rows: bool = True  # whether the numbers go up by one from row to row
+    # the one number that all rows of a group hold, by group; None if they hold several
     group_values: dict[int, float] | None = field(default_factory=dict)
+    # the categories, each with the groups in which it occurs
     levels: dict[str, set[int]] = field(default_factory=dict)
 
     @property
     def is_category(self) -> bool:
-        """Whether the column holds categories: words that numbers do not outnumber.
-
-        Numbers in another notation are numbers, and 'n/a' is no word.
+        """Whether it holds categories: words, not 'n/a', that numbers in any notation do not
+        outnumber.
         """
         n_numbers = self.n_numbers + self.n_elsewhere
         return self.categorical or self.n_words > n_numbers or (self.n_texts > n_numbers == 0)
@@ -185,15 +150,7 @@ def scanned(
     groups: Codes | None = None,
     keep: bool = False,
 ) -> ColumnScan:
-    """Look at a column and note what is in it.
-
-    Examples
-    --------
-    >>> scanned("age", pa.array([31, 45])).moments.mean
-    38.0
-    >>> scanned("town", pa.array(["Ulm", "Bonn"])).sorted_levels
-    ['Bonn', 'Ulm']
-    """
+    """Look at a column and note what is in it."""
     kind = cells.type
     found = ColumnScan(name, categorical or is_category(kind), decimal)
     if found.categorical or pa.types.is_null(kind):

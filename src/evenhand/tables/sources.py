@@ -53,10 +53,8 @@ class Table:
             )
 
     def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
-        """Return the cells of some columns.
-
-        `names` are those whose cells come again and again: they may come in pieces, each with a
-        dictionary of its own.
+        """Return the cells of some columns; those of `names` come again and again, perhaps in
+        pieces, each with a dictionary of its own.
         """
         raise NotImplementedError
 
@@ -106,16 +104,7 @@ class Table:
 
 
 class Frame(Table):
-    """A data frame of pandas, polars or pyarrow, read through narwhals.
-
-    Examples
-    --------
-    >>> table = Frame(pa.table({"name": ["Ann", "Bo"], "age": [31, 45]}))
-    >>> table.columns, table.read(["age"])["age"].to_pylist()
-    (('name', 'age'), [31, 45])
-    >>> table.places([1], "name")
-    ["row 1 ('Bo')"]
-    """
+    """A data frame of pandas, polars or pyarrow, read through narwhals."""
 
     def __init__(self, frame: Any, name: str = "the frame") -> None:
         try:
@@ -167,14 +156,7 @@ class ParquetFile(Table):
 
 
 class Rows(Table):
-    """Rows that are in memory: of a workbook, objects of JSON, mappings.
-
-    Examples
-    --------
-    >>> table = Rows.of([{"name": "Ann", "age": 31}, {"name": "Bo"}], "the rows")
-    >>> table.columns, table.read(["age"])["age"].to_pylist()
-    (('name', 'age'), [31, None])
-    """
+    """Rows that are in memory: of a workbook, objects of JSON, mappings."""
 
     def __init__(
         self,

@@ -13,9 +13,8 @@ from evenhand.tables.sources import Rows
 
 
 def workbook(path: Path, name: str) -> Rows:
-    """Return the first sheet of a workbook (.xlsx).
-
-    Empty rows are passed over; formulas are read as what they last came to.
+    """Return the first sheet of a workbook (.xlsx), without empty rows, formulas as what they came
+    to.
     """
     openpyxl = _openpyxl()
     try:

@@ -42,19 +42,8 @@ def write_csv(
     rows: Iterable[Sequence[object]],
     what: str = "the table",
 ) -> None:
-    r"""Write a CSV file whole or not at all; texts are guarded, numbers are as Python writes them.
-
-    A file with letters beyond ASCII begins with a mark by which Excel knows UTF-8.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "scores.csv"
-    ...     write_csv(file, ["option", "score"], [["=Ann", -1.5], ["Bo, Jr.", None]])
-    ...     file.read_bytes()
-    b'option,score\r\n\'=Ann,-1.5\r\n"Bo, Jr.",\r\n'
+    """Write a CSV file whole or not at all, texts guarded, numbers as Python writes them; one with
+    letters beyond ASCII begins with a mark by which Excel knows UTF-8.
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text)

@@ -36,45 +36,24 @@ class Row:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One suite.
+    """One suite."""
 
-    Parameters
-    ----------
-    title, unit
-        What was played, and what the regret or the evaluations are divided by.
-    rows
-        By policy; who did not take part has none.
-    oracle
-        Geometric mean of who knows the bias, if that was run.
-    """
-
-    title: str
-    unit: str
-    rows: Mapping[str, Row]
-    oracle: float | None
+    title: str  # what was played
+    unit: str  # what the regret or the evaluations are divided by
+    rows: Mapping[str, Row]  # by policy; who did not take part has none
+    oracle: float | None  # geometric mean of who knows the bias, if that was run
 
 
 @dataclass(frozen=True, eq=False)
 class ComparisonPicture:
-    """What the picture shows, in numbers.
+    """What the picture shows, in numbers."""
 
-    Parameters
-    ----------
-    title, note
-        The finding, and how to read the picture.
-    subject
-        The policy that the title speaks of.
-    policies
-        From the one that needs least to the one that needs most; the oracle is not among them.
-    panels
-        One per suite.
-    """
-
-    title: str
-    note: str
-    subject: str
+    title: str  # the finding
+    note: str  # how to read the picture
+    subject: str  # the policy that the title speaks of
+    # from the one that needs least to the one that needs most, without the oracle
     policies: tuple[str, ...]
-    panels: tuple[Panel, ...]
+    panels: tuple[Panel, ...]  # one per suite
 
 
 def comparison_picture(comparison: Comparison) -> ComparisonPicture:
@@ -207,13 +186,7 @@ def _scale(axes: Axes, panel: Panel) -> None:
 
 
 def ticks_between(low: float, high: float) -> list[float]:
-    """Return at most six round numbers in a range: 1, 2, 5, 10, … or powers of ten, or some.
-
-    Examples
-    --------
-    >>> ticks_between(0.9, 30.0), ticks_between(0.9, 4e4)
-    ([1.0, 2.0, 5.0, 10.0, 20.0], [1.0, 10.0, 100.0, 1000.0, 10000.0])
-    """
+    """Return at most six round numbers in a range: 1, 2, 5, 10, … or powers of ten, or some."""
     exponents = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     fine = [sub * 10.0**e for e in exponents for sub in (1, 2, 5)]
     for choice in (fine, *([10.0**e for e in exponents if e % step == 0] for step in (1, 2, 3))):

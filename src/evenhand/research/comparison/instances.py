@@ -336,13 +336,7 @@ def chosen(names: list[str] | None, *, full: bool = False) -> Benchmark:
 
 
 def short_power(number: int) -> str:
-    """Return a number as short as it can be written.
-
-    Examples
-    --------
-    >>> [short_power(number) for number in (500, 10**6, 2_500_000)]
-    ['500', '1e6', '2.5e6']
-    """
+    """Return a number as short as it can be written."""
     exponent = len(str(number)) - 1
     return str(number) if number < 1000 else f"{number / 10**exponent:g}e{exponent}"
 
@@ -435,10 +429,8 @@ def _certain(name: str, horizon: int, *shapes: Shape) -> Suite:
 
 
 def _certain_benchmark(n_seeds: int, replications: int) -> Benchmark:
-    """Return the suites of certainty, with so many problems of each random kind.
-
-    Horizons are far beyond what is needed: the hardest of these problems takes 400,000 evaluations
-    at least.
+    """Return the suites of certainty, with so many problems of each random kind, over horizons far
+    beyond what is needed: 400,000 evaluations at least for the hardest.
     """
     seeds = range(101, 101 + n_seeds)
     few = tuple(Random(k, d, seed) for k, d in ((2, 1), (3, 2), (4, 2), (5, 3)) for seed in seeds)

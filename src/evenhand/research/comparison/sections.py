@@ -113,13 +113,7 @@ def _played(comparison: Comparison) -> list[Suite]:
 
 
 def finding(subject: str, margins: Mapping[str, Margin], verb: str = "loses") -> str:
-    """Say in one sentence how a policy did in every suite; what noise may explain is level.
-
-    Examples
-    --------
-    >>> finding("ours", {"gaps": Margin("theirs", 2.0, 0.1), "random": Margin("other", 1.5, 0.1)})
-    'ours loses least in all 2 suites: the best rival loses 1.50 to 2.00 times as much'
-    """
+    """Say in one sentence how a policy did in every suite; what noise may explain is level."""
     if not margins:
         return f"{subject} has no rivals"
     ahead = [margin.times for margin in margins.values() if margin.verdict > 0]

@@ -43,21 +43,11 @@ RATIOS = ("over_limit", "over_rival", "over_best", "below_paper")
 
 @dataclass(frozen=True)
 class Margin:
-    """How a policy did in a suite against the one that came closest to it or beat it.
-
-    Parameters
-    ----------
-    rival
-        Its name.
-    times
-        How many times as much the rival lost; geometric mean over what both played.
-    error
-        Relative standard error of that.
-    """
+    """How a policy did in a suite against the one that came closest to it or beat it."""
 
     rival: str
-    times: float
-    error: float
+    times: float  # how many times as much the rival lost; geometric mean over what both played
+    error: float  # relative standard error of that
 
     @property
     def verdict(self) -> int:
@@ -302,26 +292,14 @@ def _moves(outcome: Outcome | None) -> Floats:
 
 
 def ratio(above: float, below: float) -> float:
-    """Return a quotient: infinite where something is compared with nothing, 1 for two nothings.
-
-    Examples
-    --------
-    >>> ratio(3.0, 2.0), ratio(1.0, 0.0), ratio(0.0, 0.0)
-    (1.5, inf, 1.0)
-    """
+    """Return a quotient: infinite where something is compared with nothing, 1 for two nothings."""
     if below == 0.0:
         return 1.0 if above == 0.0 else math.inf if above > 0 else math.nan
     return above / below
 
 
 def geometric_mean(values: ArrayLike) -> float:
-    """Return the geometric mean of numbers ≥ 0; NaN if there are none.
-
-    Examples
-    --------
-    >>> round(geometric_mean([1.0, 4.0]), 12), geometric_mean([0.0, 5.0])
-    (2.0, 0.0)
-    """
+    """Return the geometric mean of numbers ≥ 0; NaN if there are none."""
     numbers = np.asarray(values, dtype=np.float64)
     if len(numbers) == 0 or np.isnan(numbers).any():
         return math.nan

@@ -33,25 +33,8 @@ _PARAMETERS = {"gamma", "omega", "noise_scale"}
 def problem_with_parameters(
     actions: ActionSet, parameters: Mapping[str, Any], source: str = "the parameters"
 ) -> BiasedLinearBandit:
-    r"""Return the problem of these options with parameters as in a parameter file.
-
-    Parameters
-    ----------
-    actions
-        The options.
-    parameters
-        ``gamma``, ``omega`` and ``noise_scale``; see the module's notes.
-    source
-        What to call the parameters in a message.
-
-    Examples
-    --------
-    >>> import io
-    >>> table = io.StringIO("side,age\nhome,30\naway,40\naway,80")
-    >>> actions = ActionSet.from_csv(table, group="side")
-    >>> problem = problem_with_parameters(actions, {"gamma": {"age": 0.5}, "omega": 2.0})
-    >>> problem.values.round(6)
-    array([15., 20., 40.])
+    """Return the problem of these options with parameters as in a parameter file; ``source`` is
+    what messages call them.
     """
     _refuse_unknown(parameters, _PARAMETERS, source)
     for name in ("gamma", "omega"):

@@ -11,14 +11,7 @@ _MOST_NUMBERS = 10**9
 
 
 def check_size(d: int, kappa: float, name: str = "kappa") -> None:
-    """Refuse what is no number of features, or no κ_*, of the hard families.
-
-    Examples
-    --------
-    >>> check_size(d=2, kappa=0.5)
-    Traceback (most recent call last):
-    evenhand.errors.InputError: kappa must be a number from 1 to 1e+18; got 0.5. It is κ_*, which...
-    """
+    """Refuse what is no number of features, or no κ_*, of the hard families."""
     if not 2 <= d < math.inf or d != int(d):
         raise InputError(
             f"d must be a whole number ≥ 2; got {d}. With one feature at most two options can be "
@@ -33,14 +26,7 @@ def check_size(d: int, kappa: float, name: str = "kappa") -> None:
 
 
 def check_gaps(delta_min: float, delta_neq: float) -> None:
-    """Refuse gaps that the gap-dependent families cannot have.
-
-    Examples
-    --------
-    >>> check_gaps(delta_min=0.2, delta_neq=0.1)
-    Traceback (most recent call last):
-    evenhand.errors.InputError: the gaps must satisfy 0 < delta_min ≤ delta_neq ≤ 1/2 and ...
-    """
+    """Refuse gaps that the gap-dependent families cannot have."""
     if not 0 < delta_min <= delta_neq <= 0.5 or delta_neq + 3 * delta_min > 1:
         raise InputError(
             "the gaps must satisfy 0 < delta_min ≤ delta_neq ≤ 1/2 and delta_neq + 3 delta_min ≤ "

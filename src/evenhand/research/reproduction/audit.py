@@ -34,19 +34,11 @@ _PIECE = 250  # runs that a worker takes at a time
 
 @dataclass(frozen=True)
 class Check:
-    """How often a statement was checked, how often it failed, and how close it came.
-
-    Parameters
-    ----------
-    n, violations
-        Number of checks, and of those that failed.
-    closest
-        Largest ratio of what was found to what is allowed; up to 1 the statement holds.
-    """
+    """How often a statement was checked, how often it failed, and how close it came."""
 
     n: int = 0
     violations: int = 0
-    closest: float = 0.0
+    closest: float = 0.0  # largest ratio of what was found to what is allowed; up to 1 it holds
 
     def __add__(self, other: Check) -> Check:
         return Check(
@@ -64,41 +56,21 @@ class Check:
 
 @dataclass(frozen=True)
 class Audit:
-    """What came out of audited runs; audits add up.
-
-    Parameters
-    ----------
-    runs, failures
-        Runs, and those in which F happened.
-    estimated, missed, ever_missed
-        Runs that ended with an interval for the bias; those whose last interval does not hold the
-        bias; those of which any interval does not.
-    settled, dropped
-        Runs that found the group of the best option, and options dropped, without F.
-    samples
-        Lemma 12, first claim: evaluations of a G-phase.
-    price
-        Lemma 12, second claim: regret of a bias phase by Δ̂, which is at least the true one.
-    kept
-        Lemma 20: the best option, and its group, stay.
-    survivors
-        Lemma 11: gaps of the options that stay.
-    decided
-        Lemma 14: the group of the best option is found while ε_l is large enough.
-    """
+    """What came out of audited runs; audits add up."""
 
     runs: int = 0
-    failures: int = 0
-    estimated: int = 0
-    missed: int = 0
-    ever_missed: int = 0
-    settled: int = 0
-    dropped: int = 0
-    samples: Check = Check()
+    failures: int = 0  # runs in which F happened
+    estimated: int = 0  # runs that ended with an interval for the bias
+    missed: int = 0  # those whose last interval does not hold the bias
+    ever_missed: int = 0  # those of which any interval does not
+    settled: int = 0  # runs that found the group of the best option, without F
+    dropped: int = 0  # options, without F
+    samples: Check = Check()  # Lemma 12, first claim: evaluations of a G-phase
+    # Lemma 12, second claim: regret of a bias phase by Δ̂, at least the true one
     price: Check = Check()
-    kept: Check = Check()
-    survivors: Check = Check()
-    decided: Check = Check()
+    kept: Check = Check()  # Lemma 20: the best option, and its group, stay
+    survivors: Check = Check()  # Lemma 11: gaps of the options that stay
+    decided: Check = Check()  # Lemma 14: the group of the best option is found while ε_l is large
 
     def __add__(self, other: Audit) -> Audit:
         sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}

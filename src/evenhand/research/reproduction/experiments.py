@@ -15,24 +15,12 @@ from evenhand.research.environments.problem import BiasedLinearBandit
 
 @dataclass(frozen=True)
 class RateInHorizon:
-    """Regret against T on the worst-case pair, which is another pair for every T (Theorems 1, 3).
+    """Regret against T on the worst-case pair, another one for every T (Theorems 1, 3)."""
 
-    Parameters
-    ----------
-    shapes
-        (d, κ_*) of the pairs.
-    scales
-        The c of the gap c(κ_*/T)^{1/3}.
-    horizons
-        T, three to a factor of 8 in T/log T.
-    replications
-        Runs per problem.
-    """
-
-    shapes: tuple[tuple[int, float], ...]
-    scales: tuple[float, ...]
-    horizons: tuple[int, ...]
-    replications: int
+    shapes: tuple[tuple[int, float], ...]  # (d, κ_*) of the pairs
+    scales: tuple[float, ...]  # the c of the gap c(κ_*/T)^{1/3}
+    horizons: tuple[int, ...]  # T, three to a factor of 8 in T/log T
+    replications: int  # per problem
 
 
 @dataclass(frozen=True)
@@ -48,17 +36,14 @@ class RateInKappa:
 
 @dataclass(frozen=True)
 class GrowthInHorizon:
-    """Regret against T on one gap-dependent family: the logarithm of T (Theorems 2, 4).
-
-    ``settled`` is the T from which the group of the best option is found in time.
-    """
+    """Regret against T on one gap-dependent family: the logarithm of T (Theorems 2, 4)."""
 
     d: int
     kappa: float
     delta_min: float
     delta_neq: float
     horizons: tuple[int, ...]
-    settled: int
+    settled: int  # T from which the group of the best option is found in time
     replications: int
 
 
@@ -120,20 +105,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Audits:
-    """Runs that are looked into, step by step: the lemmas of the proofs.
+    """Runs that are looked into, step by step: the lemmas of the proofs."""
 
-    Parameters
-    ----------
-    cases
-        What is played to check the lemmas, with failure probability ``delta``. A large one makes
-        phases short and estimates wild, so that the lemmas are tried.
-    frail
-        What is played to count failures, for each of ``deltas``; short, so that they happen.
-    """
-
-    cases: tuple[Case, ...]
-    delta: float
+    cases: tuple[Case, ...]  # what is played to check the lemmas
+    delta: float  # large, so that phases are short, estimates wild, and the lemmas tried
     replications: int
+    # what is played to count failures, for each of `deltas`; short, so that they happen
     frail: Case
     deltas: tuple[float, ...]
     frail_replications: int

@@ -33,26 +33,13 @@ _DASHED, _DOTTED, _MIXED = (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2))
 
 @dataclass(frozen=True)
 class Numbered:
-    """A figure of the reproduction.
+    """A figure of the reproduction."""
 
-    Parameters
-    ----------
-    name
-        What its files are called, without ending.
-    title
-        What it is about.
-    sources
-        The statements it shows, by their source; its caption is made of them.
-    note
-        How to read it.
-    draw
-        What draws it.
-    """
-
-    name: str
+    name: str  # of its files, without ending
     title: str
+    # the statements it shows, by their source; its caption is made of them
     sources: tuple[str, ...]
-    note: str
+    note: str  # how to read it
     draw: Callable[[Measurements], Figure]
 
     def caption(self, rows: tuple[Statement, ...]) -> tuple[Statement, ...]:
@@ -357,13 +344,7 @@ def _legend_below(figure: Figure, columns: int) -> None:
 
 
 def _symbols(text: str) -> str:
-    r"""Return text with the paper's symbols set as formulas.
-
-    Examples
-    --------
-    >>> _symbols("κ* = 4, Δ_min")
-    '$\\kappa_*$ = 4, $\\Delta_{\\min}$'
-    """
+    """Return text with the paper's symbols set as formulas."""
     for plain, formula in _FORMULAS.items():
         text = text.replace(plain, formula)
     return text

@@ -53,41 +53,21 @@ class Rate:
 
 @dataclass(frozen=True, eq=False)
 class PairCurve:
-    """Regret on worst-case pairs, along T or κ_*.
+    """Regret on worst-case pairs, along T or κ_*."""
 
-    Parameters
-    ----------
-    d, c
-        Features, and scale of the gap.
-    fixed
-        κ_* where T varies, T where κ_* varies.
-    x
-        (n,) T or κ_*.
-    mean, error
-        (n,) regret of Fair Phased Elimination, mean of the pair, and its standard error.
-    worst
-        (n,) the larger of the pair's two regrets, which is what Theorem 3 speaks of.
-    blind, blind_worst
-        (n,) the same two of blind elimination.
-    two_point, lower, upper
-        (n,) the two-point bound of the mean, Theorem 3 and Theorem 1.
-    form
-        (n,) κ_*^{1/3} T^{2/3} log(T)^{1/3}.
-    """
-
-    d: int
-    c: float
-    fixed: float
-    x: Floats
-    mean: Floats
-    error: Floats
-    worst: Floats
-    blind: Floats
-    blind_worst: Floats
-    two_point: Floats
-    lower: Floats
-    upper: Floats
-    form: Floats
+    d: int  # features
+    c: float  # scale of the gap
+    fixed: float  # κ_* where T varies, T where κ_* varies
+    x: Floats  # (n,) T or κ_*
+    mean: Floats  # (n,) regret of Fair Phased Elimination, mean of the pair
+    error: Floats  # (n,) its standard error
+    worst: Floats  # (n,) the larger of the pair's two regrets, which is what Theorem 3 speaks of
+    blind: Floats  # (n,) mean of blind elimination
+    blind_worst: Floats  # (n,)
+    two_point: Floats  # (n,) the two-point bound of the mean
+    lower: Floats  # (n,) Theorem 3
+    upper: Floats  # (n,) Theorem 1
+    form: Floats  # (n,) κ_*^{1/3} T^{2/3} log(T)^{1/3}
 
     @property
     def rate(self) -> Rate:
@@ -97,28 +77,16 @@ class PairCurve:
 
 @dataclass(frozen=True, eq=False)
 class GrowthCurve:
-    """Regret on a gap-dependent family, along T.
+    """Regret on a gap-dependent family, along T."""
 
-    Parameters
-    ----------
-    horizons
-        (n,) T.
-    worst, error
-        (n,) largest mean regret of the family's problems, and its standard error.
-    lower, upper
-        (n,) Theorem 4 for finite T, and Theorem 2.
-    graves_lai
-        What R/log T of a consistent policy tends to at least, on the hardest problem.
-    settled
-        (n,) whether T is long enough for the group of the best option to be found.
-    """
-
-    horizons: Floats
-    worst: Floats
-    error: Floats
-    lower: Floats
-    upper: Floats
+    horizons: Floats  # (n,) T
+    worst: Floats  # (n,) largest mean regret of the family's problems
+    error: Floats  # (n,) its standard error
+    lower: Floats  # (n,) Theorem 4 for finite T
+    upper: Floats  # (n,) Theorem 2
+    # what R/log T of a consistent policy tends to at least, on the hardest problem
     graves_lai: float
+    # (n,) whether T is long enough for the group of the best option to be found
     settled: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
 
     @property
@@ -134,25 +102,13 @@ class GrowthCurve:
 
 @dataclass(frozen=True, eq=False)
 class TransitionCurve:
-    """Regret on gap-dependent families, along Δ_≠, per log T.
+    """Regret on gap-dependent families, along Δ_≠, per log T."""
 
-    Parameters
-    ----------
-    delta_neqs
-        (n,) Δ_≠.
-    per_log
-        (n,) largest mean regret of a family's problems, over log T.
-    within, between
-        (n,) d/Δ_min and κ(Δ ∨ Δ_≠)/Δ_≠², the two terms of Theorem 2.
-    lower
-        (n,) Theorem 4 for finite T, over log T.
-    """
-
-    delta_neqs: Floats
-    per_log: Floats
-    within: Floats
-    between: Floats
-    lower: Floats
+    delta_neqs: Floats  # (n,) Δ_≠
+    per_log: Floats  # (n,) largest mean regret of a family's problems, over log T
+    within: Floats  # (n,) d/Δ_min, the first term of Theorem 2
+    between: Floats  # (n,) κ(Δ ∨ Δ_≠)/Δ_≠², the second
+    lower: Floats  # (n,) Theorem 4 for finite T, over log T
 
     @property
     def ratio(self) -> Floats:
@@ -169,20 +125,10 @@ class TransitionCurve:
 
 @dataclass(frozen=True, eq=False)
 class BlindCurve:
-    """Fair and blind elimination on one problem, along T.
+    """Fair and blind elimination on one problem, along T."""
 
-    Parameters
-    ----------
-    problem
-        A problem in which evaluations favour the wrong group.
-    horizons
-        (n,) T.
-    fair, fair_error, blind, blind_error
-        (n,) mean regrets with their standard errors.
-    """
-
-    problem: BiasedLinearBandit
-    horizons: Floats
+    problem: BiasedLinearBandit  # evaluations favour the wrong group
+    horizons: Floats  # (n,) T, as the mean regrets and their standard errors
     fair: Floats
     fair_error: Floats
     blind: Floats

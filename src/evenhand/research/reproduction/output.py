@@ -13,9 +13,8 @@ from evenhand.research.reproduction.reproduction import Reproduction
 
 
 def write_reproduction(reproduction: Reproduction, folder: Path) -> Path:
-    """Write everything to a folder and return the page.
-
-    Figures are written as SVG and PNG, the numbers as ``measurements.json``.
+    """Write everything to a folder, figures as SVG and PNG, numbers as ``measurements.json``;
+    return the page.
     """
     make_folder(folder)
     for figure in FIGURES:

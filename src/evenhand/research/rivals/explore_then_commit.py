@@ -138,9 +138,8 @@ class ExploreThenCommit(Policy):
 
 @per_action_set
 def _designs(actions: ActionSet) -> tuple[Floats, Floats]:
-    """Return (2, k) shares, for the evaluations and for the attributes, and (2,) their prices.
-
-    Prices are r c_1² and κ_A c_2²; all of it is kept as long as the options are.
+    """Return (2, k) shares, for the evaluations and for the attributes, and (2,) their prices r
+    c_1² and κ_A c_2², kept as long as the options are.
     """
     plan = AttributePlan.of(actions)
     pulls, kappa = plan.pulls(np.ones(len(actions)))
@@ -153,14 +152,8 @@ def _designs(actions: ActionSet) -> tuple[Floats, Floats]:
 
 
 def expected_maximum(n: int, dimension: int) -> float:
-    """Bound the mean of the largest of n centred Gaussians of variance ≤ 1 in few dimensions.
-
-    The least of E χ_j, by the length of the vector that they are linear in, and √(2 log n).
-
-    Examples
-    --------
-    >>> round(expected_maximum(2, 1), 6), round(expected_maximum(3, 3), 6)
-    (0.797885, 1.482304)
+    """Bound the mean of the largest of n centred Gaussians of variance ≤ 1 in few dimensions by the
+    least of E χ_j, for the length of the vector that they are linear in, and √(2 log n).
     """
     if dimension == 0:
         return 0.0

@@ -121,10 +121,8 @@ class IdentificationPolicy(Policy):
 
     @abstractmethod
     def allocate(self, n: int | None, pending: Counts) -> Counts:
-        """Return counts of what to evaluate beside what is on its way; must change nothing.
-
-        n in all; with None as many as a decision stands for. Asked while the policy is not sure,
-        and V has an inverse. More than there is room for is cut off.
+        """Return counts of n evaluations (None: as many as a decision stands for) beside what is on
+        its way, changing nothing; asked while the policy is not sure, and V has an inverse.
         """
 
     def replan(self, evaluations: int) -> None:
@@ -275,26 +273,14 @@ def lengths(rows: Floats) -> Floats:
 
 
 def within(counts: Counts, most: int) -> Counts:
-    """Return the counts, cut to so many in all: as shares of what was wanted.
-
-    Examples
-    --------
-    >>> within(np.array([6, 3, 0]), 10), within(np.array([6, 3, 0]), 4)
-    (array([6, 3, 0]), array([3, 1, 0]))
-    """
+    """Return the counts, cut to so many in all: as shares of what was wanted."""
     if counts.sum() <= most:
         return counts
     return apportioned(counts.astype(np.float64), most)
 
 
 def apportioned(wanted: Floats, n: int) -> Counts:
-    """Return n as whole numbers in proportion to what is wanted, by largest remainders.
-
-    Examples
-    --------
-    >>> apportioned(np.array([1.0, 1.0, 0.5]), 4)
-    array([2, 1, 1])
-    """
+    """Return n as whole numbers in proportion to what is wanted, by largest remainders."""
     exact = np.round(wanted * (n / wanted.sum()), 9)  # ties are broken by place, not by rounding
     counts: Counts = np.floor(exact).astype(np.int64)
     order = np.argsort(counts - exact, kind="stable")

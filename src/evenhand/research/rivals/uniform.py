@@ -123,9 +123,8 @@ class Uniform(Policy):
         return least_squares(self.questions.weighted_points, self._counts, targets)
 
     def _evenly_within(self, have: Counts, n: int, allowance: Allowance) -> Counts:
-        """Return up to n more evaluations: one at a time, to what has the fewest and may be asked.
-
-        Of equals, at random: with a capacity of one, a panel is asked in random order.
+        """Return up to n more evaluations: one at a time, to what has the fewest and may be asked,
+        of equals at random, so that with a capacity of one a panel is asked in random order.
         """
         more = np.zeros(len(have), dtype=np.int64)
         rng = self._rng()
@@ -139,13 +138,7 @@ class Uniform(Policy):
 
 
 def _evenly(have: Counts, n: int) -> Counts:
-    """Return n more evaluations, given to those that have the fewest; of equals, the first.
-
-    Examples
-    --------
-    >>> _evenly(np.array([2, 0, 1, 5]), 5)
-    array([1, 3, 1, 0])
-    """
+    """Return n more evaluations, given to those that have the fewest; of equals, the first."""
     order = np.argsort(have, kind="stable")
     ranked = have[order]
     # raise the first i + 1 to the level of the next, for as long as that takes no more than n

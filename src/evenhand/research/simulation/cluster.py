@@ -18,20 +18,8 @@ _PATIENCE = 5.0  # seconds; an answer takes milliseconds, also from the other si
 
 @contextmanager
 def cluster_executor(address: str) -> Iterator[Executor]:
-    """Connect to a cluster that is running, and give the executor that `simulate` takes.
-
-    Parameters
-    ----------
-    address
-        Where the scheduler listens, such as ``tcp://10.0.0.1:8786``; or the file that it was
-        started with (``--scheduler-file``).
-
-    Examples
-    --------
-    >>> with cluster_executor("tcp://nowhere") as executor:
-    ...     pass
-    Traceback (most recent call last):
-    evenhand.errors.InputError: a cluster is given by its scheduler's address, such as...
+    """Connect to a running cluster, by its scheduler's address or file, and give the executor that
+    `simulate` takes.
     """
     where = _scheduler(address)
     try:

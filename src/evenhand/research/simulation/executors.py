@@ -56,10 +56,8 @@ def pieces_of(missing: Sequence[Piece], executor: Executor | None, size: int | N
 def run_pieces(
     experiment: Experiment, pieces: Sequence[Piece], executor: Executor | None
 ) -> Generator[Runs, None, None]:
-    """Run the pieces and yield their runs as they are done.
-
-    Without an executor: in this process if there is little to do or only one processor, else in
-    a pool of processes, one per processor.
+    """Run the pieces and yield their runs as they are done; without an executor, here if there is
+    little to do or one processor, else in a pool of processes, one per processor.
     """
     if executor is not None:
         client = _dask_client(executor)

@@ -35,30 +35,12 @@ _USUAL = Latency.lognormal(median=1.0, sigma=1.0)
 
 @dataclass(frozen=True)
 class Contender:
-    """A policy to be simulated: a name for it, and how to make one.
+    """A policy to be simulated: a name for it, and how to make one."""
 
-    Parameters
-    ----------
-    name
-        What the results call it.
-    source
-        Name of a registered policy, a policy's class, or a function of (actions, horizon, seed=…).
-    options
-        What it is told besides, by name.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> problem = eh.families.random(k=20, d=3, seed=1, noise_scale=0.5)
-    >>> bold = Contender("bold", "fair-phased-elimination").with_options(delta=0.5)
-    >>> policy = bold.policy(problem, horizon=1000, seed=0)
-    >>> policy.delta, policy.noise_scale
-    (0.5, 0.5)
-    """
-
-    name: str
+    name: str  # what the results call it
+    # a registered policy, a class, or a function of (actions, horizon, seed=…)
     source: str | Factory
-    options: tuple[tuple[str, Any], ...] = ()
+    options: tuple[tuple[str, Any], ...] = ()  # what it is told besides, by name
 
     def with_options(self, **options: Any) -> Contender:
         """Return the same contender, told more."""
@@ -72,29 +54,8 @@ class Contender:
 def policy_for(
     problem: BiasedLinearBandit, source: str | Factory, horizon: int, **options: Any
 ) -> Policy:
-    """Make a policy for a problem, told of it the noise scale, or what its class names.
-
-    A class that needs more of the problem, as an oracle does, has ``told``: names of attributes of
-    the problem that are given to it as arguments, such as ("noise_scale", "omega").
-
-    Parameters
-    ----------
-    problem
-        What is to be played.
-    source
-        Name of a registered policy, a policy's class, or a `functools.partial` of one; or a
-        function of (actions, horizon, …), which is told the options only.
-    horizon
-        Number of evaluations.
-    options
-        What to tell it besides; this goes before what the problem says.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> problem = eh.families.random(k=20, d=3, seed=1, noise_scale=0.5)
-    >>> policy_for(problem, "uniform", 1000).noise_scale
-    0.5
+    """Make a policy for a problem, told of it the noise scale, or the attributes that its class
+    names in ``told``; options go before these, and a plain function is told the options only.
     """
     make: Factory = policy_class(source) if isinstance(source, str) else source
     given: dict[str, Any] = {}
@@ -175,26 +136,14 @@ class Piece:
 
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """A problem, the policies to try on it, and where the randomness comes from.
-
-    Parameters
-    ----------
-    problem
-        The truth.
-    contenders
-        The policies.
-    seed
-        Number that all randomness derives from.
-    checkpoints
-        When the regret is wanted, in increasing order; None for ten times per decade.
-    parallel
-        Who evaluates side by side; None if all that is asked for is evaluated at once.
-    """
+    """A problem, the policies to try on it, and where the randomness comes from."""
 
     problem: BiasedLinearBandit
     contenders: tuple[Contender, ...]
     seed: int
+    # when the regret is wanted, increasing; None for ten times per decade
     checkpoints: tuple[int, ...] | None = None
+    # who evaluates side by side; None if all that is asked for is evaluated at once
     parallel: Parallel | None = None
 
     def checkpoints_until(self, horizon: int) -> NDArray[np.int64]:
@@ -267,13 +216,7 @@ class Experiment:
 
 
 def log_spaced(horizon: int) -> list[int]:
-    """Return whole numbers up to the horizon, ten to the decade.
-
-    Examples
-    --------
-    >>> log_spaced(20)
-    [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20]
-    """
+    """Return whole numbers up to the horizon, ten to the decade."""
     steps: list[int] = []
     while not steps or steps[-1] < horizon:
         steps.append(round(10 ** (len(steps) / _PER_DECADE)))
@@ -289,28 +232,8 @@ def play_out(
     watch: Watch | None = None,
     parallel: int | Parallel | None = None,
 ) -> Regret:
-    """Let a policy play to the end; return its regret, counted at the given times.
-
-    Steps that are compiled run in a compiled loop; what it leaves is asked and told. For a watcher
-    every turn is asked and told, which gives the same to the bit.
-
-    Side by side, evaluators who are free ask for more at once, beside what is on its way, and every
-    evaluation is told when it comes back; the clock of ``evaluations`` says how long all took.
-
-    Parameters
-    ----------
-    policy, evaluations
-        Who asks, and who answers.
-    gaps
-        (q,) what an evaluation of each question (or option) loses; it is lost when the evaluation
-        is told.
-    stops
-        When the regret is wanted, in increasing order.
-    watch
-        Called after every turn with the policy, what it had asked for and what it was told.
-    parallel
-        Who evaluates side by side, or how many they are; they take the time that ``evaluations``
-        says. If not given, all that a policy asks for is evaluated at once.
+    """Let a policy play to the end and return its regret at the stops, by (q,) gaps, lost when
+    told; ``watch`` sees every turn, and ``parallel`` evaluators who are free ask for more at once.
     """
     side_by_side = Parallel.of(parallel)
     regret = Regret(gaps, stops)
@@ -338,9 +261,8 @@ def play_out(
 def _turn(
     policy: Policy, evaluations: SimulatedEvaluations, regret: Regret, *, compiled: bool
 ) -> list[tuple[Allocation, Feedback]]:
-    """Return what a policy asks for next and what came of it; nothing if it is done.
-
-    What can be ``compiled`` of its steps is run and paid for before.
+    """Return what a policy asks for next and what came of it, nothing if it is done; what can be
+    ``compiled`` of its steps is run and paid for before.
     """
     stepper = stepper_of(policy) if compiled else None
     if stepper is not None:

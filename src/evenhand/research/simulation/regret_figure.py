@@ -23,66 +23,37 @@ _LIMIT_POINTS = 60
 
 @dataclass(frozen=True, eq=False)
 class RegretLine:
-    """The mean regret of one policy over one horizon.
-
-    Parameters
-    ----------
-    policy, horizon
-        Whose, and over how many evaluations.
-    times, mean, error
-        (c,) evaluations, mean regret after them, and its standard error.
-    n_runs
-        Number of runs behind the mean.
-    """
+    """The mean regret of one policy over one horizon."""
 
     policy: str
     horizon: int
-    times: NDArray[np.int64]
-    mean: Floats
-    error: Floats
+    times: NDArray[np.int64]  # (c,) evaluations
+    mean: Floats  # (c,) regret after them
+    error: Floats  # (c,) its standard error
     n_runs: int
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """A line to draw, with the band around it; all positive.
+    """A line to draw, with the band around it; all positive."""
 
-    Parameters
-    ----------
-    name, group
-        Text of the legend (None: none), and number of the policy, which sets the colour.
-    times, heights, low, high
-        (c,) where the line and the edges of its band run.
-    ends
-        Whether the points are ends of runs (markers) or a way there (a thin line).
-    """
-
-    name: str | None
-    group: int
-    times: Floats
+    name: str | None  # text of the legend (None: none)
+    group: int  # number of the policy, which sets the colour
+    times: Floats  # (c,), as heights, low and high
     heights: Floats
     low: Floats
     high: Floats
-    ends: bool = False
+    ends: bool = False  # whether the points are ends of runs (markers) or a way there (a thin line)
 
 
 @dataclass(frozen=True, eq=False)
 class RegretPicture:
-    """What the picture of regret shows, in numbers.
-
-    Parameters
-    ----------
-    curves
-        Regret of the policies.
-    limits
-        Name → (times, values) of the limits, where they are finite and positive.
-    note
-        How many runs it rests on, and what the bands are.
-    """
+    """What the picture of regret shows, in numbers."""
 
     curves: tuple[Curve, ...]
+    # name → (times, values), where they are finite and positive
     limits: dict[str, tuple[Floats, Floats]]
-    note: str
+    note: str  # how many runs it rests on, and what the bands are
 
 
 def regret_picture(

@@ -86,9 +86,8 @@ def problem_in_words(problem: BiasedLinearBandit) -> str:
 
 
 def prices(problem: BiasedLinearBandit) -> list[float]:
-    """Return κ_* of every attribute; infinite where its bias cannot be estimated.
-
-    Some policies do not mind.
+    """Return κ_* of every attribute; infinite where its bias is not identified, which some policies
+    allow.
     """
     found = []
     for name in problem.actions.attribute_names:

@@ -63,9 +63,8 @@ _WORDS = {
 
 
 class RunStore:
-    """A Parquet file of runs that a simulation adds to, piece by piece.
-
-    Use `RunStore.opened`; only one process at a time may have it open.
+    """A Parquet file of runs that a simulation adds to, piece by piece; `RunStore.opened` lets only
+    one process at a time have it.
     """
 
     def __init__(self, path: Path, experiment: Experiment) -> None:
@@ -209,15 +208,7 @@ def problem_digest(problem: BiasedLinearBandit) -> str:
 
 
 def described(contender: Contender) -> str:
-    """Say what a policy is made of, the same in every process.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> from functools import partial
-    >>> described(Contender("bold", partial(eh.FairPhasedElimination, delta=0.5)))
-    'evenhand.policies.fair_phased_elimination.FairPhasedElimination(delta=0.5)'
-    """
+    """Say what a policy is made of, the same in every process."""
     source, options = contender.source, dict(contender.options)
     try:
         words = source if isinstance(source, str) else _words(source)
