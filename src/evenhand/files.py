@@ -22,11 +22,11 @@ def write_atomically(path: str | os.PathLike[str], what: str = "the file") -> It
     try:
         if path.is_dir():
             raise IsADirectoryError(None, "it is a folder")
-        if path.exists() and not path.is_file():
+        if path.exists() and not path.is_file():  # a pipe or /dev/null keeps nothing
             yield path
             return
-        target = path.resolve()
-        draft = _new_draft(target)
+        target = path.resolve()  # a link stays a link, to the new file
+        draft = _new_draft(target)  # ends as the file does: some write by the ending
         try:
             yield draft
             # Windows flushes only what is open for writing

@@ -85,12 +85,12 @@ def shown(value: Any) -> str:
 
 
 class Form:
-    """What plain values must be like: ``int`` (of 64 bits), ``float`` (finite), ``str``, ``bool``;
-    ``list[...]`` or ``[...]``; ``tuple[..., ...]`` for a list of so many; ``dict[str, ...]`` for
-    any names; ``{"name": ..., "other?": ...}`` for known ones, the other perhaps missing; ``... |
-    None``; ``Any`` for whatever is not nested too deeply.
-    """
+    """What plain values must be like: a type, or lists and names of such, as the comment says."""
 
+    # int (of 64 bits), float (also a whole number, and finite), str, bool; list[...], or [...] of
+    # what is no type; tuple[..., ...] for a list of so many; dict[str, ...] for any names;
+    # {"name": ..., "other?": ...} for known ones, of which the other may be missing; ... | None;
+    # Any for whatever is not nested too deeply.
     def __init__(self, form: Any) -> None:
         self._check = _check_of(form)
 

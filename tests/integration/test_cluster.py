@@ -390,3 +390,11 @@ def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "distributed", None)
     said = refusal("--dask", "tcp://127.0.0.1:8786")
     assert 'pip install "evenhand[dask]"' in said
+
+
+def test_an_address_without_a_port_is_refused() -> None:
+    with (
+        pytest.raises(eh.InputError, match="a cluster is given by its scheduler's address"),
+        cluster.cluster_executor("tcp://nowhere"),
+    ):
+        pass

@@ -302,3 +302,8 @@ def test_limits_refuse_the_gaps_that_families_refuse(
             call()
         words.append(str(refused.value))
     assert words[0] == words[1]
+
+
+def test_gaps_out_of_order_are_refused() -> None:
+    with pytest.raises(eh.InputError, match="the gaps must satisfy 0 < delta_min ≤ delta_neq"):
+        families.gap_dependent(2, 4.0, delta_min=0.2, delta_neq=0.1)

@@ -41,7 +41,7 @@ from evenhand.tables.numerals import (
 )
 from evenhand.tables.opened import opened
 from evenhand.tables.recipe import Recipe, chosen_columns, no_such_column
-from evenhand.tables.scan import Moments
+from evenhand.tables.scan import Moments, Points
 
 PEOPLE = """name,nation,age,town
 Ann,home,31,Ulm
@@ -849,3 +849,10 @@ def test_columns_take_their_parts_and_files_have_an_end() -> None:
     watch.take(b"a,b\n" * 1000)
     with pytest.raises(InputError, match=r"scores\.csv\.gz: more than 1 MB come out of it"):
         watch.take(b"a,b\n" * 1_000_000)
+
+
+def test_points_that_may_group_thousands() -> None:
+    found = Points.of(pa.array(["800", "1.200"]), np.array([800.0, 1.2]), rows=range(2))
+    assert found == ((1, "1.200"), (1, "1.200"))
+    found = Points.of(pa.array(["0.5", "800"]), np.array([0.5, 800.0]), rows=range(2))
+    assert found == ((0, "0.5"), None)

@@ -477,15 +477,8 @@ def _driven(effects: Effects, bias: BiasEstimate) -> Iterator[Finding]:
 
 
 def _contrasts(values: Floats, codes: Codes) -> tuple[Indices, Floats]:
-    """Return what each value differs from the mean of those before it that have the same number.
-
-    In units of the values' own noise; and which value each is of. The first of a number has none.
-
-    Examples
-    --------
-    >>> rows, apart = _contrasts(np.array([1.0, 5.0, 3.0, 8.0]), np.array([0, 1, 0, 0]))
-    >>> rows, (apart / np.sqrt([1 / 2, 2 / 3])).round(9)
-    (array([2, 3]), array([2., 6.]))
+    """Return which values, and by how much each differs, in units of its noise, from the mean of
+    those before it that have the same number; the first of a number has none.
     """
     order = np.argsort(codes, kind="stable")
     x, code = values[order], codes[order]

@@ -64,17 +64,8 @@ class Moments(NamedTuple):
 
 
 class Points(NamedTuple):
-    """The first number with a point, and the first whose point may group thousands.
-
-    1.200 beside 800 does. Points are decimal points as soon as one of them has not three digits
-    after it, or a whole number of four digits does without.
-
-    Examples
-    --------
-    >>> Points.of(pa.array(["800", "1.200"]), np.array([800.0, 1.2]), rows=range(2))
-    Points(first=(1, '1.200'), doubtful=(1, '1.200'))
-    >>> Points.of(pa.array(["0.5", "800"]), np.array([0.5, 800.0]), rows=range(2))
-    Points(first=(0, '0.5'), doubtful=None)
+    """The first number with a point, and the first whose point may group thousands: 1.200 beside
+    800, where no point has other than three digits after it and no 4-digit number does without.
     """
 
     first: tuple[int, str] | None = None

@@ -24,22 +24,12 @@ Cells: TypeAlias = "pa.Array | pa.ChunkedArray"
 
 
 class Table:
-    """A table: its columns, read when they are asked for, and where its rows stand.
-
-    Attributes
-    ----------
-    name
-        What messages call it.
-    columns
-        The names of the columns; an empty name is a column without one.
-    is_text
-        Whether its cells are written out, as in CSV, so that numbers are written in some way.
-    commas_are_free
-        Whether a comma does not separate cells, so that it may well stand before decimals.
+    """A table: its name in messages, its columns (one may have an empty name), read when they are
+    asked for, and where its rows stand.
     """
 
-    is_text = False
-    commas_are_free = False
+    is_text = False  # cells are written out, as in CSV, so that numbers are written in some way
+    commas_are_free = False  # no comma separates cells, so that it may well stand before decimals
 
     def __init__(self, name: str, columns: Sequence[str]) -> None:
         self.name, self.columns = name, tuple(columns)

@@ -98,9 +98,8 @@ class RidgePolicy(SequentialPolicy):
         return ridge, float(np.sqrt(ridge * m)) * self.value_bound
 
     def joint_rows(self, bias_bound: float | None) -> Floats:
-        """Return (k, r + q) rows of features and attributes for a bias of up to so much
-        (`LARGE_BIAS` times the value bound if None); `NotIdentifiableError` where options cannot be
-        compared.
+        """Return (k, r + q) rows of features and attributes for a bias of up to so much (None:
+        `LARGE_BIAS` value bounds); `NotIdentifiableError` where options cannot be compared.
         """
         if bias_bound is not None and (not is_number(bias_bound) or bias_bound <= 0.0):
             raise InputError(f"bias_bound must be a positive number; got {bias_bound!r}.")
