@@ -300,7 +300,7 @@ def test_an_alarm_stands_at_the_top_and_beside_its_assumption(
     assert "drift" in {one.assumption for one in answer.alarms}
     written = page(answer)
     assert re.search(
-        r"In short</h2>\n<dl>.*?<dt>WARNING</dt>(<dd>[^<]*</dd>)*<dd>Scores rise", written
+        r"In short</h2>\n<dl class=\"short\">.*?<dt>WARNING</dt><dd>(<p>[^<]*</p>)*?<p>Scores rise", written
     )
     assert re.search(r"with time\. <span class=\"contradicted\">.*?<dd>Scores rise", written)
     assert "there are no intervals" in written
