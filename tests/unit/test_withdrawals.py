@@ -122,7 +122,7 @@ def test_what_was_withdrawn_is_named_and_what_follows_from_it(tmp_path: Path) ->
     assert told["scores"][0]["blind"] is False
     jury.campaign.report(tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text("utf-8")
-    assert "<dt>Withdrawn</dt><dd>1 score" in page
+    assert "<dt>Withdrawn</dt><dd><p>1 score" in page
     assert answer.withdrawn.put_back is not None
     assert jury.campaign.verify()
 
