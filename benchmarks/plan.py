@@ -20,12 +20,12 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.arrays import Floats
+from evenhand.certainty.winner import leader_is_certain
 from evenhand.planning.assumed import assumed, normal_ranks
 from evenhand.planning.one_look import OneLook
 from evenhand.planning.plan import LUCK
 from evenhand.planning.until_certain import UntilCertain
 from evenhand.planning.ways import Outcome, Terms
-from evenhand.planning.winner import leader_is_certain
 from evenhand.questions.accuracy import accuracy
 
 

@@ -15,7 +15,7 @@ import evenhand as eh
 from evenhand.arrays import Floats
 from evenhand.certainty.e_process import certainty_entropy
 from evenhand.certainty.models import Shared
-from evenhand.certainty.winner import Winner
+from evenhand.certainty.winner import Winner, leader_is_certain
 from evenhand.planning.assumed import assumed, normal_ranks
 from evenhand.planning.capped import capped_counts
 from evenhand.planning.curve import order_of_evaluators
@@ -24,7 +24,6 @@ from evenhand.planning.one_look import OneLook
 from evenhand.planning.panels import alike, asked_of, everything_once, with_neutral
 from evenhand.planning.until_certain import Asked, UntilCertain
 from evenhand.planning.ways import Terms
-from evenhand.planning.winner import leader_is_certain
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
 

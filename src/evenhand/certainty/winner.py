@@ -30,6 +30,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from evenhand.arrays import Floats
@@ -40,11 +41,15 @@ from evenhand.numerics.tails import log_mass, log_normal_tail, log_student_tail
 
 _CHUNK = 256  # rivals at once: nothing has the size of options × options
 _TOGETHER = 1e-12  # correlation of leads from which on one bounds the other
+_CLOSEST = 12  # rivals, in their standard errors, that are looked at in each of many draws
+_AT_ONCE = 4_000_000  # numbers worked on in one go
 
 
 @dataclass(frozen=True, eq=False)
 class Winner:
     """Leads of the option that leads, and between what they may lie if it is to lead."""
+
+    # where σ is known, of many draws at once: (m, n) of everything
 
     leads: Floats  # (n,) L, over σ where that is known
     variances: Floats  # (n,) S_jj, over σ²
@@ -150,3 +155,54 @@ class Winner:
         part = log_mass(tail, x, high)
         with np.errstate(invalid="ignore"):
             return np.where(np.isfinite(whole), np.minimum(part - whole, 0.0), 0.0)
+
+
+def leader_is_certain(
+    estimates: Floats, own: Floats, shared: Floats, delta: float, tolerance: float = 0.0
+) -> NDArray[np.bool_]:
+    """Return (n,) whether the leader of each row of estimates, (n, k), is certainly the best."""
+    # C = diag(own²) + shared·sharedᵀ, (k,) and (k, r).
+    leaders = estimates.argmax(axis=1)
+    certain = np.zeros(len(estimates), dtype=np.bool_)
+    shared = _differing(own, shared)
+    for leader in np.unique(leaders).tolist():
+        (rows,) = np.nonzero(leaders == leader)
+        for some in np.array_split(rows, math.ceil(estimates[rows].size * _CLOSEST / _AT_ONCE)):
+            tails = _largest_tails(estimates[some], leader, own**2, shared, tolerance)
+            certain[some] = tails <= delta
+    return certain
+
+
+def _differing(own: Floats, shared: Floats) -> Floats:
+    """Return what options have in common but for what all of them have, (k, r') with r' ≤ r."""
+    B = shared - shared.mean(axis=0)
+    values, axes = np.linalg.eigh(B.T @ B)
+    least = _TOGETHER**2 * max(float((own**2).sum()), float(values[-1:].sum()))
+    return np.asarray(B @ axes[:, values > least])
+
+
+def _largest_tails(estimates: Floats, i: int, own: Floats, B: Floats, tolerance: float) -> Floats:
+    """Return (n,) the largest p_j of a leader over its closest rivals; 0 if it has none."""
+    # `own` are (k,) variances, C = diag(own) + BBᵀ. With D_j = B_i − B_j the leads over j and l
+    # have the covariance own_i + [l = j] own_j + D_j·D_l.
+    D = B[i] - B
+    variances = own[i] + own + (D**2).sum(axis=1)
+    variances[i] = 0.0
+    rivals = np.flatnonzero(variances > 1e-12 * variances.max(initial=0.0))
+    if len(rivals) == 0:
+        return np.zeros(len(estimates))
+    leads = estimates[:, [i]] - estimates
+    scores = leads[:, rivals] / np.sqrt(variances[rivals])
+    m = min(_CLOSEST, len(rivals))
+    nearest = rivals[np.argpartition(scores, m - 1, axis=1)[:, :m]]  # (n, j)
+    L = np.take_along_axis(leads, nearest, axis=1)
+    slopes = own[i] + D[nearest] @ D.T  # (n, j, l): how the lead over l rises with L_j
+    np.put_along_axis(slopes, nearest[:, :, None], variances[nearest][:, :, None], axis=2)
+    slopes /= variances[nearest][:, :, None]  # 1 for l = j
+    slopes[:, :, i] = 0.0
+    # the lead over l stays ≥ 0 while L_j falls by at most so much, or rises where slopes are < 0
+    slack = leads[:, None, :] / np.where(slopes == 0.0, 1.0, slopes)
+    low = L - np.where(slopes > _TOGETHER, slack, np.inf).min(axis=2)
+    high = L + np.where(slopes < -_TOGETHER, -slack, np.inf).min(axis=2)
+    p = Winner(L, variances[nearest], low, high).chances(-tolerance)
+    return np.asarray(p.max(axis=1))

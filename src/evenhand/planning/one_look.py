@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.certainty.winner import leader_is_certain
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.panels import asked_of, everything_once, price_of
 from evenhand.planning.ways import Evaluators, Outcome, Terms
-from evenhand.planning.winner import leader_is_certain
 from evenhand.questions import Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
 
