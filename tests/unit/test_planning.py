@@ -21,11 +21,12 @@ from evenhand.planning.capped import capped_counts
 from evenhand.planning.curve import order_of_evaluators
 from evenhand.planning.figure import plan_picture
 from evenhand.planning.one_look import OneLook
-from evenhand.planning.panels import alike, asked_of, everything_once, with_neutral
+from evenhand.planning.panels import alike, asked_of, everything_once
 from evenhand.planning.until_certain import Asked, UntilCertain
 from evenhand.planning.ways import Terms
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
+from evenhand.questions.neutral import with_neutral
 
 SKATERS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr", "Eva": "jp"}
 JUDGES = {"P": "fr", "Q": "it", "R": "us", "S": "ca"}

@@ -15,13 +15,14 @@ from evenhand.planning import advice
 from evenhand.planning.assumed import Assumed, assumed
 from evenhand.planning.curve import Step, curve, order_of_evaluators
 from evenhand.planning.one_look import OneLook
-from evenhand.planning.panels import asked_of, everything_once, with_neutral
+from evenhand.planning.panels import asked_of, everything_once
 from evenhand.planning.plan import Kind, Plan
 from evenhand.planning.precise import Precise
 from evenhand.planning.until_certain import UntilCertain
 from evenhand.planning.ways import Bias, Evaluators, Outcome, Terms, Way
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.accuracy import accuracy
+from evenhand.questions.neutral import with_neutral
 
 _MOST = 10**15  # evaluations that are worth counting
 _MORE = 4  # neutral evaluators that are tried beside those there are

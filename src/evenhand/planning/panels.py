@@ -1,77 +1,13 @@
-"""Panels to plan with: some of the evaluators, and neutral ones who could be found."""
+"""Panels to plan with: what some of the evaluators are asked, how often, and at what price."""
 
 from __future__ import annotations
-
-from itertools import count, islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats
-from evenhand.questions import UNLIMITED, Column, Questions
-from evenhand.questions.options import Kind
-from evenhand.tables import Names
-
-
-def with_neutral(questions: Questions, n: int) -> Questions:
-    """Return the questions with n more evaluators, who favour nobody, about whatever others are."""
-    # As `Questions.adding` does it, but for any number of them at once, and at the median price:
-    # they may be lenient where others may, and have a position of their own where others have.
-    if n == 0:
-        return questions
-    q, e = len(questions), len(questions.evaluators)
-    _, first = np.unique(questions.about, axis=0, return_index=True)
-    first.sort()
-    everybodys = [c.kind == "position" and c.evaluator is None for c in questions.columns]
-    kept = np.append(np.ones(questions.n_features), everybodys)
-    rows = sparse.csr_array(questions.matrix[first] @ sparse.diags_array(kept))
-    own = _kind_of_own(questions)
-    extra = 0 if own is None else n
-    blocks = [sparse.hstack([questions.matrix, sparse.csr_array((q, extra))])]
-    for j in range(n):
-        one = np.zeros((len(first), extra))
-        one[:, j : j + 1] = 1.0
-        blocks.append(sparse.hstack([rows, sparse.csr_array(one)]))
-    matrix = sparse.csr_array(sparse.vstack(blocks, format="csr"))
-    names, more, noise = neutral_names(questions, n), n * len(first), questions.noise
-    groups = questions.evaluator_groups
-    columns = () if own is None else tuple(Column(name, own, name) for name in names)
-    capacity, workload = max(1, int(questions.capacity.max())), np.median(questions.workload)
-    return questions._changed(
-        rows=matrix,
-        columns=(*questions.columns, *columns),
-        about=np.vstack([questions.about, np.tile(questions.about[first], (n, 1))]),
-        evaluators=Names((*questions.evaluators, *names)),
-        evaluator=np.append(questions.evaluator, np.repeat(e + np.arange(n), len(first))),
-        evaluator_groups=None if groups is None else (*groups, *[None] * n),
-        prices=_padded(questions.prices, more, np.median(questions.prices)),
-        noise=None if noise is None else _padded(noise, more, np.median(noise)),
-        capacity=_padded(questions.capacity, more, capacity),
-        workload=_padded(questions.workload, n, min(workload, UNLIMITED)),
-    )
-
-
-def _padded(values: NDArray[Any], n: int, value: Any) -> NDArray[Any]:
-    """Return values, and n more that are all the same."""
-    return np.append(values, np.full(n, value, dtype=values.dtype))
-
-
-def _kind_of_own(questions: Questions) -> Kind | None:
-    """Return what a new evaluator brings that only evaluations tell; None if nothing."""
-    own: dict[str, Kind] = {c.kind: c.kind for c in questions.columns if c.evaluator is not None}
-    if "position" in own:
-        return "position"
-    alone = len(questions.evaluators) == 1 and all(c.kind == "bias" for c in questions.columns)
-    # the leniency of one evaluator alone is the zero that those of others are measured from
-    return "leniency" if "leniency" in own or alone else None
-
-
-def neutral_names(questions: Questions, n: int) -> list[str]:
-    """Return what neutral evaluators are called: names that nobody has."""
-    numbers = (i for i in count(1) if f"neutral evaluator {i}" not in questions.evaluators)
-    return [f"neutral evaluator {i}" for i in islice(numbers, n)]
+from evenhand.questions import UNLIMITED, Questions
 
 
 def asked_of(questions: Questions, evaluators: NDArray[np.bool_] | None) -> NDArray[np.bool_]:

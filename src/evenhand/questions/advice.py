@@ -182,7 +182,7 @@ def _with_fresh(questions: Questions, asks: list[Ask]) -> Questions:
     about = np.full((len(asks), 2), -1, dtype=np.intp)
     for row, ask in zip(about, asks, strict=True):
         row[: len(ask.about)] = [item_at[name] for name in ask.about]
-    columns = (*questions.columns, *_columns_of(questions, newcomers))
+    columns = (*questions.columns, *columns_of(questions, newcomers))
     fresh = [_features(options, about, len(items)), _attributes(columns, asks)]
     q, d, A = len(questions), questions.n_features, questions.matrix
     old = [A[:, :d], sparse.csr_array((q, more_items)), A[:, d:]]
@@ -227,7 +227,7 @@ def _attributes(columns: Sequence[Column], asks: Sequence[Ask]) -> sparse.csr_ar
     return sparse.csr_array((np.ones(len(cells)), at), shape=(len(asks), len(columns)))
 
 
-def _columns_of(questions: Questions, newcomers: Sequence[str]) -> list[Column]:
+def columns_of(questions: Questions, newcomers: Sequence[str]) -> list[Column]:
     """Return the columns that new evaluators bring: they may be lenient where others may."""
     kinds = {column.kind for column in questions.columns}
     if "position" in kinds:
