@@ -9,8 +9,9 @@ import pytest
 from hypothesis import assume, given, settings
 
 import evenhand as eh
-from evenhand.inspection.panels import with_one_more, worst_lead
+from evenhand.inspection.panels import worst_lead
 from evenhand.questions.figure import draw_panel_picture, panel_picture
+from evenhand.questions.neutral import with_neutral
 from panels import panels
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}
@@ -34,7 +35,7 @@ def variances(questions: eh.Questions) -> dict[tuple[str, str], float]:
 @given(panels())
 def test_the_worst_lead_is_that_of_dense_least_squares(questions: eh.Questions) -> None:
     assume(questions.check().comparable)
-    for one in (questions, with_one_more(questions)):
+    for one in (questions, with_neutral(questions, 1)):
         lead, known = worst_lead(one), variances(one)
         assert lead.variance == pytest.approx(max(known.values()), rel=1e-8)
         pair = lead.options if lead.options in known else lead.options[::-1]
@@ -52,10 +53,10 @@ def test_comparisons_have_a_worst_lead_too() -> None:
     """Each pair in both orders by one judge: a complete graph, variance 2/(2k) of a lead."""
     questions = eh.Questions.comparisons(["a", "b", "c", "d"], ["J"])
     assert worst_lead(questions).variance == pytest.approx(2.0 / (2 * 4))
-    more = with_one_more(questions)
-    assert more.evaluators[1] == "a neutral evaluator"
+    more = with_neutral(questions, 1)
+    assert more.evaluators[1] == "neutral evaluator 1"
     assert worst_lead(more).variance == pytest.approx(2.0 / (4 * 4))
-    assert with_one_more(more).evaluators[2] == "another neutral evaluator"
+    assert with_neutral(more, 1).evaluators[2] == "neutral evaluator 2"
 
 
 def test_one_more_neutral_evaluator_by_hand() -> None:

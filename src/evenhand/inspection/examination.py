@@ -13,10 +13,11 @@ from evenhand.confounding import sentences
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry, delta_optimal_design
 from evenhand.inspection.inspection import InspectedBias, Inspection, Purchase
-from evenhand.inspection.panels import with_one_more, worst_lead
+from evenhand.inspection.panels import worst_lead
 from evenhand.numerics.passes import sample_rows
 from evenhand.numerics.row_space import row_space
 from evenhand.questions import Askable, Questions, checked_askable
+from evenhand.questions.neutral import with_neutral
 from evenhand.report.words import short
 
 QUANTILE = 1.959963984540054  # of the normal distribution, two-sided at 95%
@@ -156,11 +157,11 @@ def _of_questions(questions: Questions, attribute: str | None, full: bool) -> In
         for name in names
         if attribute in (None, name)
     ]
-    worst = with_neutral = None
+    worst = better = None
     if check.comparable:
         worst = worst_lead(questions)
-        with_neutral = worst_lead(with_one_more(questions))
-    return Inspection(questions, tuple(biases), check.rank, check, worst, with_neutral)
+        better = worst_lead(with_neutral(questions, 1))
+    return Inspection(questions, tuple(biases), check.rank, check, worst, better)
 
 
 def _confounded(error: NotIdentifiableError, actions: ActionSet, attribute: str) -> tuple[str, ...]:

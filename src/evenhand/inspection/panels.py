@@ -1,4 +1,4 @@
-"""Panels before anything is asked: whom to ask about whom, and what one more evaluator saves."""
+"""Panels before anything is asked: which lead will be known worst."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import InputError
-from evenhand.questions import Ask, Questions
+from evenhand.questions import Questions
 from evenhand.questions.accuracy import accuracy
-from evenhand.questions.advice import NEUTRAL
 
 _CHUNK = 1024  # options compared with all others at once
 
@@ -52,19 +51,6 @@ class WorstLead:
             "answers": self.questions,
             "variance_per_answer": self.per_answer,
         }
-
-
-def with_one_more(questions: Questions) -> Questions:
-    """Return the questions with one more evaluator, who favours nobody, about every option."""
-    name = NEUTRAL
-    while name in questions.evaluators:
-        name = f"another {name.removeprefix('a ')}"
-    labels = list(questions.options.labels)
-    if (questions.about[:, 1] >= 0).any():
-        asks = [Ask((a, b), name) for a in labels for b in labels if a != b]
-    else:
-        asks = [Ask((label,), name) for label in labels]
-    return questions.adding(asks)
 
 
 def worst_lead(questions: Questions) -> WorstLead:

@@ -186,7 +186,7 @@ def on_one_more(found: Inspection) -> str:
     return (
         f"With every question asked once ({counted(now.questions, 'answer')}) the lead that is "
         f"known worst, of {a!r} over {b!r}, has a standard error of {number(now.error)}, in units "
-        "of the noise. One more evaluator who favours nobody, asked about every option "
+        "of the noise. One more evaluator who favours nobody, asked what the others are "
         f"({counted(then.questions, 'answer')} in all), makes that {number(then.error)} for the "
         f"worst, so that an answer is {worth}."
     )
