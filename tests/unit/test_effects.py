@@ -11,7 +11,7 @@ import pytest
 from evenhand.arrays import Floats
 from evenhand.auditing import projections
 from evenhand.auditing.effects import Effects, standing_first, two_way
-from evenhand.auditing.identified import Ask, identified
+from evenhand.auditing.identified import MissingScore, identified
 from evenhand.auditing.levels import Levels
 from evenhand.auditing.projections import Projection, conjugate_gradients
 from evenhand.auditing.regressors import regressed
@@ -281,7 +281,7 @@ def without_nothing(scores: Scores, rng: np.random.Generator) -> Scores:
     return replace(scores, stated=stated, attributes={})
 
 
-def followed(scores: Scores, asks: tuple[Ask, ...]) -> Scores:
+def followed(scores: Scores, asks: tuple[MissingScore, ...]) -> Scores:
     """Return the table with the scores that were advised, of new people too."""
 
     def grown(old: Factor | None, names: list[str | None]) -> Factor | None:

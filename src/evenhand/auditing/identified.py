@@ -43,7 +43,7 @@ _EVENTS = 12  # events that are tried
 _SHOWN = 3  # names in a sentence
 
 
-class Ask(NamedTuple):
+class MissingScore(NamedTuple):
     """A score to add: who should be asked about what."""
 
     option: str  # a name, or `NEW_OPTION` for one who is not in the table
@@ -64,7 +64,7 @@ class Identified:
     why: str = ""  # why not, in plain words; empty if it is
     advice: str = ""
     # scores to add, after which it is; empty where other things must be done
-    asks: tuple[Ask, ...] = ()
+    asks: tuple[MissingScore, ...] = ()
     # what scores do not tell beside the bias: about whom, and between whom
     notes: tuple[Finding, ...] = ()
 
@@ -220,12 +220,12 @@ class _Score(NamedTuple):
 
     row: Floats
     price: float = 0.0
-    asks: tuple[Ask, ...] = ()
+    asks: tuple[MissingScore, ...] = ()
 
 
-def _asks(scores: Scores) -> tuple[Ask, ...]:
+def _asks(scores: Scores) -> tuple[MissingScore, ...]:
     """Return the fewest scores that were found to make the bias identified."""
-    cheapest: tuple[float, tuple[Ask, ...]] = (np.inf, ())
+    cheapest: tuple[float, tuple[MissingScore, ...]] = (np.inf, ())
     search = _Search(scores)
     for event in search.events():
         for new in (False, True):
@@ -276,7 +276,7 @@ class _Search:
         event = self._scores.event
         return [0] if event is None else np.unique(event.codes)[:_EVENTS].tolist()
 
-    def cheapest(self, event: int, new: bool) -> tuple[float, tuple[Ask, ...]]:
+    def cheapest(self, event: int, new: bool) -> tuple[float, tuple[MissingScore, ...]]:
         """Return the price of scores at an event that tell the bias, and what to ask for them."""
         scores = self._scores
         places = np.arange(len(self._codes))
@@ -301,7 +301,7 @@ class _Search:
         bias = np.eye(1, rows.shape[1], rows.shape[1] - 1)
         about = np.argmax(rows[:, : len(things)] != 0.0, axis=1)  # one option after the other
         names = np.array([offer.asks[0].evaluator if offer.asks else "" for offer in offers])
-        found: tuple[float, int, list[Ask]] = (np.inf, 0, [])
+        found: tuple[float, int, list[MissingScore]] = (np.inf, 0, [])
         for person in people:  # few are asked, if one of them is asked first
             order = np.lexsort((about, names != person.name, prices))
             used = np.sort(identifying(rows, bias, order))
@@ -436,14 +436,16 @@ def _varied(things: list[_Thing]) -> list[_Thing]:
     return chosen
 
 
-def _ask(thing: _Thing, person: _Person, partial: float, rival: _Thing | None = None) -> Ask:
-    return Ask(
+def _ask(
+    thing: _Thing, person: _Person, partial: float, rival: _Thing | None = None
+) -> MissingScore:
+    return MissingScore(
         thing.option, person.name, None if rival is None else rival.option, thing.item, thing.event,
         thing.group, person.group, partial,
     )  # fmt: skip
 
 
-def _numbered(asks: list[Ask]) -> tuple[Ask, ...]:
+def _numbered(asks: list[MissingScore]) -> tuple[MissingScore, ...]:
     """Return the scores to ask for, new evaluators numbered from the second on."""
     names = dict.fromkeys(a.evaluator for a in asks if a.evaluator.startswith(NEW_EVALUATOR))
     called = {
@@ -456,7 +458,7 @@ def _group(scores: Scores, code: int) -> str | None:
     return scores.groups[code] if code >= 0 else None
 
 
-def _in_words(asks: tuple[Ask, ...]) -> str:
+def _in_words(asks: tuple[MissingScore, ...]) -> str:
     """Return whom to ask about what."""
     if not asks:
         return (
@@ -480,7 +482,7 @@ def _in_words(asks: tuple[Ask, ...]) -> str:
     return f"Ask {'; and '.join(said)}{_place(asks[0])}."
 
 
-def _about(ask: Ask) -> str:
+def _about(ask: MissingScore) -> str:
     group = "" if ask.option_group is None else f" ({ask.option_group})"
     name = f"{ask.option}{group}" if ask.option == NEW_OPTION else repr(ask.option)
     if ask.rival is None:
@@ -488,6 +490,6 @@ def _about(ask: Ask) -> str:
     return f"{name} against {ask.rival if ask.rival == NEW_OPTION else repr(ask.rival)}"
 
 
-def _place(ask: Ask) -> str:
+def _place(ask: MissingScore) -> str:
     on = "" if ask.item is None else f", on {ask.item!r}"
     return on + ("" if ask.event is None else f", at {ask.event!r}")
