@@ -34,7 +34,7 @@ from evenhand.research.reproduction import (
     statements,
     steps,
 )
-from evenhand.research.reproduction.audit import Audit, Check, audit_run
+from evenhand.research.reproduction.audit import AuditedRuns, LemmaCheck, audit_run
 from evenhand.research.reproduction.experiments import (
     Audits,
     Blindness,
@@ -210,7 +210,7 @@ class EvaluatesTwice(Forged):
         return dataclasses.replace(step, counts=2 * step.counts)
 
 
-def audited(cls: type[eh.FairPhasedElimination]) -> Audit:
+def audited(cls: type[eh.FairPhasedElimination]) -> AuditedRuns:
     # The second option is the best, in group −1. The others of that group are 0.65 behind: they
     # are dropped when 3ε is below that, at ε = 1/8, and must be gone when 5ε is, at once.
     features = np.vstack([np.eye(3), [-1 / 3, 0.0, 0.0]])
@@ -238,9 +238,9 @@ def test_a_forged_story_is_found_out(
 
 
 def test_audits_add_up() -> None:
-    one = Audit(runs=1, failures=1, samples=Check(3, 1, 1.5))
-    two = Audit(runs=2, dropped=4, samples=Check(1, 0, 0.5))
-    assert one + two == Audit(runs=3, failures=1, dropped=4, samples=Check(4, 1, 1.5))
+    one = AuditedRuns(runs=1, failures=1, samples=LemmaCheck(3, 1, 1.5))
+    two = AuditedRuns(runs=2, dropped=4, samples=LemmaCheck(1, 0, 0.5))
+    assert one + two == AuditedRuns(runs=3, failures=1, dropped=4, samples=LemmaCheck(4, 1, 1.5))
 
 
 # ---------------------------------------------------------------- verdicts
@@ -258,7 +258,7 @@ def replace_curve(found: Measurements, name: str, **changes: object) -> Measurem
 def broken(found: Measurements, name: str) -> Measurements:
     """The same measurements, with one violation of one lemma in one case."""
     (case, audit), *rest = found.lemmas
-    bad = dataclasses.replace(audit, **{name: getattr(audit, name) + Check(1, 1, 2.0)})
+    bad = dataclasses.replace(audit, **{name: getattr(audit, name) + LemmaCheck(1, 1, 2.0)})
     return dataclasses.replace(found, lemmas=((case, bad), *rest))
 
 

@@ -38,7 +38,7 @@ from evenhand.research.comparison.figure import (
     ticks_between,
 )
 from evenhand.research.comparison.instances import (
-    Certain,
+    FixedConfidence,
     FourGroups,
     GapDependent,
     Skating,
@@ -410,7 +410,7 @@ def test_the_problems_of_certainty_are_data_that_can_be_played() -> None:
 
 
 def test_the_limit_of_certainty_is_the_mean_of_characteristic_times() -> None:
-    shape = Certain(GapDependent(4, 4.0, 0.05, 0.1), confidence=0.9)
+    shape = FixedConfidence(GapDependent(4, 4.0, 0.05, 0.1), confidence=0.9)
     each = [eh.limits.characteristic_time(problem).value for problem in shape.problems(10)]
     assert len(each) == 3
     assert shape.limit(10) == pytest.approx(0.8 * math.log(9.0) * sum(each) / 3)
@@ -449,7 +449,14 @@ def test_who_stops_by_itself_has_no_regret_to_compare() -> None:
 
 
 SURELY = Benchmark(
-    (Suite("s", "S", (Certain(Skating()), Certain(GapDependent(4, 4.0, 0.05, 0.1))), (100,)),),
+    (
+        Suite(
+            "s",
+            "S",
+            (FixedConfidence(Skating()), FixedConfidence(GapDependent(4, 4.0, 0.05, 0.1))),
+            (100,),
+        ),
+    ),
     4,
     counted="evaluations",
 )

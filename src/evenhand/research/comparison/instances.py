@@ -178,7 +178,7 @@ class Skating(Shape):
 
 
 @dataclass(frozen=True)
-class Certain(Shape):
+class FixedConfidence(Shape):
     """The problems of another shape, played until a policy is sure which option is the best."""
 
     shape: Shape
@@ -425,7 +425,7 @@ QUICK = Benchmark(
 
 
 def _certain(name: str, horizon: int, *shapes: Shape) -> Suite:
-    return _suite(name, tuple(Certain(shape) for shape in shapes), (horizon,))
+    return _suite(name, tuple(FixedConfidence(shape) for shape in shapes), (horizon,))
 
 
 def _certain_benchmark(n_seeds: int, replications: int) -> Benchmark:

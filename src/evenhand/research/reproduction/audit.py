@@ -33,29 +33,29 @@ _PIECE = 250  # runs that a worker takes at a time
 
 
 @dataclass(frozen=True)
-class Check:
+class LemmaCheck:
     """How often a statement was checked, how often it failed, and how close it came."""
 
     n: int = 0
     violations: int = 0
     closest: float = 0.0  # largest ratio of what was found to what is allowed; up to 1 it holds
 
-    def __add__(self, other: Check) -> Check:
-        return Check(
+    def __add__(self, other: LemmaCheck) -> LemmaCheck:
+        return LemmaCheck(
             self.n + other.n,
             self.violations + other.violations,
             max(self.closest, other.closest),
         )
 
     @staticmethod
-    def of(found: float, allowed: float, *, strict: bool = False) -> Check:
+    def of(found: float, allowed: float, *, strict: bool = False) -> LemmaCheck:
         """Check that a number is at most another; below it, if strict."""
         fails = found >= allowed if strict else found > allowed * (1 + 1e-9)
-        return Check(1, int(fails), found / allowed)
+        return LemmaCheck(1, int(fails), found / allowed)
 
 
 @dataclass(frozen=True)
-class Audit:
+class AuditedRuns:
     """What came out of audited runs; audits add up."""
 
     runs: int = 0
@@ -65,16 +65,17 @@ class Audit:
     ever_missed: int = 0  # those of which any interval does not
     settled: int = 0  # runs that found the group of the best option, without F
     dropped: int = 0  # options, without F
-    samples: Check = Check()  # Lemma 12, first claim: evaluations of a G-phase
+    samples: LemmaCheck = LemmaCheck()  # Lemma 12, first claim: evaluations of a G-phase
     # Lemma 12, second claim: regret of a bias phase by Δ̂, at least the true one
-    price: Check = Check()
-    kept: Check = Check()  # Lemma 20: the best option, and its group, stay
-    survivors: Check = Check()  # Lemma 11: gaps of the options that stay
-    decided: Check = Check()  # Lemma 14: the group of the best option is found while ε_l is large
+    price: LemmaCheck = LemmaCheck()
+    kept: LemmaCheck = LemmaCheck()  # Lemma 20: the best option, and its group, stay
+    survivors: LemmaCheck = LemmaCheck()  # Lemma 11: gaps of the options that stay
+    # Lemma 14: the group of the best option is found while ε_l is large
+    decided: LemmaCheck = LemmaCheck()
 
-    def __add__(self, other: Audit) -> Audit:
+    def __add__(self, other: AuditedRuns) -> AuditedRuns:
         sums = {f.name: getattr(self, f.name) + getattr(other, f.name) for f in fields(self)}
-        return Audit(**sums)
+        return AuditedRuns(**sums)
 
 
 def audit_runs(
@@ -84,7 +85,7 @@ def audit_runs(
     replications: int,
     seed: int,
     executor: Executor | None = None,
-) -> Audit:
+) -> AuditedRuns:
     """Run Fair Phased Elimination many times and check the lemmas on every run."""
     starts = range(0, replications, _PIECE)
     pieces = [(first, min(first + _PIECE, replications)) for first in starts]
@@ -95,15 +96,15 @@ def audit_runs(
             executor.submit(_audit_piece, problem, horizon, delta, seed, piece) for piece in pieces
         ]
         parts = [future.result() for future in futures]
-    return sum(parts, Audit())
+    return sum(parts, AuditedRuns())
 
 
 def _audit_piece(
     problem: BiasedLinearBandit, horizon: int, delta: float, seed: int, piece: tuple[int, int]
-) -> Audit:
+) -> AuditedRuns:
     audited = Contender("audited", FairPhasedElimination.name, (("delta", delta),))
     experiment = Experiment(problem, (audited,), seed)
-    total = Audit()
+    total = AuditedRuns()
     for replication in range(*piece):
         policy = experiment.policy(0, horizon, replication)
         assert isinstance(policy, FairPhasedElimination)
@@ -113,7 +114,7 @@ def _audit_piece(
 
 def audit_run(
     problem: BiasedLinearBandit, policy: FairPhasedElimination, judge: SimulatedEvaluations
-) -> Audit:
+) -> AuditedRuns:
     """Play one run to its end and check every step of it."""
     watcher = _Watcher(problem, policy)
     told: list[Feedback] = []
@@ -139,12 +140,12 @@ class _Watcher:
         self._intervals: list[bool] = []
         self._settled = False
         self._dropped = 0
-        self._checks = {f.name: Check() for f in fields(Audit) if f.name in _CHECKED}
+        self._checks = {f.name: LemmaCheck() for f in fields(AuditedRuns) if f.name in _CHECKED}
 
-    def audit(self) -> Audit:
+    def audit(self) -> AuditedRuns:
         """Return what was seen."""
         seen = self._intervals
-        return Audit(
+        return AuditedRuns(
             runs=1,
             failures=int(not self._good),
             estimated=int(bool(seen)),
@@ -162,7 +163,7 @@ class _Watcher:
         elif step.step == "estimate bias":
             self._see_bias(step, feedback)
 
-    def _note(self, name: str, check: Check) -> None:
+    def _note(self, name: str, check: LemmaCheck) -> None:
         self._checks[name] += check
 
     def _see_evaluations(self, step: Phase, feedback: Feedback) -> None:
@@ -170,7 +171,7 @@ class _Watcher:
         k, m = problem.actions.points.shape
         z, eps, odds = self._signs[step.group or ""], step.precision, step.phase * (step.phase + 1)
         size = 2 * m * (policy.noise_scale / eps) ** 2 * math.log(k * odds / policy.delta)
-        self._note("samples", Check.of(float(step.counts.sum()), size + m * (m + 1) / 2))
+        self._note("samples", LemmaCheck.of(float(step.counts.sum()), size + m * (m + 1) / 2))
         active = self._active[z]
         theta = _least_squares(problem, feedback)
         self._evaluation[active] = problem.actions.points[active] @ theta
@@ -183,11 +184,11 @@ class _Watcher:
         self._dropped += len(step.eliminated)
         same = z == self._z[problem.best]
         if same:
-            self._note("kept", Check.of(0.0 if active[problem.best] else 2.0, 1.0))
+            self._note("kept", LemmaCheck.of(0.0 if active[problem.best] else 2.0, 1.0))
         # 10ε_{l+1} = 5ε_l and 42ε_{l+1} = 21ε_l
         allowed = (_SAME_GROUP if same else _OTHER_GROUP) * eps / 2
         worst = float(problem.gaps[active].max(initial=0.0))
-        self._note("survivors", Check.of(worst, allowed, strict=True))
+        self._note("survivors", LemmaCheck.of(worst, allowed, strict=True))
 
     def _see_bias(self, step: Phase, feedback: Feedback) -> None:
         problem, policy = self._problem, self._policy
@@ -202,9 +203,9 @@ class _Watcher:
             log_odds = math.log(odds / policy.delta)
             price = 2 * step.kappa * (policy.noise_scale / eps) ** 2 * log_odds
             price += 2 * policy.value_bound * problem.actions.points.shape[1]
-            self._note("price", Check.of(float(step.counts @ self._upper), price))
+            self._note("price", LemmaCheck.of(float(step.counts @ self._upper), price))
             true_cost = float(step.counts @ problem.gaps)
-            self._note("price", Check.of(true_cost, float(step.counts @ self._upper)))
+            self._note("price", LemmaCheck.of(true_cost, float(step.counts @ self._upper)))
         omega = float(_least_squares(problem, feedback)[-1])
         truth = float(np.ravel(problem.omega)[0])
         self._intervals.append(step.bias.covers(truth))
@@ -220,14 +221,14 @@ class _Watcher:
         if not self._good:
             return
         self._settled = self._found == z_best
-        self._note("kept", Check.of(2.0 if self._found == -z_best else 0.0, 1.0))
+        self._note("kept", LemmaCheck.of(2.0 if self._found == -z_best else 0.0, 1.0))
         # The last phase for it has the largest ε_l = B 2^{2−l} that is at most Δ_≠/8
         unit = policy.value_bound
         last = unit * 2.0 ** math.floor(math.log2(problem.delta_neq / unit / _SMALLEST_GAP))
         if self._settled:
-            self._note("decided", Check.of(last, eps))
+            self._note("decided", LemmaCheck.of(last, eps))
         elif eps <= last:
-            self._note("decided", Check(1, 1, 2.0))
+            self._note("decided", LemmaCheck(1, 1, 2.0))
 
 
 _CHECKED = ("samples", "price", "kept", "survivors", "decided")

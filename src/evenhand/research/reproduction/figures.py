@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from evenhand.arrays import Floats
 from evenhand.report.pictures import FAINT, INK, STYLES, frame, new_figure
-from evenhand.research.reproduction.audit import Audit, Check
+from evenhand.research.reproduction.audit import AuditedRuns, LemmaCheck
 from evenhand.research.reproduction.measurements import Measurements, PairCurve
 from evenhand.research.reproduction.statements import Statement
 
@@ -158,7 +158,7 @@ def draw_failures(found: Measurements) -> Figure:
     _logarithmic(axes)
     deltas = np.array([delta for delta, _ in found.failures])
     audits = [audit for _, audit in found.failures]
-    counts: tuple[tuple[str, str, str, Callable[[Audit], int]], ...] = (
+    counts: tuple[tuple[str, str, str, Callable[[AuditedRuns], int]], ...] = (
         ("F happens: some estimate is off by ε_l", _FAIR, "o", lambda a: a.failures),
         ("some interval of the run misses the bias", _BLIND, "s", lambda a: a.ever_missed),
         ("the last interval misses the bias", _THIRD, "D", lambda a: a.missed),
@@ -214,7 +214,7 @@ def draw_lemmas(found: Measurements) -> Figure:
     """Draw how close runs came to what the lemmas allow."""
     figure = new_figure(9.6, 5.0)
     axes = figure.subplots()
-    rows: tuple[tuple[str, Callable[[Audit], Check]], ...] = (
+    rows: tuple[tuple[str, Callable[[AuditedRuns], LemmaCheck]], ...] = (
         ("Lemma 12: evaluations\nof a G-phase", lambda audit: audit.samples),
         ("Lemma 12: regret\nof a bias phase", lambda audit: audit.price),
         ("Lemma 11: gaps\nof what stays", lambda audit: audit.survivors),

@@ -14,7 +14,7 @@ from evenhand.policies import FairPhasedElimination
 from evenhand.research import limits
 from evenhand.research.environments import families
 from evenhand.research.environments.problem import BiasedLinearBandit
-from evenhand.research.reproduction.audit import Audit, audit_runs
+from evenhand.research.reproduction.audit import AuditedRuns, audit_runs
 from evenhand.research.reproduction.experiments import (
     Audits,
     Blindness,
@@ -161,8 +161,8 @@ class Measurements:
     growth: GrowthCurve
     transition: TransitionCurve
     blind: BlindCurve
-    lemmas: tuple[tuple[Case, Audit], ...]
-    failures: tuple[tuple[float, Audit], ...]
+    lemmas: tuple[tuple[Case, AuditedRuns], ...]
+    failures: tuple[tuple[float, AuditedRuns], ...]
 
 
 def growth_rate(x: Floats, y: Floats, step: int = _STEP) -> Rate:
@@ -335,7 +335,7 @@ def _blindness(plan: Blindness, seed: int, executor: Executor | None, done: Done
 
 def _lemmas(
     plan: Audits, seed: int, executor: Executor | None, done: Done
-) -> Iterator[tuple[Case, Audit]]:
+) -> Iterator[tuple[Case, AuditedRuns]]:
     for case in plan.cases:
         problem, n = case.problem(), plan.replications
         yield case, audit_runs(problem, case.horizon, plan.delta, n, seed, executor)
@@ -344,7 +344,7 @@ def _lemmas(
 
 def _failures(
     plan: Audits, seed: int, executor: Executor | None, done: Done
-) -> Iterator[tuple[float, Audit]]:
+) -> Iterator[tuple[float, AuditedRuns]]:
     problem, horizon = plan.frail.problem(), plan.frail.horizon
     for delta in plan.deltas:
         yield delta, audit_runs(problem, horizon, delta, plan.frail_replications, seed, executor)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from evenhand.report.words import number
-from evenhand.research.reproduction.audit import Audit, Check
+from evenhand.research.reproduction.audit import AuditedRuns, LemmaCheck
 from evenhand.research.reproduction.measurements import Measurements, PairCurve, Rate, growth_rate
 
 # How far a fitted exponent may be from the claimed one: the rest of the staircase and lower-order
@@ -44,7 +44,7 @@ class Statement:
 
 def statements(found: Measurements) -> tuple[Statement, ...]:
     """Return every statement that was reproduced, with its verdict."""
-    total = sum((audit for _, audit in found.lemmas), Audit())
+    total = sum((audit for _, audit in found.lemmas), AuditedRuns())
     return (
         _rate_in_horizon(found),
         _rate_in_kappa(found),
@@ -174,7 +174,7 @@ def _failure(found: Measurements) -> Statement:
     )
 
 
-def _samples(found: Measurements, total: Audit) -> Statement:
+def _samples(found: Measurements, total: AuditedRuns) -> Statement:
     check = sum((audit.samples for _, audit in found.failures), total.samples)
     return Statement(
         "Lemma 12, evaluations",
@@ -184,7 +184,7 @@ def _samples(found: Measurements, total: Audit) -> Statement:
     )
 
 
-def _price(total: Audit) -> Statement:
+def _price(total: AuditedRuns) -> Statement:
     return Statement(
         "Lemma 12, regret",
         "Without F, a bias phase loses at most Σ μ_l Δ̂_l ≤ 2κ(Δ̂_l)ε_l⁻² log(l(l+1)/δ) + 2(d+1).",
@@ -193,7 +193,7 @@ def _price(total: Audit) -> Statement:
     )
 
 
-def _best_stays(total: Audit) -> Statement:
+def _best_stays(total: AuditedRuns) -> Statement:
     return Statement(
         "Lemma 20",
         "Without F, neither the best option nor its group is ever dropped.",
@@ -202,7 +202,7 @@ def _best_stays(total: Audit) -> Statement:
     )
 
 
-def _survivors(total: Audit) -> Statement:
+def _survivors(total: AuditedRuns) -> Statement:
     return Statement(
         "Lemma 11",
         "Without F, options that stay after phase l have gaps below 10ε_(l+1) in the group of the "
@@ -213,7 +213,7 @@ def _survivors(total: Audit) -> Statement:
     )
 
 
-def _group_in_time(total: Audit) -> Statement:
+def _group_in_time(total: AuditedRuns) -> Statement:
     return Statement(
         "Lemma 14",
         "Without F, the group of the best option is known after a bias phase with ε_l ≤ Δ_≠/8.",
@@ -263,7 +263,7 @@ def _at_most(share: float, bound: float, n: int) -> bool:
     return share <= bound + _ERRORS * math.sqrt(bound * (1 - bound) / n)
 
 
-def _checked(check: Check, what: str) -> str:
+def _checked(check: LemmaCheck, what: str) -> str:
     return f"{check.violations:,} violations in {check.n:,} {what}"
 
 
