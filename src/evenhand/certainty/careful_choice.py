@@ -13,8 +13,13 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, is_number
-from evenhand.certainty.careful_conclusions import Aim, Conclusion, Conclusions, by_own_scores
-from evenhand.certainty.careful_looks import Look
+from evenhand.certainty.careful_conclusions import (
+    CarefulAim,
+    CarefulConclusion,
+    Conclusions,
+    by_own_scores,
+)
+from evenhand.certainty.careful_looks import CarefulLook
 from evenhand.certainty.careful_plans import Planner
 from evenhand.certainty.choice import Choice, checked_bounds, limit_of
 from evenhand.certainty.own_scores import Contrasts
@@ -119,7 +124,7 @@ class CarefulChoice(Choice):
             raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
         self.deviation = None if deviation is None else float(deviation)
         self.bounds = checked_bounds(bounds)
-        self._aim = Aim(
+        self._aim = CarefulAim(
             Frame.of(self.actions),
             self.confidence,
             self.tolerance,
@@ -130,7 +135,7 @@ class CarefulChoice(Choice):
         self._conclusions = Conclusions(self._aim, self.record)
 
     @property
-    def conclusion(self) -> Conclusion | None:
+    def conclusion(self) -> CarefulConclusion | None:
         """What the record says; None before the first batch is whole."""
         if self._conclusions.record is not self.record:
             self._conclusions = Conclusions(self._aim, self.record)
@@ -221,7 +226,7 @@ class CarefulChoice(Choice):
         return found
 
     @property
-    def _look(self) -> Look | None:
+    def _look(self) -> CarefulLook | None:
         return None if self.conclusion is None else self.conclusion.look
 
     def _corrected(self, own: Floats | None, bias: Floats) -> Floats | None:

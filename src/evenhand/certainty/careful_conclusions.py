@@ -9,7 +9,7 @@ features exact  Values are taken to be x·γ. Said only while no lack of fit was
                 that could have seen it: 16(1 + 1/(k − r)) evaluations of every option,
                 fewer where k − r is above 100.
 
-A batch is a plan of the record. When it is over all scores by then are looked at (`Look`):
+A batch is a plan of the record. When it is over all scores by then are looked at (`CarefulLook`):
 1. Scores too far from the linear fit (an F test, whenever the scores have doubled) end the linear
    mode for good.
 2. An option that leads all others by its own scores is certain.
@@ -44,7 +44,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.careful_looks import MOST_GROUPS, Levels, Look
+from evenhand.certainty.careful_looks import MOST_GROUPS, CarefulLook, FailureProbabilities
 from evenhand.certainty.duels import Duels
 from evenhand.certainty.own_scores import Scores
 from evenhand.certainty.record import Plan, Record
@@ -66,7 +66,7 @@ _MOST_PAIRED = 1_000  # options that are compared in pairs; memory grows with th
 
 
 @dataclass(frozen=True, eq=False)
-class Aim:
+class CarefulAim:
     """What is to be known, and what is taken for granted."""
 
     frame: Frame
@@ -90,12 +90,12 @@ class Aim:
         late = spent / (at_most * (1.0 + 1.0 / GROWTH))
         return np.array([1.0 / looks, 0.5 / looks + 0.5 * late])
 
-    def levels(self, k: int, shares: Floats) -> Levels:
+    def levels(self, k: int, shares: Floats) -> FailureProbabilities:
         """Share δ out among what is said of k options at a look that has these shares of noise."""
         (cells, attributes), delta = self.frame.cells.shape, 1.0 - self.confidence
         # two groups can mislead in one direction, one attribute in two, more in any
         directions = min(cells - 1, 2) if attributes == 1 else cells - 1
-        return Levels(
+        return FailureProbabilities(
             unexplained=delta / max(directions, 1),
             noise=0.2 * delta / k * float(shares[0]),
             duel=min(0.2 * delta / max(k - 1, 1), 0.06),
@@ -115,10 +115,10 @@ class Aim:
 
 
 @dataclass(frozen=True, eq=False)
-class Conclusion:
+class CarefulConclusion:
     """What is known after a batch."""
 
-    look: Look  # all scores by then
+    look: CarefulLook  # all scores by then
     option: int = 0
     # on what it rests that no option is better by more than the tolerance
     certainty: Certainty | None = None
@@ -133,7 +133,7 @@ class Conclusion:
         """Scores by then."""
         return int(self.look.scores.counts.sum())
 
-    def tested(self, misfit: float, level: float) -> Conclusion:
+    def tested(self, misfit: float, level: float) -> CarefulConclusion:
         """Return it after a test of the fit."""
         return self if misfit >= level else replace(self, linear=False, refuted=misfit)
 
@@ -141,14 +141,14 @@ class Conclusion:
 class Conclusions:
     """What a record, which may grow, says; worked out once for every plan that is over."""
 
-    def __init__(self, aim: Aim, record: Record) -> None:
+    def __init__(self, aim: CarefulAim, record: Record) -> None:
         self.aim, self.record = aim, record
         self._over, self._told = 0, nothing(record.q)  # plans that are over, and their scores
         self._duels: Duels | None = None
-        self._now: Conclusion | None = None
-        self._left = np.ones(2)  # of the noise of all looks; see `Aim.shares`
+        self._now: CarefulConclusion | None = None
+        self._left = np.ones(2)  # of the noise of all looks; see `CarefulAim.shares`
 
-    def now(self) -> Conclusion | None:
+    def now(self) -> CarefulConclusion | None:
         """Return what is known after the plans that are over; None before there are scores."""
         record = self.record
         while self._over < len(record.rounds) and record.is_over(self._over):
@@ -163,7 +163,7 @@ class Conclusions:
             self._now = self._after(round_.plan)
         return self._now
 
-    def _after(self, plan: Plan) -> Conclusion:
+    def _after(self, plan: Plan) -> CarefulConclusion:
         """Conclude from all scores by the end of a plan."""
         aim, now = self.aim, self._looked(plan)
         look, fit, there = now.look, now.look.fit, _there(plan, self.record.q)
@@ -183,7 +183,7 @@ class Conclusions:
                 return replace(now, option=best, certainty="features exact" if everybody else None)
         return replace(now, option=look.contenders[0])
 
-    def _looked(self, plan: Plan) -> Conclusion:
+    def _looked(self, plan: Plan) -> CarefulConclusion:
         """Return all scores by the end of a plan, with what was concluded before; test the fit."""
         # All tests at doublings have half of the level, the test before something is said the
         # other.
@@ -193,7 +193,7 @@ class Conclusions:
         shares = aim.shares(k, max(plan.at_most, spent), spent)
         shares = np.where(shares <= self._left, shares, _REST * self._left)
         self._left = self._left - shares
-        look = Look(
+        look = CarefulLook(
             aim.frame,
             Scores.of(self._told, aim.groups, aim.noise),
             self._duels,
@@ -201,7 +201,7 @@ class Conclusions:
             None if aim.deviation == 0.0 and not linear else aim.deviation,
         )
         if before is None:
-            now = Conclusion(look, linear=linear)
+            now = CarefulConclusion(look, linear=linear)
         else:
             now = replace(before, look=look, certainty=None)
         fit = look.fit

@@ -27,7 +27,7 @@ MOST_GROUPS = 8
 _USUAL_BIAS = 0.25  # in units of the noise: what an unsure choice reckons a bias to be
 
 
-class Levels(NamedTuple):
+class FailureProbabilities(NamedTuple):
     """Probabilities of failure, each for one statement."""
 
     unexplained: float  # what the features do not explain misleads about a lead across groups
@@ -37,13 +37,13 @@ class Levels(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class CarefulLook:
     """All scores by the end of a batch, and what they say."""
 
     frame: Frame
     scores: Scores
     duels: Duels | None  # comparisons within groups; None where there are too many options
-    levels: Levels
+    levels: FailureProbabilities
     deviation: float | None  # τ where it is known
 
     @cached_property

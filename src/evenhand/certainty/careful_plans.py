@@ -20,8 +20,14 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.careful_conclusions import FIRST, GROWTH, Aim, Conclusion, by_own_scores
-from evenhand.certainty.careful_looks import Look
+from evenhand.certainty.careful_conclusions import (
+    FIRST,
+    GROWTH,
+    CarefulAim,
+    CarefulConclusion,
+    by_own_scores,
+)
+from evenhand.certainty.careful_looks import CarefulLook
 from evenhand.certainty.own_scores import LinearFit
 from evenhand.certainty.record import Expected, Plan, Record, Stop
 from evenhand.designs import c_optimal_design
@@ -46,9 +52,9 @@ class Planner:
     """Plans the next batch."""
 
     actions: ActionSet
-    aim: Aim
+    aim: CarefulAim
     record: Record
-    now: Conclusion | None  # what is concluded from the record; None before the first batch
+    now: CarefulConclusion | None  # what is concluded from the record; None before the first batch
     at_most: int  # evaluations in all
     seed: int  # decides which options are looked at where there are too many to look at all
 
@@ -100,7 +106,7 @@ class Planner:
 
     # ------------------------------------------------------------------ later batches
 
-    def _on_the_model(self, now: Conclusion, fit: LinearFit) -> Plan | Stop:
+    def _on_the_model(self, now: CarefulConclusion, fit: LinearFit) -> Plan | Stop:
         """Return what shows the leader of the linear model ahead of its closest rival."""
         look, best = now.look, now.option
         directions = self.aim.frame.values[best] - self.aim.frame.values
@@ -149,7 +155,7 @@ class Planner:
         order, times = in_turn(lacking)
         return Plan("check the model", order, times, 1, True, self.at_most, float(n))
 
-    def _by_own_scores(self, look: Look) -> Plan | Stop:
+    def _by_own_scores(self, look: CarefulLook) -> Plan | Stop:
         """Return what shows a contender ahead of its rivals by own scores."""
         needs = {i: settling(look, i, self.aim.tolerance) for i in look.contenders}
         hopeful = [i for i in look.contenders if np.isfinite(needs[i]).all()]
@@ -214,7 +220,7 @@ class Planner:
         return min(self._left, math.ceil(GROWTH * self.now.spent))
 
 
-def hardest(look: Look, i: int) -> int:
+def hardest(look: CarefulLook, i: int) -> int:
     """Return the rival of option i whose lead by own scores is farthest from being settled."""
     leads = look.leads_of(i)
     width = np.maximum(leads[:, 0] - leads[:, 1], 1e-300)
@@ -223,7 +229,7 @@ def hardest(look: Look, i: int) -> int:
     return int(np.argmin(ratio))
 
 
-def floors(look: Look, i: int) -> Floats:
+def floors(look: CarefulLook, i: int) -> Floats:
     """Return (k,) what the leads of option i must exceed at any number of evaluations."""
     if look.known is None:
         return np.where(look.same(i), 0.0, np.inf)
@@ -236,7 +242,7 @@ def floors(look: Look, i: int) -> Floats:
     return np.asarray(exceeded * np.linalg.norm(h, axis=1))
 
 
-def settling(look: Look, i: int, tolerance: float) -> Floats:
+def settling(look: CarefulLook, i: int, tolerance: float) -> Floats:
     """Return (k,) evaluations of each option in all that should show option i ahead; infinite if no
     number of them can.
     """
