@@ -14,7 +14,7 @@ from evenhand.auditing import lead_errors
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.contests import Contests
 from evenhand.auditing.decisions import RULES, Decisions, decisions
-from evenhand.auditing.lead_errors import Errors, winner_test
+from evenhand.auditing.lead_errors import LeadCovariance, winner_test
 from evenhand.auditing.levels import Levels
 from evenhand.auditing.rules import Ballots, Comparison
 from evenhand.certainty.dense import DenseModel
@@ -545,7 +545,7 @@ def test_many_evaluators_leave_over_what_a_whole_panel_does() -> None:
 def test_the_winner_test_in_closed_form() -> None:
     """A lead of 4 is two standard errors: half of the two-sided chance of each rival is gone."""
     own = lead_errors.Shared(np.zeros((2, 0)), np.array([4.0, 4.0]))
-    found = Errors(np.array([0, 1]), own, 1e9, 1e9)
+    found = LeadCovariance(np.array([0, 1]), own, 1e9, 1e9)
     test = winner_test(np.array([4.0, 40.0]), found, np.zeros(2), rival=1)
     assert test.chance == pytest.approx(0.0455, abs=5e-5)
     assert test.of_rival < 1e-9

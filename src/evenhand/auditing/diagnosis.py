@@ -47,7 +47,7 @@ _STRAY = 12.0  # times the scatter
 _COME_BACK = 0.75  # share of contrasts that pairs have had before: each comes four times
 
 
-class Asked(NamedTuple):
+class ResidualTest(NamedTuple):
     """A question that was asked of the residuals: the p-value, and what to say if it is small."""
 
     chance: float
@@ -179,7 +179,7 @@ def _moved(term: _Term, bias: BiasEstimate) -> bool:
     return bool(math.isfinite(term.bias) and not bias.covers(term.bias))
 
 
-def _slope(look: _Look) -> Asked | None:
+def _slope(look: _Look) -> ResidualTest | None:
     """Is the bias larger for good options, or for bad ones?"""
     effects, bias, p = look.effects, look.bias, look.effects.scores.partial
     if p is None or not effects.told:
@@ -203,10 +203,10 @@ def _slope(look: _Look) -> Asked | None:
             p_value=term.slope.chance,
         )
 
-    return Asked(term.slope.chance, found)
+    return ResidualTest(term.slope.chance, found)
 
 
-def _stretch(look: _Look) -> Asked | None:
+def _stretch(look: _Look) -> ResidualTest | None:
     """Do some evaluators spread their scores further than others, good from bad?"""
     effects, scores = look.effects, look.effects.scores
     if scores.evaluator is None or scores.rival is not None:
@@ -247,10 +247,10 @@ def _stretch(look: _Look) -> Asked | None:
             p_value=chance,
         )
 
-    return Asked(chance, found)
+    return ResidualTest(chance, found)
 
 
-def _noise_by_evaluator(look: _Look) -> Asked | None:
+def _noise_by_evaluator(look: _Look) -> ResidualTest | None:
     """Are some evaluators noisier than others? Levene's test."""
     effects, scores = look.effects, look.effects.scores
     if scores.evaluator is None or _two_valued(scores):
@@ -288,10 +288,10 @@ def _noise_by_evaluator(look: _Look) -> Asked | None:
             p_value=chance,
         )
 
-    return Asked(chance, found)
+    return ResidualTest(chance, found)
 
 
-def _noise_by_level(look: _Look) -> Asked | None:
+def _noise_by_level(look: _Look) -> ResidualTest | None:
     """Do scores scatter more where options are better?"""
     scores = look.effects.scores
     if scores.rival is not None or scores.evaluator is None or _two_valued(scores):
@@ -325,10 +325,10 @@ def _noise_by_level(look: _Look) -> Asked | None:
             p_value=chance,
         )
 
-    return Asked(chance, found)
+    return ResidualTest(chance, found)
 
 
-def _drift(look: _Look) -> Asked | None:
+def _drift(look: _Look) -> ResidualTest | None:
     """Do evaluators become lenient, or severe, with time?"""
     effects, bias = look.effects, look.bias
     term = _term(effects, "time", _times(effects), bias.level) if _times(effects) else None
@@ -348,10 +348,10 @@ def _drift(look: _Look) -> Asked | None:
             p_value=term.slope.chance,
         )
 
-    return Asked(term.slope.chance, found)
+    return ResidualTest(term.slope.chance, found)
 
 
-def _bias_drift(look: _Look) -> Asked | None:
+def _bias_drift(look: _Look) -> ResidualTest | None:
     """Does the bias grow with time?"""
     effects, bias = look.effects, look.bias
     columns = _times(effects)
@@ -369,7 +369,7 @@ def _bias_drift(look: _Look) -> Asked | None:
             p_value=term.slope.chance,
         )
 
-    return Asked(term.slope.chance, found)
+    return ResidualTest(term.slope.chance, found)
 
 
 def _ends(scores: Scores) -> Iterator[Finding]:

@@ -43,7 +43,7 @@ POSITION = "position"
 _VERDICTS = 20  # from which an evaluator's position is one of his own
 
 
-class Levels(NamedTuple):
+class FittedEffects(NamedTuple):
     """Values, leniencies, and the connected part of each value."""
 
     values: Floats
@@ -172,11 +172,11 @@ def _of_scores(scores: Scores) -> Effects:
     (scored, n_scored), (chairs, n_chairs) = scores.scored, scores.chairs
     met = Projection(chairs, n_chairs, scored, n_scored)
 
-    def levels(s: Floats, v: Floats) -> Levels:
+    def levels(s: Floats, v: Floats) -> FittedEffects:
         of_chairs, part, n_parts = met.parts
         seats = np.maximum(np.bincount(of_chairs, minlength=n_parts), 1)
         mean = np.bincount(of_chairs, s, minlength=n_parts) / seats
-        return Levels(v + mean[part] + scores.level.origin, s - mean[of_chairs], part)
+        return FittedEffects(v + mean[part] + scores.level.origin, s - mean[of_chairs], part)
 
     return beside(scores, scores.centred, regressors_of(scores), met, (scored, n_scored), levels)
 
@@ -188,8 +188,8 @@ def _against_reference(scores: Scores) -> Effects:
     times = np.maximum(np.bincount(scored, minlength=n_scored), 1)
     known = np.bincount(scored, scores.reference, minlength=n_scored) / times
 
-    def levels(coefs: Floats, class_coefs: Floats) -> Levels:
-        return Levels(known, class_coefs + coefs[0], np.zeros(n_scored, dtype=np.int32))
+    def levels(coefs: Floats, class_coefs: Floats) -> FittedEffects:
+        return FittedEffects(known, class_coefs + coefs[0], np.zeros(n_scored, dtype=np.int32))
 
     R, y = regressors_of(scores), scores.centred - (scores.reference - scores.level.origin)
     return beside(scores, y, R, met, (scored, n_scored), levels)
@@ -201,11 +201,11 @@ def _of_comparisons(scores: Scores) -> Effects:
     return beside(scores, scores.centred, regressors_of(scores), met, (first, k), _compared(met))
 
 
-def _compared(met: Projection) -> Callable[[Floats, Floats], Levels]:
-    def levels(coefs: Floats, positions: Floats) -> Levels:
+def _compared(met: Projection) -> Callable[[Floats, Floats], FittedEffects]:
+    def levels(coefs: Floats, positions: Floats) -> FittedEffects:
         part, _, n_parts = met.parts
         mean = np.bincount(part, coefs, minlength=n_parts) / np.bincount(part, minlength=n_parts)
-        return Levels(coefs - mean[part], np.zeros(0), part)
+        return FittedEffects(coefs - mean[part], np.zeros(0), part)
 
     return levels
 
@@ -237,7 +237,7 @@ def beside(
     regressors: dict[str, Floats],
     met: Explaining,
     valued: tuple[Codes, int],
-    levels: Callable[[Floats, Floats], Levels],
+    levels: Callable[[Floats, Floats], FittedEffects],
     name: str | None = None,
 ) -> Effects:
     """Return the effects of D, which ``met`` takes off y, and regressors beside them (emptied), of

@@ -22,7 +22,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import sides, whose_position
-from evenhand.auditing.lead_errors import Errors, Opinions
+from evenhand.auditing.lead_errors import LeadCovariance, Opinions
 from evenhand.auditing.projections import Projection
 from evenhand.auditing.rules import Ballots
 from evenhand.certainty.models import Shared
@@ -33,7 +33,7 @@ from evenhand.scores.factor import crossed, sums_over
 _FEW = 600  # options that are compared, for which the variance of a lead is exact
 
 
-LeadErrors = Callable[[int, int, int], Errors | None]
+LeadErrors = Callable[[int, int, int], LeadCovariance | None]
 """How far off the leads of an entry of an event are: event, entry, and a rival or −1."""
 
 
@@ -85,7 +85,7 @@ class Panel:
         seats = 0 if chair is None else len(np.unique(chair)) - len(contests)
         taken = min(fitted / max(len(y) - len(values) - seats, 1), 1.0)
 
-        def of(event: int, leader: int, rival: int) -> Errors | None:
+        def of(event: int, leader: int, rival: int) -> LeadCovariance | None:
             rows, start = order[ends[event] : ends[event + 1]], int(contests.starts[event])
             who = None
             if chair is not None:
@@ -152,7 +152,7 @@ class Duels:
         root = self._root if exact else np.zeros((len(values), 0))
         alone = np.zeros(len(values)) if exact else 1.0 / np.bincount(rows, minlength=len(values))
 
-        def of(event: int, leader: int, _: int) -> Errors | None:
+        def of(event: int, leader: int, _: int) -> LeadCovariance | None:
             if freedom[event] < 1.0 or not variance[event] > 0.0:
                 return None
             start = contests.starts[event]
@@ -160,7 +160,7 @@ class Duels:
             b, j = start + leader, start + rivals
             factor = np.column_stack([root[b] - root[j], np.full(len(j), math.sqrt(alone[b]))])
             scatter = float(variance[event] * freedom[event])
-            return Errors(rivals, Shared(factor, alone[j]), scatter, float(freedom[event]))
+            return LeadCovariance(rivals, Shared(factor, alone[j]), scatter, float(freedom[event]))
 
         return of
 
@@ -200,9 +200,9 @@ class References:
         """Return that references have no noise."""
         sizes = self.ballots.contests.sizes
 
-        def of(event: int, leader: int, _: int) -> Errors:
+        def of(event: int, leader: int, _: int) -> LeadCovariance:
             rivals = np.delete(np.arange(sizes[event]), leader)
             none = Shared(np.zeros((len(rivals), 0)), np.zeros(len(rivals)))
-            return Errors(rivals, none, 0.0, math.inf)
+            return LeadCovariance(rivals, none, 0.0, math.inf)
 
         return of

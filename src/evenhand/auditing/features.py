@@ -22,7 +22,7 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.clusters import clustered
-from evenhand.auditing.effects import Effects, Levels, beside, regressors_of
+from evenhand.auditing.effects import Effects, FittedEffects, beside, regressors_of
 from evenhand.errors import InputError
 from evenhand.numerics.gram import Gram
 from evenhand.numerics.tolerance import RANK
@@ -145,11 +145,11 @@ def by_features(scores: Scores, level: float, two_way: float = math.nan) -> Feat
     met = Columns(scores.features, len(scores))
     scored, n_scored = scores.scored
 
-    def levels(coefs: Floats, constants: Floats) -> Levels:
+    def levels(coefs: Floats, constants: Floats) -> FittedEffects:
         times = np.maximum(np.bincount(scored, minlength=n_scored), 1)
         constant = float(constants[0]) + scores.level.origin
         values = np.bincount(scored, met.fitted(coefs, constant), minlength=n_scored)
-        return Levels(values / times, np.zeros(0), np.zeros(n_scored, dtype=np.int32))
+        return FittedEffects(values / times, np.zeros(0), np.zeros(n_scored, dtype=np.int32))
 
     found = beside(alone, scores.centred, regressors_of(alone), met, (scored, n_scored), levels)
     return FeatureBias(clustered(found, level), found, favoured, two_way)

@@ -46,7 +46,7 @@ _NEAREST = 8  # rivals whose leads are looked at where there are more
 _RIVALS = 1_000  # the nearest in standard errors, by whom others are further off, too
 
 
-class Errors(NamedTuple):
+class LeadCovariance(NamedTuple):
     """What the leads over some rivals have in common."""
 
     rivals: Indices  # (n,) who they are
@@ -63,7 +63,7 @@ class Tested(NamedTuple):
     error: float  # standard error of the lead over the nearest; NaN where the noise is not known
 
 
-def winner_test(leads: Floats, found: Errors | None, q: Floats, rival: int = -1) -> Tested:
+def winner_test(leads: Floats, found: LeadCovariance | None, q: Floats, rival: int = -1) -> Tested:
     """Return whether the option that leads at an event is better than its rivals, by (k,) L and q
     and how far off leads are (None: unknown); ``rival`` is one whose own chance is asked for.
     """
@@ -103,7 +103,7 @@ class Opinions:
     values: Floats  # (k,) v̂
     taken: float = 0.0  # the share of all degrees of freedom that bias and attributes have taken
 
-    def errors(self, leader: int, rival: int = -1) -> Errors | None:
+    def errors(self, leader: int, rival: int = -1) -> LeadCovariance | None:
         """Return how far off the leads of an option are (of many evaluators, over the nearest
         rivals, and the one that is named); None if nothing is left over.
         """
@@ -120,7 +120,7 @@ class Opinions:
             rivals = np.union1d(rivals[near[:_NEAREST]], rivals[rivals == rival])
             own = np.array([self._variance(leader, one, means) for one in rivals.tolist()])
             freedom = own_parts.of_leads(leader, rivals, own)
-            return Errors(rivals, Shared(np.zeros((len(rivals), 0)), own), freedom, freedom)
+            return LeadCovariance(rivals, Shared(np.zeros((len(rivals), 0)), own), freedom, freedom)
         B, P = self._met
         T = np.diag(variances @ B) - (means[:, None] * B).T @ B
         sizes, axes = np.linalg.eigh(T)
@@ -129,7 +129,7 @@ class Opinions:
         factor = np.hstack([root[leader] - root[rivals], common])
         shared = Shared(factor, means[rivals])
         freedom = own_parts.of_leads(leader, rivals, shared.variances)
-        return Errors(rivals, shared, freedom, freedom)
+        return LeadCovariance(rivals, shared, freedom, freedom)
 
     @cached_property
     def _times(self) -> Floats:

@@ -40,7 +40,7 @@ _MOST = 200_000  # scores: more are not looked at
 _ROUNDS = 200  # of taking effects off, one after another
 
 
-class Together(NamedTuple):
+class ClusterColumn(NamedTuple):
     """A column by which scores hang together."""
 
     column: str
@@ -49,7 +49,7 @@ class Together(NamedTuple):
     chance: float  # how often names that were dealt out at random make as much of them
 
 
-def together(scores: Scores, beside: Mapping[str, Factor], seed: int = 0) -> list[Together]:
+def together(scores: Scores, beside: Mapping[str, Factor], seed: int = 0) -> list[ClusterColumn]:
     """Return the columns, of those that play no part, by which scores hang together beyond chance,
     by a permutation test; of comparisons nothing is said.
     """
@@ -62,11 +62,11 @@ def together(scores: Scores, beside: Mapping[str, Factor], seed: int = 0) -> lis
         names = beside[column]
         chance = _chance(left, scores.option.codes, names.codes, unit, rng)
         if chance <= LEVEL / len(units):
-            found.append(Together(column, unit.of, len(names), chance))
+            found.append(ClusterColumn(column, unit.of, len(names), chance))
     return found
 
 
-def findings(found: list[Together]) -> list[Finding]:
+def findings(found: list[ClusterColumn]) -> list[Finding]:
     """Return in words by what scores hang together; nothing is sure then."""
     return [
         Finding(

@@ -8,7 +8,7 @@ from evenhand.checks.fit import LackOfFit
 from evenhand.questions import Questions
 
 
-class Terms(NamedTuple):
+class Wording(NamedTuple):
     """What to call what was evaluated, what should explain it, and what to do if it does not."""
 
     one: str
@@ -20,7 +20,7 @@ class Terms(NamedTuple):
     again: str
 
 
-_OPTIONS = Terms(
+_OPTIONS = Wording(
     "option",
     "options",
     "the features",
@@ -29,7 +29,7 @@ _OPTIONS = Terms(
     "Evaluate further ones.",
     "hardly any option was evaluated twice. Evaluate some again.",
 )
-_QUESTIONS = Terms(
+_QUESTIONS = Wording(
     "question",
     "questions",
     "values, leniency and favours",
@@ -46,14 +46,14 @@ _ONCE = _QUESTIONS._replace(
 )
 
 
-def terms_of(questions: Questions) -> Terms:
+def terms_of(questions: Questions) -> Wording:
     """Return what to call what was evaluated: options, where each is its own question."""
     if not len(questions.evaluators):
         return _OPTIONS
     return _ONCE if int(questions.capacity.max(initial=0)) <= 1 else _QUESTIONS
 
 
-def fit(lack: LackOfFit, worst: list[tuple[str, float]], terms: Terms = _OPTIONS) -> str:
+def fit(lack: LackOfFit, worst: list[tuple[str, float]], terms: Wording = _OPTIONS) -> str:
     """``worst``: labels and residuals."""
     seen = _unexplained(lack, terms)
     if worst:
@@ -61,7 +61,7 @@ def fit(lack: LackOfFit, worst: list[tuple[str, float]], terms: Terms = _OPTIONS
     return f"{seen}. {terms.remedy}"
 
 
-def intercept(lack: LackOfFit, share: float, terms: Terms = _OPTIONS) -> str:
+def intercept(lack: LackOfFit, share: float, terms: Wording = _OPTIONS) -> str:
     """``share``: how much of the lack of fit a constant would explain."""
     seen = _unexplained(lack, terms)
     if terms is not _OPTIONS:
@@ -75,13 +75,13 @@ def intercept(lack: LackOfFit, share: float, terms: Terms = _OPTIONS) -> str:
     )
 
 
-def _unexplained(lack: LackOfFit, terms: Terms) -> str:
+def _unexplained(lack: LackOfFit, terms: Wording) -> str:
     p = f"p = {lack.p_value:.1g}" if lack.p_value >= 1e-12 else "p < 1e-12"
     model = terms.model[0].upper() + terms.model[1:]
     return f"{model} do not explain the scores: {terms.means} ({p})"
 
 
-def not_checked(n_options: int, df: int, terms: Terms = _OPTIONS) -> str:
+def not_checked(n_options: int, df: int, terms: Wording = _OPTIONS) -> str:
     """Nothing could be seen of the fit, with so many options and degrees of freedom."""
     seen = f"Whether {terms.model} explain the scores was not checked: "
     if df == 0:
@@ -92,7 +92,7 @@ def not_checked(n_options: int, df: int, terms: Terms = _OPTIONS) -> str:
     return f"{seen}{terms.again}"
 
 
-def scale_too_small(stated: float, seen: float, terms: Terms = _OPTIONS) -> str:
+def scale_too_small(stated: float, seen: float, terms: Wording = _OPTIONS) -> str:
     """Repeats scatter more than stated."""
     return (
         f"Scores of one and the same {terms.one} scatter by {seen:.3g}, more than the stated "
@@ -100,7 +100,7 @@ def scale_too_small(stated: float, seen: float, terms: Terms = _OPTIONS) -> str:
     )
 
 
-def scale_too_large(stated: float, seen: float, terms: Terms = _OPTIONS) -> str:
+def scale_too_large(stated: float, seen: float, terms: Wording = _OPTIONS) -> str:
     """Repeats scatter far less than stated."""
     return (
         f"Scores of one and the same {terms.one} scatter by {seen:.3g} only; noise_scale was "
@@ -108,7 +108,7 @@ def scale_too_large(stated: float, seen: float, terms: Terms = _OPTIONS) -> str:
     )
 
 
-def drift(slope: float, terms: Terms = _OPTIONS) -> str:
+def drift(slope: float, terms: Wording = _OPTIONS) -> str:
     """Scores move with time, by so much per evaluation."""
     return (
         f"Scores {'rise' if slope > 0 else 'fall'} with time, by {abs(100 * slope):.2g} in 100 "
@@ -117,7 +117,7 @@ def drift(slope: float, terms: Terms = _OPTIONS) -> str:
     )
 
 
-def dependence(correlation: float, terms: Terms = _OPTIONS) -> str:
+def dependence(correlation: float, terms: Wording = _OPTIONS) -> str:
     """Neighbours are correlated."""
     return (
         f"Scores that follow each other are alike beyond their {terms.many} (correlation "
@@ -126,7 +126,7 @@ def dependence(correlation: float, terms: Terms = _OPTIONS) -> str:
     )
 
 
-def outliers(n: int, share: float, named: str, terms: Terms = _OPTIONS) -> str:
+def outliers(n: int, share: float, named: str, terms: Wording = _OPTIONS) -> str:
     """So many scores, this share of all, lie far out."""
     return (
         f"{n} scores ({share:.1%}) lie far outside what their {terms.many}' other scores allow: "
@@ -134,7 +134,7 @@ def outliers(n: int, share: float, named: str, terms: Terms = _OPTIONS) -> str:
     )
 
 
-def suspicious(named: str, terms: Terms = _OPTIONS) -> str:
+def suspicious(named: str, terms: Wording = _OPTIONS) -> str:
     """A score or a few lie far out."""
     return f"Suspicious, far from its {terms.one}'s other scores: {named}. Look at it again."
 

@@ -2,8 +2,8 @@
 
 Whatever is missing, it is looked for among questions that exist and may not be asked, then among
 those to a new evaluator who favours nobody, then among those about a new item that nobody favours.
-Of each kind the cheapest are taken that what is missing is made of (`Identified.used`), so that
-advice cures by construction.
+Of each kind the cheapest are taken that what is missing is made of (`IdentifiedSpace.used`), so
+that advice cures by construction.
 """
 
 from __future__ import annotations

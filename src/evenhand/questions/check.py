@@ -17,7 +17,7 @@ from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.panels import PanelForm
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.advice import Advice, advise
-from evenhand.questions.identifiable import Identified, cheap_start, identified_by, in_order
+from evenhand.questions.identifiable import IdentifiedSpace, cheap_start, identified_by, in_order
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.report.words import joined
@@ -236,7 +236,7 @@ def refuse_incomparable(questions: Questions, form: PanelForm | None = None) -> 
         )
 
 
-def why(found: Identified, order: Indices, j: int) -> str:
+def why(found: IdentifiedSpace, order: Indices, j: int) -> str:
     """Return what a bias looks the same as, for all that the questions identify."""
     questions = found.questions
     d = questions.n_features

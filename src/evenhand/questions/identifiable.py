@@ -36,7 +36,7 @@ _WORK = 200_000  # questions looked at in all attempts at a cheap start
 
 
 @dataclass(frozen=True, eq=False)
-class Identified:
+class IdentifiedSpace:
     """What some questions identify."""
 
     questions: Questions
@@ -98,7 +98,9 @@ class Identified:
         return np.unique(np.concatenate([some, self.firsts[sorted(needed)]]).astype(np.intp))
 
 
-def identified_by(questions: Questions, order: Indices, free: Counts | None = None) -> Identified:
+def identified_by(
+    questions: Questions, order: Indices, free: Counts | None = None
+) -> IdentifiedSpace:
     """Return what questions identify, by a basis that takes the first in order first."""
     # With the cheapest first it is a basis at the least price; `free` is (e,) how many questions
     # may be chosen of each evaluator.
@@ -126,7 +128,7 @@ def identified_by(questions: Questions, order: Indices, free: Counts | None = No
             return sparse.csr_array(D[asked] - D[firsts[items[asked]]])
 
     chosen, unknown = first_independent(part, order, D.shape[1], questions.evaluator, free)
-    return Identified(questions, firsts, chosen, part(chosen).toarray(), unknown, options)
+    return IdentifiedSpace(questions, firsts, chosen, part(chosen).toarray(), unknown, options)
 
 
 def _firsts(questions: Questions, order: Indices, free: Counts | None) -> Indices:

@@ -26,7 +26,7 @@ def recognises(content: Any) -> bool:
 def table_of(documents: Sequence[Document]) -> Table:
     """Return the table in a file; of several, one below the other."""
     from evenhand.tables.opened import opened  # noqa: PLC0415 # pyarrow is slow to load
-    from evenhand.tables.sources import Rows, Together  # noqa: PLC0415
+    from evenhand.tables.sources import Rows, StackedTables  # noqa: PLC0415
 
     tables: list[Table] = [
         opened(document.path)
@@ -34,4 +34,4 @@ def table_of(documents: Sequence[Document]) -> Table:
         else Rows.of(document.content, document.where, "object")
         for document in documents
     ]
-    return tables[0] if len(tables) == 1 else Together(tables)
+    return tables[0] if len(tables) == 1 else StackedTables(tables)

@@ -175,7 +175,7 @@ class Rows(Table):
         return super().where(rows) if self._places is None else [self._places[row] for row in rows]
 
 
-class Together(Table):
+class StackedTables(Table):
     """Several tables, one below the other; what one has no column for is empty there."""
 
     def __init__(self, tables: Sequence[Table]) -> None:
