@@ -70,6 +70,24 @@ def test_one_more_neutral_evaluator_by_hand() -> None:
     assert found.kappa_star == {"own group": pytest.approx(4.0)}
 
 
+def test_one_more_is_as_loud_as_others_and_asked_what_they_are() -> None:
+    """Noise of 2 from each: a lead has the variance 2·4 by one of them, and half of that by two."""
+    questions = eh.Questions.panel(["a", "b"], ["P"], partial=None, noise=[2.0])
+    found = eh.inspect(questions)
+    assert found.worst is not None
+    assert found.with_neutral is not None
+    assert (found.worst.variance, found.with_neutral.variance) == pytest.approx((8.0, 4.0))
+    gold = eh.Questions.panel(["a", "b"], ["P"], partial=None, calibration=["gold"])
+    assert with_neutral(gold, 1).may_ask.sum() == 2 * 3
+
+
+def test_one_more_can_be_asked_where_others_cannot() -> None:
+    busy = eh.Questions.panel(list(OPTIONS), ["P", "Q", "R"], workload=[0, 0, 2])
+    assert with_neutral(busy, 1).workload.tolist() == [0, 0, 2, 2]
+    nobody = eh.Questions.of(eh.ActionSet([[1.0], [0.0]], ["x", "y"], ["Ann", "Bo"]))
+    assert with_neutral(nobody, 1).evaluator.tolist() == [-1, -1, 0, 0]
+
+
 def test_what_cannot_be_compared_has_no_worst_lead() -> None:
     found = eh.inspect(eh.Questions.panel(OPTIONS, {"P": "fr"}))
     assert found.worst is None
