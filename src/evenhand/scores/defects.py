@@ -14,9 +14,9 @@ from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.columns import Columns, Torn
 from evenhand.scores.factor import Codes, first_repeated
-from evenhand.scores.level import WHOLE
+from evenhand.scores.layouts import Wide
 from evenhand.scores.parts import Parts, unused
-from evenhand.scores.wide import Wide
+from evenhand.scores.scores import WHOLE
 from evenhand.tables.cells import as_text, coded
 from evenhand.tables.complaints import plainly
 from evenhand.tables.dates import calendar_dates, is_date, spreadsheet_days
