@@ -23,10 +23,9 @@ import numpy as np
 import pandas as pd
 
 import evenhand as eh
-from evenhand.auditing.clusters import Clusters, plain
-from evenhand.auditing.each import of_evaluators
-from evenhand.auditing.effects import Effects, two_way
-from evenhand.auditing.leverage import without
+from evenhand.auditing.bias import Clusters, plain
+from evenhand.auditing.effects import Effects, two_way, without
+from evenhand.auditing.individual_biases import of_evaluators
 from evenhand.scores import Factor, Scores
 from evenhand.scores.read import read_table
 

@@ -25,7 +25,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from evenhand.auditing.clusters import clustered
+from evenhand.auditing.bias import clustered
 from evenhand.auditing.diagnosis import diagnose
 from evenhand.auditing.effects import two_way
 from evenhand.scores import Factor, Scores

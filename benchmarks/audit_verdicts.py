@@ -23,7 +23,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.auditing import words
-from evenhand.auditing.clusters import clustered, plain
+from evenhand.auditing.bias import clustered, plain
 from evenhand.auditing.effects import two_way
 from evenhand.scores import Factor, Scores
 

@@ -406,10 +406,9 @@ def test_workbooks_and_logs_that_unpack_without_end_are_refused(
     )
     book.write_bytes(blanks)
     assert len(eh.read_scores(book)) == len(SCORES)
-    monkeypatch.setattr("evenhand.tables.workbooks.MOST_IN_WORKBOOK", 2 << 20)
+    monkeypatch.setattr("evenhand.tables.opened.MOST_IN_WORKBOOK", 2 << 20)
     assert "MB, and of a workbook no more than 2 MB are read" in refused(book)
     monkeypatch.setattr("evenhand.readers.documents.MOST_IN_LOG", 1 << 20)
-    monkeypatch.setattr("evenhand.readers.archives.MOST_IN_LOG", 1 << 20)
     log = tmp_path / "log.json.gz"
     log.write_bytes(gzip.compress(b"[" + b" " * (2 << 20) + b"]"))
     assert "more than 1 MB of JSON" in refused(log, "audit", "decide")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.scores.level import LEAST, MOST
+from evenhand.scores.scores import LEAST, MOST
 from score_tables import Table, table
 
 CLOSE = 1e-6  # of the range of the scores

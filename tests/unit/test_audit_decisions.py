@@ -10,13 +10,11 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.auditing import lead_errors
+from evenhand.auditing import leads as module
 from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.contests import Contests
 from evenhand.auditing.decisions import RULES, Decisions, decisions
-from evenhand.auditing.lead_errors import LeadCovariance, winner_test
-from evenhand.auditing.levels import Levels
-from evenhand.auditing.rules import Ballots, Comparison
+from evenhand.auditing.leads import LeadCovariance, winner_test
+from evenhand.auditing.rules import Ballots, Comparison, Contests, Levels
 from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.look import Look
 from evenhand.certainty.own_noise import with_own_noise
@@ -294,7 +292,7 @@ def test_many_evaluators_say_nearly_the_same_of_the_nearest(
         Factor(judge.astype(np.int32), tuple(map(str, range(60)))),
     )
     exact = decisions(scores, UNKNOWN)
-    monkeypatch.setattr(lead_errors, "_EVALUATORS", 10)
+    monkeypatch.setattr(module, "_EVALUATORS", 10)
     near = decisions(scores, UNKNOWN)
     assert near.lead_se == pytest.approx(exact.lead_se, rel=0.02)
     # each rival by itself: a little less than given that the others are behind, too
@@ -537,14 +535,14 @@ def test_many_evaluators_leave_over_what_a_whole_panel_does() -> None:
     option, judge = (part.ravel() for part in np.indices((k, n)))
     scores = np.random.default_rng(4).normal(size=k * n)
     values = np.bincount(option, scores) / n
-    left = lead_errors.Opinions(option, judge, scores, values)._left
+    left = module.Opinions(option, judge, scores, values)._left
     assert left.free == pytest.approx(np.full(k, (1.0 - 1.0 / k) * (n - 1)))
     assert left.squared == pytest.approx(np.full(k, (1.0 - 1.0 / k) ** 2 * (n - 1)))
 
 
 def test_the_winner_test_in_closed_form() -> None:
     """A lead of 4 is two standard errors: half of the two-sided chance of each rival is gone."""
-    own = lead_errors.Shared(np.zeros((2, 0)), np.array([4.0, 4.0]))
+    own = module.Shared(np.zeros((2, 0)), np.array([4.0, 4.0]))
     found = LeadCovariance(np.array([0, 1]), own, 1e9, 1e9)
     test = winner_test(np.array([4.0, 40.0]), found, np.zeros(2), rival=1)
     assert test.chance == pytest.approx(0.0455, abs=5e-5)

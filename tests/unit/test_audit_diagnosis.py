@@ -10,8 +10,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.auditing.audit import Audit
-from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.clusters import clustered
+from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.diagnosis import _contrasts, diagnose, influences, values_by_row
 from evenhand.auditing.effects import two_way
 from evenhand.auditing.pairs import pair_effect

@@ -13,12 +13,18 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import evenhand as eh
-from evenhand.auditing import own as owns
-from evenhand.auditing.each import of_evaluators, of_favoured
+from evenhand.auditing import individual_biases as module
 from evenhand.auditing.effects import Effects, two_way
-from evenhand.auditing.own import OwnBiases, own_biases
+from evenhand.auditing.individual_biases import (
+    OwnBiases,
+    drawn,
+    false_discovery,
+    of_evaluators,
+    of_favoured,
+    own_biases,
+    spread,
+)
 from evenhand.auditing.placebo import DRAWS, placebo
-from evenhand.auditing.spread import drawn, false_discovery, spread
 from evenhand.scores import Factor, Scores
 
 Array = NDArray[np.float64]
@@ -126,7 +132,7 @@ def test_many_are_nearly_what_they_are_exactly(monkeypatch: pytest.MonkeyPatch) 
     scores = replace(scores, score=3.0 * scores.partial + rng.normal(size=len(scores)))
     effects = two_way(scores)
     exact = own_biases(effects, scores.evaluator.codes, 20)
-    monkeypatch.setattr(owns, "_CELLS", 0)
+    monkeypatch.setattr(module, "_CELLS", 0)
     near = own_biases(effects, scores.evaluator.codes, 20)
     assert near.bias == pytest.approx(exact.bias, abs=0.5 * math.sqrt(exact.variance.max()))
     assert near.variance == pytest.approx(exact.variance, rel=0.1)

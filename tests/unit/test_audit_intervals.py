@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evenhand.auditing import leverage as leverages
-from evenhand.auditing.clusters import Clusters, clustered, here, plain
+from evenhand.auditing import bias as module
+from evenhand.auditing.bias import Clusters, clustered, here, leverage, plain
 from evenhand.auditing.effects import Effects, two_way
-from evenhand.auditing.leverage import leverage
 from evenhand.scores import Factor, Scores
 
 Array = NDArray[np.float64]
@@ -100,7 +99,7 @@ def test_many_clusters_are_nearly_what_they_are_exactly(monkeypatch: pytest.Monk
     scores = table(skater, judge, judge % 8 == skater % 8, event=event)
     effects = two_way(scores)
     exact = Clusters.of(effects).estimate(effects, 0.95)
-    monkeypatch.setattr(leverages, "_CELLS", 0)
+    monkeypatch.setattr(module, "_CELLS", 0)
     near = Clusters.of(effects).estimate(effects, 0.95)
     assert near.se == pytest.approx(exact.se, rel=0.1)
     assert near.freedom > 8

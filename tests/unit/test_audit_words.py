@@ -14,9 +14,9 @@ import evenhand as eh
 from evenhand.auditing import words
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.effects import two_way
+from evenhand.auditing.individual_biases import Spread, Spreads
 from evenhand.auditing.pairs import PairEffect
 from evenhand.auditing.placebo import Placebo
-from evenhand.auditing.spread import Spread, Spreads
 from evenhand.checks import Finding
 from evenhand.scores import Factor, Scores
 

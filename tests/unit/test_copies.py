@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.auditing.copies import copies
+from evenhand.auditing.dependence import copies
 from evenhand.scores import Factor, Scores
 
 

@@ -10,11 +10,10 @@ import pytest
 
 from evenhand.arrays import Floats
 from evenhand.auditing import projections
-from evenhand.auditing.effects import Effects, standing_first, two_way
+from evenhand.auditing.effects import Effects, regressed, standing_first, two_way
 from evenhand.auditing.identified import MissingScore, identified
-from evenhand.auditing.levels import Levels
 from evenhand.auditing.projections import Projection, conjugate_gradients
-from evenhand.auditing.regressors import regressed
+from evenhand.auditing.rules import Levels
 from evenhand.errors import InputError
 from evenhand.scores import Factor, Scores
 from evenhand.scores.factor import Codes

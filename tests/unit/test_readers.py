@@ -22,9 +22,8 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.errors import InputError
-from evenhand.readers.archives import archive_of
+from evenhand.readers.documents import archive_of, entries, members, name_of, parsed, reach
 from evenhand.readers.families import Families, family
-from evenhand.readers.nested import entries, members, name_of, parsed, reach
 from evenhand.readers.record import item_name, short, size_of
 from evenhand.scores.grades import grade
 

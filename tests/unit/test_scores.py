@@ -19,12 +19,11 @@ import evenhand as eh
 from evenhand.scores import Factor, Scores
 from evenhand.scores.columns import _plain
 from evenhand.scores.defects import alike_names
-from evenhand.scores.exported import Counted
 from evenhand.scores.factor import chunks, crossed, first_repeated, sums_over, taken_together
-from evenhand.scores.level import level_of
+from evenhand.scores.layouts import Counted, Wide, looks_wide
 from evenhand.scores.notes import listed_counts
 from evenhand.scores.read import read_table
-from evenhand.scores.wide import Wide, looks_wide
+from evenhand.scores.scores import level_of
 from evenhand.tables import csv_files
 from evenhand.tables.opened import opened
 

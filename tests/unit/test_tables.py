@@ -21,15 +21,17 @@ from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.tables.cells import (
     as_text,
+    calendar_dates,
     coded,
     coded_among,
+    is_date,
     plain_numbers,
     read_numbers,
     recoded,
     repeated_name,
+    spreadsheet_days,
 )
-from evenhand.tables.dates import calendar_dates, is_date, spreadsheet_days
-from evenhand.tables.dates import moments as moments_of
+from evenhand.tables.cells import moments as moments_of
 from evenhand.tables.limits import Watch, size
 from evenhand.tables.numerals import (
     is_absent,

@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 import evenhand as eh
-from evenhand.auditing import together as module
-from evenhand.auditing.together import together
+from evenhand.auditing import dependence as module
+from evenhand.auditing.dependence import together
 from evenhand.scores.read import read_table
 
 Make = Callable[[np.random.Generator, float], pd.DataFrame]

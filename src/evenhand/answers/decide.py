@@ -15,13 +15,11 @@ from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.scores import compares
 from evenhand.arrays import Indices, is_number
-from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.clusters import clustered
-from evenhand.auditing.copies import copies
+from evenhand.auditing.bias import BiasEstimate, clustered
+from evenhand.auditing.dependence import copies, findings, together
 from evenhand.auditing.diagnosis import diagnose
-from evenhand.auditing.each import of_evaluators, of_favoured
 from evenhand.auditing.effects import Effects, two_way
-from evenhand.auditing.together import findings, together
+from evenhand.auditing.individual_biases import of_evaluators, of_favoured
 from evenhand.certainty import PlannedChoice
 from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.by_items import by_items
@@ -294,7 +292,7 @@ def decide(
 def _of_others_too(said: Conclusion, effects: Effects, audited: BiasEstimate) -> Conclusion:
     """Return a conclusion with the audit's error of the common bias."""
     # That error has in it how evaluators differ, and how they are towards single options
-    # (`auditing.clusters`); that of least squares has noise alone.
+    # (`auditing.bias`); that of least squares has noise alone.
     own = [column for column, _ in said.biases if column.kind == "bias"]
     if not effects.told or len(own) != 1 or own[0].evaluator is not None:
         return said

@@ -10,18 +10,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.arrays import is_number
-from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.clusters import clustered, here, plain
+from evenhand.auditing.bias import BiasEstimate, clustered, here, plain
 from evenhand.auditing.decisions import Decisions, decisions
 from evenhand.auditing.diagnosis import Influence, diagnose, influences
-from evenhand.auditing.each import Each, of_evaluators, of_favoured
 from evenhand.auditing.effects import Effects, standing_first, two_way
 from evenhand.auditing.features import FeatureBias, by_features
 from evenhand.auditing.identified import Identified, identified
+from evenhand.auditing.individual_biases import Each, Spreads, of_evaluators, of_favoured
 from evenhand.auditing.pairs import PairEffect, pair_effect
 from evenhand.auditing.placebo import Placebo, placebo
-from evenhand.auditing.spread import Spreads
-from evenhand.auditing.unseen import cannot_tell
+from evenhand.auditing.words import cannot_tell
 from evenhand.errors import InputError
 from evenhand.readers import read_scores
 from evenhand.report.model import Report

@@ -31,11 +31,9 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.contests import Contests
-from evenhand.auditing.fair import LeadErrors
-from evenhand.auditing.fair import fair as fair_way
-from evenhand.auditing.lead_errors import Tested, winner_test
-from evenhand.auditing.rules import Ballots, Comparison
+from evenhand.auditing.leads import LeadErrors, Tested, winner_test
+from evenhand.auditing.leads import fair as fair_way
+from evenhand.auditing.rules import Ballots, Comparison, Contests
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes

@@ -27,8 +27,7 @@ import numpy as np
 from scipy import special
 
 from evenhand.arrays import Floats, Indices
-from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.clusters import clustered
+from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.report.words import decimals, fixed, number, p_value, short
 from evenhand.scores import Scores

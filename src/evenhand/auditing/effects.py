@@ -9,28 +9,30 @@ D           the columns of effects, which nobody writes down (`projections`):
                 comparisons     1 for the first option, −1 for the second, 1 for whose verdict it is
                 a reference     1 for c; scores less the reference take the place of scores
 R̃, ỹ        regressors and scores less what D explains
-S̃_j         R̃_j less what the other regressors explain;  S̃ = S̃_1
-β_j         S̃_j·ỹ/S̃_j·S̃_j, by how much scores rise with regressor j;  e = ỹ − R̃ β
+S̃_j         R̃_j less what the other regressors explain, 0 where that is all of it;  S̃ = S̃_1
+β_j         S̃_j·ỹ/S̃_j·S̃_j, by how much scores rise with regressor j;  e = ỹ − R̃ β;
+            of all β that fit as well, the shortest
 
-Scores are taken from the origin of their level (`scores.level`), which values have again.
+Scores are taken from the origin of their level (`scores.scores`), which values have again.
 Least squares with all columns of D written down gives the same β and e (Frisch, Waugh, Lovell).
 Where R̃ and ỹ are off by a small share, β is off by the square of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.auditing.projections import ENOUGH, Projection
-from evenhand.auditing.regressors import regressed
 from evenhand.errors import InputError
-from evenhand.numerics.tolerance import IN_SPAN
+from evenhand.numerics.gram import Gram
+from evenhand.numerics.tolerance import IN_SPAN, RANK
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, chunks, crossed
 
@@ -168,6 +170,18 @@ def regressors_of(scores: Scores) -> dict[str, Floats]:
     return found | dict(scores.attributes)
 
 
+def column_of(effects: Effects) -> Floats:
+    """Return (n,) p: the regressor whose effect is `Effects.bias`, before anything is taken off."""
+    found = regressors_of(effects.scores)
+    return found.get(effects.name, np.ones(len(effects.own)))
+
+
+def without(effects: Effects, columns: Floats) -> Floats:
+    """Return (n, r) columns less the effects of options and evaluators."""
+    assert effects.met is not None
+    return effects.met.without(columns)[0]
+
+
 def _of_scores(scores: Scores) -> Effects:
     (scored, n_scored), (chairs, n_chairs) = scores.scored, scores.chairs
     met = Projection(chairs, n_chairs, scored, n_scored)
@@ -285,3 +299,43 @@ def beside(
         met,
     )
     return effects.along(name) if name in names else effects
+
+
+@dataclass(frozen=True, eq=False)
+class Regressed:
+    """What columns explain beside one another."""
+
+    slopes: Floats  # (r,) β
+    # (r,) whether S̃_j is more than rounding, so that β_j is the only one that fits
+    told: NDArray[np.bool_]
+    rank: int  # how many of the columns are independent
+    # (r, r) how much of each other column, column by column, is taken off to give S̃
+    shares: Floats
+
+    def apart(self, columns: Sequence[Floats]) -> Floats:
+        """Return (n, r) S̃, without a copy where there is one column."""
+        if len(columns) == 1 and self.told.all():
+            return columns[0].reshape(-1, 1)
+        n = len(columns[0]) if columns else 0
+        apart = np.zeros((n, len(columns)), order="F")
+        for j in np.flatnonzero(self.told):
+            for i, column in enumerate(columns):
+                apart[:, j] += self.shares[i, j] * column
+        return apart
+
+
+def regressed(columns: Sequence[Floats], y: Floats) -> Regressed:
+    """Return what columns explain of y."""
+    r = len(columns)
+    gram = np.array([[a @ b for b in columns] for a in columns]).reshape(r, r)
+    sizes = gram.diagonal()
+    form = Gram.of_matrix(gram, sizes)
+    slopes = form.inverse @ np.array([column @ y for column in columns]).reshape(r)
+    shares, told = np.zeros((r, r)), np.zeros(r, dtype=np.bool_)
+    for j in np.flatnonzero(sizes > 0.0):
+        others = np.delete(np.arange(r), j)
+        some = Gram.of_matrix(gram[np.ix_(others, others)], sizes[others])
+        b = some.inverse @ gram[others, j]
+        told[j] = sizes[j] - gram[others, j] @ b > RANK * sizes[j]
+        shares[j, j], shares[others, j] = 1.0, -b
+    return Regressed(slopes, told, form.root.shape[1], shares)

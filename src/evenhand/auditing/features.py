@@ -20,8 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from evenhand.arrays import Floats
-from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.clusters import clustered
+from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.effects import Effects, FittedEffects, beside, regressors_of
 from evenhand.errors import InputError
 from evenhand.numerics.gram import Gram

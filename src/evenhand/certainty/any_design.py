@@ -30,7 +30,7 @@ from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.policies.messages import Decision
 from evenhand.questions import Askable
-from evenhand.scores.level import AS_GIVEN, Level
+from evenhand.scores.scores import AS_GIVEN, Level
 
 _FLAT = 1e5  # square root of the prior variance, in evaluations: nothing is known
 _FOR_NOISE = 0.1  # share of δ that goes to the noise

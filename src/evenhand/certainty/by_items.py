@@ -37,7 +37,7 @@ from evenhand.numerics.estimate import Estimate
 from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.questions import Askable
-from evenhand.scores.level import AS_GIVEN, Level
+from evenhand.scores.scores import AS_GIVEN, Level
 
 
 def by_items(

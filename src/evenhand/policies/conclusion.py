@@ -24,7 +24,7 @@ from evenhand.policies.sayings import (
     values_of,
 )
 from evenhand.questions import Askable, Column, Questions, checked_askable
-from evenhand.scores.level import AS_GIVEN, Level
+from evenhand.scores.scores import AS_GIVEN, Level
 
 Scope = Literal["these", "like these"]
 """Whom a conclusion is about: the judges who gave the scores, or judges like them."""

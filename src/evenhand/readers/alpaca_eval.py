@@ -12,8 +12,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenhand.readers.documents import Document
-from evenhand.readers.nested import name_of, reach
+from evenhand.readers.documents import Document, name_of, reach
 from evenhand.readers.record import Record, item_name, size_of
 from evenhand.scores.grades import grade
 

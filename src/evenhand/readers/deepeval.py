@@ -12,8 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evenhand.readers.documents import Document
-from evenhand.readers.nested import entries, name_of, reach
+from evenhand.readers.documents import Document, entries, name_of, reach
 from evenhand.readers.record import Record, item_name, short, size_of
 
 NAME = "deepeval"

@@ -13,9 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from evenhand.readers.archives import Archive
-from evenhand.readers.documents import Document
-from evenhand.readers.nested import entries, members, name_of, reach
+from evenhand.readers.documents import Archive, Document, entries, members, name_of, reach
 from evenhand.readers.record import Record, short, size_of
 
 NAME = "inspect"

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from evenhand.errors import InputError
-from evenhand.readers.documents import Document, opened
-from evenhand.readers.nested import entries, members, name_of, reach
+from evenhand.readers.documents import Document, entries, members, name_of, opened, reach
 from evenhand.readers.record import Record, size_of
 
 NAME = "lm_eval"

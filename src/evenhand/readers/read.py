@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from evenhand.errors import InputError
 from evenhand.readers import alpaca_eval, deepeval, inspect_logs, lm_eval, plain, promptfoo
-from evenhand.readers.archives import Archive
-from evenhand.readers.documents import Document, TableFile, opened
+from evenhand.readers.documents import Archive, Document, TableFile, opened
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.scores import Scores

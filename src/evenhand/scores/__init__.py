@@ -1,12 +1,10 @@
 """Scores that exist: who scored what, and how, from tables that people have.
 
 - `factor`: a column of names as numbers;
-- `scores`: the table of scores, with the parts that its columns play;
+- `scores`: the table of scores, with the parts that its columns play, and where scores lie;
 - `parts`: which column plays which part;
-- `wide`: tables with a column for each evaluator, as long ones;
-- `kept`: scores as the table that they are;
+- `layouts`: wide tables as long ones, those of campaigns, and scores as a table again;
 - `grades`: letters and words as numbers;
-- `exported`: tables of campaigns, without what does not count;
 - `columns`: the columns, with what is wrong in them;
 - `defects`, `notes`: what is wrong, and what is worth knowing, in words;
 - `read`: the whole way from a frame or a file to scores.

@@ -21,13 +21,15 @@ from evenhand.scores.parts import Parts
 from evenhand.tables.cells import (
     Missing,
     as_text,
+    calendar_dates,
     coded,
     coded_among,
     give_back,
+    is_moment,
     is_text,
+    moments,
     plain_numbers,
 )
-from evenhand.tables.dates import calendar_dates, is_moment, moments
 from evenhand.tables.numerals import is_absent
 from evenhand.tables.scan import ColumnScan, Points, has_decimal_commas, scanned
 from evenhand.tables.sources import Table

@@ -14,12 +14,11 @@ from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.columns import Columns, Torn
 from evenhand.scores.factor import Codes, first_repeated
-from evenhand.scores.level import WHOLE
+from evenhand.scores.layouts import Wide
 from evenhand.scores.parts import Parts, unused
-from evenhand.scores.wide import Wide
-from evenhand.tables.cells import as_text, coded
+from evenhand.scores.scores import WHOLE
+from evenhand.tables.cells import as_text, calendar_dates, coded, is_date, spreadsheet_days
 from evenhand.tables.complaints import plainly
-from evenhand.tables.dates import calendar_dates, is_date, spreadsheet_days
 from evenhand.tables.names import listed
 from evenhand.tables.numerals import parsed, written_elsewhere
 from evenhand.tables.scan import ColumnScan

@@ -82,6 +82,11 @@ def sums_over(codes: Codes, size: int, *columns: Floats | NDArray[np.bool_]) -> 
     return total
 
 
+def sums(codes: Codes, size: int, columns: Floats) -> Floats:
+    """Return (size, r) the sums of columns over clusters."""
+    return np.column_stack([sums_over(codes, size, column) for column in columns.T])
+
+
 def taken_together(parts: Sequence[Factor]) -> Factor:
     """Return several columns of names as one, such as a competition and a programme as an event."""
     if len(parts) == 1:

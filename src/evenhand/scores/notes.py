@@ -11,7 +11,7 @@ from evenhand.scores.factor import Factor
 from evenhand.scores.finding import Finding
 from evenhand.scores.parts import shown
 from evenhand.scores.scores import Scores
-from evenhand.tables.dates import is_date
+from evenhand.tables.cells import is_date
 from evenhand.tables.names import listed
 
 _MOST_NAMES = 100_000  # of which spellings are compared

@@ -104,10 +104,14 @@ def read_table(
     # All that follows works with pyarrow, which takes long to import.
     from evenhand.scores import defects  # noqa: PLC0415
     from evenhand.scores.columns import read_columns  # noqa: PLC0415
-    from evenhand.scores.exported import Counted, counted  # noqa: PLC0415
-    from evenhand.scores.kept import Kept  # noqa: PLC0415
+    from evenhand.scores.layouts import (  # noqa: PLC0415
+        Counted,
+        Kept,
+        counted,
+        looks_wide,
+        turned,
+    )
     from evenhand.scores.notes import notes_on, on_standing  # noqa: PLC0415
-    from evenhand.scores.wide import looks_wide, turned  # noqa: PLC0415
     from evenhand.tables.cells import give_back  # noqa: PLC0415
     from evenhand.tables.opened import opened  # noqa: PLC0415
 
@@ -297,7 +301,7 @@ def _n_again(scores: Scores, repeats: bool) -> int:
 
 def _hint(table: Any, source: Table, given: Mapping[str, Any]) -> str:
     """Return what may be the matter if a column is not there: a wide table, or an index."""
-    from evenhand.scores.wide import looks_wide  # noqa: PLC0415 - as above
+    from evenhand.scores.layouts import looks_wide  # noqa: PLC0415 - as above
 
     hints = []
     known = {part: (value,) for part, value in given.items() if isinstance(value, str)}

@@ -1,0 +1,289 @@
+"""Tables of other layouts than a row for each score that counts: wide, exported, or read before.
+
+Wide tables have a row for each option and a column for each evaluator, or for each item: they are
+read as long ones, with a row for each cell. Of those that a campaign exported, what was withdrawn,
+or came late, is no score. Scores that were read are a table again, to be shown, or read for more.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from evenhand.errors import InputError
+from evenhand.scores.factor import Codes, Factor
+from evenhand.scores.parts import BY_NAME, SEVERAL
+from evenhand.scores.scores import Scores
+from evenhand.tables.cells import as_text, is_number, is_text, plain_numbers
+from evenhand.tables.names import listed
+from evenhand.tables.recipe import no_such_column
+from evenhand.tables.sources import Cells, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
+_STANDING = "standing"
+_COLUMNS = {"evaluation", "ticket", "evaluator", "score", _STANDING, "at", "key"}
+_KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
+_BY_COLUMN = ("attributes", "features")  # parts whose columns keep their names
+
+
+class Wide(Table):
+    """A wide table as a long one, a row for each of its cells."""
+
+    def __init__(self, source: Table, turned: Sequence[str], across: str) -> None:
+        self._source = source
+        self.turned = tuple(turned)
+        self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
+        kept = [column for column in source.columns if column not in turned]
+        self.across, self.score = _free(across, kept), _free("score", kept)
+        super().__init__(source.name, (*kept, self.across, self.score))
+
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
+        """Return the cells of some columns."""
+        kept = [column for column in columns if column not in (self.across, self.score)]
+        m = len(self.turned)
+        cells = self._source.read([*kept, *self.turned], names)
+        n = len(cells[self.turned[0]])
+        rows = pa.array(np.repeat(np.arange(n), m))
+        long = {column: cells.pop(column).take(rows) for column in kept}
+        long[self.across] = pa.DictionaryArray.from_arrays(
+            pa.array(np.tile(np.arange(m, dtype=np.int32), n)), pa.array(self.turned)
+        )
+        beside = pa.concat_arrays(_of_one_kind(list(cells.values())))
+        long[self.score] = beside.take(pa.array(np.arange(n * m).reshape(m, n).T.reshape(-1)))
+        return {column: long[column] for column in columns}
+
+    def where(self, rows: Sequence[int]) -> list[str]:
+        """Return where rows stand in the wide table."""
+        return self._source.where([row // len(self.turned) for row in rows])
+
+    def column_of(self, row: int, column: str) -> str:
+        """The column of the wide table that holds a cell of the long one."""
+        return (
+            self.turned[row % len(self.turned)] if column in (self.score, self.across) else column
+        )
+
+
+def turned(source: Table, wide: bool | Sequence[str], given: dict[str, Any]) -> Wide:
+    """Return a wide table as a long one, and put its new columns among those that were named."""
+    across = next((part for part in _ACROSS if given.get(part) not in source.columns), None)
+    if across is None:
+        raise InputError(
+            f"{source.name}: option=, evaluator= and item= all have a column, so wide= has nothing "
+            "to turn; leave wide= out, or leave one of them out for the columns to be it"
+        )
+    named = given.get(across)
+    if named not in (None, across):
+        raise InputError(f"{across}={named!r}: {no_such_column(source, str(named))}")
+    if across == "evaluator" and given["option"] == "option" and "option" not in source.columns:
+        given["option"] = _first_names(source)
+    named_columns = {column for part, value in given.items() for column in _named(part, value)}
+    if isinstance(wide, bool):
+        columns = [c for c in source.columns if c and c not in named_columns]
+        hint = "name those with scores: wide=['…', '…']"
+    else:
+        columns = [wide] if isinstance(wide, str) else list(wide)
+        hint = "name others"
+    for column in columns:
+        if column not in source.columns:
+            raise InputError(f"wide=: {no_such_column(source, column)}")
+        if column in named_columns - set(BY_NAME):
+            raise InputError(f"{source.name}: column {column!r} is named in wide= and elsewhere")
+    if len(columns) < 2:
+        raise InputError(
+            f"{source.name}: wide= needs two columns of scores or more, and there "
+            f"{'is' if columns else 'are'} {listed(columns) or 'none'}; {hint}"
+        )
+    table = Wide(source, columns, across)
+    given[across], given["score"] = table.across, table.score
+    return table
+
+
+def _first_names(source: Table) -> str:
+    """Return the first column, where names stand; refuse one with numbers, which may be scores."""
+    first = source.columns[0]
+    if _range(source, first) is not None:
+        raise InputError(
+            f"{source.name}: column {first!r} comes first and holds numbers, which may be scores; "
+            "say which column names the options: option= (names in the index of a frame: give "
+            "frame.reset_index())"
+        )
+    return first
+
+
+def looks_wide(source: Table, others: Sequence[str], like: str | None = None) -> list[str]:
+    """Return the columns that hold numbers only, where two do or more: perhaps evaluators."""
+    ranges = {column: _range(source, column) for column in others}
+    found = {column: ends for column, ends in ranges.items() if ends is not None}
+    if like in found:
+        low, high = found[like]
+        room = high - low
+        found = {c: e for c, e in found.items() if low - room <= e[0] <= e[1] <= high + room}
+    return list(found) if len(found) > 1 else []
+
+
+def _range(source: Table, column: str) -> tuple[float, float] | None:
+    """Return the least and the largest number in a column; None if not all are numbers."""
+    try:
+        cells = source.cells(column)
+        own = cells if is_number(cells.type) else as_text(cells)
+    except InputError:
+        return None
+    numbers = plain_numbers(own)
+    if numbers is None and source.commas_are_free:
+        numbers = plain_numbers(own, ",")
+    if numbers is None or not np.isfinite(numbers).any():
+        return None
+    known = numbers[np.isfinite(numbers)]
+    return float(known.min()), float(known.max())
+
+
+def _of_one_kind(columns: list[pa.Array]) -> list[pa.Array]:
+    kinds = {cells.type for cells in columns}
+    if len(kinds) == 1 and not pa.types.is_integer(next(iter(kinds))):
+        return columns
+    if all(is_number(kind) or pa.types.is_null(kind) for kind in kinds):
+        return [pc.cast(cells, pa.float64()) for cells in columns]
+    return [as_text(cells) for cells in columns]
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    return _free(f"{name} ", taken) if name in taken else name
+
+
+def _named(part: str, value: Any) -> list[str]:
+    if isinstance(value, Mapping) or value is None or part == "score":
+        return []
+    return [value] if isinstance(value, str) else list(value)
+
+
+class Counted(Table):
+    """A campaign's table of evaluations, without those that do not count."""
+
+    def __init__(self, source: Table, standing: Sequence[str | None]) -> None:
+        super().__init__(source.name, source.columns)
+        self._source = source
+        self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
+        self._kept = np.array([one == _KNOWN[0] for one in standing], dtype=bool)
+        found = Counter(standing)
+        self.left_out = {name: found[name] for name in _KNOWN[1:] if found[name]}
+
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
+        """Return the cells of some columns."""
+        kept = pa.array(self._kept)
+        return {c: cells.filter(kept) for c, cells in self._source.read(columns, names).items()}
+
+    def where(self, rows: Sequence[int]) -> list[str]:
+        """Return where rows stand in the table as it is."""
+        return self._source.where(np.flatnonzero(self._kept)[list(rows)].tolist())
+
+
+def counted(source: Table, given: Mapping[str, Any]) -> Table:
+    """Return a table without what does not count, if a campaign exported it; else as it is."""
+    if not set(source.columns) >= _COLUMNS or _STANDING in map(str, given.values()):
+        return source
+    standing = source.texts(_STANDING)
+    if set(standing) <= {_KNOWN[0]} or not set(standing) <= set(_KNOWN):
+        return source
+    return Counted(source, standing)
+
+
+class Kept(Table):
+    """A table of scores whose columns are called as the parts that they play."""
+
+    def __init__(self, scores: Scores) -> None:
+        self._scores = scores
+        of: dict[str, Factor | np.ndarray[Any, Any] | None] = {
+            "option": scores.option,
+            "evaluator": scores.evaluator,
+            "item": scores.item,
+            "score": scores.score,
+            "event": scores.event,
+            "cluster": scores.cluster,
+            "rival": _of_codes(scores.rival, scores.option.names),
+        }
+        sides = scores.option_group
+        of["option_group"] = _groups(scores, scores.option.codes, sides)
+        of["rival_group"] = None if scores.rival is None else _groups(scores, scores.rival, sides)
+        if scores.evaluator is not None:
+            of["evaluator_group"] = _groups(scores, scores.evaluator.codes, scores.evaluator_group)
+        of |= {"partial": scores.stated, "reference": scores.reference, "time": scores.time}
+        of |= {**scores.attributes, **scores.features}
+        kept = {name: column for name, column in of.items() if column is not None}
+        self._columns = kept | {n: column for n, column in scores.beside.items() if n not in kept}
+        super().__init__("the scores", list(self._columns))
+
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
+        """Return the cells of some columns."""
+        return {column: _cells(self._columns[column]) for column in columns}
+
+    def where(self, rows: Sequence[int]) -> list[str]:
+        """Return where scores stand in the table that they come from."""
+        return [self._scores.where(row) for row in rows]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return it as a frame; columns that play no part are numbers where all cells are."""
+        import pandas as pd  # noqa: PLC0415 # slow to load
+
+        cells = self.read(self.columns)
+        for column in self._scores.beside:
+            texts = cells[column].dictionary_decode()
+            numbers = plain_numbers(texts) if is_text(texts.type) else None
+            if numbers is not None and texts.null_count < len(texts):
+                whole = bool((numbers == np.floor(numbers)).all())  # false for NaN
+                cells[column] = pa.array(numbers.astype(np.int64) if whole else numbers)
+        return pd.DataFrame(
+            {
+                c: (as_text(own) if pa.types.is_dictionary(own.type) else own).to_pandas()
+                for c, own in cells.items()
+            }
+        )
+
+    def given(self, asked: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+        """Return what is asked of these scores, by the names of this table (a part that nobody
+        names stays as it is; None: nothing plays it), and whether it is new.
+        """
+        scores, new = self._scores, False
+        found: dict[str, Any] = {}
+        for part, value in asked.items():
+            own = list(getattr(scores, part)) if part in _BY_COLUMN else part
+            has = bool(own) if part in _BY_COLUMN else part in self._columns
+            called = scores.called.get(part)
+            said = ", ".join(value) if part in SEVERAL and isinstance(value, list) else value
+            unsaid = part not in _DROPPED and (value is None or value in ((), []))
+            if unsaid or said in (part, called):
+                found[part] = own if has else None if part not in _BY_COLUMN else ()
+                continue
+            new = new or value is not None or has
+            found[part] = value
+        return found, new
+
+
+# Parts of which None says that nothing plays them, where it says nothing of others.
+_DROPPED = (
+    "evaluator", "rival", "item", "event", "cluster", "option_group", "rival_group",
+    "evaluator_group",
+)  # fmt: skip
+
+
+def _of_codes(codes: Codes | None, names: tuple[str, ...]) -> Factor | None:
+    return None if codes is None else Factor(codes, names)
+
+
+def _groups(scores: Scores, codes: Codes, groups: Codes | None) -> Factor | None:
+    return None if groups is None else Factor(groups[codes], scores.groups)
+
+
+def _cells(column: Factor | np.ndarray[Any, Any]) -> pa.Array:
+    if not isinstance(column, Factor):
+        return pa.array(column, from_pandas=True)
+    return pa.DictionaryArray.from_arrays(
+        pa.array(column.codes, mask=column.codes < 0), pa.array(column.names, pa.string())
+    )
