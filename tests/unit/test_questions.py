@@ -412,6 +412,7 @@ def test_parts_that_contradict_each_other_are_refused() -> None:
         ("starts", lambda starts: [0, 9**9, *starts[2:]]),
         ("starts", lambda starts: [*starts[:2], starts[2] + 1, starts[2], *starts[4:]]),
         ("starts", lambda starts: starts[:-1]),
+        ("entries", lambda entries: [-1e308, *entries[1:]]),
         ("columns", lambda columns: [*columns[:-1], 99]),
         ("columns", lambda columns: [-1, *columns[1:]]),
         ("columns", lambda columns: columns[1:]),
