@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import evenhand as eh
 from evenhand.auditing.dependence import copies
 from evenhand.scores import Factor, Scores
 
@@ -43,3 +45,22 @@ def test_scale_changes_nothing() -> None:
     scores[4] = scores[0]
     for size in (1e-200, 1.0, 1e12):
         assert len(copies(table(scores * size))) == 1
+
+
+def test_decide_is_not_sure_where_a_judge_is_anothers_copy() -> None:
+    rng = np.random.default_rng(5)
+    scores = 3.0 * np.arange(6)[:, None] + rng.normal(scale=0.5, size=(6, 4))
+    options, judges = [f"o{i}" for i in range(6)], ["P", "Q", "R", "S"]
+
+    def decided(y: np.ndarray) -> eh.Answer:
+        rows = [(o, j, y[a, b]) for a, o in enumerate(options) for b, j in enumerate(judges)]
+        frame = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+        return eh.decide(scores=frame)
+
+    honest = decided(scores)
+    assert honest.sure
+    assert not honest.alarms
+    scores[:, 3] = scores[:, 0] + 1.0
+    copied = decided(scores)
+    assert not copied.sure
+    assert any("P" in one.message and "S" in one.message for one in copied.alarms)
