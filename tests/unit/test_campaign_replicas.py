@@ -359,6 +359,32 @@ def refused_entry(store_address: str, monkeypatch: pytest.MonkeyPatch) -> Callab
     return lambda: len(seen)
 
 
+def test_who_proposed_last_adds_tickets_before_they_run_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ask, "_LEAST_REFILLED", 8)
+    made = eh.Campaign.create(tmp_path / "c.db", "c", OPTIONS, noise_scale=1.0, at_most=10_000)
+    answered(made, 600)
+    first, other = (eh.Campaign.open(tmp_path / "c.db", "c") for _ in range(2))
+
+    def proposals() -> list[int]:
+        events = [event for event in log(made) if event.kind == "proposed"]
+        return [len(event.content["tickets"]) for event in events]
+
+    before, held = len(proposals()), 0
+    while len(proposals()) == before:  # what is left of the last, and the first of a new one
+        first.ask(f"first {(held := held + 1)}")
+    issued = proposals()[-1]
+    assert issued >= 8
+    for i in range(issued // 2 + 1):
+        other.ask(f"other {i}")
+    assert len(proposals()) == before + 1, "the other process leaves it to the first"
+    first.ask("again")
+    assert len(proposals()) == before + 2, "which sees to it, though tickets wait"
+    first.ask("and again")
+    assert len(proposals()) == before + 2, "once"
+
+
 def test_of_many_who_find_nothing_one_has_the_policy_asked(
     store_address: str, refused_entry: Callable[[], int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -42,12 +42,13 @@ class Follower:
     """A campaign in a store, with a replica that follows its log."""
 
     # `lock` is held while the replica is used; `effort` is the seconds of work of this process's
-    # last proposal, infinite before the first.
+    # last proposal, infinite before the first; `refill_at` is the number of the ticket at which
+    # half of that proposal is handed out.
 
     def __init__(self, store: Store, id: int, name: str) -> None:
         self.store, self.id, self.name = store, id, name
         self.lock = threading.RLock()
-        self.effort = math.inf
+        self.effort = self.refill_at = math.inf
         self._replica: Replica | None = None
         self._events = self._bytes = 0  # since the newest snapshot
         self._size = 0  # of the last snapshot

@@ -64,7 +64,7 @@ CREATE TABLE evaluation (
     event BIGINT NOT NULL,          -- that says so
     PRIMARY KEY (campaign, number),
     UNIQUE (campaign, evaluator, key)
-);
+) @without_rowid;
 CREATE UNIQUE INDEX evaluation_of_ticket ON evaluation (campaign, ticket)
     WHERE ticket IS NOT NULL AND standing = 'counted';
 CREATE INDEX evaluation_withdrawn ON evaluation (campaign, number)
