@@ -14,8 +14,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
-from evenhand.numerics.passes import sample_rows
-from evenhand.numerics.row_space import DoubtfulRankError, row_space
+from evenhand.numerics.row_space import DoubtfulRankError, row_space, sample_rows
 from evenhand.questions import Askable, Questions
 from evenhand.questions.forms import form_of
 

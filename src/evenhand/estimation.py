@@ -18,7 +18,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.svd import Svd
+from evenhand.numerics.least_squares import Svd
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from evenhand.certainty import model_choice
 from evenhand.certainty.arrow import ArrowModel
 from evenhand.checks.fit import residuals
 from evenhand.checks.spans import RowSpan
-from evenhand.numerics.arrow import Arrow
+from evenhand.numerics.least_squares import Arrow
 from evenhand.numerics.panels import PanelForm
 from evenhand.policies.messages import Feedback
 from evenhand.policies.sayings import checks_of

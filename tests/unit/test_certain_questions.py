@@ -12,7 +12,7 @@ from evenhand.certainty.biases import named_biases
 from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.proportions import dealt
 from evenhand.certainty.stages import prior
-from evenhand.numerics.gram import gram
+from evenhand.numerics.least_squares import gram
 from evenhand.policies.sayings import checks_of
 from evenhand.questions import UNLIMITED, Questions
 

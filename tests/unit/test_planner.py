@@ -7,8 +7,8 @@ import evenhand as eh
 from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.proportions import proportions, spread_out_by
 from evenhand.designs.joint import joint_design
-from evenhand.numerics.gram import Gram
-from evenhand.numerics.identifying import identifying
+from evenhand.numerics.least_squares import Gram
+from evenhand.numerics.row_space import identifying
 from evenhand.policies.frame import Frame
 from evenhand.questions import UNLIMITED
 from evenhand.research.environments.skating import skate_canada

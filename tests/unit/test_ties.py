@@ -15,8 +15,7 @@ import pytest
 import evenhand as eh
 from evenhand.arrays import Floats
 from evenhand.designs.elfving import ElfvingProgram
-from evenhand.numerics.ties import first_largest, rounded_up
-from evenhand.numerics.tolerance import TIE
+from evenhand.numerics.tolerance import TIE, first_largest, rounded_up
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.frame import Frame
 from evenhand.research.environments import families

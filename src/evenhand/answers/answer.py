@@ -22,7 +22,7 @@ from evenhand.answers.scores import compares
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion, conclusion_of
 from evenhand.policies.messages import Certainty, Decision

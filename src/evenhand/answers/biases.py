@@ -16,7 +16,7 @@ import numpy as np
 from evenhand.answers.least_squares import LeastSquares
 from evenhand.arrays import Floats
 from evenhand.certainty.biases import named_biases
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.shrinkage import population
 from evenhand.policies.conclusion import Conclusion
 from evenhand.questions import Column

@@ -26,7 +26,7 @@ from evenhand.certainty.by_items import by_items
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.unanimous import by_agreement
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion, Scope, conclusion_of
 from evenhand.policies.limits import Limits

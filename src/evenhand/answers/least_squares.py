@@ -20,7 +20,7 @@ from scipy import sparse
 
 from evenhand.arrays import Counts, Floats
 from evenhand.checks import Checks
-from evenhand.numerics.svd import Svd
+from evenhand.numerics.least_squares import Svd
 from evenhand.questions import Questions
 from evenhand.questions.forms import form_of
 

@@ -34,7 +34,7 @@ from evenhand.certainty.models import Model
 from evenhand.certainty.own_noise import with_own_noise
 from evenhand.certainty.prospects import chance_to_settle
 from evenhand.certainty.words import SCALE
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.questions import Askable, Questions

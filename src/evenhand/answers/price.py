@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from evenhand.arrays import Counts
-from evenhand.numerics.svd import Svd
+from evenhand.numerics.least_squares import Svd
 from evenhand.questions import Questions
 from evenhand.questions.forms import form_of
 

@@ -15,7 +15,7 @@ from evenhand.answers import words
 from evenhand.answers.price import share_for_biases
 from evenhand.assumptions import model
 from evenhand.checks.stream import FEWEST
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.report.model import (
     Assumptions,
     Cell,

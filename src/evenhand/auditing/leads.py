@@ -47,7 +47,7 @@ from evenhand.auditing.rules import Ballots, Levels
 from evenhand.certainty.models import Leftovers, OwnParts, Shared
 from evenhand.certainty.own_noise import own_variances
 from evenhand.certainty.winner import Winner
-from evenhand.numerics.gram import Gram
+from evenhand.numerics.least_squares import Gram
 from evenhand.numerics.tolerance import ROUNDING
 from evenhand.scores import Scores
 from evenhand.scores.factor import Codes, crossed, sums_over

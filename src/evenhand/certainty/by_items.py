@@ -33,7 +33,7 @@ from evenhand.certainty.words import (
     nothing_left_over,
 )
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.questions import Askable

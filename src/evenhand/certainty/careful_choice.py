@@ -25,7 +25,7 @@ from evenhand.certainty.choice import Choice, checked_bounds, limit_of
 from evenhand.certainty.own_scores import Contrasts
 from evenhand.certainty.record import Plan, Stop
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.frame import Frame
 from evenhand.policies.messages import Decision, Feedback, Finding
 from evenhand.policies.registry import registered

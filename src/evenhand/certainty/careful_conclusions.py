@@ -48,7 +48,7 @@ from evenhand.certainty.careful_looks import MOST_GROUPS, CarefulLook, FailurePr
 from evenhand.certainty.duels import Duels
 from evenhand.certainty.own_scores import Scores
 from evenhand.certainty.record import Plan, Record
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.frame import Frame
 from evenhand.policies.messages import Certainty, nothing
 

@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from evenhand.arrays import Floats
 from evenhand.certainty.duels import Duels
 from evenhand.certainty.own_scores import Contrasts, Deviations, LinearFit, Scores, deviations
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.frame import Frame
 
 MOST_GROUPS = 8

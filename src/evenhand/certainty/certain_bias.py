@@ -27,8 +27,8 @@ from evenhand.certainty.record import Plan, Record, Stop
 from evenhand.certainty.words import stopped
 from evenhand.errors import NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.frame import Frame
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.policies.registry import registered

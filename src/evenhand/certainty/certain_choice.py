@@ -26,7 +26,7 @@ from evenhand.certainty.stages import Inference
 from evenhand.certainty.words import grounds, stopped
 from evenhand.checks import Finding
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.messages import Decision
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column, Questions, checked_askable

@@ -17,7 +17,7 @@ from evenhand.arrays import Counts, Floats, Indices, is_number
 from evenhand.certainty.idle import Idle
 from evenhand.certainty.record import Plan, Record, Stop
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.limits import checked_budget, most_evaluations
 from evenhand.policies.messages import Certainty, Decision, Feedback

@@ -30,9 +30,8 @@ from evenhand.certainty.models import (
     unit_of,
 )
 from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
-from evenhand.numerics.gram import Gram, gram
-from evenhand.numerics.identifying import first_independent, identifying, identifying_leads
-from evenhand.numerics.svd import Svd
+from evenhand.numerics.least_squares import Gram, Svd, gram
+from evenhand.numerics.row_space import first_independent, identifying, identifying_leads
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.policies.frame import Frame
 from evenhand.policies.limits import nth

@@ -40,9 +40,8 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, Indices, recalled, recalled_counts
 from evenhand.certainty.posteriors import Posterior, posterior_of
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
-from evenhand.numerics.tolerance import TIE
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import TIE, first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.confidence import Ellipsoid
 from evenhand.policies.limits import Allowance

@@ -46,9 +46,8 @@ from evenhand.arrays import Floats, Indices
 from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.models import Freedoms, Shared, Spread
 from evenhand.certainty.own_noise import own_variances
-from evenhand.numerics.gram import Gram
-from evenhand.numerics.ties import first_largest
-from evenhand.numerics.tolerance import IN_SPAN
+from evenhand.numerics.least_squares import Gram
+from evenhand.numerics.tolerance import IN_SPAN, first_largest
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 

@@ -43,7 +43,7 @@ from scipy import special
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.models import Fit, Freedoms, Model, Shared, Spread, freedom_of
 from evenhand.certainty.own_noise import own_variances, with_own_noise
-from evenhand.numerics.gram import Gram
+from evenhand.numerics.least_squares import Gram
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 

@@ -31,9 +31,8 @@ from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.likings import CorrectedFit, doubts
 from evenhand.certainty.models import Fit, Spread, freedom_of
 from evenhand.certainty.winner import Winner
-from evenhand.numerics.tails import student_quantile
-from evenhand.numerics.ties import first_largest
-from evenhand.numerics.tolerance import ROUNDING
+from evenhand.numerics.intervals import student_quantile
+from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 

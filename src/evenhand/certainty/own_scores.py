@@ -33,7 +33,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.checks.fit import residuals
-from evenhand.numerics.svd import Svd
+from evenhand.numerics.least_squares import Svd
 from evenhand.policies.messages import Feedback
 
 _GRID = 40  # values of τ², from far below the noise to far above the residuals

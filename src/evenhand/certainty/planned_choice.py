@@ -36,7 +36,7 @@ from evenhand.certainty.words import (
 )
 from evenhand.checks import Finding
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.conclusion import Scope
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.policies.registry import registered

@@ -27,7 +27,7 @@ from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices, recalled, recalled_counts
 from evenhand.certainty.model_choice import keeps_structure
-from evenhand.numerics.arrow import per_item
+from evenhand.numerics.least_squares import per_item
 from evenhand.numerics.solves import observed
 from evenhand.numerics.tolerance import TIE
 from evenhand.policies.frame import Frame

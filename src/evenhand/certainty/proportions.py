@@ -26,7 +26,7 @@ import numpy as np
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty import _stages
 from evenhand.certainty.shares import balanced, in_turn
-from evenhand.numerics.gram import Gram, gram
+from evenhand.numerics.least_squares import Gram, gram
 
 WORST, ALL = 2.0, 0.0
 """How much an order leans on the largest variance: Σ f³ is lessened, or Σ f."""

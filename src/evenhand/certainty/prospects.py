@@ -19,7 +19,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.models import Fit
-from evenhand.numerics.tails import student_tail
+from evenhand.numerics.intervals import student_tail
 
 _DRAWS = 2_000
 _CLOSE = 48  # rivals that are looked at: those closest to the leader

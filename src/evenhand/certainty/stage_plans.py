@@ -24,7 +24,7 @@ from evenhand.certainty.kinds import of_trusted
 from evenhand.certainty.models import Fit
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
 from evenhand.certainty.stages import Evidence, Inference
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.limits import Limits, nth
 from evenhand.policies.messages import Feedback
 

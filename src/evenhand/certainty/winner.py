@@ -37,7 +37,7 @@ from evenhand.arrays import Floats
 from evenhand.certainty import with_best
 from evenhand.certainty.e_process import first_beyond
 from evenhand.certainty.models import Shared
-from evenhand.numerics.tails import log_mass, log_normal_tail, log_student_tail
+from evenhand.numerics.intervals import log_mass, log_normal_tail, log_student_tail
 
 _CHUNK = 256  # rivals at once: nothing has the size of options × options
 _TOGETHER = 1e-12  # correlation of leads from which on one bounds the other

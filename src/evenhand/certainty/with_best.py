@@ -41,7 +41,7 @@ from scipy import optimize, special
 
 from evenhand.arrays import Floats
 from evenhand.certainty.models import Shared
-from evenhand.numerics.tails import student_quantile, student_tail
+from evenhand.numerics.intervals import student_quantile, student_tail
 
 _CHUNK = 256  # rivals at once: nothing has the size of options × options
 _SAME = 1e-12  # share of the largest variance below which two options are the same

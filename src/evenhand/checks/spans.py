@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, Self
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.svd import Svd
+from evenhand.numerics.least_squares import Svd
 from evenhand.questions import Questions
 from evenhand.questions.forms import form_of
 

@@ -34,8 +34,7 @@ from evenhand.designs import Design, c_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.designs.minimax import minimax_design_of
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
-from evenhand.numerics.passes import products
-from evenhand.numerics.row_space import DoubtfulRankError, RowSpace
+from evenhand.numerics.row_space import DoubtfulRankError, RowSpace, products
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.check import refuse_incomparable
 from evenhand.report.model import Report

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.geometry.bias import BiasGeometry
-from evenhand.numerics.passes import sample_rows
+from evenhand.numerics.row_space import sample_rows
 
 _SAMPLE = 100_000  # rows from which spreads are taken: they serve for words, not for numbers
 

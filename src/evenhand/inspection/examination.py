@@ -14,8 +14,7 @@ from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry, delta_optimal_design
 from evenhand.inspection.inspection import InspectedBias, Inspection, Purchase
 from evenhand.inspection.panels import worst_lead
-from evenhand.numerics.passes import sample_rows
-from evenhand.numerics.row_space import row_space
+from evenhand.numerics.row_space import row_space, sample_rows
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.neutral import with_neutral
 from evenhand.report.words import short

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-from evenhand.designs.c_optimal import c_optimal_design
+from evenhand.designs.elfving import c_optimal_design
 from evenhand.designs.joint import joint_design
 from evenhand.planning.capped import capped_counts
 from evenhand.planning.panels import asked_of, everything_once, price_of

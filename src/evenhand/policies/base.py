@@ -39,7 +39,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.arrays import Counts, is_number
 from evenhand.checks import Checks, Finding, refuse_beyond
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.limits import Limits, checked_budget, whole_counts
 from evenhand.policies.messages import (
     Allocation,

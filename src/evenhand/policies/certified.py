@@ -42,7 +42,7 @@ import numpy as np
 
 from evenhand.arrays import Counts, is_number, recalled, recalled_counts
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies._sequential import Ledger, Stepper
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import Policy, checked_failure

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.checks import Checks
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Decision, Feedback, Finding

@@ -30,9 +30,8 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, recalled
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
-from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN, first_largest
 from evenhand.policies.base import Policy
 from evenhand.policies.frame import Frame
 from evenhand.policies.messages import Decision

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices, recalled, recalled_counts
 from evenhand.estimation import LeastSquares, least_squares
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.messages import Feedback
 from evenhand.policies.phase_designs import whole

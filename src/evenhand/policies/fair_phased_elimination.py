@@ -29,8 +29,8 @@ from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError
 from evenhand.estimation import LeastSquares, fixed_design_width
 from evenhand.geometry import bias_optimal_design
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.base import Policy, checked_failure
 from evenhand.policies.cache import per_action_set
 from evenhand.policies.messages import Decision, Feedback, counts_of

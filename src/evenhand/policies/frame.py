@@ -21,7 +21,7 @@ from evenhand.designs import g_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.geometry import bias_optimal_design
 from evenhand.geometry.bias import refuse_apart
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.cache import per_action_set
 from evenhand.questions import Askable, Questions
 

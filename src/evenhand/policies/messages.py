@@ -20,7 +20,7 @@ from evenhand.arrays import (
 )
 from evenhand.checks import Finding as Finding  # noqa: PLC0414 # found beside decisions, too
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies._sequential import first_misfit
 from evenhand.questions import Askable
 

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.designs import Design, g_optimal_design
 from evenhand.estimation import LeastSquares, least_squares
-from evenhand.numerics.ties import rounded_up
+from evenhand.numerics.tolerance import rounded_up
 
 REMEMBERED = 4096
 """Designs and plans that are remembered: most runs on the same options go the same way at first."""

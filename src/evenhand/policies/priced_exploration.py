@@ -26,8 +26,8 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, is_number
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies._boundary import boundary
 from evenhand.policies._priced import Boundary, PricedSteps
 from evenhand.policies._sequential import Ledger

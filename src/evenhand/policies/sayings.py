@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.arrays import Floats
 from evenhand.checks import Checks
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.questions import Column
 
 if TYPE_CHECKING:

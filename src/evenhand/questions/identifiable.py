@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.identifying import classes, first_independent, parts
+from evenhand.numerics.row_space import classes, first_independent, parts
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.inputs import UNLIMITED
 

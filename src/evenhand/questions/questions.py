@@ -488,7 +488,7 @@ class Questions:
 
     @cached_property
     def has_arrow_form(self) -> bool:
-        """Whether every question is about one item that stands for itself; see `numerics.arrow`."""
+        """Whether every question is about one item that stands for itself; see `Arrow`."""
         d, about = self.n_features, self.about
         if not self.options.stand_alone or d != len(self.items) or (about[:, 1] >= 0).any():
             return False

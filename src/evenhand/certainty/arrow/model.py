@@ -1,4 +1,4 @@
-"""The model of panels whose options stand for themselves, in arrow form (`numerics.arrow`).
+"""The model of panels whose options stand for themselves, in arrow form (`numerics.least_squares`).
 
 It keeps the promises of `models` with nothing of the size of questions × options: rows are sparse,
 items have a diagonal block, and what is inverted has the size of evaluators + biases, or of items +

@@ -17,7 +17,7 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.panel import CHUNK, GOLDEN, Panel, form_of, gains_of, turns
 from evenhand.certainty.models import Goal
 from evenhand.certainty.shares import in_turn
-from evenhand.numerics.arrow import Arrow
+from evenhand.numerics.least_squares import Arrow
 from evenhand.policies.limits import nth
 
 _LATEST = 0.25  # of its turn, when an item is due: rather a little too often than too rarely

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.arrow import Arrow
+from evenhand.numerics.least_squares import Arrow
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions import Questions
 

@@ -1,6 +1,6 @@
 """How to share money among the questions of a large panel, to compare a leader with its rivals.
 
-Notation, beside that of `numerics.arrow` and `certainty.shares`
+Notation, beside that of `numerics.least_squares` and `certainty.shares`
 --------
 a_j         κ_j, which multiplies the variance of the lead over j
 
@@ -31,7 +31,7 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.panel import CHUNK, Panel
 from evenhand.certainty.models import Goal, Shares
 from evenhand.certainty.shares import balanced
-from evenhand.numerics.arrow import Arrow
+from evenhand.numerics.least_squares import Arrow
 
 _STEPS = 30  # of a search for shares
 _WORK, _LEAST_STEPS = 1_000_000, 4  # numbers that it goes through, about; and steps all the same

@@ -35,8 +35,8 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, is_number
 from evenhand.errors import InputError
 from evenhand.estimation import fixed_design_width, least_squares
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.cache import per_action_set

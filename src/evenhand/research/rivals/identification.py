@@ -35,8 +35,8 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.certainty.choice import checked_aim, limit_of
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Policy, Settings
 from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound

@@ -28,8 +28,8 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, is_number
 from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies._sequential import RegressionStepper
 from evenhand.policies.base import Settings, checked_failure
 from evenhand.policies.cache import per_action_set

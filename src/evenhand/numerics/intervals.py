@@ -1,4 +1,4 @@
-"""Probabilities far out in the tails, as logarithms.
+"""A number with its interval, and the tails that intervals are made of.
 
 Notation
 --------
@@ -14,11 +14,43 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
 
 from evenhand.arrays import Floats
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with an interval that holds it with probability at least ``level``.
+
+    Before anything is known the value is NaN and the interval is everything.
+
+    Examples
+    --------
+    >>> Estimate(value=1.6, low=1.1, high=2.1, level=0.95).covers(1.585)
+    True
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+
+    def covers(self, truth: float) -> bool:
+        """Tell whether the interval holds the given number."""
+        return self.low <= truth <= self.high
+
+    def __neg__(self) -> Estimate:
+        return Estimate(-self.value, -self.high, -self.low, self.level)
+
+    @classmethod
+    def without_interval(cls, value: float = math.nan, level: float = 0.0) -> Estimate:
+        """Return a number that may be anything, or one of which nothing is known."""
+        return Estimate(value, -math.inf, math.inf, level)
+
 
 _LEAST = 1e-290  # below, an incomplete beta function is worked out by its series
 
