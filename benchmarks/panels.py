@@ -26,7 +26,7 @@ from evenhand.cases.panels import skating_panels
 from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.models import Design
 from evenhand.certainty.stages import Inference
-from evenhand.policies.sayings import checks_of
+from evenhand.policies.conclusion import checks_of
 from evenhand.questions import Questions
 
 DELTA = 0.05

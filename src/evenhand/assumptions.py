@@ -16,7 +16,6 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.numerics.row_space import DoubtfulRankError, row_space, sample_rows
 from evenhand.questions import Askable, Questions
-from evenhand.questions.forms import form_of
 
 _FEW = 2  # questions beside those that the parameters need, that check the model but poorly
 
@@ -69,7 +68,7 @@ def spare_options(actions: Askable) -> int:
     """Return q − r: how many options, or questions, are left to check the model with."""
     if isinstance(actions, Questions) and actions.has_arrow_form:
         (asked,) = np.nonzero(actions.may_ask)
-        return len(asked) - form_of(actions, asked, np.ones(len(asked))).rank
+        return len(asked) - actions.panel_form(asked, np.ones(len(asked))).rank
     A = _askable(actions)
     return len(A) - row_space(A, sample_rows(len(A), 48 * A.shape[1])).rank
 

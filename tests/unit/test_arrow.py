@@ -13,9 +13,8 @@ from evenhand.checks.fit import residuals
 from evenhand.checks.spans import RowSpan
 from evenhand.numerics.least_squares import Arrow
 from evenhand.numerics.panels import PanelForm
+from evenhand.policies.conclusion import checks_of
 from evenhand.policies.messages import Feedback
-from evenhand.policies.sayings import checks_of
-from evenhand.questions.forms import form_of
 from evenhand.research.environments import SimulatedEvaluations
 from random_panels import random_panel
 
@@ -164,7 +163,7 @@ def test_either_side_of_a_panel_may_have_the_diagonal_block(seed):
     seen = np.flatnonzero(rng.random(len(questions)) < (0.35, 0.7, 1.0)[seed % 3])
     counts = rng.integers(1, 4, len(seen)).astype(float)
     items, n = questions.about[seen, 0], len(questions.items)
-    turned = form_of(questions, seen, counts)
+    turned = questions.panel_form(seen, counts)
     Z = sparse.csr_array(questions.matrix[seen][:, questions.n_features :])
     plain = PanelForm.of(items, Z, turned.weights, n)
     assert turned.levels is not None
@@ -303,7 +302,7 @@ def test_what_most_combinations_share_is_taken_out_without_a_change() -> None:
     names = [f"o{o}" for o in range(5)], [f"e{e}" for e in range(30)]
     rng, questions = np.random.default_rng(12), eh.Questions.panel(*names, capacity=None)
     counts = rng.integers(1, 4, size=len(questions))
-    form = form_of(questions, np.arange(len(questions)), counts)
+    form = questions.panel_form(np.arange(len(questions)), counts)
     p = questions.n_attributes
     rows = np.vstack([rng.normal(size=(1, p)), np.eye(p) - 1.0 / p])
     alone = [form.variances(row[None])[0] for row in rows]

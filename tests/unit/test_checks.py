@@ -28,7 +28,7 @@ from evenhand.checks.stream import (
     scale_p_value,
     strays,
 )
-from evenhand.policies.sayings import checks_of
+from evenhand.policies.conclusion import checks_of
 
 Stream = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 

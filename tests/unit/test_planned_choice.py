@@ -19,8 +19,8 @@ from evenhand.certainty import model_choice
 from evenhand.certainty.assignment import even_order, in_turns
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.record import Plan
+from evenhand.policies.conclusion import checks_of
 from evenhand.policies.messages import Feedback
-from evenhand.policies.sayings import checks_of
 
 
 def answered(policy: eh.Policy, scores: np.ndarray, n: int | None = None) -> list[int]:

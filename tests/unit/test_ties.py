@@ -16,8 +16,8 @@ import evenhand as eh
 from evenhand.arrays import Floats
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.numerics.tolerance import TIE, first_largest, rounded_up
-from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.frame import Frame
+from evenhand.policies.phase_designs import AttributePlan
 from evenhand.research.environments import families
 from evenhand.research.rivals._ids import best_mixture
 

@@ -15,12 +15,11 @@ import numpy as np
 
 from evenhand.answers.least_squares import LeastSquares
 from evenhand.arrays import Floats
-from evenhand.certainty.biases import named_biases
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.shrinkage import population
 from evenhand.policies.conclusion import Conclusion
 from evenhand.questions import Column
-from evenhand.questions.options import Kind
+from evenhand.questions.options import Kind, named_biases
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,10 +20,10 @@ from evenhand.certainty import CarefulChoice, CertainChoice, PlannedChoice
 from evenhand.certainty.choice import Choice, limit_of
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
+from evenhand.policies.conclusion import checks_of
 from evenhand.policies.messages import Decision
-from evenhand.policies.sayings import checks_of
 from evenhand.questions import Askable, Questions, checked_askable
-from evenhand.questions.check import refuse_incomparable
+from evenhand.questions.identifiable import refuse_incomparable
 from evenhand.scores.finding import Finding
 
 Looks = Literal["always", "once"]

@@ -28,13 +28,11 @@ from evenhand.certainty.unanimous import by_agreement
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
-from evenhand.policies.conclusion import Conclusion, Scope, conclusion_of
+from evenhand.policies.conclusion import Conclusion, Scope, checks_of, conclusion_of
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Feedback
-from evenhand.policies.sayings import checks_of
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
-from evenhand.questions.forms import form_of
 from evenhand.questions.identifiable import identified_by
 from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
@@ -343,7 +341,7 @@ def _compared(log: Log) -> bool:
     seen = log.questions._only(log.seen)
     if not seen.has_arrow_form:
         return _n_parts(seen) == 1
-    told = form_of(seen, np.arange(len(seen)), np.ones(len(seen)))
+    told = seen.panel_form(np.arange(len(seen)), np.ones(len(seen)))
     return bool(np.isfinite(told.lead_variances(0, np.arange(len(seen.options)))).all())
 
 

@@ -22,7 +22,6 @@ from evenhand.arrays import Counts, Floats
 from evenhand.checks import Checks
 from evenhand.numerics.least_squares import Svd
 from evenhand.questions import Questions
-from evenhand.questions.forms import form_of
 
 
 class Known(NamedTuple):
@@ -89,7 +88,7 @@ class _OfPanel:
         (seen,) = np.nonzero(n)
         items = questions.about[seen, 0]
         Z = sparse.csr_array(questions.matrix[seen][:, questions.n_features :])
-        self._form = form_of(questions, seen, n[seen])
+        self._form = questions.panel_form(seen, n[seen])
         weights = self._form.weights
         y = means[seen] * (1.0 if questions.noise is None else questions.noise[seen])
         self._items, self._omega = self._form.solve(weights * y)

@@ -19,7 +19,6 @@ import numpy as np
 from evenhand.arrays import Counts
 from evenhand.numerics.least_squares import Svd
 from evenhand.questions import Questions
-from evenhand.questions.forms import form_of
 
 
 def share_for_biases(questions: Questions, counts: Counts, chosen: int, other: int) -> float:
@@ -42,7 +41,7 @@ def share_for_biases(questions: Questions, counts: Counts, chosen: int, other: i
 def _of_panel(
     questions: Questions, counts: Counts, seen: Counts, chosen: int, other: int
 ) -> tuple[float, float]:
-    form = form_of(questions, seen, counts[seen])
+    form = questions.panel_form(seen, counts[seen])
     unknown = float(form.lead_variances(chosen, np.array([other]))[0])
     items, i = questions.about[seen, 0], len(questions.items)
     n = np.bincount(items, form.weights, i)[[chosen, other]]

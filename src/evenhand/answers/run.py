@@ -20,8 +20,8 @@ from evenhand.answers.question import Failure, Question, Turns, question_of
 from evenhand.arrays import Counts
 from evenhand.errors import NotIdentifiableError
 from evenhand.policies.base import Policy
+from evenhand.policies.conclusion import checks_of
 from evenhand.policies.messages import Feedback, counts_of
-from evenhand.policies.sayings import checks_of
 
 _NOBODY = (
     "those who are to be asked now are not available; policy=answer.policy goes on when they are"

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-from evenhand.certainty.biases import named_biases
 from evenhand.certainty.choice import checked_aim, withstood
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.kinds import of_trusted
@@ -37,6 +36,7 @@ from evenhand.numerics.intervals import Estimate
 from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.questions import Askable
+from evenhand.questions.options import named_biases
 from evenhand.scores.scores import AS_GIVEN, Level
 
 

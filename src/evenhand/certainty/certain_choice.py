@@ -13,7 +13,6 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats, is_number
 from evenhand.certainty.aim import Aim
-from evenhand.certainty.biases import named_biases
 from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
 from evenhand.certainty.intervals import bias_ends, interval, loss
 from evenhand.certainty.kinds import unconfirmed
@@ -30,6 +29,7 @@ from evenhand.numerics.intervals import Estimate
 from evenhand.policies.messages import Decision
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column, Questions, checked_askable
+from evenhand.questions.options import named_biases
 
 
 @registered

@@ -17,7 +17,6 @@ from evenhand.arrays import Counts, Floats, is_number
 from evenhand.certainty.aim import Aim
 from evenhand.certainty.alike import difference
 from evenhand.certainty.assignment import all_there_is, checked_plan
-from evenhand.certainty.biases import named_biases
 from evenhand.certainty.certain_choice import noise_within
 from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
 from evenhand.certainty.look import guess
@@ -41,6 +40,7 @@ from evenhand.policies.conclusion import Scope
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column, Questions, checked_askable
+from evenhand.questions.options import named_biases
 
 Looks = Literal["once", "always"]
 

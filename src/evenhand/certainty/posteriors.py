@@ -33,8 +33,7 @@ from evenhand.numerics.tolerance import TIE
 from evenhand.policies.frame import Frame
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
-from evenhand.questions.check import refuse_incomparable
-from evenhand.questions.forms import form_of
+from evenhand.questions.identifiable import refuse_incomparable
 
 _FLAT = 1e5  # square root of the prior variance, in evaluations: nothing is known
 
@@ -183,7 +182,7 @@ class Sides:
     @classmethod
     def of(cls, questions: Questions) -> Sides:
         """Return the sides of a panel."""
-        form = form_of(questions, np.arange(len(questions)), np.ones(len(questions)))
+        form = questions.panel_form(np.arange(len(questions)), np.ones(len(questions)))
         refuse_incomparable(questions, form)
         n, by_items = len(form.form.sizes), form.levels is None
         if by_items:
@@ -226,7 +225,7 @@ class PanelPosterior:
         (seen,) = np.nonzero(self.counts)
         noise = np.ones(len(seen)) if questions.noise is None else questions.noise[seen]
         n, means = self.counts[seen], self.sums[seen] / self.counts[seen]
-        form = form_of(questions, seen, n)
+        form = questions.panel_form(seen, n)
         v, omega = form.solve(form.weights * noise * means)
         Z, item = questions.matrix[seen][:, questions.n_features :], questions.about[seen, 0]
         left = means - (v[item] + Z @ omega) / noise

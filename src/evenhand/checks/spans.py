@@ -17,7 +17,6 @@ import numpy as np
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.numerics.least_squares import Svd
 from evenhand.questions import Questions
-from evenhand.questions.forms import form_of
 
 _LARGE = 20_000  # numbers in a dense matrix of rows, from which on panels keep their structure
 
@@ -72,4 +71,4 @@ def span_of(questions: Questions, seen: Indices, counts: Counts) -> Span:
     """Return the span of the questions that were seen, so often each."""
     if not questions.has_arrow_form or len(seen) * questions.rows.shape[1] < _LARGE:
         return RowSpan.of(questions.weighted_points[seen], counts)
-    return form_of(questions, seen, counts)
+    return questions.panel_form(seen, counts)

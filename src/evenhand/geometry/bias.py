@@ -36,7 +36,7 @@ from evenhand.designs.minimax import minimax_design_of
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics.row_space import DoubtfulRankError, RowSpace, products
 from evenhand.questions import Askable, Questions, checked_askable
-from evenhand.questions.check import refuse_incomparable
+from evenhand.questions.identifiable import refuse_incomparable
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 

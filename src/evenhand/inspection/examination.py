@@ -16,7 +16,7 @@ from evenhand.inspection.inspection import InspectedBias, Inspection, Purchase
 from evenhand.inspection.panels import worst_lead
 from evenhand.numerics.row_space import row_space, sample_rows
 from evenhand.questions import Askable, Questions, checked_askable
-from evenhand.questions.neutral import with_neutral
+from evenhand.questions.advice import with_neutral
 from evenhand.report.words import short
 
 QUANTILE = 1.959963984540054  # of the normal distribution, two-sided at 95%

@@ -34,7 +34,6 @@ from evenhand.planning.shares import PanelShares
 from evenhand.planning.ways import Evaluators, Outcome, Terms, impossible
 from evenhand.questions import Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
-from evenhand.questions.forms import form_of
 
 _FIRST, _FIRST_OF_OWN = 1.0, 2.0  # evaluations per dimension in the first stage of CertainChoice
 _FAR = 3.0  # a rival is planned for as if it were at most so many times as far as the closest
@@ -174,7 +173,7 @@ class Asked:
             return int(self.questions.rows.shape[1])
         if self.questions.has_arrow_form:
             (asked,) = np.nonzero(self.mask)
-            return form_of(self.questions, asked, np.ones(len(asked))).rank
+            return self.questions.panel_form(asked, np.ones(len(asked))).rank
         return int(self.coordinates.shape[1])
 
     @cached_property

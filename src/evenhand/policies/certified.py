@@ -4,7 +4,7 @@ Notation
 --------
 N_x         evaluations of x that the policy inside asked for
 D_x         upper bound of the gap of x, from intervals that hold at all times; never growing
-κ           price of estimating the bias, κ_* for two groups (at least 1; see `attribute_plan`)
+κ           price of estimating the bias, κ_* for two groups (at least 1; see `AttributePlan`)
 G_t = 3 (4 B σ² κ log t)^{1/3} t^{2/3}
 χ           budget
 
@@ -44,12 +44,12 @@ from evenhand.arrays import Counts, is_number, recalled, recalled_counts
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies._sequential import Ledger, Stepper
-from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import Policy, checked_failure
 from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound, noise_room
 from evenhand.policies.core import Core
 from evenhand.policies.frame import Frame
 from evenhand.policies.messages import Decision, Feedback, counts_of, dense, nothing, sparse
+from evenhand.policies.phase_designs import AttributePlan
 from evenhand.policies.rounds import first_of, only
 from evenhand.policies.sequential import catch_up, stepper_of
 

@@ -32,7 +32,7 @@ from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.base import Policy, checked_failure
-from evenhand.policies.cache import per_action_set
+from evenhand.policies.frame import per_action_set
 from evenhand.policies.messages import Decision, Feedback, counts_of
 from evenhand.policies.phase_designs import REMEMBERED, PhaseDesigns, PhasePlan, whole
 from evenhand.policies.registry import registered

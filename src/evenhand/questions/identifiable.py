@@ -25,6 +25,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.errors import NotIdentifiableError
+from evenhand.numerics.panels import PanelForm
 from evenhand.numerics.row_space import classes, first_independent, parts
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.inputs import UNLIMITED
@@ -204,3 +206,19 @@ def _preferences(questions: Questions) -> list[tuple[int, ...]]:
     order = [j for j in np.lexsort((-asked, price)).tolist() if asked[j]]
     several: list[tuple[int, ...]] = [(), *((j,) for j in order), *combinations(order, 2)]
     return several[: max(1, _WORK // max(len(questions), 1))]
+
+
+def refuse_incomparable(questions: Questions, form: PanelForm | None = None) -> None:
+    """Raise `NotIdentifiableError`, with what would help, unless all leads are identified."""
+    # By the questions of a panel that a form is of; without one, by those that may be asked.
+    if form is None:
+        classes = identified_by(questions, np.flatnonzero(questions.may_ask)).classes()
+        apart = classes != classes[0]
+    else:
+        apart = np.isinf(form.lead_variances(0, np.arange(len(questions.options))))
+    if apart.any():
+        one, other = (questions.options.labels[x] for x in (0, int(np.argmax(apart))))
+        raise NotIdentifiableError(
+            f"{one!r} and {other!r} cannot be compared by these questions, however often they are "
+            f"asked. {' '.join(questions.check().sentences)}"
+        )

@@ -33,9 +33,7 @@ from evenhand.certainty.models import (
 from evenhand.numerics.panels import PanelForm, thin
 from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, Questions
-from evenhand.questions.check import refuse_incomparable
-from evenhand.questions.forms import form_of
-from evenhand.questions.identifiable import identified_by
+from evenhand.questions.identifiable import identified_by, refuse_incomparable
 
 
 @dataclass(eq=False)
@@ -109,7 +107,7 @@ class ArrowModel(Model):
         self.n_items = len(questions.items)
         self.Z = sparse.csr_array(questions.matrix[:, questions.n_features :])
         self.panel = Panel.of(questions, self.Z)
-        form = form_of(questions, np.arange(len(questions)), np.ones(len(questions)))
+        form = questions.panel_form(np.arange(len(questions)), np.ones(len(questions)))
         refuse_incomparable(questions, form)
         self.rank = form.rank
 
@@ -120,7 +118,7 @@ class ArrowModel(Model):
         loud = np.ones(len(used)) if noise is None else noise[used]
         item, Z, counts = self.item[used], self.Z[used], told.counts[used].astype(np.float64)
         weights = counts / loud**2
-        form = form_of(self.questions, used, counts)
+        form = self.questions.panel_form(used, counts)
         sums, expected = told.sums[used] / scale, np.zeros(len(used))
         if about is not None:
             expected = about.items[item] + Z @ about.omega

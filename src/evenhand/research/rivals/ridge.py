@@ -32,9 +32,8 @@ from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies._sequential import RegressionStepper
 from evenhand.policies.base import Settings, checked_failure
-from evenhand.policies.cache import per_action_set
 from evenhand.policies.confidence import Ellipsoid
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import Frame, per_action_set
 from evenhand.policies.messages import Decision
 from evenhand.policies.sequential import SequentialPolicy
 
