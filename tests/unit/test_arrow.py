@@ -9,8 +9,7 @@ from scipy import sparse
 import evenhand as eh
 from evenhand.certainty import model_choice
 from evenhand.certainty.arrow import ArrowModel
-from evenhand.checks.fit import residuals
-from evenhand.checks.spans import RowSpan
+from evenhand.checks.fit import RowSpan, residuals
 from evenhand.numerics.least_squares import Arrow
 from evenhand.numerics.panels import PanelForm
 from evenhand.policies.conclusion import checks_of

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import evenhand as eh
-from evenhand.checks import Checks, Finding, refuse_beyond
+from evenhand.checks import Checks, Finding
 from evenhand.checks._record import BLOCK, CAPACITY, Record
 from evenhand.checks.fit import residuals
 from evenhand.checks.stream import (
@@ -29,6 +29,7 @@ from evenhand.checks.stream import (
     strays,
 )
 from evenhand.policies.conclusion import checks_of
+from evenhand.policies.messages import refuse_beyond
 
 Stream = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 

@@ -12,13 +12,11 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.attempts import Attempts
 from evenhand.answers.biases import Biases, all_biases
-from evenhand.answers.least_squares import LeastSquares, least_squares
+from evenhand.answers.least_squares import LeastSquares, RawScores, least_squares, raw_scores
 from evenhand.answers.logged import SOMEBODY
 from evenhand.answers.next_questions import NextQuestions
 from evenhand.answers.question import Failure
-from evenhand.answers.raw import RawScores, raw_scores
-from evenhand.answers.scale import Scale
-from evenhand.answers.scores import compares
+from evenhand.answers.scale import Scale, compares
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
 from evenhand.errors import InputError

@@ -10,11 +10,12 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_from, answer_of
-from evenhand.answers.choose import notes_on, taken_for_granted
+from evenhand.answers.choose import notes_on
 from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
-from evenhand.answers.scores import compares
+from evenhand.answers.scale import compares
 from evenhand.arrays import Indices, is_number
+from evenhand.assumptions import taken_for_granted
 from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.dependence import copies, findings, together
 from evenhand.auditing.diagnosis import diagnose
@@ -543,7 +544,7 @@ def _one_order(log: Log) -> str:
 def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     """Return what is taken for granted, whatever the scores are, and what the table shows."""
     notes = [*table.notes]
-    notes += taken_for_granted(said.actions, said.decision)
+    notes += taken_for_granted(said.actions, said.decision.certainty == "features exact")
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:
         notes = [note for note in notes if note.assumption != "evaluator"]  # said in other words

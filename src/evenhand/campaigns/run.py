@@ -23,10 +23,9 @@ from dataclasses import replace
 from typing import Any
 
 from evenhand.answers.answer import Answer
-from evenhand.answers.attendance import Available, those_available
 from evenhand.answers.crews import Evaluate, crew_for
-from evenhand.answers.loop import LEAST_PATIENCE, Run, work
 from evenhand.answers.question import Failure, Question
+from evenhand.answers.run import LEAST_PATIENCE, Available, Run, those_available, work
 from evenhand.answers.watch import Progress, watching
 from evenhand.campaigns.arguments import checked_count
 from evenhand.campaigns.ask import ask

@@ -22,7 +22,7 @@ from evenhand.certainty.models import Fit
 from evenhand.certainty.one_look import OneLook
 from evenhand.certainty.own_noise import in_pairs, with_own_noise
 from evenhand.checks import Finding
-from evenhand.checks.spans import span_of
+from evenhand.checks.fit import span_of
 from evenhand.errors import NotIdentifiableError
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions

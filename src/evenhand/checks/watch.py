@@ -32,8 +32,7 @@ from scipy.special import fdtrc
 from evenhand.arrays import Counts, Floats, Indices, recalled
 from evenhand.checks import words
 from evenhand.checks._record import Record
-from evenhand.checks.fit import LackOfFit, Residuals, residuals
-from evenhand.checks.spans import span_of
+from evenhand.checks.fit import LackOfFit, Residuals, residuals, span_of
 from evenhand.checks.stream import (
     Entries,
     Strays,
