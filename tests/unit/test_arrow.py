@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import evenhand as eh
-from evenhand.certainty import model_choice
+from evenhand.certainty import aim as aims
 from evenhand.certainty.arrow import ArrowModel
 from evenhand.checks.fit import RowSpan, residuals
 from evenhand.numerics.least_squares import Arrow
@@ -279,7 +279,7 @@ def searched(questions, truth, *, interrupted):
 
 
 def test_a_search_is_right_and_goes_on_from_its_state_exactly(monkeypatch):
-    monkeypatch.setattr(model_choice, "_LARGE", 0)
+    monkeypatch.setattr(aims, "_LARGE", 0)
     questions = eh.Questions.panel(
         {f"o{i}": f"g{i % 3}" for i in range(8)},
         {f"e{i}": f"g{i}" for i in range(4)},

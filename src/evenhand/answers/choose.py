@@ -14,8 +14,10 @@ from evenhand.answers.scale import Bounds, Kind, ReplyScale, compares
 from evenhand.answers.watch import Progress, watching
 from evenhand.arrays import is_number
 from evenhand.assumptions import taken_for_granted
-from evenhand.certainty import CarefulChoice, CertainChoice, PlannedChoice
+from evenhand.certainty.careful_choice import CarefulChoice
+from evenhand.certainty.certain_choice import CertainChoice
 from evenhand.certainty.choice import Choice, limit_of
+from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import checks_of
@@ -80,7 +82,7 @@ def choose(
         Most evaluations in all; 1,000 per option if not given.
     parallel
         How many questions may be out at once. A plain function then runs in threads; with one, in
-        the caller's. ReplyScale are used as they arrive.
+        the caller's. Scores are used as they arrive.
     noise_scale
         Standard deviation of one score, if it is known; else it is estimated.
     deviation

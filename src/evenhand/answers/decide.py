@@ -21,10 +21,10 @@ from evenhand.auditing.dependence import copies, findings, together
 from evenhand.auditing.diagnosis import diagnose
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.individual_biases import of_evaluators, of_favoured
-from evenhand.certainty import PlannedChoice
 from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.by_items import by_items
 from evenhand.certainty.items import ItemsFit
+from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.unanimous import by_agreement
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate

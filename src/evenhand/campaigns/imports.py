@@ -1,4 +1,4 @@
-"""ReplyScale that come in tables: sheets of tickets, and logs of what nobody asked for.
+"""Scores that come in tables: sheets of tickets, and logs of what nobody asked for.
 
 They come whole or not at all, and coming twice counts once: a line of a sheet is known by its
 ticket, a logged score by what it says and by how many equal ones stand before it. Every line that

@@ -1,6 +1,6 @@
 """The replica: what a campaign has come to, the same in every process.
 
-A replica is a fold over the log: every event is taken in once, in order. ReplyScale are told to the
+A replica is a fold over the log: every event is taken in once, in order. Scores are told to the
 policy one by one, plans are put in force as they were written, and what is pending is what the
 tickets say. Nothing that was handed out or planned is derived again.
 

@@ -22,7 +22,7 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.certainty.choice import checked_aim, withstood
 from evenhand.certainty.look import guess, rounding, told_apart
-from evenhand.certainty.words import grounds, nothing_left_over
+from evenhand.certainty.record import grounds, nothing_left_over
 from evenhand.numerics.solves import observed
 from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored

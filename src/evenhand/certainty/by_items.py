@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
+from evenhand.certainty.alike import of_trusted
 from evenhand.certainty.choice import checked_aim, withstood
 from evenhand.certainty.items import ItemsFit
-from evenhand.certainty.kinds import of_trusted
 from evenhand.certainty.likings_on_items import corrected_items
 from evenhand.certainty.look import (
     Look,
@@ -22,9 +22,9 @@ from evenhand.certainty.look import (
     told_apart,
 )
 from evenhand.certainty.models import Spread
-from evenhand.certainty.record import Stop
-from evenhand.certainty.words import (
+from evenhand.certainty.record import (
     SCALE,
+    Stop,
     certain,
     grounds,
     may_be_chance,

@@ -18,13 +18,12 @@ from typing import NamedTuple, Unpack
 import numpy as np
 
 from evenhand.arrays import Counts, Indices
+from evenhand.certainty.aim import model_of
 from evenhand.certainty.certain_choice import noise_within
 from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
 from evenhand.certainty.e_process import planned_interval
-from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.proportions import spread_out_by
-from evenhand.certainty.record import Plan, Record, Stop
-from evenhand.certainty.words import stopped
+from evenhand.certainty.record import Plan, Record, Stop, stopped
 from evenhand.errors import NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.intervals import Estimate

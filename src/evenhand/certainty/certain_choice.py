@@ -12,17 +12,15 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, is_number
-from evenhand.certainty.aim import Aim
+from evenhand.certainty.aim import Aim, model_of
+from evenhand.certainty.alike import unconfirmed
 from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
 from evenhand.certainty.intervals import bias_ends, interval, loss
-from evenhand.certainty.kinds import unconfirmed
-from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.models import Fit
 from evenhand.certainty.prospects import prospects_of
-from evenhand.certainty.record import Plan, Stop
+from evenhand.certainty.record import Plan, Stop, grounds, stopped
 from evenhand.certainty.stage_plans import Planner
 from evenhand.certainty.stages import Inference
-from evenhand.certainty.words import grounds, stopped
 from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate

@@ -41,8 +41,16 @@ from numpy.typing import NDArray
 from scipy import special
 
 from evenhand.arrays import Floats, Indices
-from evenhand.certainty.models import Fit, Freedoms, Model, Shared, Spread, freedom_of
-from evenhand.certainty.own_noise import own_variances, with_own_noise
+from evenhand.certainty.models import (
+    Fit,
+    Freedoms,
+    Model,
+    Shared,
+    Spread,
+    freedom_of,
+    own_variances,
+    with_own_noise,
+)
 from evenhand.numerics.least_squares import Gram
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
@@ -199,7 +207,7 @@ def corrected(
     model
         Of the questions.
     told, units
-        All scores, and as they count (`own_noise.in_pairs`).
+        All scores, and as they count (`in_pairs`).
     noise, grain
         σ, None if it is not known; and below what differences are rounding.
     trusted

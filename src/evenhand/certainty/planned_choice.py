@@ -14,18 +14,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Counts, Floats, is_number
-from evenhand.certainty.aim import Aim
+from evenhand.certainty.aim import Aim, model_of
 from evenhand.certainty.alike import difference
-from evenhand.certainty.assignment import all_there_is, checked_plan
 from evenhand.certainty.certain_choice import noise_within
 from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
 from evenhand.certainty.look import guess
-from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.one_look import OneLook, last_share
-from evenhand.certainty.one_look_plans import FixedPlans
+from evenhand.certainty.one_look_plans import FixedPlans, all_there_is, checked_plan
 from evenhand.certainty.prospects import prospects_of
-from evenhand.certainty.record import Plan, Stop
-from evenhand.certainty.words import (
+from evenhand.certainty.record import (
+    Plan,
+    Stop,
     grounds,
     may_be_chance,
     not_compared,

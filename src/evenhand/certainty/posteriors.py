@@ -26,7 +26,7 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices, recalled, recalled_counts
-from evenhand.certainty.model_choice import keeps_structure
+from evenhand.certainty.aim import keeps_structure
 from evenhand.numerics.least_squares import per_item
 from evenhand.numerics.solves import observed
 from evenhand.numerics.tolerance import TIE

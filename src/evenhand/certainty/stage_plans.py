@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Indices
-from evenhand.certainty.kinds import of_trusted
+from evenhand.certainty.alike import of_trusted
 from evenhand.certainty.models import Fit
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
 from evenhand.certainty.stages import Evidence, Inference
@@ -248,7 +248,7 @@ class Planner:
     def _confirming(self, answer: int) -> Indices:
         """Return what to ask trusted judges, so that they confirm what others made certain."""
         # Once, as much as it takes by the leads as they are; nothing if there is no money for half
-        # of it, or if trusted judges cannot compare all options by themselves. `kinds` says why.
+        # of it, or if trusted judges cannot compare all options by themselves. `alike` says why.
         aim, record, none = self.inference.aim, self.inference.record, np.zeros(0, dtype=np.intp)
         told = record.everything.counts
         checked = any(one.plan.purpose == "check the model" for one in record.rounds)
