@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
-from evenhand.numerics.row_space import DoubtfulRankError, row_space, sample_rows
+from evenhand.numerics.row_space import DoubtfulRankError, space_of
 from evenhand.questions import Askable, Questions
 from evenhand.scores.finding import Finding
 
@@ -75,7 +75,7 @@ def spare_options(actions: Askable) -> int:
         (asked,) = np.nonzero(actions.may_ask)
         return len(asked) - actions.panel_form(asked, np.ones(len(asked))).rank
     A = _askable(actions)
-    return len(A) - row_space(A, sample_rows(len(A), 48 * A.shape[1])).rank
+    return len(A) - space_of(A).rank
 
 
 def _askable(actions: Askable) -> Floats:

@@ -9,10 +9,9 @@ from scipy import stats
 import evenhand as eh
 from evenhand import families
 from evenhand.certainty import aim as aims
-from evenhand.certainty.alike import chance_of_difference
+from evenhand.certainty.alike import chance_of_difference, with_own_biases
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.policies.messages import Feedback
-from evenhand.questions.variants import with_own_biases
 
 PANEL = {"A": "x", "B": "y", "C": "z", "D": "x"}, {"P": "x", "Q": "y", "R": "z", "S": "x"}
 

@@ -11,7 +11,8 @@ from scipy import integrate, stats
 
 from evenhand.arrays import Floats
 from evenhand.certainty._evidence import log_moment
-from evenhand.certainty.e_process import Reading, interval, one_sided, planned_interval
+from evenhand.certainty.e_process import Reading, interval, one_sided
+from evenhand.numerics.intervals import planned_interval
 
 
 def reading(

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import sparse, special
 
 from evenhand.arrays import Counts, Indices
 from evenhand.certainty.aim import Aim, model_of
@@ -33,8 +33,7 @@ from evenhand.checks import Finding
 from evenhand.checks.fit import span_of
 from evenhand.errors import NotIdentifiableError
 from evenhand.policies.messages import Feedback
-from evenhand.questions import Questions
-from evenhand.questions.variants import with_own_biases
+from evenhand.questions import Column, Questions
 from evenhand.tables import listed
 
 if TYPE_CHECKING:
@@ -84,6 +83,36 @@ def difference(inference: OneLook) -> Finding | None:
         look = Look.at(fit, answer, rivals, aim.slack, inference.chance, aim.bounded)
         confirmed = leader == answer and look.certain
     return _finding(chance, confirmed, fit is not None)
+
+
+def with_own_biases(questions: Questions) -> Questions | None:
+    """Return the same questions with a bias for each evaluator; None if nobody shares one."""
+    if not any(column.kind == "bias" and column.evaluator is None for column in questions.columns):
+        return None
+    d, matrix = questions.n_features, questions.matrix.tocsc()
+    biases: list[tuple[Column, sparse.csc_array]] = []
+    others: list[tuple[Column, sparse.csc_array]] = []
+    for place, column in enumerate(questions.columns):
+        entries = matrix[:, [d + place]]
+        if column.kind != "bias" or column.evaluator is not None:
+            (biases if column.kind == "bias" else others).append((column, entries))
+            continue
+        rows = entries.nonzero()[0]
+        for who in np.unique(questions.evaluator[rows]).tolist():
+            if who < 0:
+                biases.append((column, entries))
+                break
+            name = questions.evaluators[who]
+            own = sparse.csc_array(entries.multiply((questions.evaluator == who)[:, None]))
+            named = Column(f"{column.name} of {name}", "bias", name, column.group)
+            biases.append((named, own))
+    if len(biases) + len(others) == len(questions.columns):
+        return None
+    columns = [*biases, *others]
+    stacked = sparse.hstack([matrix[:, :d], *(entries for _, entries in columns)], format="csr")
+    rows_ = sparse.csr_array(stacked)
+    rows_.eliminate_zeros()
+    return questions._changed(rows=rows_, columns=tuple(column for column, _ in columns))
 
 
 def _own_fit(aim: Aim, told: Feedback, judges_too: bool) -> Fit | None:

@@ -2,7 +2,7 @@
 
 One design is asked, optimal for the bias, in an order that no score decides. So the error of least
 squares on all scores is a walk of known variances, and one mixture that is tuned to the information
-at the last evaluation bounds it at all times at once (`e_process.planned_interval`). Plans are
+at the last evaluation bounds it at all times at once (`planned_interval`). Plans are
 short, and looked at when they are whole. Where scores are only known to be bounded, each plan is
 estimated from alone, with coefficients that later scores do not change.
 """
@@ -21,12 +21,11 @@ from evenhand.arrays import Counts, Indices
 from evenhand.certainty.aim import model_of
 from evenhand.certainty.certain_choice import noise_within
 from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
-from evenhand.certainty.e_process import planned_interval
 from evenhand.certainty.proportions import spread_out_by
 from evenhand.certainty.record import Plan, Record, Stop, stopped
 from evenhand.errors import NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
-from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.intervals import Estimate, planned_interval
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.frame import Frame
 from evenhand.policies.messages import Decision, Feedback

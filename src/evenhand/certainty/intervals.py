@@ -15,10 +15,11 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty import e_process
-from evenhand.certainty.e_process import Reading, first_beyond, planned_interval
+from evenhand.certainty.e_process import Reading
 from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.record import Expected, Plan
 from evenhand.certainty.stages import ROUNDING, Inference, prior, reading
+from evenhand.numerics.intervals import first_beyond, planned_interval
 
 _FALLBACK = 0.1  # share of δ for what the first plan says of a bias
 

@@ -43,7 +43,6 @@ from evenhand.arrays import Floats, Indices
 from evenhand.certainty.aim import Aim
 from evenhand.certainty.alike import fitted
 from evenhand.certainty.bounded import bounded_intervals
-from evenhand.certainty.e_process import planned_interval
 from evenhand.certainty.look import (
     Look,
     difference_by,
@@ -55,6 +54,7 @@ from evenhand.certainty.look import (
 )
 from evenhand.certainty.models import Fit, Spread, in_pairs
 from evenhand.certainty.record import Record
+from evenhand.numerics.intervals import planned_interval
 from evenhand.policies.messages import Feedback, nothing
 
 TIMES = (0.4, 0.6, 0.8, 1.0)  # shares of the scores at which α grows by a step, to t²,

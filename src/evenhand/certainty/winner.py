@@ -69,9 +69,9 @@ from numpy.typing import NDArray
 from scipy import optimize, special
 
 from evenhand.arrays import Floats
-from evenhand.certainty.e_process import first_beyond
 from evenhand.certainty.models import Shared
 from evenhand.numerics.intervals import (
+    first_beyond,
     log_mass,
     log_normal_tail,
     log_student_tail,

@@ -22,7 +22,14 @@ from evenhand.designs.design import Certificate, Design, checked
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics._passes import rows_beyond
-from evenhand.numerics.row_space import DOUBT, DoubtfulRankError, RowSpace, row_space, sample_rows
+from evenhand.numerics.row_space import (
+    DOUBT,
+    SAMPLED_PER_COLUMN,
+    DoubtfulRankError,
+    RowSpace,
+    row_space,
+    sample_rows,
+)
 from evenhand.numerics.solves import RefinedSolver
 
 TOLERANCE = 1e-9
@@ -35,7 +42,6 @@ _EPS = float(np.finfo(np.float64).eps)
 _ROUNDING = 1e-13  # share of a direction below which it is rounding error
 _CLEAR = 1e-6  # share of a direction that is clearly more than rounding error
 _DOMINANT = 100.0  # coordinates larger than this call for another basis of the pool
-_POOL_PER_COLUMN = 48  # rows in the first pool, per column
 _MIDDLE = 32768  # rows of the level between the pool and everything
 _NEWCOMERS = 4096  # violators that join the pool at once
 _PAYS = 500  # a look at so many bounds takes as long as solving one direction
@@ -75,7 +81,7 @@ class ElfvingProgram:
     def __init__(self, A: Floats, s: Floats | None = None, space: RowSpace | None = None) -> None:
         self.A, self.s = A, s
         k, m = A.shape
-        sample = sample_rows(k, _POOL_PER_COLUMN * m)
+        sample = sample_rows(k, SAMPLED_PER_COLUMN * m)
         self._pool_is_all = len(sample) == k
         free: Indices | None = None
         if s is not None and not s.all():

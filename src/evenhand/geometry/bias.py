@@ -34,9 +34,9 @@ from evenhand.designs import Design, c_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.designs.minimax import minimax_design_of
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
-from evenhand.numerics.row_space import DoubtfulRankError, RowSpace, products
+from evenhand.numerics.row_space import DoubtfulRankError, products
 from evenhand.questions import Askable, Questions, checked_askable
-from evenhand.questions.identifiable import refuse_incomparable
+from evenhand.questions.identifiable import refuse_apart
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 
@@ -300,27 +300,6 @@ def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, 
         rounding = float((np.abs(H) @ np.abs(solution.dual)).max()) * 4.0 * np.finfo(float).eps
         best = max(best, float(along.max() - along.min()) - 2.0 * rounding)
     return radii, best
-
-
-def refuse_apart(actions: Askable, space: RowSpace) -> None:
-    """Raise `NotIdentifiableError` unless the value of every two options can be compared."""
-    # The difference of two points is a combination of points, so what matters is the difference of
-    # their attributes: (0; z − z′) has to lie in the span of the points, ``space``.
-    if isinstance(actions, Questions):
-        return refuse_incomparable(actions)
-    cells, cell = np.unique(actions.attributes, axis=0, return_inverse=True)
-    v = np.zeros(len(space.scales))
-    for i in [] if space.full else range(1, len(cells)):
-        v[actions.n_features :] = cells[i] - cells[0]
-        if not space.contains(v):
-            one, other = (actions.labels[int(np.argmax(cell.reshape(-1) == g))] for g in (0, i))
-            raise NotIdentifiableError(
-                f"{one!r} and {other!r} cannot be compared, however many evaluations are made: "
-                "what their attributes do to evaluations looks the same as a difference in value "
-                "along the features. Leave out a feature or an attribute that is a combination "
-                "of others, or add an option with the features of one and the attributes of the "
-                "other."
-            )
 
 
 def _direction(actions: Askable, attribute: str | None) -> Floats:

@@ -49,6 +49,9 @@ HIDING = _CERTAIN / _ROUNDING
 
 _SAFE = 1e-6  # pivots of the quick elimination that need no second look
 _MATTERS = 1e-6  # share of a relation from which on a column is named
+SAMPLED_PER_COLUMN = 48
+"""Rows that are looked at first, for each column."""
+
 _LEADING = 4096  # leading rows looked at first
 _CHUNK = 65536  # rows looked at in one go
 _SAMPLE_RUN = 16  # neighbouring rows read together when a large matrix is sampled
@@ -385,6 +388,11 @@ def leverages(points: Floats, W: Floats) -> Floats:
     out = np.empty(len(points))
     squared_norms_into(points, W, out)
     return out
+
+
+def space_of(points: Floats) -> RowSpace:
+    """Return the row space of points, (k, m), found by a sample of them."""
+    return row_space(points, sample_rows(len(points), SAMPLED_PER_COLUMN * points.shape[1]))
 
 
 def sample_rows(k: int, size: int) -> Indices:

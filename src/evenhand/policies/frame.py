@@ -26,11 +26,11 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, Indices
 from evenhand.designs import g_optimal_design
-from evenhand.designs.elfving import ElfvingProgram
 from evenhand.geometry import bias_optimal_design
-from evenhand.geometry.bias import refuse_apart
+from evenhand.numerics.row_space import space_of
 from evenhand.numerics.tolerance import first_largest
 from evenhand.questions import Askable, Questions
+from evenhand.questions.identifiable import refuse_apart
 
 Asked = TypeVar("Asked", bound=Askable)
 Thing = TypeVar("Thing")
@@ -67,7 +67,7 @@ class Frame:
         A, d = questions.weighted_points, questions.n_features
         if isinstance(actions, ActionSet) and actions.group_names is not None:
             bias_optimal_design(actions)  # raises, and says why, where it cannot be estimated
-        self.space = ElfvingProgram(A).space
+        self.space = space_of(A)
         # (g, p) distinct attributes, (k,) which of them an option has, and (p,) their centre c
         self.cells, cell = np.unique(questions.attributes, axis=0, return_inverse=True)
         self.cell: Indices = cell.reshape(-1)

@@ -24,15 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.panels import PanelForm
-from evenhand.numerics.row_space import classes, first_independent, parts
+from evenhand.numerics.row_space import RowSpace, classes, first_independent, parts
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.inputs import UNLIMITED
 
 if TYPE_CHECKING:
-    from evenhand.questions.questions import Questions
+    from evenhand.questions.questions import Askable, Questions
 
 _WORK = 200_000  # questions looked at in all attempts at a cheap start
 
@@ -222,3 +223,24 @@ def refuse_incomparable(questions: Questions, form: PanelForm | None = None) -> 
             f"{one!r} and {other!r} cannot be compared by these questions, however often they are "
             f"asked. {' '.join(questions.check().sentences)}"
         )
+
+
+def refuse_apart(actions: Askable, space: RowSpace) -> None:
+    """Raise `NotIdentifiableError` unless the value of every two options can be compared."""
+    # The difference of two points is a combination of points, so what matters is the difference of
+    # their attributes: (0; z − z′) has to lie in the span of the points, ``space``.
+    if not isinstance(actions, ActionSet):
+        return refuse_incomparable(actions)
+    cells, cell = np.unique(actions.attributes, axis=0, return_inverse=True)
+    v = np.zeros(len(space.scales))
+    for i in [] if space.full else range(1, len(cells)):
+        v[actions.n_features :] = cells[i] - cells[0]
+        if not space.contains(v):
+            one, other = (actions.labels[int(np.argmax(cell.reshape(-1) == g))] for g in (0, i))
+            raise NotIdentifiableError(
+                f"{one!r} and {other!r} cannot be compared, however many evaluations are made: "
+                "what their attributes do to evaluations looks the same as a difference in value "
+                "along the features. Leave out a feature or an attribute that is a combination "
+                "of others, or add an option with the features of one and the attributes of the "
+                "other."
+            )
