@@ -19,7 +19,7 @@ from evenhand.campaigns.proof.record import record_of
 from evenhand.campaigns.proof.squares import Fit, Spread
 from evenhand.campaigns.proof.winner import Winner
 from evenhand.certainty.aim import model_of
-from evenhand.certainty.e_process import Reading as Stage
+from evenhand.certainty.e_process import StageReading as Stage
 from evenhand.certainty.e_process import interval
 from evenhand.certainty.stages import reading
 from evenhand.numerics.intervals import planned_interval

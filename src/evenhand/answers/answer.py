@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.attempts import Attempts
 from evenhand.answers.biases import Biases, all_biases
-from evenhand.answers.least_squares import LeastSquares, RawScores, least_squares, raw_scores
+from evenhand.answers.least_squares import RawScores, ScoresFit, least_squares, raw_scores
 from evenhand.answers.logged import SOMEBODY
 from evenhand.answers.next_questions import NextQuestions
 from evenhand.answers.question import Failure
@@ -431,7 +431,7 @@ def _everything_around(estimates: Floats) -> Floats:
     return np.column_stack([estimates, -everything, everything])
 
 
-def _values(said: Conclusion, fit: LeastSquares) -> Floats:
+def _values(said: Conclusion, fit: ScoresFit) -> Floats:
     """Return (k, 3) values with intervals as concluded, else by least squares."""
     # Scores of other options never stand in for an option's own. Comparisons identify differences
     # alone: there values are measured from the chosen option.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.answers.least_squares import LeastSquares
+from evenhand.answers.least_squares import ScoresFit
 from evenhand.arrays import Floats
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.shrinkage import population
@@ -120,7 +120,7 @@ class Biases(tuple[NamedBias, ...]):
         return Biases(replace(one, low=-math.inf, high=math.inf) for one in self)
 
 
-def all_biases(said: Conclusion, fit: LeastSquares, noise: Mapping[str, float]) -> Biases:
+def all_biases(said: Conclusion, fit: ScoresFit, noise: Mapping[str, float]) -> Biases:
     """Return biases as concluded, else by least squares; shrunken by variances in `noise`."""
     columns, rows = named_biases(said.questions, said.questions.neutral_among(said.checks.counts))
     if not columns:

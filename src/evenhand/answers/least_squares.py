@@ -36,7 +36,7 @@ class Known(NamedTuple):
     variances: Floats
 
 
-class LeastSquares(Protocol):
+class ScoresFit(Protocol):
     """Values and biases by least squares."""
 
     def values(self) -> Known:
@@ -46,7 +46,7 @@ class LeastSquares(Protocol):
         """Return combinations, (n, p), of what attributes add to evaluations."""
 
 
-def least_squares(questions: Questions, checks: Checks) -> LeastSquares:
+def least_squares(questions: Questions, checks: Checks) -> ScoresFit:
     """Return the least-squares fit to the counts, means and scatter of all that was told."""
     told = checks.counts, checks.means, float(checks.scatters.sum()), checks.level.origin
     return _OfPanel(questions, *told) if questions.has_arrow_form else _OfRows(questions, *told)

@@ -1,9 +1,9 @@
 """A run: hand questions out, wait for what comes back, tell it or give it up.
 
 Up to ``parallel`` questions are out at once, and scores are told one at a time, in the order of
-arrival. Where questions come from, and what a failure means, a `Desk` knows: of a policy in memory
-(`run`), or of a campaign in a store (`campaigns.run`). Ctrl-C ends the asking, and loses nothing
-that was told.
+arrival. Where questions come from, and what a failure means, a `QuestionDesk` knows: of a policy in
+memory (`run`), or of a campaign in a store (`campaigns.run`). Ctrl-C ends the asking, and loses
+nothing that was told.
 
 Of a policy in memory: within what the policy asks for, the order of the questions is drawn at
 random, so that a drift of the evaluator favours nobody. Of several evaluators one who fails again
@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.answers.attempts import Attempts
-from evenhand.answers.crews import Crew, Reply, is_hopeless
+from evenhand.answers.crews import Crew, CrewReply, is_hopeless
 from evenhand.answers.question import Failure, Question, Turns, question_of
 from evenhand.arrays import Counts
 from evenhand.errors import AbsentError, EvenhandError, InputError, NotIdentifiableError
@@ -177,7 +177,7 @@ class Run:
     left: dict[str, str] = field(default_factory=dict)
 
 
-class Desk(Protocol):
+class QuestionDesk(Protocol):
     """Where questions come from and replies go; the loop ends when its run says it stopped."""
 
     run: Run
@@ -198,7 +198,7 @@ class Desk(Protocol):
         """Let go of the questions that are out."""
 
 
-def work(desk: Desk, crew: Crew, parallel: int, watch: Callable[[Run], None]) -> Run:
+def work(desk: QuestionDesk, crew: Crew, parallel: int, watch: Callable[[Run], None]) -> Run:
     """Ask until the desk says that it is over, or somebody interrupts; then close the crew."""
     # `watch` is called after every reply, and now and then while nothing comes back.
     run, out = desk.run, set[int]()
@@ -226,7 +226,7 @@ def work(desk: Desk, crew: Crew, parallel: int, watch: Callable[[Run], None]) ->
     return run
 
 
-def _hand_out(desk: Desk, crew: Crew, out: set[int], parallel: int) -> bool:
+def _hand_out(desk: QuestionDesk, crew: Crew, out: set[int], parallel: int) -> bool:
     """Hand out what there is; return whether there is anything to wait for."""
     while len(out) < parallel:
         new = desk.next(parallel - len(out))
@@ -240,7 +240,7 @@ def _hand_out(desk: Desk, crew: Crew, out: set[int], parallel: int) -> bool:
     return True
 
 
-def _taken(desk: Desk, reply: Reply) -> bool:
+def _taken(desk: QuestionDesk, reply: CrewReply) -> bool:
     """Tell a score, or that there is none; return whether the question is done with."""
     question, error = reply.question, reply.error
     if isinstance(error, KeyboardInterrupt):

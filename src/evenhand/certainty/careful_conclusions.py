@@ -45,11 +45,11 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.careful_looks import MOST_GROUPS, CarefulLook, FailureProbabilities
-from evenhand.certainty.duels import Duels
-from evenhand.certainty.own_scores import Scores
+from evenhand.certainty.duels import DuelScores
+from evenhand.certainty.own_scores import OwnScores
 from evenhand.certainty.record import Plan, Record
 from evenhand.numerics.tolerance import first_largest
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Certainty, nothing
 
 FIRST = 4
@@ -69,7 +69,7 @@ _MOST_PAIRED = 1_000  # options that are compared in pairs; memory grows with th
 class CarefulAim:
     """What is to be known, and what is taken for granted."""
 
-    frame: Frame
+    frame: OptionFrame
     confidence: float
     tolerance: float  # what the choice may lose
     noise: float | None  # standard deviation σ of a score; None if it is not known
@@ -144,7 +144,7 @@ class Conclusions:
     def __init__(self, aim: CarefulAim, record: Record) -> None:
         self.aim, self.record = aim, record
         self._over, self._told = 0, nothing(record.q)  # plans that are over, and their scores
-        self._duels: Duels | None = None
+        self._duels: DuelScores | None = None
         self._now: CarefulConclusion | None = None
         self._left = np.ones(2)  # of the noise of all looks; see `CarefulAim.shares`
 
@@ -158,7 +158,7 @@ class Conclusions:
                 continue
             self._told = self._told + round_.total
             if by_own_scores(record):
-                duels = self._duels or Duels.none(record.q)
+                duels = self._duels or DuelScores.none(record.q)
                 self._duels = duels.after(round_.total.counts, round_.total.means)
             self._now = self._after(round_.plan)
         return self._now
@@ -195,7 +195,7 @@ class Conclusions:
         self._left = self._left - shares
         look = CarefulLook(
             aim.frame,
-            Scores.of(self._told, aim.groups, aim.noise),
+            OwnScores.of(self._told, aim.groups, aim.noise),
             self._duels,
             aim.levels(k, shares),
             None if aim.deviation == 0.0 and not linear else aim.deviation,

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from evenhand.arrays import Floats
-from evenhand.certainty.duels import Duels
-from evenhand.certainty.own_scores import Contrasts, Deviations, LinearFit, Scores, deviations
+from evenhand.certainty.duels import DuelScores
+from evenhand.certainty.own_scores import Contrasts, Deviations, LinearFit, OwnScores, deviations
 from evenhand.numerics.tolerance import first_largest
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 
 MOST_GROUPS = 8
 """More distinct attributes than that are no groups."""
@@ -40,9 +40,9 @@ class FailureProbabilities(NamedTuple):
 class CarefulLook:
     """All scores by the end of a batch, and what they say."""
 
-    frame: Frame
-    scores: Scores
-    duels: Duels | None  # comparisons within groups; None where there are too many options
+    frame: OptionFrame
+    scores: OwnScores
+    duels: DuelScores | None  # comparisons within groups; None where there are too many options
     levels: FailureProbabilities
     deviation: float | None  # τ where it is known
 

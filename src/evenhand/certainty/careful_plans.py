@@ -47,7 +47,7 @@ _WOULD_SETTLE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Planner:
+class CarefulPlanner:
     """Plans the next batch."""
 
     actions: ActionSet

@@ -27,7 +27,7 @@ from evenhand.errors import NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.intervals import Estimate, planned_interval
 from evenhand.numerics.tolerance import first_largest
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column, Questions, checked_askable
@@ -126,7 +126,7 @@ class CertainBias(Choice):
             **bound,
         )
         self.bounds = ends
-        self._frame, self._model = Frame.of(self.actions), model_of(self.actions)
+        self._frame, self._model = OptionFrame.of(self.actions), model_of(self.actions)
         if self._frame.bias is None:
             raise NotIdentifiableError(
                 "the (first) bias cannot be estimated from these options, by any number of "

@@ -19,7 +19,7 @@ from evenhand.certainty.intervals import bias_ends, interval, loss
 from evenhand.certainty.models import Fit
 from evenhand.certainty.prospects import prospects_of
 from evenhand.certainty.record import Plan, Stop, grounds, stopped
-from evenhand.certainty.stage_plans import Planner
+from evenhand.certainty.stage_plans import StagePlanner
 from evenhand.certainty.stages import Inference
 from evenhand.checks import Finding
 from evenhand.errors import InputError
@@ -96,7 +96,7 @@ class CertainChoice(Choice):
     """
 
     name = "certain-choice"
-    planner: ClassVar[type[Planner]] = Planner
+    planner: ClassVar[type[StagePlanner]] = StagePlanner
     """What makes the plans; certainty does not rest on it."""
 
     def __init__(
@@ -156,7 +156,7 @@ class CertainChoice(Choice):
         """Return the plan to follow the one in force, or why there is none."""
         return self._planner(pending).next()
 
-    def _planner(self, pending: Counts) -> Planner:
+    def _planner(self, pending: Counts) -> StagePlanner:
         return self.planner(
             self.inference,
             self.limits,

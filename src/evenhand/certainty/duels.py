@@ -11,7 +11,7 @@ Why it holds at all times
 Given the past, S_ij − W_ij(μ_i − μ_j) grows by a centred Gaussian of known variance, whatever
 decided the counts of the batch. So E exp(λ(S − Wμ) − λ²v/2) = 1 for every λ, and the mixture over
 λ = |N(0, 1/ρ)| is a martingale too. By Ville it stays below 1/δ at all times with probability
-1 − δ, which is what `Duels.leads` solves for μ_i − μ_j. The scatter of Gaussian scores is
+1 − δ, which is what `DuelScores.leads` solves for μ_i − μ_j. The scatter of Gaussian scores is
 independent of their means, so that an estimated σ is made up for by Student's quantile in place of
 the Gaussian one: that step is approximate.
 """
@@ -30,7 +30,7 @@ _PLAN = 2.0  # ρ in units of σ²: the information of four evaluations on each 
 
 
 @dataclass(frozen=True, eq=False)
-class Duels:
+class DuelScores:
     """What batches of scores say about the differences between options."""
 
     weights: Floats  # (k, k) W

@@ -46,7 +46,7 @@ _MANY = 10_000  # rows of which fewer effects are weighed, for speed; any prior 
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class StageReading:
     """What a stage says about directions, (n,) each, and what was expected of them before; in units
     of the noise where that is known.
     """
@@ -112,12 +112,12 @@ def one_sided(centres: Floats, spreads: Floats) -> tuple[Floats, Floats]:
     return effects, np.log(weights / weights.sum(axis=1)[:, None])
 
 
-def interval(stages: Sequence[Reading], failure: float) -> tuple[Floats, Floats, Floats]:
+def interval(stages: Sequence[StageReading], failure: float) -> tuple[Floats, Floats, Floats]:
     """Return (n,) estimates and ends of intervals for the rows of stages, each of which alone holds
     at all times with probability 1 − ``failure``.
     """
     # It has the numbers μ for which the product of E over the stages is below 1/failure.
-    n, rows = len(stages[0].estimates), Reading.joined(stages)
+    n, rows = len(stages[0].estimates), StageReading.joined(stages)
     J = rows.information.reshape(-1, n)
     total = J.sum(axis=0)
     known = total > 0.0

@@ -153,7 +153,7 @@ class Freedoms(Protocol):
         """Return (n,) the degrees of freedom of leads with these variances."""
 
 
-class Design(NamedTuple):
+class QuestionOrder(NamedTuple):
     """What to ask next."""
 
     order: Indices  # questions, in the order in which they are handed out
@@ -187,7 +187,7 @@ class Fit(Protocol):
         """Return combinations, (n, p), of what attributes add to evaluations."""
 
 
-class LeastSquares(Fit, Protocol):
+class ResidualFit(Fit, Protocol):
     """Least squares on some evaluations, whose noise may be heard from what they leave over."""
 
     def left_over(self, told: Feedback) -> Leftovers:
@@ -247,7 +247,7 @@ class Model(ABC):
     # ------------------------------------------------------------------ the algebra
 
     @abstractmethod
-    def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> LeastSquares:
+    def fit(self, told: Feedback, noise_scale: float | None, about: Any = None) -> ResidualFit:
         """Return least squares on these evaluations, less the predictions of an earlier fit
         (``about``), so that fewer digits cancel.
         """
@@ -302,7 +302,7 @@ class Model(ABC):
         length: int,
         asked: Counts,
         left: Counts,
-    ) -> Design:
+    ) -> QuestionOrder:
         """Return what to ask next to compare the leader with its rivals: an order, (length,) or
         shorter where ``left`` says so, that makes max weights² · variance of a lead small for its
         price.
@@ -314,7 +314,7 @@ class Model(ABC):
         if len(open_) < len(left):
             able = np.isfinite(self.lead_variances(leader, rivals, open_))
         if not able.any():
-            return Design(open_[:0], variances)
+            return QuestionOrder(open_[:0], variances)
         goal = Goal(leader, rivals[able], weights[able] ** 2, length, asked, left)
         found = self.shares(goal)
         variances[able] = found.variances
@@ -324,7 +324,7 @@ class Model(ABC):
             leads = np.column_stack([np.full(len(goal.rivals), leader), goal.rivals])
             order = np.concatenate([self.identifying(planned, leads), order])
             order = order[nth(order) <= left[order]][:length]
-        return Design(order, variances)
+        return QuestionOrder(order, variances)
 
 
 def own_variances(left: Leftovers) -> OwnNoise:
@@ -394,8 +394,8 @@ def in_pairs(questions: Questions, told: Feedback) -> Feedback:
 
 
 def with_own_noise(
-    questions: Questions, fit: LeastSquares, told: Feedback, grain: float = 0.0
-) -> LeastSquares:
+    questions: Questions, fit: ResidualFit, told: Feedback, grain: float = 0.0
+) -> ResidualFit:
     """Return the fit with the noise that its residuals show, of each option by itself, unless noise
     is known; residuals below ``grain`` are rounding.
     """

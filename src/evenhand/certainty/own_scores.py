@@ -42,7 +42,7 @@ _PRIOR = 8.0  # scores that an option's, or a group's, own scatter has to outwei
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class OwnScores:
     """What was scored so far, and the noise in it."""
 
     counts: Counts  # (k,) numbers of evaluations
@@ -52,7 +52,7 @@ class Scores:
     freedom: float  # of the scales; infinite if they are known
 
     @classmethod
-    def of(cls, told: Feedback, groups: Indices, noise_scale: float | None = None) -> Scores:
+    def of(cls, told: Feedback, groups: Indices, noise_scale: float | None = None) -> OwnScores:
         """Return the scores that were told, with the noise from their scatter within options."""
         # An option's variance is the largest of the pooled one, of that of its group (``groups``
         # numbers them) and of its own, drawn towards the pooled one as if that had been seen in
@@ -169,7 +169,9 @@ class Contrasts:
     weights: Floats  # (g,) probabilities of the values of τ
 
     @classmethod
-    def of(cls, scores: Scores, known: Deviations, own: Floats | None, bias: Floats) -> Contrasts:
+    def of(
+        cls, scores: OwnScores, known: Deviations, own: Floats | None, bias: Floats
+    ) -> Contrasts:
         """Work out q contrasts: own scores (q, k) or none of them, and their bias part (q, r)."""
         V = scores.variances
         V[np.isinf(V)] = 0.0  # of an option without scores nothing is used
@@ -231,7 +233,7 @@ class LinearFit:
     misfit: float
 
     @classmethod
-    def of(cls, points: Floats, scores: Scores) -> LinearFit | None:
+    def of(cls, points: Floats, scores: OwnScores) -> LinearFit | None:
         """Fit; None where the options with scores do not show all parameters."""
         seen = scores.counts > 0
         P, y = points[seen], scores.means[seen]

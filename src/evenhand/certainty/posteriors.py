@@ -7,9 +7,9 @@ a, y_j      row of a question, over its relative noise; and h_b − h_j, so that
 V           λI + Σ n a aᵀ, with λ = 10⁻¹⁰ answers: a flat prior, so that V has an inverse
 
 There are two algebras, as for `models`: `RootPosterior` for any questions, by a square root of V⁻¹
-in the coordinates of `Frame`, and `PanelPosterior` for large panels. There items have a diagonal
-block D of V, or evaluators where these are more (`numerics.panels`; of the first there is no
-leniency to be known). With sums Q and M of the others' answers, C = D⁻¹Q and S = M − QᵀC:
+in the coordinates of `OptionFrame`, and `PanelPosterior` for large panels. There items have a
+diagonal block D of V, or evaluators where these are more (`numerics.panels`; of the first there is
+no leniency to be known). With sums Q and M of the others' answers, C = D⁻¹Q and S = M − QᵀC:
 
     aᵀV⁻¹a' = [j = j']/D_j + (z − c_j)ᵀS⁻¹(z' − c_j').
 """
@@ -30,7 +30,7 @@ from evenhand.certainty.aim import keeps_structure
 from evenhand.numerics.least_squares import per_item
 from evenhand.numerics.solves import observed
 from evenhand.numerics.tolerance import TIE
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
 from evenhand.questions.identifiable import refuse_incomparable
@@ -85,7 +85,7 @@ def posterior_of(actions: Askable) -> Posterior:
     if isinstance(actions, Questions) and keeps_structure(actions):
         none = np.zeros(len(questions))
         return PanelPosterior(Sides.of(questions), none, none, none, none)
-    frame = Frame.of(actions)
+    frame = OptionFrame.of(actions)
     return RootPosterior(frame, _FLAT * np.eye(frame.rank), np.zeros(frame.rank))
 
 
@@ -93,7 +93,7 @@ def posterior_of(actions: Askable) -> Posterior:
 class RootPosterior:
     """What is known by (r, r) S with SSᵀ = V⁻¹, and (r,) θ̂."""
 
-    frame: Frame
+    frame: OptionFrame
     root: Floats
     theta: Floats
     scatter: float = 0.0

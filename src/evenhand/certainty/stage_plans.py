@@ -56,7 +56,7 @@ OPTIONS, PANEL = Pace(2.0, 3.0, 6), Pace(1.0, 1.5, 2)
 
 
 @dataclass(frozen=True, eq=False)
-class Planner:
+class StagePlanner:
     """Plans what to ask next."""
 
     inference: Inference

@@ -67,7 +67,7 @@ class Residuals(NamedTuple):
 
 
 def residuals(
-    points: Floats | Span,
+    points: Floats | ModelSpan,
     counts: Counts,
     means: Floats,
     scatters: Floats,
@@ -116,7 +116,7 @@ def residuals(
     return Residuals(left / root, standardised, LackOfFit(ratio, df, p))
 
 
-class Span(Protocol):
+class ModelSpan(Protocol):
     """The columns of √n·A."""
 
     @property
@@ -162,7 +162,7 @@ class RowSpan(NamedTuple):
         return float((inner**2).sum())
 
 
-def span_of(questions: Questions, seen: Indices, counts: Counts) -> Span:
+def span_of(questions: Questions, seen: Indices, counts: Counts) -> ModelSpan:
     """Return the span of the questions that were seen, so often each."""
     if not questions.has_arrow_form or len(seen) * questions.rows.shape[1] < _LARGE:
         return RowSpan.of(questions.weighted_points[seen], counts)

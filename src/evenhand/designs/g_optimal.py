@@ -213,14 +213,14 @@ def _coordinates(A: Floats, rows: Indices, space: RowSpace) -> Floats:
 
 
 @dataclass(frozen=True)
-class Factor:
+class GramFactor:
     """V = U Uᵀ by way of W with W U = I, so that aᵀV⁺a = ‖W a‖² for points a."""
 
     W: Floats
     U: Floats
 
 
-def factor(space: RowSpace, rows: Floats, w: Floats) -> Factor:
+def factor(space: RowSpace, rows: Floats, w: Floats) -> GramFactor:
     """Factor V(w) by QR of √w · rows, which keeps the accuracy that V itself would lose."""
     C = space.coordinates
     order = np.argsort(-np.abs(rows).max(axis=1) * w, kind="stable")  # long rows first: stable
@@ -230,17 +230,17 @@ def factor(space: RowSpace, rows: Floats, w: Floats) -> Factor:
     if len(R) < space.rank:
         raise np.linalg.LinAlgError("too few rows for the rank")
     inverse, _ = lapack.dtrtri(R)
-    return Factor(np.ascontiguousarray(np.triu(inverse).T @ C.T), (R @ back).T)
+    return GramFactor(np.ascontiguousarray(np.triu(inverse).T @ C.T), (R @ back).T)
 
 
 class Screen:
     """Leverages of all rows for one V, and bounds from them for any other."""
 
-    def __init__(self, A: Floats, first: Factor) -> None:
+    def __init__(self, A: Floats, first: GramFactor) -> None:
         self.A = A
         self._look(first)
 
-    def _look(self, factor: Factor) -> None:
+    def _look(self, factor: GramFactor) -> None:
         """Make a pass over all rows; from now on this V is the one to compare with."""
         self.factor = factor
         self.d = leverages(self.A, factor.W)
@@ -254,7 +254,7 @@ class Screen:
         self.near = np.flatnonzero(self.d > cutoff)
         self.near_points = self.A[self.near]
 
-    def rows_above(self, threshold: float, factor: Factor) -> tuple[Indices, Floats]:
+    def rows_above(self, threshold: float, factor: GramFactor) -> tuple[Indices, Floats]:
         """Return all rows whose leverage under ``factor`` exceeds the threshold, and theirs."""
         if factor is not self.factor:
             growth = float(np.linalg.norm(factor.W @ self.factor.U, 2)) ** 2

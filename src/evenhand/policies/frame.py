@@ -57,8 +57,8 @@ def per_action_set(
     return of
 
 
-class Frame:
-    """The options in coordinates in which their G-optimal design is a unit (`Frame.of`), or
+class OptionFrame:
+    """The options in coordinates in which their G-optimal design is a unit (`OptionFrame.of`), or
     `NotIdentifiableError` where some cannot be compared, however many evaluations are made.
     """
 
@@ -88,9 +88,9 @@ class Frame:
 
     @staticmethod
     @per_action_set
-    def of(actions: Askable) -> Frame:
+    def of(actions: Askable) -> OptionFrame:
         """Return the frame of these options, kept as long as they are."""
-        return Frame(actions)
+        return OptionFrame(actions)
 
     @property
     def rank(self) -> int:

@@ -29,7 +29,7 @@ from evenhand.designs import Design, g_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.estimation import LeastSquares, least_squares
 from evenhand.numerics.tolerance import rounded_up
-from evenhand.policies.frame import Frame, per_action_set
+from evenhand.policies.frame import OptionFrame, per_action_set
 
 REMEMBERED = 4096
 """Designs and plans that are remembered: most runs on the same options go the same way at first."""
@@ -90,7 +90,7 @@ class AttributePlan:
 
     def __init__(self, actions: ActionSet) -> None:
         self._points = actions.points
-        self.frame = Frame.of(actions)
+        self.frame = OptionFrame.of(actions)
         apart = self.frame.cells - self.frame.centre
         apart[np.abs(apart) <= 1e-12 * np.abs(apart).max(initial=0.0)] = 0.0
         leading = apart[np.arange(len(apart)), np.argmax(apart != 0.0, axis=1)]

@@ -34,7 +34,7 @@ from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Settings, checked_failure
 from evenhand.policies.certified import Certified
 from evenhand.policies.confidence import Ellipsoid, Leads
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Decision, counts_of
 from evenhand.policies.registry import registered
 from evenhand.policies.sequential import SequentialPolicy
@@ -112,7 +112,7 @@ class BoundaryExploration(SequentialPolicy):
         self.cost = cost
         self.delta = checked_failure(delta)
         self.spends_all = cost == "gap"
-        frame = Frame.of(actions)
+        frame = OptionFrame.of(actions)
         worth = self.horizon if worth is None else worth
         self.stepper = PricedSteps(
             frame.points,

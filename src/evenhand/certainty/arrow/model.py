@@ -18,7 +18,7 @@ from scipy import sparse
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow import panel as plans
 from evenhand.certainty.arrow.orders import further, planned
-from evenhand.certainty.arrow.panel import Panel, turns
+from evenhand.certainty.arrow.panel import ArrowPanel, turns
 from evenhand.certainty.arrow.shares import proportions
 from evenhand.certainty.models import (
     Freedoms,
@@ -106,7 +106,7 @@ class ArrowModel(Model):
         self.groups = self.item
         self.n_items = len(questions.items)
         self.Z = sparse.csr_array(questions.matrix[:, questions.n_features :])
-        self.panel = Panel.of(questions, self.Z)
+        self.panel = ArrowPanel.of(questions, self.Z)
         form = questions.panel_form(np.arange(len(questions)), np.ones(len(questions)))
         refuse_incomparable(questions, form)
         self.rank = form.rank

@@ -19,7 +19,7 @@ CHUNK = 2048
 """Rows made dense at once."""
 
 
-class Panel(NamedTuple):
+class ArrowPanel(NamedTuple):
     """Rows of questions that are each about one item."""
 
     item: Indices  # (q,)
@@ -33,7 +33,7 @@ class Panel(NamedTuple):
     n_items: int
 
     @classmethod
-    def of(cls, questions: Questions, Z: sparse.csr_array) -> Panel:
+    def of(cls, questions: Questions, Z: sparse.csr_array) -> ArrowPanel:
         """Return the panel of questions with these attributes."""
         prices, noise = questions.prices, questions.noise
         e = len(questions.evaluators)
@@ -51,13 +51,13 @@ class Panel(NamedTuple):
         )
 
 
-def form_of(panel: Panel, questions: Indices, times: Counts | None = None) -> Arrow:
+def form_of(panel: ArrowPanel, questions: Indices, times: Counts | None = None) -> Arrow:
     """Return the form of questions, each asked so many times, or as often as it is there."""
     weights = panel.price[questions] / panel.cost[questions] * (1.0 if times is None else times)
     return Arrow.of_rows(panel.item[questions], panel.Z[questions], weights, panel.n_items)
 
 
-def gains_of(form: Arrow, panel: Panel, questions: Indices, direction: Floats) -> Floats:
+def gains_of(form: Arrow, panel: ArrowPanel, questions: Indices, direction: Floats) -> Floats:
     """Return by how much one more of each question lessens uᵀS⁺u, for its price."""
     # One more of weight 1 adds κ y yᵀ to S, y = z − c̄_o, κ = n_o/(n_o + 1).
     item = panel.item[questions]
@@ -71,7 +71,7 @@ def gains_of(form: Arrow, panel: Panel, questions: Indices, direction: Floats) -
     return np.asarray(gain / panel.price[questions])
 
 
-def turns(panel: Panel) -> Counts:
+def turns(panel: ArrowPanel) -> Counts:
     """Return (q,) whose turn it is: a rank of every evaluator for every item."""
     # Items are taken in random order, and the first choices go round. So do the second ones, at a
     # distance that differs from round to round, so that evaluators are well connected.

@@ -28,7 +28,7 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.arrow.panel import CHUNK, Panel
+from evenhand.certainty.arrow.panel import CHUNK, ArrowPanel
 from evenhand.certainty.models import Goal, Shares
 from evenhand.certainty.shares import balanced
 from evenhand.numerics.least_squares import Arrow
@@ -52,7 +52,7 @@ def star(a: Floats, cost: float, costs: Floats) -> tuple[float, Floats]:
     return n, a * n / (n - a)
 
 
-def proportions(panel: Panel, goal: Goal) -> Shares:
+def proportions(panel: ArrowPanel, goal: Goal) -> Shares:
     """Return shares of the money that make max a_j · variance of the lead over j small, where
     questions that may be asked identify all leads.
     """
@@ -89,7 +89,7 @@ def proportions(panel: Panel, goal: Goal) -> Shares:
     return best
 
 
-def _whom_to_ask(panel: Panel, questions: Indices, leader: int, asked: Counts) -> Indices:
+def _whom_to_ask(panel: ArrowPanel, questions: Indices, leader: int, asked: Counts) -> Indices:
     """Return evaluators who can be asked, the best first: who can be asked about the leader, is
     cheap, is not partial to it, was asked least.
     """
@@ -104,7 +104,9 @@ def _whom_to_ask(panel: Panel, questions: Indices, leader: int, asked: Counts) -
     return order[number[order] > 0]
 
 
-def _improved(panel: Panel, questions: Indices, role: Indices, sizes: Floats, a: Floats) -> Shares:
+def _improved(
+    panel: ArrowPanel, questions: Indices, role: Indices, sizes: Floats, a: Floats
+) -> Shares:
     """Return shares of some questions, from those of a star on; see `certainty.shares`."""
     # ``role`` is 0 for the leader, 1, 2, … for rivals; others, with −1, get a small share as well.
     n, o, cost = len(sizes), role[panel.item[questions]], panel.cost[questions]
