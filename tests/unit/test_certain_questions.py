@@ -9,7 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.certainty.dense import DenseModel
-from evenhand.certainty.proportions import dealt
+from evenhand.certainty.shares import dealt
 from evenhand.certainty.stages import prior
 from evenhand.numerics.least_squares import gram
 from evenhand.policies.conclusion import checks_of

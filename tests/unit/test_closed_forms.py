@@ -10,7 +10,6 @@ import pytest
 import evenhand as eh
 from evenhand.certainty import careful_plans, choice, one_look, one_look_plans, shares
 from evenhand.certainty.any_design import by_any_design
-from evenhand.certainty.bounded import BoundedLeads, bounded_intervals
 from evenhand.certainty.by_items import by_items
 from evenhand.certainty.dense import DenseModel, _deviation
 from evenhand.certainty.idle import Idle
@@ -18,7 +17,13 @@ from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.look import difference_by, guess, plain_intervals
 from evenhand.certainty.models import Shared, Spread
 from evenhand.certainty.record import Plan, Record
-from evenhand.certainty.winner import largest, smallest_variance, stronger
+from evenhand.certainty.winner import (
+    BoundedLeads,
+    bounded_intervals,
+    largest,
+    smallest_variance,
+    stronger,
+)
 
 ONE, QUARTER = np.ones(1), np.full(1, 0.25)
 

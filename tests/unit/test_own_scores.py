@@ -11,8 +11,7 @@ from scipy.linalg import null_space
 from scipy.stats import binom, multivariate_normal, norm, t
 
 import evenhand as eh
-from evenhand.certainty.duels import DuelScores
-from evenhand.certainty.own_scores import Contrasts, LinearFit, OwnScores, deviations
+from evenhand.certainty.own_scores import Contrasts, DuelScores, LinearFit, OwnScores, deviations
 
 RNG = np.random.default_rng(5)
 K, R = 9, 4

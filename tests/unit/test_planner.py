@@ -5,7 +5,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.certainty.dense import DenseModel
-from evenhand.certainty.proportions import proportions, spread_out_by
+from evenhand.certainty.shares import proportions, spread_out_by
 from evenhand.designs.joint import joint_design
 from evenhand.numerics.least_squares import Gram
 from evenhand.numerics.row_space import identifying

@@ -23,8 +23,8 @@ from evenhand.campaigns.status import decision_of
 from evenhand.campaigns.verification import RecordVerification, verify_file
 from evenhand.certainty import one_look
 from evenhand.certainty.dense import DenseFit
-from evenhand.certainty.duels import DuelScores
 from evenhand.certainty.e_process import StageReading
+from evenhand.certainty.own_scores import DuelScores
 from evenhand.certainty.winner import Winner
 
 Log = list[tuple[str, dict[str, Any]]]

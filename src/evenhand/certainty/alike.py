@@ -195,16 +195,8 @@ def of_trusted(questions: Questions, counts: Counts) -> NDArray[np.bool_] | None
 
 
 def fitted(aim: Aim, told: Feedback, units: Feedback, corrects: bool) -> Fit:
-    """Return least squares with each option's own noise; corrected, where some are trusted.
-
-    Parameters
-    ----------
-    aim
-        What is to be known.
-    told, units
-        All scores, and as they count (`in_pairs`).
-    corrects
-        Whether they are corrected.
+    """Return least squares with each option's own noise on all scores, as they count (``units``);
+    corrected, where some judges are trusted and the policy ``corrects``.
     """
     theirs = of_trusted(aim.questions, told.counts) if corrects and not aim.bounded else None
     if theirs is not None:
@@ -215,15 +207,7 @@ def fitted(aim: Aim, told: Feedback, units: Feedback, corrects: bool) -> Fit:
 
 
 def unconfirmed(aim: Aim, told: Feedback, option: int) -> Finding | None:
-    """Return what is to be said of a choice that trusted judges do not confirm; None if they do.
-
-    Parameters
-    ----------
-    aim, told
-        What is to be known, and all scores.
-    option
-        The choice.
-    """
+    """Return what is to be said of a choice that trusted judges do not confirm; None if they do."""
     questions = aim.questions
     theirs = of_trusted(questions, told.counts)
     if theirs is None:

@@ -16,10 +16,10 @@ from evenhand.arrays import Counts, Floats, is_number
 from evenhand.certainty.careful_conclusions import (
     CarefulAim,
     CarefulConclusion,
+    CarefulLook,
     Conclusions,
     by_own_scores,
 )
-from evenhand.certainty.careful_looks import CarefulLook
 from evenhand.certainty.careful_plans import CarefulPlanner
 from evenhand.certainty.choice import Choice, checked_bounds, limit_of
 from evenhand.certainty.own_scores import Contrasts

@@ -25,9 +25,9 @@ from evenhand.certainty.careful_conclusions import (
     GROWTH,
     CarefulAim,
     CarefulConclusion,
+    CarefulLook,
     by_own_scores,
 )
-from evenhand.certainty.careful_looks import CarefulLook
 from evenhand.certainty.own_scores import LinearFit
 from evenhand.certainty.record import Expected, Plan, Record, Stop
 from evenhand.designs import c_optimal_design

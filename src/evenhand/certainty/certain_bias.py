@@ -21,8 +21,8 @@ from evenhand.arrays import Counts, Indices
 from evenhand.certainty.aim import model_of
 from evenhand.certainty.certain_choice import noise_within
 from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
-from evenhand.certainty.proportions import spread_out_by
 from evenhand.certainty.record import Plan, Record, Stop, stopped
+from evenhand.certainty.shares import spread_out_by
 from evenhand.errors import NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.intervals import Estimate, planned_interval

@@ -29,7 +29,7 @@ from evenhand.certainty.models import (
     Spread,
     unit_of,
 )
-from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
+from evenhand.certainty.shares import ALL, dealt, head_start, needed, proportions
 from evenhand.numerics.least_squares import Gram, Svd, gram
 from evenhand.numerics.row_space import first_independent, identifying, identifying_leads
 from evenhand.numerics.tolerance import IN_SPAN

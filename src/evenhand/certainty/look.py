@@ -25,11 +25,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
-from evenhand.certainty.bounded import BoundedLeads
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.likings import CorrectedFit, doubts
 from evenhand.certainty.models import Fit, Spread, freedom_of
-from evenhand.certainty.winner import Winner, largest_tail, smallest_variance, stronger
+from evenhand.certainty.winner import (
+    BoundedLeads,
+    Winner,
+    largest_tail,
+    smallest_variance,
+    stronger,
+)
 from evenhand.numerics.intervals import student_quantile
 from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.messages import Feedback

@@ -15,7 +15,7 @@ best option, one j, has p_j < δ_m although b is worse, and whichever b leads th
 of δ_m at most (`winner`): there is no factor for the number of options. When one looks, and what
 each look has of δ, is fixed by counts of scores alone (`record`), so all looks together are wrong
 with a probability of δ at most. Nothing else is asked of the looks: the noise may be known or not,
-and where scores lie between bounds that were stated the chances are those of `bounded`. With a
+and where scores lie between bounds that were stated the chances are those of `BoundedLeads`. With a
 tolerance, comparisons with the best (`winner`) take the place of p_j where they are the stronger
 test; they also say what b loses at most. docs/people.md has the proofs.
 
@@ -42,7 +42,6 @@ import numpy as np
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.aim import Aim
 from evenhand.certainty.alike import fitted
-from evenhand.certainty.bounded import bounded_intervals
 from evenhand.certainty.look import (
     Look,
     difference_by,
@@ -54,6 +53,7 @@ from evenhand.certainty.look import (
 )
 from evenhand.certainty.models import Fit, Spread, in_pairs
 from evenhand.certainty.record import Record
+from evenhand.certainty.winner import bounded_intervals
 from evenhand.numerics.intervals import planned_interval
 from evenhand.policies.messages import Feedback, nothing
 

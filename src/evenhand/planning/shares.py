@@ -4,7 +4,7 @@ Notation, beside that of `numerics.least_squares` and `certainty.shares`
 --------
 b, j    the best option and a rival;  x_j = V⁻¹u_j for the lead u_j, times the root of its need κ_j
 
-It is the problem of `certainty.proportions`, whose rows have the size of all options. Here options
+It is the problem of `certainty.shares`, whose rows have the size of all options. Here options
 stand for themselves, so that for a question about o with attributes z
 
     f_j = κ_j (1/n_b + 1/n_j + d_jᵀS⁺d_j),   d_j = c̄_b − c̄_j,

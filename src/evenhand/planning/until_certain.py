@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.certainty.e_process import certainty_entropy
-from evenhand.certainty.proportions import proportions
+from evenhand.certainty.shares import proportions
 from evenhand.numerics.least_squares import Svd
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.panels import asked_of, price_of

@@ -16,10 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.arrow import panel as plans
 from evenhand.certainty.arrow.orders import further, planned
-from evenhand.certainty.arrow.panel import ArrowPanel, turns
-from evenhand.certainty.arrow.shares import proportions
+from evenhand.certainty.arrow.shares import ArrowPanel, form_of, proportions, turns
 from evenhand.certainty.models import (
     Freedoms,
     Goal,
@@ -140,7 +138,7 @@ class ArrowModel(Model):
 
     def lead_variances(self, leader: int, rivals: Indices, asked: Indices) -> Floats:
         """Return (n,) the variances of leads after these questions."""
-        return plans.form_of(self.panel, asked).lead_variances(leader, rivals)
+        return form_of(self.panel, asked).lead_variances(leader, rivals)
 
     def identifying(self, order: Indices, leads: Indices | None = None) -> Indices:
         """Return the first questions in order that identify leads, by default all they can."""

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.arrow.panel import CHUNK, GOLDEN, ArrowPanel, form_of, gains_of, turns
+from evenhand.certainty.arrow.shares import CHUNK, GOLDEN, ArrowPanel, form_of, gains_of, turns
 from evenhand.certainty.models import Goal
 from evenhand.certainty.shares import in_turn
 from evenhand.numerics.least_squares import Arrow
