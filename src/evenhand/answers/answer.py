@@ -12,11 +12,13 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.attempts import Attempts
 from evenhand.answers.biases import Biases, all_biases
+from evenhand.answers.difference import difference
 from evenhand.answers.least_squares import RawScores, ScoresFit, least_squares, raw_scores
 from evenhand.answers.logged import SOMEBODY
 from evenhand.answers.next_questions import NextQuestions
 from evenhand.answers.question import Failure
 from evenhand.answers.scale import Scale, compares
+from evenhand.answers.sections import record_of, report_of
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
@@ -271,18 +273,12 @@ class Answer(Result):
         >>> [round(x, 2) for x in (two.value, two.low, two.high, two.at_least)]
         [-0.1, -0.36, 0.16, -0.29]
         """
-        from evenhand.answers.difference import difference  # noqa: PLC0415 # it is about answers
-
         return difference(self, option, rival)
 
     def _report(self) -> Report:
-        from evenhand.answers.sections import report_of  # noqa: PLC0415 # it speaks of answers
-
         return report_of(self)
 
     def _record(self) -> dict[str, Any]:
-        from evenhand.answers.sections import record_of  # noqa: PLC0415 # likewise
-
         return record_of(self)
 
     def _draw(self, axes: Axes | None) -> Figure:

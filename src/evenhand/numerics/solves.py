@@ -23,7 +23,7 @@ class RefinedSolver:
     # refined with residuals in long double. With c the condition number of the equilibrated M, the
     # share of x that is wrong shrinks by about c · 1e-16 with each step, down to the larger of
     # c · 5e-20 (what the residuals are off by) and 1e-16: all digits up to c of about 2e3, fewer by
-    # c from there, none from 1e16 on. Where long double is no wider than double, it stays c · 1e-16.
+    # c from there, none from 1e16 on. Where long double is no wider, it stays c · 1e-16.
 
     def __init__(self, matrix: Floats) -> None:
         rows = _power_of_two(np.abs(matrix).max(axis=1))

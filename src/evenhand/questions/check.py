@@ -16,6 +16,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.advice import Advice, advise
 from evenhand.questions.identifiable import IdentifiedSpace, cheap_start, identified_by, in_order
+from evenhand.questions.sections import report_of, sentences
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.report.words import joined
@@ -135,13 +136,9 @@ class Check(Result):
     @property
     def sentences(self) -> list[str]:
         """The check in plain words."""
-        from evenhand.questions.sections import sentences  # noqa: PLC0415 # it speaks of checks
-
         return sentences(self)
 
     def _report(self) -> Report:
-        from evenhand.questions.sections import report_of  # noqa: PLC0415 # it speaks of checks
-
         return report_of(self)
 
     def _draw(self, axes: Axes | None) -> Figure:
