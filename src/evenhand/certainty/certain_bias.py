@@ -19,8 +19,7 @@ import numpy as np
 
 from evenhand.arrays import Counts, Indices
 from evenhand.certainty.aim import model_of
-from evenhand.certainty.certain_choice import noise_within
-from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
+from evenhand.certainty.choice import Bound, Choice, limit_of
 from evenhand.certainty.record import Plan, Record, Stop, stopped
 from evenhand.certainty.shares import spread_out_by
 from evenhand.errors import NotIdentifiableError
@@ -30,7 +29,7 @@ from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.policies.registry import registered
-from evenhand.questions import Askable, Column, Questions, checked_askable
+from evenhand.questions import Askable, Column
 
 _CYCLE, _SHORT_CYCLE = 1_000, 100  # evaluations until the order is repeated; of bounded scores
 _GROWTH = 1.0 / 24.0  # a plan as a share of what was told
@@ -112,20 +111,17 @@ class CertainBias(Choice):
         budget: float | None = None,
         **bound: Unpack[Bound],
     ) -> None:
-        ends = checked_bounds(bounds)
-        if ends is not None:
-            noise_scale = noise_within(ends, noise_scale, Questions.of(checked_askable(actions)))
         super().__init__(
             actions,
             limit_of(actions, horizon, at_most),
             confidence=confidence,
             tolerance=tolerance,
             noise_scale=noise_scale,
+            bounds=bounds,
             seed=seed,
             budget=budget,
             **bound,
         )
-        self.bounds = ends
         self._frame, self._model = OptionFrame.of(self.actions), model_of(self.actions)
         if self._frame.bias is None:
             raise NotIdentifiableError(

@@ -14,7 +14,7 @@ import numpy as np
 from evenhand.arrays import Counts, Floats, is_number
 from evenhand.certainty.aim import Aim, model_of
 from evenhand.certainty.alike import unconfirmed
-from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
+from evenhand.certainty.choice import Bound, Choice, limit_of
 from evenhand.certainty.intervals import bias_ends, interval, loss
 from evenhand.certainty.models import Fit
 from evenhand.certainty.prospects import prospects_of
@@ -26,7 +26,7 @@ from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.messages import Decision
 from evenhand.policies.registry import registered
-from evenhand.questions import Askable, Column, Questions, checked_askable
+from evenhand.questions import Askable, Column
 from evenhand.questions.options import named_biases
 
 
@@ -119,20 +119,17 @@ class CertainChoice(Choice):
             raise InputError(f"looks must be a share from 0 to 0.5; got {looks!r}.")
         if deviation is not None and (not is_number(deviation) or deviation < 0.0):
             raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
-        ends = checked_bounds(bounds)
-        if ends is not None:
-            noise_scale = noise_within(ends, noise_scale, Questions.of(checked_askable(actions)))
         super().__init__(
             actions,
             limit_of(actions, horizon, at_most),
             confidence=confidence,
             tolerance=tolerance,
             noise_scale=noise_scale,
+            bounds=bounds,
             seed=seed,
             budget=budget,
             **bound,
         )
-        self.bounds = ends
         self.looks = float(looks)
         model = model_of(self.actions)
         self.aim = Aim(model, self.confidence, self.tolerance, self.stated_noise, deviation)
@@ -331,21 +328,6 @@ class CertainChoice(Choice):
         (low,), (high,) = interval(self.inference, lambda fit: fit.leads(a, rival))
         (middle,) = np.clip(self._fit.leads(a, rival).estimates, low, high)
         return np.array([middle, low, high, low]) * self._unit
-
-
-def noise_within(
-    bounds: tuple[float, float], noise_scale: float | None, questions: Questions
-) -> float:
-    """Return the scale σ for which scores within bounds are sub-Gaussian, whatever they are."""
-    # Bounds know nothing of some questions that are quieter than others: σ times the relative noise
-    # is half the range of scores, or more.
-    if noise_scale is not None:
-        raise InputError(
-            "bounds say how loud noise can be, so noise_scale must not be given too; got "
-            f"{noise_scale!r}."
-        )
-    quietest = 1.0 if questions.noise is None else min(1.0, float(questions.noise.min()))
-    return 0.5 * (bounds[1] - bounds[0]) / quietest
 
 
 def _clipped(values: Floats, low: Floats, high: Floats) -> Floats:
