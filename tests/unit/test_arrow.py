@@ -9,7 +9,7 @@ from scipy import sparse
 import evenhand as eh
 from evenhand.certainty import aim as aims
 from evenhand.certainty.arrow import ArrowModel
-from evenhand.checks.fit import RowSpan, residuals
+from evenhand.checks.statistics import RowSpan, residuals
 from evenhand.numerics.least_squares import Arrow
 from evenhand.numerics.panels import PanelForm
 from evenhand.policies.conclusion import checks_of

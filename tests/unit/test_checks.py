@@ -15,8 +15,7 @@ from scipy import stats
 import evenhand as eh
 from evenhand.checks import Checks, Finding
 from evenhand.checks._record import BLOCK, CAPACITY, Record
-from evenhand.checks.fit import residuals
-from evenhand.checks.stream import (
+from evenhand.checks.statistics import (
     _FAR,
     TOLERATED,
     Entries,
@@ -24,6 +23,7 @@ from evenhand.checks.stream import (
     drift,
     innovations,
     lattice_step,
+    residuals,
     robust_scale,
     scale_p_value,
     strays,

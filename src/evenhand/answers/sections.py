@@ -14,7 +14,7 @@ from evenhand.actions import ActionSet
 from evenhand.answers import words
 from evenhand.answers.least_squares import share_for_biases
 from evenhand.assumptions import model
-from evenhand.checks.stream import FEWEST
+from evenhand.checks.statistics import FEWEST
 from evenhand.numerics.intervals import Estimate
 from evenhand.report.model import (
     Assumptions,

@@ -30,7 +30,7 @@ from evenhand.certainty.likings import corrected
 from evenhand.certainty.look import Look, leading, rounding
 from evenhand.certainty.models import Fit, in_pairs, with_own_noise
 from evenhand.checks import Finding
-from evenhand.checks.fit import span_of
+from evenhand.checks.statistics import span_of
 from evenhand.errors import NotIdentifiableError
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Column, Questions

@@ -47,7 +47,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.checks.fit import residuals
+from evenhand.checks.statistics import residuals
 from evenhand.numerics.least_squares import Svd
 from evenhand.policies.messages import Feedback
 

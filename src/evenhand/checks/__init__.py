@@ -1,6 +1,6 @@
 """Checks of the model while it is used: what the evaluations say about the assumptions."""
 
-from evenhand.checks.fit import LackOfFit
+from evenhand.checks.statistics import LackOfFit
 from evenhand.checks.watch import Checks
 from evenhand.scores.finding import Finding
 
