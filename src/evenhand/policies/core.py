@@ -33,10 +33,9 @@ from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices, recalled, recalled_counts
-from evenhand.estimation import LeastSquares, least_squares
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.messages import Feedback
-from evenhand.policies.phase_designs import AttributePlan, whole
+from evenhand.policies.phase_designs import AttributePlan, LeastSquares, least_squares, whole
 
 ETA = 0.5
 """η: evaluations are refined until b ≤ η r. The leading term of the regret has the factor

@@ -27,7 +27,6 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError
-from evenhand.estimation import LeastSquares, fixed_design_width
 from evenhand.geometry import bias_optimal_design
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.row_space import space_of
@@ -35,7 +34,14 @@ from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.base import Policy, checked_failure
 from evenhand.policies.frame import per_action_set
 from evenhand.policies.messages import Decision, Feedback, counts_of
-from evenhand.policies.phase_designs import REMEMBERED, PhaseDesigns, PhasePlan, whole
+from evenhand.policies.phase_designs import (
+    REMEMBERED,
+    LeastSquares,
+    PhaseDesigns,
+    PhasePlan,
+    fixed_design_width,
+    whole,
+)
 from evenhand.policies.registry import registered
 from evenhand.policies.rounds import Play
 

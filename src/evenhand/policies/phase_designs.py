@@ -1,4 +1,6 @@
-"""How often to evaluate each option in a phase, by a G-optimal design on those that are left.
+"""How often to evaluate each option in a phase, and what its evaluations tell.
+
+By a G-optimal design on the options that are left (`PhaseDesigns`).
 
 `AttributePlan`: which evaluations show what the attributes do to them.
 
@@ -12,12 +14,21 @@ v_g = (0; z_g − c)  what takes the bias out of an evaluation, (x; c) = a_x −
 
 Variance at most 1 says V(μ_g) ⪰ v_g v_gᵀ. So V(μ) ⪰ q V(ν), and ν is G-optimal. Two groups: v = ±e
 and c = 0, so that μ is the bias-optimal design, and κ_A = κ_* for unit costs.
+
+Estimators and their confidence widths
+--------------------------------------
+A       (k, m)  points            n, s   (k,)  counts and sums of evaluations of each option
+V(n) = Σ n_x a_x a_xᵀ             θ̂ = V(n)⁺ Σ s_x a_x, ordinary least squares
+q       (k,)    sums of squares of evaluations
+S = Σ (q_x − s_x²/n_x)            scatter of evaluations around their option's mean, in
+f = Σ (n_x − 1)                   degrees of freedom; both sums over the options that have some
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -27,12 +38,70 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.designs import Design, g_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
-from evenhand.estimation import LeastSquares, least_squares
+from evenhand.numerics.intervals import student_quantile
+from evenhand.numerics.least_squares import Svd
 from evenhand.numerics.tolerance import rounded_up
 from evenhand.policies.frame import OptionFrame, per_action_set
 
 REMEMBERED = 4096
 """Designs and plans that are remembered: most runs on the same options go the same way at first."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """Least squares as a linear map of means: estimates of n linear functions of θ."""
+
+    used: Indices  # (u,) the options that were evaluated
+    weights: Floats  # (n, u) what the mean of each of them counts for
+    # (n,) of the estimates per unit of noise; infinite where evaluations do not show it
+    deviations: Floats
+
+    def estimates(self, means: Floats) -> Floats:
+        """Return (n,) estimates from the (k,) mean evaluation of each option."""
+        return np.asarray(self.weights @ means[self.used])
+
+
+def least_squares(points: Floats, counts: Counts, targets: Floats) -> LeastSquares:
+    """Return the least squares estimator of targets · θ from so many evaluations of each point."""
+    # The weights w of a target minimise Σ w_x²/n_x subject to Σ w_x a_x = target (its projection,
+    # where that is not in the span). Works on √n · A, columns equilibrated, which keeps the
+    # accuracy that V(n) loses.
+    (used,) = np.nonzero(counts)
+    root = np.sqrt(counts[used].astype(np.float64))
+    rows = Svd.of(points[used] * root[:, None])
+    weights, _ = rows.weights(targets)
+    return LeastSquares(used, weights @ rows.U.T * root, np.sqrt(rows.variances(targets)))
+
+
+def gaussian_width(deviation: float, failure: float) -> float:
+    """Return a half-width that a Gaussian error exceeds with probability at most ``failure``."""
+    # P(|N(0, s²)| ≥ s √(2 log(1/δ))) ≤ δ, as in the paper's Lemma 10.
+    return float(deviation * np.sqrt(2.0 * np.log(1.0 / failure)))
+
+
+def fixed_design_width(
+    deviation: float,
+    failure: float,
+    counts: Counts,
+    sums: Floats,
+    squares: Floats,
+    noise_scale: float | None = None,
+) -> float:
+    """Return a half-width of a linear function of the means of evaluations whose counts, (k,), were
+    fixed before; ``deviation`` is its standard deviation per unit of noise.
+    """
+    # With the noise scale, that of `gaussian_width`. Without it, Student's: for Gaussian noise S/σ²
+    # is χ² with f degrees of freedom and independent of the means, so that the error over deviation
+    # · √(S/f) is t with f. Infinite while nothing scatters: no evaluation was repeated, or the
+    # evaluator repeats itself.
+    if noise_scale is not None:
+        return gaussian_width(noise_scale * deviation, failure)
+    repeated = counts > 1
+    n, s, q = counts[repeated], sums[repeated], squares[repeated]
+    scatter, freedom = float(np.maximum(q - s**2 / n, 0.0).sum()), int((n - 1).sum())
+    if scatter == 0.0:
+        return math.inf
+    return deviation * math.sqrt(scatter / freedom) * student_quantile(0.5 * failure, freedom)
 
 
 class PhasePlan(NamedTuple):
