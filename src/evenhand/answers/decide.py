@@ -82,6 +82,11 @@ _ONLY_VOTES = (
     "All scores are 0 or 1, so they are taken for votes, and nothing is said to be larger than that "
     "allows. State the scale: with it more can be sure."
 )
+_BY_ONE = (
+    "{whose!r} gave {n} of the {all} scores, so this is in the main what {whose!r} prefers. If others "
+    "are to be trusted more, as people are beside a model, name them: trusted=."
+)
+_MOSTLY = 0.6  # of all scores
 _VOTES = 20  # scores, at least, by which votes are told from marks
 _POLICY = "What was scored was chosen by the policy {name!r}, whose own answer this is."
 
@@ -562,6 +567,7 @@ def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     if _only_votes(table):
         notes.append(Finding("scale", _ONLY_VOTES, alarm=False))
     notes += taken_for_granted(said.actions, said.decision)
+    notes += _mostly_by_one(log, table)
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:
         notes = [note for note in notes if note.assumption != "evaluator"]  # said in other words
@@ -569,6 +575,19 @@ def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     elif table.option_group is not None and table.evaluator_group is None and not partial:
         notes.append(Finding("groups", _NOBODY_PARTIAL, alarm=False))
     return notes
+
+
+def _mostly_by_one(log: Log, table: Scores) -> list[Finding]:
+    """Return whose opinion a choice is in the main, though others were asked, too."""
+    if table.evaluator is None or len(table.evaluator) < 2 or log.questions.trusted is not None:
+        return []
+    gave = np.bincount(table.evaluator.codes, minlength=len(table.evaluator))
+    most = int(gave.argmax())
+    if gave[most] <= _MOSTLY * gave.sum():
+        return []
+    whose = table.evaluator.names[most]
+    text = _BY_ONE.format(whose=whose, n=f"{gave[most]:,}", all=f"{gave.sum():,}")
+    return [Finding("evaluators", text, alarm=False)]
 
 
 def _next(
