@@ -13,6 +13,7 @@ from concurrent.futures import ProcessPoolExecutor
 from html.parser import HTMLParser
 from importlib import import_module
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -57,9 +58,43 @@ TINY = Programme(
 )
 
 
+QUICKLY = ("reproduce", "--quick", "--seed", "1", "--workers", "1", "--out")
+
+
+class Told(NamedTuple):
+    """The command on the small programme: the folder it wrote, what it printed and measured."""
+
+    folder: Path
+    result: Result
+    given: tuple[Programme, int]
+    found: Measurements
+
+
 @pytest.fixture(scope="module")
-def found() -> Measurements:
-    return measure(TINY, seed=1, executor=None)
+def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+    target = tmp_path_factory.mktemp("reproduction") / "out"
+    command, kept = import_module("evenhand.cli.research.reproduce"), []
+
+    def measured(*given: Any) -> Measurements:
+        kept.append((given[:2], measure(*given)))
+        return kept[-1][1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(command, "QUICK", TINY)
+        patch.setattr(command, "measure", measured)
+        result = CliRunner().invoke(app, [*QUICKLY, str(target)])
+    ((given, found),) = kept
+    return Told(target, result, given, found)
+
+
+@pytest.fixture(scope="module")
+def found(told: Told) -> Measurements:
+    return told.found
+
+
+@pytest.fixture(scope="module")
+def folder(told: Told) -> Path:
+    return told.folder
 
 
 def holds(found: Measurements) -> dict[str, bool]:
@@ -326,23 +361,6 @@ class Reader(HTMLParser):
         self.text.append(data)
 
 
-QUICKLY = ("reproduce", "--quick", "--seed", "1", "--workers", "1", "--out")
-
-
-@pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
-    """The command itself on the small programme: the folder it wrote, and what it printed."""
-    target = tmp_path_factory.mktemp("reproduction") / "out"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(import_module("evenhand.cli.research.reproduce"), "QUICK", TINY)
-        return target, CliRunner().invoke(app, [*QUICKLY, str(target)])
-
-
-@pytest.fixture(scope="module")
-def folder(told: tuple[Path, Result]) -> Path:
-    return told[0]
-
-
 def read(folder: Path) -> tuple[str, Reader]:
     text, reader = (folder / "index.html").read_text("utf-8"), Reader()
     reader.feed(text)
@@ -416,8 +434,9 @@ def full_disk(*_: object) -> None:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def test_the_command(told: tuple[Path, Result], found: Measurements) -> None:
-    folder, result = told
+def test_the_command(told: Told) -> None:
+    folder, result, given, found = told
+    assert given == (TINY, 1)
     assert result.exit_code == (0 if all(holds(found).values()) else 1), result.output
     assert "Theorem 1, in T" in " ".join(result.stdout.split())
     assert (folder / "index.html").is_file()
