@@ -24,6 +24,9 @@ import evenhand as eh
 from evenhand.cli import app
 from evenhand.policies.base import Feedback
 from evenhand.policies.fair_phased_elimination import Phase
+from evenhand.report import document
+from evenhand.report.document import inline_svg
+from evenhand.report.pictures import svg_text
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.reproduction import (
     FULL,
@@ -71,7 +74,13 @@ class Told(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
+def files(request: pytest.FixtureRequest) -> tuple[Any, ...]:
+    """The figures that are written beside the page, by day two; all of them are on the page."""
+    return FIGURES if request.config.getoption("--nightly") else FIGURES[:2]
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory, files: tuple[Any, ...]) -> Told:
     target = tmp_path_factory.mktemp("reproduction") / "out"
     command, kept = import_module("evenhand.cli.research.reproduce"), []
 
@@ -82,6 +91,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Told:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(command, "QUICK", TINY)
         patch.setattr(command, "measure", measured)
+        patch.setattr(output, "FIGURES", files)
         result = CliRunner().invoke(app, [*QUICKLY, str(target)])
     ((given, found),) = kept
     return Told(target, result, given, found)
@@ -397,6 +407,7 @@ def test_the_page_says_what_was_measured(found: Measurements, folder: Path) -> N
     assert (words.count("✗contradicted") == 0) == (table == 0)
 
 
+@pytest.mark.nightly
 def test_the_same_measurements_give_the_same_page(found: Measurements, folder: Path) -> None:
     command = "evenhand reproduce --quick --seed 1"
     again = Reproduction(found, statements(found), command)
@@ -404,12 +415,21 @@ def test_the_same_measurements_give_the_same_page(found: Measurements, folder: P
     assert (folder / "again.html").read_text() == (folder / "index.html").read_text("utf-8")
 
 
-def test_numbers_are_written_beside_the_page(found: Measurements, folder: Path) -> None:
+def test_the_same_measurements_give_the_same_picture(found: Measurements, folder: Path) -> None:
+    first = FIGURES[0]
+    again = inline_svg(svg_text(first.draw(found)), first.name, first.title)
+    assert str(again) in (folder / "index.html").read_text("utf-8")
+
+
+def test_numbers_are_written_beside_the_page(
+    found: Measurements, folder: Path, files: tuple[Any, ...]
+) -> None:
     numbers = json.loads((folder / "measurements.json").read_text("utf-8"))
     assert numbers["measurements"]["growth"]["worst"] == found.growth.worst.tolist()
     assert [row["holds"] for row in numbers["statements"]] == list(holds(found).values())
-    for picture in FIGURES:
+    for picture in files:
         assert (folder / f"{picture.name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (folder / f"{picture.name}.svg").read_text("utf-8")
 
 
 # ---------------------------------------------------------------- the command
@@ -422,6 +442,7 @@ def test_a_full_disk_keeps_the_old_report(
     for path in old.values():
         path.write_text("what was there before")
     monkeypatch.setattr(os, "replace", full_disk)
+    monkeypatch.setattr(document, "svg_text", lambda figure: "<svg/>")  # the disk is the matter
     with pytest.raises(eh.InputError, match="No space left"):
         write_reproduction(Reproduction(found, statements(found)), tmp_path)
     with pytest.raises(eh.InputError, match="the report cannot be written"):
