@@ -181,7 +181,7 @@ def test_a_decision_that_leaves_out_what_was_withdrawn_is_not_confirmed(tmp_path
     assert examine(log).wrong == ()
 
 
-@pytest.mark.parametrize("seed", [0, 1, *nightly(range(2, 6))])
+@pytest.mark.parametrize("seed", [0, *nightly(range(1, 6))])
 def test_each_plan_has_the_first_scores_of_its_tickets(tmp_path: Path, seed: int) -> None:
     """The record as it was given, folded score by score and read by the proof, plan by plan."""
     jury = Jury(tmp_path, seed, lead(0.3), capacity=None, at_most=150)
