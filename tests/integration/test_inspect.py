@@ -261,7 +261,7 @@ ROWS = "home,1,2\naway,2,3\naway,3,5\nhome,4,1\n"
         ("team,x,y\n" + ROWS, [], "has no column 'side'"),
         ("side,x,y\n" + ROWS, ["--features", "x,Y"], "did you mean 'y'?"),
         ("side,x,y\n" + ROWS, ["--positive", "hom"], "--positive"),
-        ("side,x,y\n" + ROWS, ["--option", "side"], "must name different columns"),
+        ("side,x,y\n" + ROWS, ["--option", "side"], "is named as group= and as label="),
         ("side,x,y\n" + ROWS, ["--gaps", "z"], "no column 'z', named by --gaps"),
         (
             "side,x,y\n" + ROWS.replace("5", "-5"),

@@ -20,8 +20,8 @@ from evenhand.scores.factor import Codes, Factor
 from evenhand.scores.parts import BY_NAME, SEVERAL
 from evenhand.scores.scores import Scores
 from evenhand.tables.cells import as_text, is_number, is_text, plain_numbers
+from evenhand.tables.columns import no_such_column
 from evenhand.tables.names import listed
-from evenhand.tables.recipe import no_such_column
 from evenhand.tables.sources import Cells, Table
 
 if TYPE_CHECKING:

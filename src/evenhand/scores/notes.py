@@ -6,20 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from evenhand.scores.defects import Places, alike_names
+from evenhand.scores.defects import alike_names
 from evenhand.scores.factor import Factor
 from evenhand.scores.finding import Finding
 from evenhand.scores.parts import shown
 from evenhand.scores.scores import Scores
-from evenhand.tables.cells import is_date
+from evenhand.tables.columns import Defects
 from evenhand.tables.names import listed
+from evenhand.tables.numerals import is_date
 
 _MOST_NAMES = 100_000  # of which spellings are compared
 
 
 def notes_on(
     scores: Scores,
-    places: Places,
+    defects: Defects,
     left_out: int = 0,
     repeats: int = 0,
     beside: Sequence[str] = (),
@@ -45,7 +46,7 @@ def notes_on(
         yield from _on_one_score(scores, evaluator)
     for part, names in (("option", scores.option), ("evaluator", evaluator)):
         if names is not None:
-            yield from _on_names(part, scores.called.get(part, part), names, places)
+            yield from _on_names(part, scores.called.get(part, part), names, defects)
     yield from _on_groups(scores)
     yield from _on_partiality(scores)
 
@@ -81,15 +82,15 @@ def _on_one_score(scores: Scores, evaluator: Factor) -> Iterator[Finding]:
         )
 
 
-def _on_names(part: str, column: str, names: Factor, places: Places) -> Iterator[Finding]:
+def _on_names(part: str, column: str, names: Factor, defects: Defects) -> Iterator[Finding]:
     few = names.names[:_MOST_NAMES]
     dated = [code for code, name in enumerate(few) if is_date(name)]
     if dated:
         row = int(np.argmax(names.codes == dated[0]))
         yield Finding.note(
             part,
-            f"{places.at(row, column)}: {few[dated[0]]!r} looks like a date, as spreadsheets make "
-            f"of names ({len(dated):,} of {len(names):,} names do). If it is none, correct it.",
+            f"{defects.place(row, column)}: {few[dated[0]]!r} looks like a date, as spreadsheets "
+            f"make of names ({len(dated):,} of {len(names):,} names do). If not, correct it.",
         )
     known: dict[str, str] = {}
     alike = [

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import InputError
+from evenhand.tables.columns import found_columns
 from evenhand.tables.names import listed
-from evenhand.tables.recipe import no_such_column
 
 if TYPE_CHECKING:
     from evenhand.tables.sources import Table
@@ -90,32 +90,8 @@ def assigned(
             raise InputError(f"{part}= must be the name of a column; got None")
     read_as = _by_other_words(source, given) if other_words else {}
     given = dict(given) | {part: column for column, part in read_as.items()}
-    columns: dict[str, tuple[str, ...]] = {}
-    roles: dict[str, str] = {}
-    absent: list[str] = []
-    ordered = sorted(given, key=lambda part: _by_default(part, given[part]))
-    for part in ordered:
-        by_default = _by_default(part, given[part])
-        chosen = list(_columns(part, given[part]))
-        if by_default and (chosen[0] not in source.columns or chosen[0] in roles):
-            continue
-        for column in chosen:
-            if column not in source.columns:
-                absent.append(f"{part}={column!r}: {no_such_column(source, column)}")
-            elif roles.setdefault(column, part) != part or chosen.count(column) > 1:
-                raise InputError(
-                    f"{source.name}: column {column!r} is named as {roles[column]}= and as "
-                    f"{part}=; a column can be only one of them"
-                )
-        columns[part] = tuple(chosen)
-    if absent:
-        raise InputError("\n".join(filter(None, [*absent, hint()])))
-    kept = {part: columns[part] for part in given if columns.get(part)}
+    kept = found_columns(source, given, by_name=BY_NAME, several=SEVERAL, hint=hint)
     return Parts(kept, _against(source, kept), read_as)
-
-
-def _by_default(part: str, value: Any) -> bool:
-    return part in BY_NAME and isinstance(value, str) and value == part
 
 
 def is_there(source: Table, given: Mapping[str, Any], part: str) -> bool:
@@ -142,21 +118,6 @@ def _named(value: Any) -> list[Any]:
     if value is None or isinstance(value, Mapping):
         return []
     return list(value) if isinstance(value, list | tuple) else [value]
-
-
-def _columns(part: str, value: Any) -> Iterator[str]:
-    if value is None:
-        return
-    if isinstance(value, str):
-        yield value
-        return
-    if part not in SEVERAL or isinstance(value, bytes) or not isinstance(value, Sequence):
-        needed = "a column, or several in a list" if part in SEVERAL else "the name of a column"
-        raise InputError(f"{part}= must be {needed}; got {value!r}")
-    for column in value:
-        if not isinstance(column, str):
-            raise InputError(f"{part}= must be names of columns; got {column!r} among them")
-        yield column
 
 
 def _against(source: Table, columns: Mapping[str, tuple[str, ...]]) -> dict[str, str]:

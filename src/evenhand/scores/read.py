@@ -17,6 +17,7 @@ from evenhand.scores.factor import Codes, Factor, crossed, taken_together
 from evenhand.scores.finding import Finding
 from evenhand.scores.parts import BY_NAME, Parts, assigned, is_there, shown, unused
 from evenhand.scores.scores import Scores
+from evenhand.tables.columns import Defects, check_decimal
 
 if TYPE_CHECKING:
     from evenhand.scores.columns import Columns
@@ -143,15 +144,15 @@ def read_table(
     drop += parts.all("score") if wide else ()
     read = read_columns(source, parts, decimal=decimal, drop=drop)
     give_back()
-    places = defects.Places(source, parts.one("option"))
-    defects.check_cells(places, parts, read, drop)
-    defects.check_evaluators(places, parts, read)
+    found = Defects(source, parts.one("option"))
+    defects.check_cells(found, parts, read, drop)
+    defects.check_evaluators(found, parts, read)
     if parts.one("score"):
-        defects.check_scores(places, parts, read, scale, telling=telling)
+        defects.check_scores(found, parts, read, scale, telling=telling)
     if repeats is not True:
-        defects.check_repeats(places, parts, read, copies_only=repeats == "unless copied")
-    defects.check_spelling(places, parts, read)
-    defects.check_two_groups(places, parts, read)
+        defects.check_repeats(found, parts, read, copies_only=repeats == "unless copied")
+    defects.check_spelling(found, parts, read)
+    defects.check_two_groups(found, parts, read)
     if families is not None and given["partial"] is None:
         named |= _families(families, given, parts, read)
     scores = _scores(parts, read, named, scale)
@@ -165,7 +166,7 @@ def read_table(
         if column.lower() != part
     ]
     notes += on_standing(left_out)
-    notes += notes_on(scores, places, lost, _n_again(scores, bool(repeats)), by_whom)
+    notes += notes_on(scores, found, lost, _n_again(scores, bool(repeats)), by_whom)
     others = [] if wide or not reading.get("beside") else unused(source, parts)
     if isinstance(table, Scores):
         scores = replace(scores, called={**table.called, **scores.called})
@@ -337,5 +338,4 @@ def _checked_scale(scale: Any) -> tuple[float, float] | None:
 def _check_words(missing: str, decimal: str | None) -> None:
     if missing not in ("refuse", "drop"):
         raise InputError(f"missing= is 'refuse' or 'drop'; got {missing!r}")
-    if decimal not in (None, ".", ","):
-        raise InputError(f"decimal={decimal!r} is neither '.' nor ','; leave it out to find it out")
+    check_decimal(decimal)

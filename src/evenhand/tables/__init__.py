@@ -31,9 +31,8 @@ from evenhand.tables.arrays import (
     option_positions,
     texts_or_none,
 )
-from evenhand.tables.encoding import EncodedColumn, Encoding, linear_rule
+from evenhand.tables.encoding import EncodedColumn, Encoding, Recipe, linear_rule
 from evenhand.tables.names import Names, listed
-from evenhand.tables.recipe import Recipe
 
 __all__ = [
     "EncodedColumn",

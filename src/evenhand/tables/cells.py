@@ -9,7 +9,6 @@ Dates and times are read as what they are, and as what a spreadsheet made of the
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -21,19 +20,6 @@ from numpy.typing import NDArray
 
 from evenhand.errors import InputError
 from evenhand.tables.numerals import parsed, text_of
-
-_MONTHS = (
-    r"(?:jan|feb|mar|apr|may|mai|jun|jul|aug|sep|sept|oct|okt|nov|dec|dez)[a-z]*\.?|"
-    r"(?:märz|mrz|janv|févr|avr|juin|juil|août|déc)\.?"
-)
-_DATE = re.compile(
-    r"[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}([T ].*)?"
-    r"|[0-9]{1,2}([-/.])[0-9]{1,2}\3(?:[0-9]{4}|[0-9]{2})([T ].*)?"
-    rf"|(?:{_MONTHS})[ -]?[0-9]{{1,4}}(,? [0-9]{{4}})?"
-    rf"|[0-9]{{1,2}}\.?[ -]?(?:{_MONTHS})([ -][0-9]{{2,4}})?"
-    r"|[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?( ?[ap]m)?",
-    re.IGNORECASE,
-)
 
 # Days since 1899-12-30, as spreadsheets count them: from 1982 to 2064.
 _SERIALS = 30_000, 60_000
@@ -172,11 +158,6 @@ def repeated_name(names: pa.Array) -> tuple[str, list[int]] | None:
 def give_back() -> None:
     """Give memory that tables were read with, and that nothing holds any more, to others."""
     pa.default_memory_pool().release_unused()
-
-
-def is_date(text: str) -> bool:
-    """Whether a text is a date or a time of day."""
-    return _DATE.fullmatch(text.strip()) is not None
 
 
 def is_moment(kind: pa.DataType) -> bool:

@@ -1,4 +1,4 @@
-"""Numerals: texts that are numbers, and texts that are numbers written in another way.
+"""Numerals: texts that are numbers or dates, and texts that are numbers written in another way.
 
 A number is written with digits and at most one decimal point, such as -3.5 or 1e6; where a file
 has decimal commas, with a comma in its place. Numbers written in other ways (1,200; 1 200; 20%;
@@ -29,6 +29,19 @@ _ELSEWHERE = re.compile(
 
 # One point or comma that may as well group thousands.
 ONE_GROUP = r"^\s*[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}\s*$"
+
+_MONTHS = (
+    r"(?:jan|feb|mar|apr|may|mai|jun|jul|aug|sep|sept|oct|okt|nov|dec|dez)[a-z]*\.?|"
+    r"(?:märz|mrz|janv|févr|avr|juin|juil|août|déc)\.?"
+)
+_DATE = re.compile(
+    r"[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}([T ].*)?"
+    r"|[0-9]{1,2}([-/.])[0-9]{1,2}\3(?:[0-9]{4}|[0-9]{2})([T ].*)?"
+    rf"|(?:{_MONTHS})[ -]?[0-9]{{1,4}}(,? [0-9]{{4}})?"
+    rf"|[0-9]{{1,2}}\.?[ -]?(?:{_MONTHS})([ -][0-9]{{2,4}})?"
+    r"|[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?( ?[ap]m)?",
+    re.IGNORECASE,
+)
 
 _ABSENT = {"n/a", "na", "n.a.", "#n/a", "none", "null", "nil", "missing", "unknown"}
 _ABSENT |= {"-", "--", "–", "—", "?", ".", "..", "...", "…"}
@@ -70,6 +83,11 @@ def written_elsewhere(text: str) -> bool:
 def is_absent(text: str) -> bool:
     """Whether a text says that there is no value, as 'n/a', '-' or '?' do."""
     return text.casefold() in _ABSENT
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date or a time of day."""
+    return _DATE.fullmatch(text.strip()) is not None
 
 
 def may_be_thousands(text: str) -> bool:

@@ -1,7 +1,7 @@
 """The scan: what is in the columns of a table, defects included.
 
 Nothing is refused here. What a defect means depends on the part that a column plays, so the scan
-notes it with its row, and `complaints` puts it into words.
+notes it with its row, and `columns` puts it into words.
 """
 
 from __future__ import annotations
@@ -247,4 +247,3 @@ class Scan:
     n_rows: int
     group_counts: Mapping[str, int] = field(default_factory=dict)
     groupless: Missing = Missing()  # noqa: RUF009 # a tuple
-    labels: pa.Array | None = None

@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.tables.cells import as_text, read_numbers
+from evenhand.tables.cells import as_text, read_numbers, repeated_name
+from evenhand.tables.columns import no_such_column
 from evenhand.tables.names import listed, repeated
 from evenhand.tables.numerals import text_of
-from evenhand.tables.recipe import no_such_column
 
 Cells: TypeAlias = "pa.Array | pa.ChunkedArray"
 """The cells of a column, in one piece or several."""
@@ -52,6 +52,10 @@ class Table:
         """Return where rows, counted from 0, stand in what the user has."""
         return [f"row {row}" for row in rows]
 
+    def column_of(self, row: int, column: str) -> str:
+        """Return the column of what the user has that holds a cell."""
+        return column
+
     def places(self, rows: Sequence[int], label: str | None = None) -> list[str]:
         """Return where rows stand, with the names in a column."""
         found = self.where(rows)
@@ -68,6 +72,24 @@ class Table:
         if not column or column not in self.columns:
             raise InputError(no_such_column(self, column, said))
         return self.read([column])[column]
+
+    def names(self, column: str, said: str = "") -> pa.Array:
+        """Return the cells of a column as names; an error where one is empty, or stands twice."""
+        names = as_text(self.cells(column, said))
+        if names.null_count:
+            row = int(np.argmax(names.is_null().to_numpy(zero_copy_only=False)))
+            raise InputError(
+                f"{self.name}: {self.where([row])[0]}, column {column!r} is empty; everything "
+                "needs a name: fill it in, or name another column"
+            )
+        if (twice := repeated_name(names)) is not None:
+            name, rows = twice
+            places = ", ".join(self.where(rows[:5])) + (", …" if len(rows) > 5 else "")
+            raise InputError(
+                f"{self.name}: the name {name!r} in column {column!r} stands in {len(rows)} rows "
+                f"({places}); names must differ: keep one row of each, or name another column"
+            )
+        return names
 
     def texts(self, column: str, said: str = "") -> list[str | None]:
         """Return the cells of a column as trimmed texts; None where one is empty."""
