@@ -546,7 +546,7 @@ class ActionSet:
         return type(self)._assembled, parts
 
     def _repr_html_(self) -> str:
-        from evenhand.report.notebook import as_html  # noqa: PLC0415 # only notebooks need it
+        from evenhand.report.html import as_html  # noqa: PLC0415 # only notebooks need it
 
         first = [self.describe(x) for x in range(min(self.n_actions, _SHOWN_OPTIONS))]
         features = list(first[0])[:_SHOWN_COLUMNS]

@@ -24,8 +24,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import evenhand as eh
+from evenhand import files as evenhand_files
 from evenhand.cli import app
-from evenhand.tables import limits
 from evenhand.tables.opened import opened
 
 OPTIONS = pd.DataFrame(
@@ -387,8 +387,8 @@ def test_workbooks_with_entities_or_cut_off_are_refused_in_words(tmp_path: Path)
 def test_tables_that_unpack_without_end_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, write: Callable[[], bytes]
 ) -> None:
-    monkeypatch.setattr(limits, "MOST_IN_LINE", 1000)
-    monkeypatch.setattr("evenhand.tables.csv_files.MOST_BYTES", 10_000)
+    monkeypatch.setattr(evenhand_files, "MOST_IN_LINE", 1000)
+    monkeypatch.setattr("evenhand.tables.opened.MOST_BYTES", 10_000)
     path = tmp_path / name
     path.write_bytes(write())
     assert f"{name}: " in refused(path)
@@ -430,7 +430,7 @@ def test_a_member_that_is_longer_than_announced_is_not_unpacked(tmp_path: Path) 
 
 
 def test_what_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MOST_IN_LINE", 1 << 20)
+    monkeypatch.setattr(evenhand_files, "MOST_IN_LINE", 1 << 20)
     assert "a line has more than 1 MB" in refused(Path("/dev/zero"), "plan", "decide", "inspect")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -443,7 +443,7 @@ def test_what_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             except BrokenPipeError:
                 pass
 
-    monkeypatch.setattr(limits.Watch.__init__, "__defaults__", (1 << 20,))
+    monkeypatch.setattr(evenhand_files.Watch.__init__, "__defaults__", (1 << 20,))
     writer = threading.Thread(target=write)
     writer.start()
     with pytest.raises(eh.InputError, match="more than 1 MB come out of it"):

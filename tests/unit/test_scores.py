@@ -17,14 +17,18 @@ import pytest
 
 import evenhand as eh
 from evenhand.scores import Factor, Scores
-from evenhand.scores.columns import _plain
-from evenhand.scores.defects import alike_names
-from evenhand.scores.factor import chunks, crossed, first_repeated, sums_over, taken_together
-from evenhand.scores.layouts import Counted, Wide, looks_wide
-from evenhand.scores.notes import listed_counts
+from evenhand.scores.defects import alike_names, listed_counts
+from evenhand.scores.layouts import Counted, Wide, _plain, looks_wide
 from evenhand.scores.read import read_table
-from evenhand.scores.scores import level_of
-from evenhand.tables import csv_files
+from evenhand.scores.scores import (
+    chunks,
+    crossed,
+    first_repeated,
+    level_of,
+    sums_over,
+    taken_together,
+)
+from evenhand.tables import opened as opened_tables
 from evenhand.tables.opened import opened
 
 LONG = """skater,judge,score,nation,from,cup,segment
@@ -113,7 +117,7 @@ def test_pieces_are_one_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     table["option_group"] = [f"g{int(option) % 7}" for option in table["option"]]
     table["evaluator_group"] = [f"g{int(who[1:]) % 5}" for who in table["evaluator"]]
     table.to_csv(tmp_path / "scores.csv", index=False)
-    monkeypatch.setattr(csv_files, "_BLOCKS", (1000,))
+    monkeypatch.setattr(opened_tables, "_BLOCKS", (1000,))
     for source in (table, tmp_path / "scores.csv"):
         scores = read_table(source)
         np.testing.assert_array_equal(scores.score, table["score"])

@@ -19,7 +19,10 @@ import pytest
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
+from evenhand.files import Watch, size
 from evenhand.tables.cells import (
+    Moments,
+    Points,
     as_text,
     calendar_dates,
     coded,
@@ -32,8 +35,8 @@ from evenhand.tables.cells import (
 )
 from evenhand.tables.cells import moments as moments_of
 from evenhand.tables.columns import found_columns, no_such_column
-from evenhand.tables.limits import Watch, size
-from evenhand.tables.numerals import (
+from evenhand.tables.opened import opened
+from evenhand.tables.texts import (
     is_absent,
     is_date,
     may_be_thousands,
@@ -42,8 +45,6 @@ from evenhand.tables.numerals import (
     text_of,
     written_elsewhere,
 )
-from evenhand.tables.opened import opened
-from evenhand.tables.scan import Moments, Points
 
 PEOPLE = """name,nation,age,town
 Ann,home,31,Ulm
@@ -179,7 +180,7 @@ def test_quoted_cells_may_hold_separators_and_line_ends() -> None:
 
 
 def test_line_ends_in_cells_may_fall_anywhere_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.tables.csv_files._BLOCKS", (64,))
+    monkeypatch.setattr("evenhand.tables.opened._BLOCKS", (64,))
     names = [f"first\nsecond {'x' * (i % 11)} {i}" for i in range(200)]
     lines = [f'"{name}",{"uv"[i % 2]},{i * i}' for i, name in enumerate(names)]
     actions = from_text("\n".join(["n,g,x", *lines]), group="g", label="n")
@@ -210,7 +211,7 @@ def test_many_blocks_give_what_one_block_gives(
     path = tmp_path / "many.csv"
     frame.to_csv(path, index=False)
     whole = ActionSet.from_csv(path, group="g", label="id")
-    monkeypatch.setattr("evenhand.tables.csv_files._BLOCKS", (2000,))
+    monkeypatch.setattr("evenhand.tables.opened._BLOCKS", (2000,))
     for actions in (
         ActionSet.from_csv(path, group="g", label="id"),
         ActionSet.from_frame(frame, group="g", label="id"),
@@ -425,7 +426,7 @@ def test_a_file_with_doubtful_decimals_is_refused_until_the_user_says() -> None:
 
 
 def test_decimal_commas_are_found_in_any_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.tables.csv_files._BLOCKS", (64,))
+    monkeypatch.setattr("evenhand.tables.opened._BLOCKS", (64,))
     x = [f"{i * i}" for i in range(100)]
     x[77] = "3,5"
     text = "g;x\n" + "".join(f"{'uv'[i % 2]};{cell}\n" for i, cell in enumerate(x))

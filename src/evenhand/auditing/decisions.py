@@ -36,7 +36,7 @@ from evenhand.auditing.leads import fair as fair_way
 from evenhand.auditing.rules import Ballots, Comparison, Contests
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes
+from evenhand.scores.scores import Codes
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -31,8 +31,7 @@ from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.report.words import decimals, fixed, number, p_value, short
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes, Factor, crossed, sums_over
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Codes, Factor, Finding, crossed, sums_over
 
 LEVEL = 0.02
 """How probable it is, by p-values over all questions, that something is found in nothing."""

@@ -27,8 +27,7 @@ from evenhand.numerics.gram import Gram
 from evenhand.numerics.tolerance import RANK
 from evenhand.report.words import number
 from evenhand.scores import Scores
-from evenhand.scores.factor import chunks
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Finding, chunks
 from evenhand.tables import listed
 
 _SHOWN = 8  # names in a sentence

@@ -25,8 +25,7 @@ from evenhand.auditing.features import Columns
 from evenhand.numerics.identifying import identifying
 from evenhand.numerics.tolerance import ROUNDING
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Codes, Finding
 from evenhand.tables import listed
 
 NEW_EVALUATOR = "a new evaluator"

@@ -41,7 +41,7 @@ from evenhand.numerics.gram import Gram
 from evenhand.numerics.shrinkage import population
 from evenhand.numerics.tails import student_quantile
 from evenhand.numerics.tolerance import IN_SPAN, PROJECTED
-from evenhand.scores.factor import Codes, crossed, sums, sums_over
+from evenhand.scores.scores import Codes, crossed, sums, sums_over
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -50,7 +50,7 @@ from evenhand.certainty.winner import Winner
 from evenhand.numerics.gram import Gram
 from evenhand.numerics.tolerance import ROUNDING
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes, crossed, sums_over
+from evenhand.scores.scores import Codes, crossed, sums_over
 
 _EVALUATORS = 400  # of an event, up to which all covariances are computed
 _NEAREST = 8  # rivals whose leads are looked at where there are more

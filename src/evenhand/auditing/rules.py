@@ -33,7 +33,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.projections import Projection
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes, chunks, crossed, sums_over
+from evenhand.scores.scores import Codes, chunks, crossed, sums_over
 
 PODIUM = 3
 """Places that are looked at beside the first."""

@@ -38,7 +38,7 @@ from evenhand.campaigns.tickets import Receipt, identifier
 from evenhand.errors import ConflictError, InputError
 from evenhand.plain import canonical
 from evenhand.tables.columns import Defects, check_decimal, found_columns
-from evenhand.tables.names import listed
+from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
     from evenhand.questions import Questions

@@ -17,8 +17,7 @@ from evenhand.campaigns.arguments import checked_reason
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError
 from evenhand.tables.columns import found_columns
-from evenhand.tables.names import listed
-from evenhand.tables.numerals import may_be_thousands
+from evenhand.tables.texts import listed, may_be_thousands
 from evenhand.tables.written import unguarded, write_csv
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from evenhand.cli.columns import ATTRIBUTES, FEATURES, ScoreTable, column, takes
 from evenhand.cli.options import AsJson, Figure, Report, Seed
 from evenhand.cli.score_tables import check_files, column_in
 from evenhand.cli.terminal import console, names_in, print_json
-from evenhand.report.terminal import print_result
+from evenhand.report.result import print_result
 
 _NOT_IDENTIFIABLE = 3
 

@@ -15,7 +15,7 @@ from evenhand.cli.score_tables import check_files, columns_in
 from evenhand.cli.terminal import console, print_json, say_written
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions.inputs import named
-from evenhand.report.terminal import print_result
+from evenhand.report.result import print_result
 
 _NOT_COMPARABLE = 3
 

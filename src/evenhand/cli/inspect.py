@@ -28,7 +28,7 @@ from evenhand.cli.terminal import console, names_in, print_json
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
-from evenhand.report.terminal import print_result
+from evenhand.report.result import print_result
 from evenhand.tables.cells import read_numbers
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from evenhand.cli.terminal import console, print_json
 from evenhand.errors import NotIdentifiableError
 from evenhand.planning import plan as planned
 from evenhand.questions import Questions
-from evenhand.report.terminal import print_result
+from evenhand.report.result import print_result
 
 _NOT_IDENTIFIABLE = 3
 

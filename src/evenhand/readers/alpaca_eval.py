@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenhand.readers.documents import Document, name_of, reach
-from evenhand.readers.record import Record, item_name, size_of
-from evenhand.scores.grades import grade
+from evenhand.readers.frame import Record, item_name, size_of
+from evenhand.scores.read import grade
 
 NAME = "alpaca_eval"
 WANTED = "annotations of AlpacaEval (annotations.json, with generator_1, generator_2, preference)"

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from evenhand.readers.documents import Archive, Document, entries, members, name_of, reach
-from evenhand.readers.record import Record, short, size_of
+from evenhand.readers.frame import Record, short, size_of
 
 NAME = "inspect"
 WANTED = "a log of Inspect (.eval or .json, with 'eval' and 'samples')"

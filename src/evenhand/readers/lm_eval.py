@@ -14,7 +14,7 @@ from typing import Any
 
 from evenhand.errors import InputError
 from evenhand.readers.documents import Document, entries, members, name_of, opened, reach
-from evenhand.readers.record import Record, size_of
+from evenhand.readers.frame import Record, size_of
 
 NAME = "lm_eval"
 WANTED = "results of lm-evaluation-harness (results_*.json, or samples_*.jsonl of --log_samples)"

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenhand.readers.documents import Document, entries, members, name_of, reach
-from evenhand.readers.record import Record, item_name, short, size_of
+from evenhand.readers.frame import Record, item_name, short, size_of
 
 NAME = "promptfoo"
 WANTED = "results of promptfoo (JSON with 'results', from `promptfoo eval -o results.json`)"

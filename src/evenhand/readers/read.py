@@ -9,13 +9,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from evenhand.errors import InputError
-from evenhand.readers import alpaca_eval, deepeval, inspect_logs, lm_eval, plain, promptfoo
+from evenhand.readers import alpaca_eval, deepeval, inspect_logs, lm_eval, promptfoo
+from evenhand.readers import documents as plain
 from evenhand.readers.documents import Archive, Document, TableFile, opened
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.scores import Scores
 from evenhand.scores.read import Reading, read_table
-from evenhand.tables.names import listed
+from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import ConflictError, InputError
-from evenhand.tables.names import listed
-from evenhand.tables.numerals import is_date, parsed, written_elsewhere
+from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
 
 if TYPE_CHECKING:
-    from evenhand.tables.cells import Missing
-    from evenhand.tables.scan import ColumnScan
+    from evenhand.tables.cells import ColumnScan, Missing
     from evenhand.tables.sources import Table
 
 _MOST_NAMED = 50  # defects that are said

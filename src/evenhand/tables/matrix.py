@@ -16,13 +16,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from evenhand.errors import InputError
-from evenhand.tables.cells import Missing, coded, read_numbers, recoded
+from evenhand.tables.cells import (
+    ColumnScan,
+    Missing,
+    Points,
+    Scan,
+    coded,
+    has_decimal_commas,
+    read_numbers,
+    recoded,
+    scanned,
+)
 from evenhand.tables.columns import Defects, check_decimal, found_columns
 from evenhand.tables.encoding import CONSTANT, INTERCEPT, EncodedColumn, Encoding, Recipe
-from evenhand.tables.groups import MAX_LEVELS, two_groups
-from evenhand.tables.names import listed, repeated
-from evenhand.tables.scan import ColumnScan, Points, Scan, has_decimal_commas, scanned
 from evenhand.tables.sources import Table
+from evenhand.tables.texts import MAX_LEVELS, listed, repeated, two_groups
 
 # Shorter runs 1, 2, 3, … are common honest features, such as a start order.
 _ROW_NUMBERS_FROM = 20

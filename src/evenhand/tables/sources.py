@@ -16,8 +16,7 @@ from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.tables.cells import as_text, read_numbers, repeated_name
 from evenhand.tables.columns import no_such_column
-from evenhand.tables.names import listed, repeated
-from evenhand.tables.numerals import text_of
+from evenhand.tables.texts import listed, repeated, text_of
 
 Cells: TypeAlias = "pa.Array | pa.ChunkedArray"
 """The cells of a column, in one piece or several."""

@@ -17,9 +17,9 @@ from evenhand.cli.options import AsJson
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
 from evenhand.report.model import Facts, Section, Table
-from evenhand.report.text import section_text
+from evenhand.report.result import section_text
 from evenhand.report.words import counted, short
-from evenhand.tables.names import listed
+from evenhand.tables.texts import listed
 
 _NOTHING = 4
 

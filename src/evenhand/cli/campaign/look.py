@@ -17,8 +17,7 @@ from evenhand.cli.score_tables import check_files
 from evenhand.cli.terminal import console, print_json, say_written
 from evenhand.errors import InputError
 from evenhand.report.model import Table
-from evenhand.report.terminal import print_result
-from evenhand.report.text import table_lines
+from evenhand.report.result import print_result, table_lines
 
 _NOT_VERIFIED = 1
 

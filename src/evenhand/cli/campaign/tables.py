@@ -23,7 +23,7 @@ from evenhand.cli.panel_files import capacity_in, label_of, named_in, table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 from evenhand.questions import Askable, Questions
-from evenhand.tables.names import listed
+from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
     from evenhand.tables.sources import Table

@@ -13,7 +13,7 @@ from evenhand.cli.research.workers import POLICIES, processors, worker_pool
 from evenhand.cli.terminal import console, print_json, progress, whole_number
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
-from evenhand.report.terminal import print_result
+from evenhand.report.result import print_result
 from evenhand.research.comparison import Comparison, chosen, entrants, measure, steps
 from evenhand.research.simulation import Parallel
 

@@ -10,7 +10,7 @@ import typer
 from evenhand.cli.options import AsJson, Seed, Workers
 from evenhand.cli.research.workers import processors, worker_pool
 from evenhand.cli.terminal import console, print_json, progress
-from evenhand.report.terminal import print_result
+from evenhand.report.result import print_result
 from evenhand.research.reproduction import FULL, QUICK, Reproduction, measure, statements, steps
 
 _DIFFERS = 1

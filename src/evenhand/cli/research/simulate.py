@@ -16,7 +16,7 @@ from evenhand.cli.options import AsJson, Cluster, Seed, Workers
 from evenhand.cli.research.workers import POLICIES, worker_pool
 from evenhand.cli.terminal import console, print_json, whole_number
 from evenhand.errors import InputError
-from evenhand.report.terminal import print_result
+from evenhand.report.result import print_result
 from evenhand.report.words import number
 from evenhand.research.comparison import entrants
 from evenhand.research.environments import families
