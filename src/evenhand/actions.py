@@ -36,7 +36,7 @@ from evenhand.tables import (
 
 if TYPE_CHECKING:
     from evenhand.tables.matrix import EncodedTable
-    from evenhand.tables.sources import Table
+    from evenhand.tables.sources import SourceTable
 
 _FORM = Form(
     {
@@ -188,7 +188,7 @@ class ActionSet:
     @classmethod
     def from_csv(
         cls,
-        path: str | os.PathLike[str] | IO[str] | IO[bytes] | Table,
+        path: str | os.PathLike[str] | IO[str] | IO[bytes] | SourceTable,
         group: str | None = None,
         label: str | None = None,
         features: Sequence[str] | None = None,

@@ -203,7 +203,8 @@ def test_a_sheet_with_mistakes_names_every_line_and_takes_nothing() -> None:
     told = given(
         {0: {"score": "abc"}, 1: {"score": "101"}, 2: {"ticket": "99-abcdef"}, 3: {"score": "nan"}}
     )
-    assert "4 lines to correct" in told
+    assert "4 things to correct" in told
+    assert "Nothing was taken" in told
     for line, wrong in ((2, "'abc'"), (3, "[0, 100]"), (4, "'99-abcdef'"), (5, "'nan'")):
         assert f"line {line}: column" in told
         assert wrong in told

@@ -21,8 +21,8 @@ from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.files import Watch, size
 from evenhand.tables.cells import (
+    DecimalPoints,
     Moments,
-    Points,
     as_text,
     calendar_dates,
     coded,
@@ -872,7 +872,7 @@ def test_columns_take_their_parts_and_files_have_an_end() -> None:
 
 
 def test_points_that_may_group_thousands() -> None:
-    found = Points.of(pa.array(["800", "1.200"]), np.array([800.0, 1.2]), rows=range(2))
+    found = DecimalPoints.of(pa.array(["800", "1.200"]), np.array([800.0, 1.2]), rows=range(2))
     assert found == ((1, "1.200"), (1, "1.200"))
-    found = Points.of(pa.array(["0.5", "800"]), np.array([0.5, 800.0]), rows=range(2))
+    found = DecimalPoints.of(pa.array(["0.5", "800"]), np.array([0.5, 800.0]), rows=range(2))
     assert found == ((0, "0.5"), None)

@@ -218,11 +218,11 @@ def fair(scores: Scores, ballots: Ballots) -> Fair:
     """Return the way to fair values that goes with a table of scores."""
     if scores.reference is not None:
         return References(scores.reference - scores.level.origin, ballots)
-    return Panel(ballots) if scores.rival is None else Duels(scores, ballots)
+    return EventPanel(ballots) if scores.rival is None else LeadDuels(scores, ballots)
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class EventPanel:
     """Options that evaluators score: two-way levels; means, where nobody said who scored."""
 
     ballots: Ballots
@@ -263,7 +263,7 @@ class Panel:
 
 
 @dataclass(frozen=True, eq=False)
-class Duels:
+class LeadDuels:
     """Options that evaluators compare: v_a − v_b, and what standing first adds."""
 
     scores: Scores

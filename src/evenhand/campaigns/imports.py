@@ -33,7 +33,7 @@ from evenhand.campaigns.sheets import (
     score_in,
 )
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.tell import Desk, Reply, row_of
+from evenhand.campaigns.tell import ScoreDesk, TicketReply, row_of
 from evenhand.campaigns.tickets import Receipt, identifier
 from evenhand.errors import ConflictError, InputError
 from evenhand.plain import canonical
@@ -42,7 +42,7 @@ from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
     from evenhand.questions import Questions
-    from evenhand.tables.sources import Table
+    from evenhand.tables.sources import SourceTable
 
 _NOTHING = "\nNothing was taken."
 
@@ -105,7 +105,7 @@ def import_scores(
     return _take_log(follower, source, names, key, decimal)
 
 
-def _take_sheet(follower: Follower, source: Table, decimal: str | None) -> Imported:
+def _take_sheet(follower: Follower, source: SourceTable, decimal: str | None) -> Imported:
     shown = dict.fromkeys(c for own in follower.followed().display.values() for c in own)
     lines = read_sheet(source, list(shown))
     if not lines:
@@ -113,8 +113,8 @@ def _take_sheet(follower: Follower, source: Table, decimal: str | None) -> Impor
     decimal = decimal or decimal_of([line.score for line in lines])
 
     def take(session: Session) -> Imported:
-        found, desk = Defects(source), Desk(session, follower)
-        above: dict[str, tuple[SheetLine, Reply]] = {}  # by ticket
+        found, desk = Defects(source), ScoreDesk(session, follower)
+        above: dict[str, tuple[SheetLine, TicketReply]] = {}  # by ticket
         receipts: list[Receipt] = []
         notes: list[tuple[str, str]] = []
         lost: list[tuple[str, str]] = []
@@ -149,7 +149,9 @@ def _take_sheet(follower: Follower, source: Table, decimal: str | None) -> Impor
     return follower.store.write(take)
 
 
-def _reply(follower: Follower, page: Page, line: SheetLine, decimal: str | None) -> Reply | None:
+def _reply(
+    follower: Follower, page: Page, line: SheetLine, decimal: str | None
+) -> TicketReply | None:
     """Return what a line of a sheet says, None if it is not filled in; refuse what is wrong."""
     with _column(TICKET):
         if not line.ticket:
@@ -166,12 +168,12 @@ def _reply(follower: Follower, page: Page, line: SheetLine, decimal: str | None)
     if line.score is None:
         return None
     score = _read(follower.reading, question, line.score, decimal)
-    return Reply(identifier(row.number, row.token), score, note=line.note)
+    return TicketReply(identifier(row.number, row.token), score, note=line.note)
 
 
 def _take_log(
     follower: Follower,
-    source: Table,
+    source: SourceTable,
     names: dict[str, str],
     key: str | None,
     decimal: str | None,
@@ -272,7 +274,7 @@ def _try(replica: Replica, new: Sequence[_Entry], found: Defects) -> None:
 
 
 def _columns(
-    source: Table, questions: Questions, names: dict[str, str], key: str | None
+    source: SourceTable, questions: Questions, names: dict[str, str], key: str | None
 ) -> dict[str, list[str | None]]:
     """Return the columns by what they are; an error for those missing and those too many."""
     needed = ["option", *(["rival"] if compares(questions) else [])]

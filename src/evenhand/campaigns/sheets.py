@@ -22,7 +22,7 @@ from evenhand.tables.written import unguarded, write_csv
 
 if TYPE_CHECKING:
     from evenhand.campaigns.campaign import Campaign
-    from evenhand.tables.sources import Table
+    from evenhand.tables.sources import SourceTable
 
 TICKET, SCORE, NOTE = "ticket", "score", "note"
 _ONE, _TWO = ("option",), ("first", "second")
@@ -89,12 +89,12 @@ class SheetLine:
     labels: tuple[str, ...]  # what it says that it is about; () if it does not
 
 
-def is_sheet(source: Table) -> bool:
+def is_sheet(source: SourceTable) -> bool:
     """Tell whether a table is a sheet of tickets."""
     return TICKET in source.columns
 
 
-def read_sheet(source: Table, shown: Sequence[str]) -> list[SheetLine]:
+def read_sheet(source: SourceTable, shown: Sequence[str]) -> list[SheetLine]:
     """Return the lines of a sheet; refuse columns that are missing or neither its own nor shown."""
     names = _TWO if _TWO[0] in source.columns else _ONE
     needed = {name: name for name in (TICKET, SCORE)}

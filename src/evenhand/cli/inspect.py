@@ -32,7 +32,7 @@ from evenhand.report.result import print_result
 from evenhand.tables.cells import read_numbers
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import Table as GivenTable
+    from evenhand.tables.sources import SourceTable
 
 _NOT_IDENTIFIABLE = 3
 _PANELS = "Panels of evaluators"
@@ -215,7 +215,7 @@ def _refuse_for_panels(
 
 
 def _feature_columns(
-    table: GivenTable, features: str | None, gaps: str | None, others: Sequence[str | None]
+    table: SourceTable, features: str | None, gaps: str | None, others: Sequence[str | None]
 ) -> list[str] | None:
     """Return the columns to use; the cost of an evaluation is not a feature unless named as one."""
     if features is not None or gaps is None:
@@ -223,7 +223,7 @@ def _feature_columns(
     return [name for name in table.columns if name and name not in (gaps, *others)]
 
 
-def _costs(table: GivenTable, column: str, label: str | None, decimal: str) -> Floats:
+def _costs(table: SourceTable, column: str, label: str | None, decimal: str) -> Floats:
     """Return what an evaluation of each option costs."""
     costs = read_numbers(table.cells(column, "--gaps"), decimal)
     wrong = np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))

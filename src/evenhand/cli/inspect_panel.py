@@ -11,11 +11,11 @@ from evenhand.questions import Questions
 from evenhand.questions.inputs import named
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import Table as GivenTable
+    from evenhand.tables.sources import SourceTable
 
 
 def panel_of_files(
-    options: GivenTable,
+    options: SourceTable,
     evaluators: Path,
     label: str | None,
     option_group: str | None,

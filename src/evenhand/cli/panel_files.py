@@ -10,12 +10,12 @@ import typer
 from evenhand.errors import InputError
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import Table
+    from evenhand.tables.sources import SourceTable
 
 _UNLIMITED = "none"
 
 
-def table_at(path: str | Path) -> Table:
+def table_at(path: str | Path) -> SourceTable:
     """Return the table in a file of any kind; "-" is the standard input."""
     from evenhand.tables.opened import opened  # noqa: PLC0415 - see evenhand.tables
 
@@ -25,7 +25,7 @@ def table_at(path: str | Path) -> Table:
 
 
 def named_in(
-    table: Table, label: str | None, label_flag: str, group: str | None, group_flag: str
+    table: SourceTable, label: str | None, label_flag: str, group: str | None, group_flag: str
 ) -> dict[str, str | None]:
     """Return names and groups; a missing or repeated name is refused with its line."""
     label = label_of(table, label, group)
@@ -45,7 +45,7 @@ def named_in(
     return found
 
 
-def label_of(table: Table, label: str | None, group: str | None) -> str:
+def label_of(table: SourceTable, label: str | None, group: str | None) -> str:
     """Return the column with the names: the first that is no group, if nobody says."""
     if label is not None:
         return label

@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.certainty.winner import leader_is_certain
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.panels import asked_of, everything_once, price_of
-from evenhand.planning.ways import Evaluators, Outcome, Terms
+from evenhand.planning.ways import Evaluators, Terms, WayOutcome
 from evenhand.questions import Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
 
@@ -20,7 +20,7 @@ _FEWEST = 300
 
 
 @dataclass(frozen=True, eq=False)
-class OneLook:
+class OneLookWay:
     """Everything is asked as often as it may be, and then looked at once."""
 
     questions: Questions
@@ -28,7 +28,7 @@ class OneLook:
     assumed: Assumed
     chance: float
 
-    def outcome(self, evaluators: Evaluators = None) -> Outcome:
+    def outcome(self, evaluators: Evaluators = None) -> WayOutcome:
         """Return the probability that the leader is certainly the best."""
         counts = everything_once(self.questions, asked_of(self.questions, evaluators))
         found = accuracy(self.questions, counts.astype(float))
@@ -42,7 +42,7 @@ class OneLook:
                 estimates, found.own, found.shared, 1.0 - terms.confidence, terms.tolerance
             )
             probability = float(certain.mean())
-        return Outcome(
+        return WayOutcome(
             counts.astype(float),
             float(counts.sum()),
             price_of(self.questions, counts),

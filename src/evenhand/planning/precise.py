@@ -13,7 +13,7 @@ from evenhand.designs.c_optimal import c_optimal_design
 from evenhand.designs.joint import joint_design
 from evenhand.planning.capped import capped_counts
 from evenhand.planning.panels import asked_of, everything_once, price_of
-from evenhand.planning.ways import Evaluators, Outcome, Terms, impossible
+from evenhand.planning.ways import Evaluators, Terms, WayOutcome, impossible
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
 
@@ -25,7 +25,7 @@ class Precise:
     questions: Questions
     terms: Terms
 
-    def outcome(self, evaluators: Evaluators = None) -> Outcome:
+    def outcome(self, evaluators: Evaluators = None) -> WayOutcome:
         """Return the cheapest evaluations; all there are where these are too few."""
         questions, terms = self.questions, self.terms
         mask = asked_of(questions, evaluators)
@@ -33,7 +33,7 @@ class Precise:
             return impossible(questions)
         counts = self._counts(mask)
         found = accuracy(questions, counts)
-        return Outcome(
+        return WayOutcome(
             counts,
             float(counts.sum()),
             price_of(questions, counts),

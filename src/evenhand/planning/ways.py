@@ -21,7 +21,7 @@ Evaluators = NDArray[np.bool_] | None
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class WayOutcome:
     """What some evaluators are asked, and what comes of it."""
 
     counts: Floats  # (q,) evaluations of each question: a mean, until certain
@@ -52,7 +52,7 @@ class Way(Protocol):
     def terms(self) -> Terms:
         """What is wanted."""
 
-    def outcome(self, evaluators: Evaluators = None) -> Outcome:
+    def outcome(self, evaluators: Evaluators = None) -> WayOutcome:
         """Return what these evaluators are asked, (e,) marks; all of them if not given."""
 
     def roughly(self, found: Accuracy) -> float:
@@ -97,7 +97,7 @@ class Terms:
         return [bias for bias in self.biases if math.isfinite(bias.half_width)]
 
 
-def impossible(questions: Questions) -> Outcome:
+def impossible(questions: Questions) -> WayOutcome:
     """Return the outcome where no number of evaluations will do."""
     nothing = np.zeros(len(questions))
-    return Outcome(nothing, math.inf, math.inf, math.inf, 0.0, False)
+    return WayOutcome(nothing, math.inf, math.inf, math.inf, 0.0, False)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class LoggedScore:
     """One score of a log."""
 
     value: Any  # as it stands there: a number, a letter, a word; None where there is none
@@ -67,7 +67,7 @@ Choice: TypeAlias = str | Sequence[str] | None
 
 
 def framed(
-    records: Iterable[Record], option: Choice, metric: Choice, families: Families
+    records: Iterable[LoggedScore], option: Choice, metric: Choice, families: Families
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the scores as a frame, and what is to be said about them."""
     notes: list[str] = []
@@ -87,18 +87,18 @@ def framed(
     return _with_families(table, chosen, families.also_as(known_as), notes), notes
 
 
-def _table(records: Iterable[Record], notes: list[str]) -> tuple[pd.DataFrame, list[str]]:
+def _table(records: Iterable[LoggedScore], notes: list[str]) -> tuple[pd.DataFrame, list[str]]:
     """All that was scored, a row each, with the names of the settings."""
     import pandas as pd  # noqa: PLC0415 # slow to load
 
     rows, settings = [], dict[str, None]()
     parts = [
         name
-        for name in Record.__slots__
+        for name in LoggedScore.__slots__
         if name not in ("value", "settings", "identity", "known_as", "trouble")
     ]
-    unread: dict[str, Record] = {}
-    missing: list[Record] = []
+    unread: dict[str, LoggedScore] = {}
+    missing: list[LoggedScore] = []
     seen: set[str] = set()
     again = 0
     for record in records:
@@ -150,7 +150,7 @@ def _table(records: Iterable[Record], notes: list[str]) -> tuple[pd.DataFrame, l
 
 def _setting(name: str) -> str:
     """What a setting is called beside the parts of a record."""
-    return f"setting {name}" if name in (*Record.__slots__, "option", "score") else name
+    return f"setting {name}" if name in (*LoggedScore.__slots__, "option", "score") else name
 
 
 def _of_metric(table: pd.DataFrame, metric: Choice) -> pd.DataFrame:

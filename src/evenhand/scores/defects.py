@@ -16,7 +16,7 @@ from evenhand.scores.read import Parts, shown, unused
 from evenhand.scores.scores import WHOLE, Codes, Factor, Finding, Scores, first_repeated
 from evenhand.tables.cells import as_text, calendar_dates, coded, spreadsheet_days
 from evenhand.tables.columns import Defects
-from evenhand.tables.sources import Table
+from evenhand.tables.sources import SourceTable
 from evenhand.tables.texts import is_date, listed, parsed
 
 _DROP = ", or say missing='drop' to leave these scores out"
@@ -226,7 +226,7 @@ def _note_dates(found: Defects, read: Columns, column: str, scores: Floats) -> N
         )
 
 
-def _differing(source: Table, parts: Parts, rows: Sequence[int]) -> list[str]:
+def _differing(source: SourceTable, parts: Parts, rows: Sequence[int]) -> list[str]:
     """Return columns without a part in which two rows differ."""
     if isinstance(source, Wide):
         return []

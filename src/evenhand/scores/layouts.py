@@ -26,8 +26,8 @@ from evenhand.scores.read import BY_NAME, SEVERAL, WORDS, Parts
 from evenhand.scores.scores import Codes, Factor, Scores, chunks
 from evenhand.tables.cells import (
     ColumnScan,
+    DecimalPoints,
     Missing,
-    Points,
     as_text,
     calendar_dates,
     coded,
@@ -42,7 +42,7 @@ from evenhand.tables.cells import (
     scanned,
 )
 from evenhand.tables.columns import no_such_column
-from evenhand.tables.sources import Cells, Table
+from evenhand.tables.sources import Cells, SourceTable
 from evenhand.tables.texts import is_absent, listed
 
 if TYPE_CHECKING:
@@ -55,10 +55,10 @@ _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 _BY_COLUMN = ("attributes", "features")  # parts whose columns keep their names
 
 
-class Wide(Table):
+class Wide(SourceTable):
     """A wide table as a long one, a row for each of its cells."""
 
-    def __init__(self, source: Table, turned: Sequence[str], across: str) -> None:
+    def __init__(self, source: SourceTable, turned: Sequence[str], across: str) -> None:
         self._source = source
         self.turned = tuple(turned)
         self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
@@ -92,7 +92,7 @@ class Wide(Table):
         )
 
 
-def turned(source: Table, wide: bool | Sequence[str], given: dict[str, Any]) -> Wide:
+def turned(source: SourceTable, wide: bool | Sequence[str], given: dict[str, Any]) -> Wide:
     """Return a wide table as a long one, and put its new columns among those that were named."""
     across = next((part for part in _ACROSS if given.get(part) not in source.columns), None)
     if across is None:
@@ -127,7 +127,7 @@ def turned(source: Table, wide: bool | Sequence[str], given: dict[str, Any]) -> 
     return table
 
 
-def _first_names(source: Table) -> str:
+def _first_names(source: SourceTable) -> str:
     """Return the first column, where names stand; refuse one with numbers, which may be scores."""
     first = source.columns[0]
     if _range(source, first) is not None:
@@ -139,7 +139,7 @@ def _first_names(source: Table) -> str:
     return first
 
 
-def looks_wide(source: Table, others: Sequence[str], like: str | None = None) -> list[str]:
+def looks_wide(source: SourceTable, others: Sequence[str], like: str | None = None) -> list[str]:
     """Return the columns that hold numbers only, where two do or more: perhaps evaluators."""
     ranges = {column: _range(source, column) for column in others}
     found = {column: ends for column, ends in ranges.items() if ends is not None}
@@ -150,7 +150,7 @@ def looks_wide(source: Table, others: Sequence[str], like: str | None = None) ->
     return list(found) if len(found) > 1 else []
 
 
-def _range(source: Table, column: str) -> tuple[float, float] | None:
+def _range(source: SourceTable, column: str) -> tuple[float, float] | None:
     """Return the least and the largest number in a column; None if not all are numbers."""
     try:
         cells = source.cells(column)
@@ -185,10 +185,10 @@ def _named(part: str, value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-class Counted(Table):
+class Counted(SourceTable):
     """A campaign's table of evaluations, without those that do not count."""
 
-    def __init__(self, source: Table, standing: Sequence[str | None]) -> None:
+    def __init__(self, source: SourceTable, standing: Sequence[str | None]) -> None:
         super().__init__(source.name, source.columns)
         self._source = source
         self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
@@ -206,7 +206,7 @@ class Counted(Table):
         return self._source.where(np.flatnonzero(self._kept)[list(rows)].tolist())
 
 
-def counted(source: Table, given: Mapping[str, Any]) -> Table:
+def counted(source: SourceTable, given: Mapping[str, Any]) -> SourceTable:
     """Return a table without what does not count, if a campaign exported it; else as it is."""
     if not set(source.columns) >= _COLUMNS or _STANDING in map(str, given.values()):
         return source
@@ -216,7 +216,7 @@ def counted(source: Table, given: Mapping[str, Any]) -> Table:
     return Counted(source, standing)
 
 
-class Kept(Table):
+class Kept(SourceTable):
     """A table of scores whose columns are called as the parts that they play."""
 
     def __init__(self, scores: Scores) -> None:
@@ -343,7 +343,7 @@ class Columns:
 
 
 def read_columns(
-    source: Table, parts: Parts, *, decimal: str | None = None, drop: Sequence[str] = ()
+    source: SourceTable, parts: Parts, *, decimal: str | None = None, drop: Sequence[str] = ()
 ) -> Columns:
     """Read the columns of a table of scores."""
     groupings = {  # a column of groups, of which names, and what these are
@@ -451,7 +451,7 @@ def _numbers(
             continue
         scan = scanned(column, own, decimal=decimal or ".", keep=True)
         if decimal is not None:  # then nobody doubts what points are
-            scan.points = Points(scan.points.first)
+            scan.points = DecimalPoints(scan.points.first)
         scans[column] = scan
         values = np.full(len(own), np.nan) if scan.values is None else scan.values
         whole = calendar_dates(values) if is_time else None

@@ -19,7 +19,7 @@ from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
     from evenhand.scores.layouts import Columns
-    from evenhand.tables.sources import Table
+    from evenhand.tables.sources import SourceTable
 
 BY_NAME = (
     "evaluator",
@@ -86,7 +86,7 @@ class Parts:
 
 
 def assigned(
-    source: Table,
+    source: SourceTable,
     given: Mapping[str, Any],
     hint: Callable[[], str] = str,
     *,
@@ -102,13 +102,13 @@ def assigned(
     return Parts(kept, _against(source, kept), read_as)
 
 
-def is_there(source: Table, given: Mapping[str, Any], part: str) -> bool:
+def is_there(source: SourceTable, given: Mapping[str, Any], part: str) -> bool:
     """Tell whether a column has a part: the one that was named, or one that is called so."""
     asked = given[part] not in (part, None)
     return asked or part in source.columns or part in _by_other_words(source, given).values()
 
 
-def _by_other_words(source: Table, given: Mapping[str, Any]) -> dict[str, str]:
+def _by_other_words(source: SourceTable, given: Mapping[str, Any]) -> dict[str, str]:
     """Return columns with the parts that they play by another word, of parts that nothing has."""
     taken = {c for part, value in given.items() if value != part for c in _named(value)}
     small = {c.lower(): c for c in source.columns if c not in taken and c not in given}
@@ -128,14 +128,14 @@ def _named(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _against(source: Table, columns: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+def _against(source: SourceTable, columns: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     if "rival" not in columns:
         return {}
     own = [column for part in ("partial", "attributes") for column in columns.get(part, ())]
     return {column: f"rival_{column}" for column in own if f"rival_{column}" in source.columns}
 
 
-def unused(source: Table, parts: Parts) -> list[str]:
+def unused(source: SourceTable, parts: Parts) -> list[str]:
     """Return the columns that play no part."""
     used = {column for columns in parts.columns.values() for column in columns}
     used |= set(parts.against.values())
@@ -200,7 +200,7 @@ Families = Callable[[str, Sequence[str]], Mapping[str, str | None] | None]
 """Says of a part and its names which groups they are of, where no column does."""
 
 
-class Reading(TypedDict, total=False):
+class ReadOptions(TypedDict, total=False):
     """How a table of scores is read.
 
     ``option`` to ``evaluator_group`` are the columns with these parts, see `Scores`. Where nothing
@@ -262,7 +262,7 @@ def read_table(
     *,
     families: Families | None = None,
     said: Iterable[str] = (),
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadOptions],
 ) -> Scores:
     """Return the scores in a table; an `InputError` names row and column of what is wrong."""
     scale = _checked_scale(reading.get("scale"))
@@ -296,7 +296,7 @@ def read_table(
         checked = table.place is None or (repeats is True and not telling)
         if not new and checked and scale is None:
             return table
-        source: Table = kept
+        source: SourceTable = kept
         notes = [note for note in table.notes if note.assumption in _OF_TABLES]
     else:
         source = counted(opened(table, "scores"), given)
@@ -374,7 +374,7 @@ def _families(
     return found
 
 
-def _beside(source: Table, columns: list[str], read: Columns) -> dict[str, Factor]:
+def _beside(source: SourceTable, columns: list[str], read: Columns) -> dict[str, Factor]:
     """Return columns that play no part, as names in the rows that were kept."""
     from evenhand.tables.cells import coded  # noqa: PLC0415 - as above
 
@@ -471,7 +471,7 @@ def _n_again(scores: Scores, repeats: bool) -> int:
     return len(scores) - crossed(*columns)[1]
 
 
-def _hint(table: Any, source: Table, given: Mapping[str, Any]) -> str:
+def _hint(table: Any, source: SourceTable, given: Mapping[str, Any]) -> str:
     """Return what may be the matter if a column is not there: a wide table, or an index."""
     from evenhand.scores.layouts import looks_wide  # noqa: PLC0415 - as above
 

@@ -5,8 +5,8 @@
 - `encoding`: how the user's columns become features, and results go back into the user's units;
 - `columns`: which column plays which part, and what is wrong in which row and column;
 - `cells`: the cells of one column as texts, categories, numbers, dates; what is in them;
-- `sources`: frames, rows and Parquet files as a `Table`, whose columns are read whole and whose
-  rows have places; `opened` tells which it is, and reads CSV and Excel files;
+- `sources`: frames, rows and Parquet files as a `SourceTable`, whose columns are read whole and
+  whose rows have places; `opened` tells which it is, and reads CSV and Excel files;
 - `matrix`: the whole way to the matrix of an action set;
 - `written`: tables that are written.
 

@@ -264,7 +264,7 @@ class Moments(NamedTuple):
         return self.high - self.low <= ROUNDING * max(abs(self.low), abs(self.high))
 
 
-class Points(NamedTuple):
+class DecimalPoints(NamedTuple):
     """The first number with a point, and the first whose point may group thousands: 1.200 beside
     800, where no point has other than three digits after it and no 4-digit number does without.
     """
@@ -273,7 +273,9 @@ class Points(NamedTuple):
     doubtful: tuple[int, str] | None = None
 
     @classmethod
-    def of(cls, cells: pa.Array, numbers: Floats, rows: Sequence[int] | NDArray[np.intp]) -> Points:
+    def of(
+        cls, cells: pa.Array, numbers: Floats, rows: Sequence[int] | NDArray[np.intp]
+    ) -> DecimalPoints:
         """Return them, of texts that are all numbers or missing, the numbers, and their rows."""
         pointed = pc.match_substring(cells, ".").fill_null(False)
         has_point = pointed.to_numpy(zero_copy_only=False)
@@ -307,7 +309,7 @@ class ColumnScan:
     first_text: tuple[int, str] | None = None  # row, and value that is not a number
     first_infinite: tuple[int, float] | None = None  # row, and number that is not finite
     # whether these may group thousands
-    points: Points = Points()  # noqa: RUF009 # a tuple
+    points: DecimalPoints = DecimalPoints()  # noqa: RUF009 # a tuple
     # whether some cell is a number if its comma stands before decimals, and none otherwise
     sure_comma: bool = False
     # of the finite numbers
@@ -353,7 +355,7 @@ def scanned(
         present = pc.is_valid(cells).to_numpy(zero_copy_only=False)
         found.missing = Missing.of(~present)
         if is_text(kind):
-            found.points = Points.of(cells, numbers, range(len(cells)))
+            found.points = DecimalPoints.of(cells, numbers, range(len(cells)))
         _note_numbers(found, numbers, present, groups)
     else:
         _note_texts(found, *coded(cells), groups)
@@ -386,7 +388,7 @@ def _note_texts(
     if fits.any():
         known, first = np.unique(codes, return_index=True)
         rows = first[known >= 0]  # codes are all the numbers from 0, and -1 if any
-        found.points = Points.of(
+        found.points = DecimalPoints.of(
             pa.array(names, pa.string()).filter(fits), values[fits], rows[fits]
         )
     _note_categories(found, names, codes, groups)

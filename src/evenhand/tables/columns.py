@@ -17,13 +17,13 @@ from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
 
 if TYPE_CHECKING:
     from evenhand.tables.cells import ColumnScan, Missing
-    from evenhand.tables.sources import Table
+    from evenhand.tables.sources import SourceTable
 
 _MOST_NAMED = 50  # defects that are said
 
 
 def found_columns(
-    source: Table,
+    source: SourceTable,
     given: Mapping[str, Any],
     *,
     by_name: Sequence[str] = (),
@@ -74,7 +74,7 @@ def _named(part: str, value: Any, several: Sequence[str]) -> Iterator[str]:
         yield column
 
 
-def no_such_column(source: Table, column: str, said: str = "") -> str:
+def no_such_column(source: SourceTable, column: str, said: str = "") -> str:
     """Say that a column is not there, and which one may be meant; `said` is what named it."""
     columns = [name for name in source.columns if name]
     lower = {name.casefold(): name for name in columns}
@@ -107,7 +107,7 @@ class Defect:
 class Defects:
     """What is wrong in a table, until all of it is said at once."""
 
-    def __init__(self, source: Table, label: str | None = None) -> None:
+    def __init__(self, source: SourceTable, label: str | None = None) -> None:
         self.source, self._label = source, label
         self._found: list[Defect] = []
         self._conflicts = 0

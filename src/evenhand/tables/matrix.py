@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from evenhand.errors import InputError
 from evenhand.tables.cells import (
     ColumnScan,
+    DecimalPoints,
     Missing,
-    Points,
     Scan,
     coded,
     has_decimal_commas,
@@ -29,7 +29,7 @@ from evenhand.tables.cells import (
 )
 from evenhand.tables.columns import Defects, check_decimal, found_columns
 from evenhand.tables.encoding import CONSTANT, INTERCEPT, EncodedColumn, Encoding, Recipe
-from evenhand.tables.sources import Table
+from evenhand.tables.sources import SourceTable
 from evenhand.tables.texts import MAX_LEVELS, listed, repeated, two_groups
 
 # Shorter runs 1, 2, 3, … are common honest features, such as a start order.
@@ -47,7 +47,7 @@ class EncodedTable:
     labels: pa.ChunkedArray | None  # the names of the options, if the table has them
 
 
-def encode(source: Table, recipe: Recipe) -> EncodedTable:
+def encode(source: SourceTable, recipe: Recipe) -> EncodedTable:
     """Turn a table into the matrix of an action set."""
     features, attributes, categorical = _chosen(source, recipe)
     recipe = replace(recipe, categorical=categorical)
@@ -87,7 +87,7 @@ def encode(source: Table, recipe: Recipe) -> EncodedTable:
     )
 
 
-def _chosen(source: Table, recipe: Recipe) -> tuple[list[str], list[str], Sequence[str]]:
+def _chosen(source: SourceTable, recipe: Recipe) -> tuple[list[str], list[str], Sequence[str]]:
     """Return the columns of features, of attributes and of categories among both."""
     if (recipe.group is None) == (recipe.attributes is None):
         raise InputError(
@@ -170,7 +170,7 @@ def _is_usable(found: Defects, recipe: Recipe, scan: Scan, name: str, part: str)
         problem = _problem_of_category(recipe, scan, column, part)
     else:
         if recipe.decimal is not None:  # then nobody doubts what points are
-            column.points = Points(column.points.first)
+            column.points = DecimalPoints(column.points.first)
         category = f"; or, if the column holds categories, say categorical=[{name!r}]"
         wrong = found.of_numbers(column, category=category)
         problem = None if wrong else _problem_of_numbers(recipe, scan, column, part)
@@ -242,7 +242,7 @@ def _problem_of_numbers(recipe: Recipe, found: Scan, column: ColumnScan, role: s
     return None
 
 
-def _check_names(source: Table, encoding: Encoding) -> None:
+def _check_names(source: SourceTable, encoding: Encoding) -> None:
     """Refuse names of the user's that are also made here."""
     names = [column.name for column in encoding.features + encoding.attributes]
     clash = repeated(names) or [name for name in names if name == CONSTANT]

@@ -34,7 +34,7 @@ from evenhand.files import (
     packing,
     size,
 )
-from evenhand.tables.sources import Cells, Frame, ParquetFile, Rows, Table, combined
+from evenhand.tables.sources import Cells, FrameTable, ParquetFile, Rows, SourceTable, combined
 from evenhand.tables.texts import text_of
 
 _READ_AT_ONCE = 1 << 20
@@ -42,7 +42,7 @@ _READ_AT_ONCE = 1 << 20
 _BLOCKS = 8 << 20, 2 * MOST_IN_LINE
 
 
-class CsvFile(Table):
+class CsvFile(SourceTable):
     """A CSV file with a header line, in UTF-8, which may be compressed."""
 
     is_text = True
@@ -241,9 +241,9 @@ def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
         yield line
 
 
-def opened(table: Any, what: str = "the table", name: str | None = None) -> Table:
+def opened(table: Any, what: str = "the table", name: str | None = None) -> SourceTable:
     """Return a table, whatever it is kept in."""
-    if isinstance(table, Table):
+    if isinstance(table, SourceTable):
         return table
     if isinstance(table, str | os.PathLike):
         return _file(Path(table), name or str(table))
@@ -255,7 +255,7 @@ def opened(table: Any, what: str = "the table", name: str | None = None) -> Tabl
         return Rows.of(table, name or "the rows given")
     # Of the type: a lazy frame would work to say its columns.
     if hasattr(type(table), "columns") and not isinstance(table, Mapping):
-        return Frame(table, name or "the frame")
+        return FrameTable(table, name or "the frame")
     arrays = "; arrays go to ActionSet(features, groups)" if hasattr(table, "__array__") else ""
     raise InputError(
         f"{what} must be a frame of pandas, polars or pyarrow, a list of rows that are mappings, a "
@@ -267,7 +267,7 @@ def _is_list(values: Any) -> bool:
     return isinstance(values, Sequence) and not isinstance(values, str | bytes)
 
 
-def _columns(columns: Mapping[Any, Any], name: str) -> Table:
+def _columns(columns: Mapping[Any, Any], name: str) -> SourceTable:
     sizes = {str(column): len(cells) for column, cells in columns.items()}
     if len(set(sizes.values())) > 1:
         said = ", ".join(f"{column!r} has {n}" for column, n in sizes.items())
@@ -275,7 +275,7 @@ def _columns(columns: Mapping[Any, Any], name: str) -> Table:
     return Rows(name, list(sizes), list(columns.values()))
 
 
-def _file(path: Path, name: str) -> Table:
+def _file(path: Path, name: str) -> SourceTable:
     """A file by what it begins with, so that its name may end as it likes."""
     if not _is_text(name):
         raise InputError(f"{name!r} cannot be opened: its name is no text")
@@ -296,7 +296,7 @@ def _file(path: Path, name: str) -> Table:
     return CsvFile(path, name)
 
 
-def _copied(stream: Any, name: str) -> Table:
+def _copied(stream: Any, name: str) -> SourceTable:
     """What can be read only once, copied to the disk for as long as the table lives."""
     with tempfile.NamedTemporaryFile(prefix="evenhand-", delete=False) as copy:
         path = Path(copy.name)

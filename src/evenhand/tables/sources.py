@@ -22,7 +22,7 @@ Cells: TypeAlias = "pa.Array | pa.ChunkedArray"
 """The cells of a column, in one piece or several."""
 
 
-class Table:
+class SourceTable:
     """A table: its name in messages, its columns (one may have an empty name), read when they are
     asked for, and where its rows stand.
     """
@@ -114,7 +114,7 @@ class Table:
         return found
 
 
-class Frame(Table):
+class FrameTable(SourceTable):
     """A data frame of pandas, polars or pyarrow, read through narwhals."""
 
     def __init__(self, frame: Any, name: str = "the frame") -> None:
@@ -146,7 +146,7 @@ class Frame(Table):
         return {c: _of_series(self._frame.get_column(self._keys[c]), self, c) for c in columns}
 
 
-class ParquetFile(Table):
+class ParquetFile(SourceTable):
     """A Parquet file."""
 
     def __init__(self, path: Path, name: str) -> None:
@@ -166,7 +166,7 @@ class ParquetFile(Table):
             raise InputError(f"{self.name} cannot be read: {error}") from None
 
 
-class Rows(Table):
+class Rows(SourceTable):
     """Rows that are in memory: of a workbook, objects of JSON, mappings."""
 
     def __init__(
@@ -196,10 +196,10 @@ class Rows(Table):
         return super().where(rows) if self._places is None else [self._places[row] for row in rows]
 
 
-class StackedTables(Table):
+class StackedTables(SourceTable):
     """Several tables, one below the other; what one has no column for is empty there."""
 
-    def __init__(self, tables: Sequence[Table]) -> None:
+    def __init__(self, tables: Sequence[SourceTable]) -> None:
         columns = dict.fromkeys(c for table in tables for c in table.columns if c)
         super().__init__(f"{tables[0].name} and {len(tables) - 1} more", list(columns))
         self._tables = tables
@@ -249,7 +249,7 @@ def _whole(cells: pa.ChunkedArray) -> pa.Array:
     return whole if isinstance(whole, pa.Array) else cells.cast(pa.large_string()).combine_chunks()
 
 
-def _of_cells(cells: Sequence[Any], table: Table, column: str) -> pa.Array:
+def _of_cells(cells: Sequence[Any], table: SourceTable, column: str) -> pa.Array:
     """Return numbers, dates or truths where all cells are, else texts."""
     kinds = {type(cell) for cell in cells if cell is not None}
     try:
@@ -278,7 +278,7 @@ def _text(cell: Any) -> str:
     return cell.isoformat() if isinstance(cell, date) else text_of(cell)
 
 
-def _of_series(series: nw.Series[Any], table: Table, column: str) -> pa.Array:
+def _of_series(series: nw.Series[Any], table: SourceTable, column: str) -> pa.Array:
     try:
         cells = series.to_arrow()
         cells = _whole(cells) if isinstance(cells, pa.ChunkedArray) else cells
@@ -299,14 +299,14 @@ def _of_series(series: nw.Series[Any], table: Table, column: str) -> pa.Array:
     )
 
 
-def _of_texts(texts: list[str | None], table: Table, column: str) -> pa.Array:
+def _of_texts(texts: list[str | None], table: SourceTable, column: str) -> pa.Array:
     try:
         return pa.array(texts, pa.string())
     except UnicodeEncodeError as error:
         raise _no_text(table, column, error) from None
 
 
-def _no_text(table: Table, column: str, error: UnicodeEncodeError) -> InputError:
+def _no_text(table: SourceTable, column: str, error: UnicodeEncodeError) -> InputError:
     return InputError(
         f"{table.name}: column {column!r} has {error.object!r}, with half of a character "
         f"({error.object[error.start]!r}), which is no text; read the table again with its encoding"

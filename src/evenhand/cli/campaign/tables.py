@@ -26,7 +26,7 @@ from evenhand.questions import Askable, Questions
 from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import Table
+    from evenhand.tables.sources import SourceTable
 
 _MOST = 10**9  # evaluations of one evaluator
 _ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", ".zst", ".bz2")
@@ -118,7 +118,7 @@ class Tables:
                 )
         return self._alone(table, like), shown
 
-    def _alone(self, table: Table, like: Askable | None) -> Askable:
+    def _alone(self, table: SourceTable, like: Askable | None) -> Askable:
         """Return options that one evaluator is asked about, by their features."""
         if self.option_group is None or self.features is None:
             raise InputError(
@@ -135,7 +135,7 @@ class Tables:
             like=like if isinstance(like, ActionSet) else None,
         )
 
-    def _panel(self, what: Table, evaluators: str) -> Questions:
+    def _panel(self, what: SourceTable, evaluators: str) -> Questions:
         """Return the questions to several evaluators."""
         options = named_in(what, self.option, "--option", self.option_group, "--option-group")
         judges, who = self._evaluators(evaluators)
@@ -174,7 +174,7 @@ class Tables:
             **more,
         )
 
-    def _evaluators(self, given: str) -> tuple[dict[str, str | None], Table | None]:
+    def _evaluators(self, given: str) -> tuple[dict[str, str | None], SourceTable | None]:
         """Return evaluators with their groups, and their table if they have one."""
         # names may have dots, as gpt-4.1 has; a file that is not there should be missed as one
         if given == "-" or os.path.exists(given) or Path(given).suffix.lower() in _ENDINGS:
@@ -193,7 +193,7 @@ class Tables:
             judges[person] = side or None
         return judges, None
 
-    def _display(self, table: Table) -> dict[str, dict[str, str]]:
+    def _display(self, table: SourceTable) -> dict[str, dict[str, str]]:
         """Return what evaluators are shown of each option."""
         columns = names_in(self.show) or []
         if self.option_group is not None and self.option_group in columns:
@@ -211,13 +211,13 @@ class Tables:
         }
 
 
-def _needs(who: Table | None, flag: str) -> Table:
+def _needs(who: SourceTable | None, flag: str) -> SourceTable:
     if who is None:
         raise InputError(f"{flag} names a column of the evaluators; give --evaluators as a file.")
     return who
 
 
-def _workload(who: Table | None, given: str) -> Any:
+def _workload(who: SourceTable | None, given: str) -> Any:
     if not given.lstrip("+-").isdecimal():
         return _needs(who, "--workload").numbers(given, "--workload", above=0.0)
     number = float(given)
