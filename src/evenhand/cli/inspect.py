@@ -24,6 +24,7 @@ from evenhand.cli.columns import (
 from evenhand.cli.inspect_panel import panel_of_files, panel_of_scores
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.panel_files import table_at
+from evenhand.cli.score_tables import check_files
 from evenhand.cli.terminal import console, names_in, print_json
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
@@ -137,11 +138,7 @@ def inspect(
     by any number of evaluations (with attributes: one of the biases cannot; of a panel: options
     cannot be compared, or a bias cannot be told).
     """
-    if figure is not None:
-        # Drawing takes longer to import than most answers take to find.
-        from evenhand.report.pictures import checked_format  # noqa: PLC0415
-
-        checked_format(figure)
+    check_files(figure)
     if evaluators is not None or scores is not None:
         strange: dict[str, object] = {
             "--attributes": attributes,

@@ -10,6 +10,7 @@ import typer
 from evenhand.cli.columns import EVALUATOR, EVALUATOR_GROUP, OPTION, OPTION_GROUP, PRICES
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.panel_files import capacity_in, named_in, table_at
+from evenhand.cli.score_tables import check_files
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import NotIdentifiableError
 from evenhand.planning import plan as planned
@@ -103,11 +104,7 @@ def plan(
     **Exit codes**: 0 there is a plan; 2 what was given cannot be used; 3 no number of evaluations
     will do; 4 what there is, is not enough (the plan says what would be).
     """
-    if figure is not None:
-        # Drawing takes longer to import than most plans take to make.
-        from evenhand.report.pictures import checked_format  # noqa: PLC0415
-
-        checked_format(figure)
+    check_files(figure)
     what, who = table_at(options), table_at(evaluators)
     questions = Questions.panel(
         named_in(what, option, "--option", option_group, "--option-group"),

@@ -64,7 +64,7 @@ def missing_in(text: str) -> Literal["refuse", "drop"]:
     return text  # type: ignore[return-value] # checked where it is used
 
 
-def check_files(figure: Path | None, report: Path | None) -> None:
+def check_files(figure: Path | None, report: Path | None = None, *others: Path | None) -> None:
     """Refuse files that cannot be written before any work."""
     if figure is not None:
         from evenhand.report.pictures import checked_format  # noqa: PLC0415 - loads matplotlib
@@ -72,7 +72,7 @@ def check_files(figure: Path | None, report: Path | None) -> None:
         checked_format(figure)
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--report writes a page: FILE.html; got {str(report)!r}.")
-    for path in (figure, report):
+    for path in (figure, report, *others):
         if path is not None and not path.parent.is_dir():
             raise InputError(
                 f"there is no folder {str(path.parent)!r}; make it, or choose another."

@@ -10,7 +10,8 @@ import typer
 
 from evenhand.cli.options import AsJson, Cluster, Seed, Workers
 from evenhand.cli.research.workers import POLICIES, processors, worker_pool
-from evenhand.cli.terminal import console, print_json, progress, whole_number
+from evenhand.cli.score_tables import check_files
+from evenhand.cli.terminal import console, names_in, print_json, progress, whole_number
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
 from evenhand.report.result import print_result
@@ -116,15 +117,8 @@ def compare(
 
     **Exit codes**: 0 fine; 2 what was given cannot be used.
     """
-    for path in (figure, csv):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(f"there is no folder {str(path.parent)!r} for {path}; make it.")
-    if figure is not None:
-        # Drawing takes long to import
-        from evenhand.report.pictures import checked_format  # noqa: PLC0415
-
-        checked_format(figure)
-    benchmark = chosen(None if suite is None else _names(suite), full=full)
+    check_files(figure, None, csv)
+    benchmark = chosen(names_in(suite), full=full)
     if horizon:
         benchmark = benchmark.over([whole_number(text, "--horizon") for text in horizon])
     if rounds and parallel is None:
@@ -133,7 +127,7 @@ def compare(
         benchmark = dataclasses.replace(benchmark, parallel=Parallel(parallel, rounds=rounds))
     if replications is not None:
         benchmark = dataclasses.replace(benchmark, replications=replications)
-    players = entrants(None if policies is None else _names(policies), benchmark.counted)
+    players = entrants(names_in(policies), benchmark.counted)
     with (
         worker_pool(workers, cluster, default=processors()) as pool,
         progress("comparing", steps(benchmark)) as done,
@@ -152,7 +146,3 @@ def compare(
     for what, path in (("picture is", figure), ("table is", csv), ("runs are", store)):
         if path is not None:
             typer.echo(f"The {what} in {path}.")
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]
