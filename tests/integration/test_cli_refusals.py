@@ -172,7 +172,6 @@ WRITERS = {
     "a report of an audit": ((*USES["audit"], "--report"), "old.html"),
     "a picture of a decision": ((*USES["decide"], "--figure"), "old.png"),
     "a report of a decision": ((*USES["decide"], "--report"), "old.html"),
-    "a problem": ((*USES["random"], "--save-problem"), "old.json"),
     "a picture of regret": ((*USES["random"], "--figure"), "old.svg"),
     "a table": ((*USES["compare"], "--csv"), "old.csv"),
     "a picture of a comparison": ((*USES["compare"], "--figure"), "old.png"),

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 import evenhand as eh
 from evenhand.cli import app
 from evenhand.report.words import number
-from evenhand.research.environments.problem_files import save_problem
+from evenhand.research.environments.problem_files import load_problem, save_problem
 
 SKATING = Path(__file__).parents[2] / "examples" / "skating" / "skate_america.csv"
 TABLE = {"options": str(SKATING), "group": "side", "label": "skater", "positive": "home"}
@@ -163,10 +163,11 @@ def test_a_saved_problem_is_the_same_problem(source: str, truth: Path, tmp_path:
     saved = tmp_path / "problem.json"
     arguments = RANDOM if source == "family" else ["--problem", truth]
     runs = ("--horizon", "5000", "--replications", "4", "--seed", "3")
-    first = answer(*arguments, *runs, "--save-problem", saved)
-    assert answer("--problem", saved, *runs) == first
+    problem = eh.families.random(8, 2, 3) if source == "family" else load_problem(truth)
+    save_problem(problem, saved)
+    assert answer("--problem", saved, *runs) == answer(*arguments, *runs)
     again = tmp_path / "again.json"
-    answer("--problem", saved, *runs, "--save-problem", again)
+    save_problem(load_problem(saved), again)
     assert again.read_text() == saved.read_text()
 
 
@@ -238,7 +239,7 @@ def test_what_cannot_be_used_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     arguments, words = REFUSED[case]
-    result = run(*arguments, "--save-problem", "saved.json")
+    result = run(*arguments, "--store", "saved.parquet")
     assert result.exit_code == 2, result.output
     assert words in " ".join(result.stderr.split())
     assert "Traceback" not in result.output

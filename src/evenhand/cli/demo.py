@@ -11,8 +11,7 @@ import typer
 from evenhand.answers import Answer, decide
 from evenhand.auditing import Audit, audit
 from evenhand.cases.skating import scores
-from evenhand.cli.options import AsJson
-from evenhand.cli.terminal import console, print_json
+from evenhand.cli.terminal import console
 from evenhand.errors import InputError
 
 _PROGRAM = "ICE DANCE FREE DANCE"
@@ -36,7 +35,6 @@ def demo(
     figure: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw pictures into this folder.")
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Real judges and their own nation: who is best, how sure is that, and where nobody can say.
 
@@ -72,9 +70,6 @@ def demo(
     if figure is not None:
         for picture, _, found in told.values():
             found.plot(figure / picture)
-    if as_json:
-        print_json({part: found.to_dict() for part, (_, _, found) in told.items()})
-        return
     out = console()
     for _, heading, found in told.values():
         out.print(f"{heading}\n", style="bold underline", soft_wrap=True)

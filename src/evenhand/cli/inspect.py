@@ -21,19 +21,62 @@ from evenhand.cli.columns import (
     OPTION_GROUP,
     PRICES,
 )
-from evenhand.cli.inspect_panel import panel_of_files, panel_of_scores
 from evenhand.cli.options import AsJson, Figure
-from evenhand.cli.panel_files import table_at
-from evenhand.cli.score_tables import check_files
+from evenhand.cli.tables import check_files, scores_at, table_at
 from evenhand.cli.terminal import console, names_in, print_json
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
+from evenhand.questions import Questions
+from evenhand.questions.inputs import named
 from evenhand.report.result import print_result
 from evenhand.tables.cells import read_numbers
 
 if TYPE_CHECKING:
     from evenhand.tables.sources import SourceTable
+
+
+def panel_of_files(
+    options: SourceTable,
+    evaluators: Path,
+    label: str | None,
+    option_group: str | None,
+    evaluator_group: str | None,
+    prices: str | None,
+    bias: str,
+) -> Questions:
+    """Return the panel of a table of options and one of evaluators."""
+    judges = table_at(evaluators)
+    if evaluator_group is None and option_group in judges.columns:
+        evaluator_group = option_group
+    costs = None if prices is None else judges.numbers(prices, "--prices", above=0.0)
+    return Questions.panel(
+        named(options, options.name, label=label, group=option_group),
+        named(judges, str(evaluators), group=evaluator_group),
+        bias=bias,  # type: ignore[arg-type] # checked there
+        prices=costs,
+    )
+
+
+def panel_of_scores(
+    scores: Path,
+    option: str | None,
+    evaluator: str | None,
+    option_group: str | None,
+    evaluator_group: str | None,
+    bias: str,
+) -> Questions:
+    """Return the panel behind a table of scores; what was not scored may not be asked."""
+    return Questions.from_scores(
+        scores_at(str(scores)),
+        option or "option",
+        evaluator or "evaluator",
+        option_group=option_group or "option_group",
+        evaluator_group=evaluator_group or "evaluator_group",
+        only_seen=True,
+        bias=bias,
+    )
+
 
 _NOT_IDENTIFIABLE = 3
 _PANELS = "Panels of evaluators"
@@ -59,10 +102,6 @@ def inspect(
         typer.Option(metavar="A,B,…", help="Columns that are categories though they are numbers."),
     ] = None,
     decimal: Annotated[str | None, DECIMAL] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Group that a positive bias favours; last by name."),
-    ] = None,
     intercept: Annotated[bool, typer.Option(help="Whether values may share a constant.")] = True,
     standardize: Annotated[
         bool, typer.Option(help="Whether to measure features in standard deviations.")
@@ -77,10 +116,6 @@ def inspect(
     ] = None,
     evaluations: Annotated[
         int | None, typer.Option(metavar="N", help="Instead: divide N evaluations.")
-    ] = None,
-    gaps: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Column with what an evaluation costs, for κ(Δ)."),
     ] = None,
     evaluators: Annotated[
         Path | None,
@@ -143,7 +178,6 @@ def inspect(
         strange: dict[str, object] = {
             "--attributes": attributes,
             "--features": features,
-            "--gaps": gaps,
             "--precision": precision,
             "--evaluations": evaluations,
         }
@@ -167,16 +201,17 @@ def inspect(
         table,
         group=option_group,
         label=option,
-        features=_feature_columns(table, features, gaps, [option_group, option, *(reacting or [])]),
+        features=_feature_columns(
+            table, features, prices, [option_group, option, *(reacting or [])]
+        ),
         intercept=intercept,
         standardize=standardize,
-        positive=positive,
         attributes=reacting,
         categorical=names_in(categorical) or (),
         decimal=decimal,
     )
     assert actions.encoding is not None
-    costs = None if gaps is None else _costs(table, gaps, option, actions.encoding.decimal)
+    costs = None if prices is None else _costs(table, prices, option, actions.encoding.decimal)
     found = inspected(actions, precision=precision, evaluations=evaluations, gaps=costs, full=full)
     _show(found, figure, as_json)
 
@@ -212,17 +247,17 @@ def _refuse_for_panels(
 
 
 def _feature_columns(
-    table: SourceTable, features: str | None, gaps: str | None, others: Sequence[str | None]
+    table: SourceTable, features: str | None, prices: str | None, others: Sequence[str | None]
 ) -> list[str] | None:
     """Return the columns to use; the cost of an evaluation is not a feature unless named as one."""
-    if features is not None or gaps is None:
+    if features is not None or prices is None:
         return names_in(features)
-    return [name for name in table.columns if name and name not in (gaps, *others)]
+    return [name for name in table.columns if name and name not in (prices, *others)]
 
 
 def _costs(table: SourceTable, column: str, label: str | None, decimal: str) -> Floats:
     """Return what an evaluation of each option costs."""
-    costs = read_numbers(table.cells(column, "--gaps"), decimal)
+    costs = read_numbers(table.cells(column, "--prices"), decimal)
     wrong = np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))
     if wrong.size:
         place = table.places([int(wrong[0])], label)[0]

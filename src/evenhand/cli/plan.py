@@ -9,8 +9,7 @@ import typer
 
 from evenhand.cli.columns import EVALUATOR, EVALUATOR_GROUP, OPTION, OPTION_GROUP, PRICES
 from evenhand.cli.options import AsJson, Figure
-from evenhand.cli.panel_files import capacity_in, named_in, table_at
-from evenhand.cli.score_tables import check_files
+from evenhand.cli.tables import capacity_in, check_files, named_in, table_at
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import NotIdentifiableError
 from evenhand.planning import plan as planned

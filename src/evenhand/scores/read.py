@@ -483,7 +483,7 @@ def _hint(table: Any, source: SourceTable, given: Mapping[str, Any]) -> str:
     if found:
         hints.append(
             f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: "
-            "say wide=True (--wide)"
+            "say wide=True (--wide all)"
         )
     index = [name for name in getattr(getattr(table, "index", None), "names", ()) if name]
     if index:

@@ -44,12 +44,6 @@ def ask(
             help="Write a sheet to print or mail: filled in, it goes to `import`.",
         ),
     ] = None,
-    worker: Annotated[
-        str,
-        typer.Option(
-            metavar="TEXT", help="For which of the evaluator's tasks at once: each has its tickets."
-        ),
-    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Hand out what an evaluator is to evaluate next.
@@ -70,9 +64,9 @@ def ask(
         evaluator = _who(campaign, evaluator)
         wanted = campaign._follower.reading.wanted()
         if sheet is None:
-            got = campaign.ask(evaluator, worker=worker, n=n)
+            got = campaign.ask(evaluator, n=n)
         else:
-            got = write_sheet(campaign, sheet, evaluator, n, worker)
+            got = write_sheet(campaign, sheet, evaluator, n)
     if isinstance(got, NoTicket):
         _nothing(got, as_json)
         raise typer.Exit(_NOTHING)

@@ -10,11 +10,11 @@ import typer
 
 from evenhand.campaigns import Campaign
 from evenhand.cli.campaign.store import CampaignName, StoreName, command
-from evenhand.cli.campaign.tables import Tables
+from evenhand.cli.campaign.tables import Tables, of_tables
 from evenhand.cli.columns import takes
-from evenhand.cli.options import AsJson, Seed
-from evenhand.cli.score_tables import scale_in
-from evenhand.cli.terminal import console, print_json
+from evenhand.cli.options import Seed
+from evenhand.cli.tables import scale_in
+from evenhand.cli.terminal import console, names_in
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, Questions
 from evenhand.report.words import counted
@@ -39,6 +39,27 @@ def new(
     ],
     *,
     tables: Tables,
+    show: Annotated[
+        str | None,
+        of_tables(
+            metavar="A,B,…",
+            help="Columns of the options that evaluators are shown, beside the name. Nothing else "
+            "is.",
+        ),
+    ] = None,
+    compare: Annotated[
+        bool,
+        of_tables(
+            "--compare", help="Evaluators say which of two options is better, and by how much."
+        ),
+    ] = False,
+    position: Annotated[
+        bool,
+        of_tables(
+            "--position/--no-position",
+            help="In comparisons: whether judges may favour what is named first.",
+        ),
+    ] = True,
     scores: Annotated[
         Literal["votes", "verdicts"] | None,
         typer.Option(
@@ -123,7 +144,6 @@ def new(
         ),
     ] = 2,
     seed: Seed = 0,
-    as_json: AsJson = False,
 ) -> None:
     """Begin a campaign: who is to be asked about what, until when.
 
@@ -144,7 +164,7 @@ def new(
     **Exit codes**: 0 it was made; 2 what was given cannot be used; 3 no number of answers could
     tell the options apart.
     """
-    asked, shown = tables.read(options)
+    asked, shown = tables.read(options, names_in(show) or [], compare=compare, position=position)
     try:
         made = Campaign.create(
             store,
@@ -166,32 +186,15 @@ def new(
             display=shown,
         )
     except NotIdentifiableError as error:
-        if as_json:
-            print_json({"comparable": False, "reason": str(error)})
-        else:
-            console().print(str(error), style="bold")
+        console().print(str(error), style="bold")
         raise typer.Exit(_NOT_COMPARABLE) from None
     made.close()
-    _say(store, name, asked, shown, as_json)
+    _say(store, name, asked, shown)
 
 
-def _say(
-    store: str, name: str, asked: Askable, shown: dict[str, dict[str, str]], as_json: bool
-) -> None:
+def _say(store: str, name: str, asked: Askable, shown: dict[str, dict[str, str]]) -> None:
     questions = Questions.of(asked)
     columns = list(dict.fromkeys(column for own in shown.values() for column in own))
-    if as_json:
-        print_json(
-            {
-                "store": store,
-                "campaign": name,
-                "options": len(questions.options),
-                "evaluators": list(questions.evaluators),
-                "questions": len(questions),
-                "shown": columns,
-            }
-        )
-        return
     out = console()
     n = len(questions.evaluators)
     by = f", {counted(n, 'evaluator')}" if n else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,7 +20,7 @@ from evenhand.cli.columns import (
     OPTION_GROUP,
     PRICES,
 )
-from evenhand.cli.panel_files import capacity_in, label_of, named_in, table_at
+from evenhand.cli.tables import capacity_in, label_of, named_in, table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 from evenhand.questions import Askable, Questions
@@ -28,6 +29,7 @@ from evenhand.tables.texts import listed
 if TYPE_CHECKING:
     from evenhand.tables.sources import SourceTable
 
+_OF_SEVERAL = ("capacity", "workload", "prices", "bias")
 _MOST = 10**9  # evaluations of one evaluator
 _ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", ".zst", ".bz2")
 
@@ -35,7 +37,8 @@ WHO = "Who is asked, and about what"
 """What these options are called in the help."""
 
 
-def _option(*flags: str, metavar: str | None = None, help: str) -> Any:
+def of_tables(*flags: str, metavar: str | None = None, help: str) -> Any:
+    """Return an option that says who is asked about what."""
     return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=WHO)
 
 
@@ -45,7 +48,7 @@ class Tables:
 
     evaluators: Annotated[
         str | None,
-        _option(
+        of_tables(
             metavar="JUDGES.csv|A,B,…",
             help="Who can be asked: a file with one line each, or names, also NAME=GROUP,… "
             "Without it there is one evaluator, and options need features.",
@@ -57,45 +60,24 @@ class Tables:
     evaluator_group: Annotated[str | None, EVALUATOR_GROUP] = None
     features: Annotated[str | None, FEATURES] = None
     prices: Annotated[str | None, PRICES] = None
-    show: Annotated[
-        str | None,
-        _option(
-            metavar="A,B,…",
-            help="Columns of the options that evaluators are shown, beside the name. Nothing else "
-            "is.",
-        ),
-    ] = None
     bias: Annotated[
         str | None,
-        _option(
+        of_tables(
             metavar="KIND",
             help="Whose bias it is: common to all, of each evaluator, or group; in comparisons "
             "common, or of each judge.",
         ),
     ] = None
-    compare: Annotated[
-        bool,
-        _option(
-            "--compare", help="Evaluators say which of two options is better, and by how much."
-        ),
-    ] = False
-    position: Annotated[
-        bool,
-        _option(
-            "--position/--no-position",
-            help="In comparisons: whether judges may favour what is named first.",
-        ),
-    ] = True
     capacity: Annotated[
         str | None,
-        _option(
+        of_tables(
             metavar="N|none",
             help="How often an evaluator may be asked the same; people once, if not given.",
         ),
     ] = None
     workload: Annotated[
         str | None,
-        _option(
+        of_tables(
             metavar="N|COL",
             help="How much an evaluator may be asked in all: a number, or a column of the "
             "evaluators.",
@@ -103,16 +85,23 @@ class Tables:
     ] = None
 
     def read(
-        self, options: Path, like: Askable | None = None
+        self,
+        options: Path,
+        show: Sequence[str],
+        *,
+        compare: bool = False,
+        position: bool = True,
+        like: Askable | None = None,
     ) -> tuple[Askable, dict[str, dict[str, str]]]:
         """Return what can be asked about a table of options, and what is shown of each."""
         # Features are in the units that they had in what could be asked before, if there was any.
         table = table_at(options)
-        shown = self._display(table)
+        shown = self._display(table, show)
         if self.evaluators is not None:
-            return self._panel(table, self.evaluators), shown
-        for name in ("compare", "capacity", "workload", "prices", "bias"):
-            if getattr(self, name):
+            return self._panel(table, self.evaluators, compare, position), shown
+        given = {"compare": compare} | {n: getattr(self, n) for n in _OF_SEVERAL}
+        for name, value in given.items():
+            if value:
                 raise InputError(
                     f"--{name} is for several evaluators; say who they are: --evaluators."
                 )
@@ -135,7 +124,9 @@ class Tables:
             like=like if isinstance(like, ActionSet) else None,
         )
 
-    def _panel(self, what: SourceTable, evaluators: str) -> Questions:
+    def _panel(
+        self, what: SourceTable, evaluators: str, compare: bool, position: bool
+    ) -> Questions:
         """Return the questions to several evaluators."""
         options = named_in(what, self.option, "--option", self.option_group, "--option-group")
         judges, who = self._evaluators(evaluators)
@@ -151,14 +142,14 @@ class Tables:
         if self.prices is not None:
             more["prices"] = _needs(who, "--prices").numbers(self.prices, "--prices", above=0.0)
         features = names_in(self.features)
-        if self.compare:
+        if compare:
             if features:
                 raise InputError("--features is not used in comparisons (--compare); leave it out.")
             bias = "judge" if self.bias == "evaluator" else self.bias
             return Questions.comparisons(
                 options,
                 judges,
-                position=self.position,
+                position=position,
                 bias=bias,  # type: ignore[arg-type] # checked there
                 **more,
             )
@@ -193,9 +184,8 @@ class Tables:
             judges[person] = side or None
         return judges, None
 
-    def _display(self, table: SourceTable) -> dict[str, dict[str, str]]:
+    def _display(self, table: SourceTable, columns: Sequence[str]) -> dict[str, dict[str, str]]:
         """Return what evaluators are shown of each option."""
-        columns = names_in(self.show) or []
         if self.option_group is not None and self.option_group in columns:
             raise InputError(
                 f"--show names the column of groups, {self.option_group!r}, and evaluators never "

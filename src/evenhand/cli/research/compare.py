@@ -10,7 +10,7 @@ import typer
 
 from evenhand.cli.options import AsJson, Cluster, Seed, Workers
 from evenhand.cli.research.workers import POLICIES, processors, worker_pool
-from evenhand.cli.score_tables import check_files
+from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, names_in, print_json, progress, whole_number
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
@@ -57,21 +57,15 @@ def compare(
         typer.Option(min=1, metavar="N", help="Runs of every policy on every problem."),
     ] = None,
     parallel: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            min=1,
-            metavar="N",
+            metavar="N[,rounds]",
             help="N evaluators side by side, whose times differ (their logarithm has standard "
-            "deviation 1); whoever is free asks at once. Shows how long the runs take. Give "
-            "--horizon: evaluations are then simulated one by one.",
+            "deviation 1); whoever is free asks at once, or, with rounds, all wait for the slowest "
+            "before they ask for more. Shows how long the runs take. Give --horizon: evaluations "
+            "are then simulated one by one.",
         ),
     ] = None,
-    rounds: Annotated[
-        bool,
-        typer.Option(
-            "--rounds", help="With --parallel: all wait for the slowest before they ask for more."
-        ),
-    ] = False,
     seed: Seed = 0,
     workers: Workers = None,
     cluster: Cluster = None,
@@ -121,10 +115,12 @@ def compare(
     benchmark = chosen(names_in(suite), full=full)
     if horizon:
         benchmark = benchmark.over([whole_number(text, "--horizon") for text in horizon])
-    if rounds and parallel is None:
-        raise InputError("--rounds says how evaluators work side by side; give --parallel N too.")
     if parallel is not None:
-        benchmark = dataclasses.replace(benchmark, parallel=Parallel(parallel, rounds=rounds))
+        n, _, word = parallel.partition(",")
+        if word not in ("", "rounds"):
+            raise InputError(f"--parallel is a number, or a number and rounds; got {parallel!r}.")
+        side = Parallel(whole_number(n, "--parallel"), rounds=word == "rounds")
+        benchmark = dataclasses.replace(benchmark, parallel=side)
     if replications is not None:
         benchmark = dataclasses.replace(benchmark, replications=replications)
     players = entrants(names_in(policies), benchmark.counted)

@@ -12,7 +12,7 @@ import typer
 
 from evenhand.cli.options import AsJson, Cluster, Seed, Workers
 from evenhand.cli.research.workers import POLICIES, worker_pool
-from evenhand.cli.score_tables import check_files
+from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, print_json, whole_number
 from evenhand.errors import InputError
 from evenhand.report.result import print_result
@@ -20,7 +20,7 @@ from evenhand.report.words import number
 from evenhand.research.comparison import entrants
 from evenhand.research.environments import families
 from evenhand.research.environments.problem import BiasedLinearBandit
-from evenhand.research.environments.problem_files import load_problem, save_problem
+from evenhand.research.environments.problem_files import load_problem
 from evenhand.research.simulation import Results
 from evenhand.research.simulation import simulate as run_simulation
 
@@ -48,7 +48,7 @@ def simulate(
             '{"column": number, …}, "omega": number, "noise_scale": number}, and, as `inspect` has '
             'them, "label", "features" and "positive". gamma is what a unit of each column is '
             'worth ("column=category" for categories, "(constant)" if you like), or a list over '
-            "the encoded features. Or what --save-problem wrote.",
+            "the encoded features. Or what `problem_files.save_problem` wrote.",
         ),
     ] = None,
     policy: Annotated[
@@ -89,10 +89,6 @@ def simulate(
         Path | None,
         typer.Option(metavar="FILE", help="Draw regret over time to FILE.png, .svg or .pdf."),
     ] = None,
-    save: Annotated[
-        Path | None,
-        typer.Option("--save-problem", metavar="FILE.json", help="Write the problem to a file."),
-    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """What do policies lose on a problem whose truth is known?
@@ -112,7 +108,7 @@ def simulate(
 
     **Exit codes**: 0 fine; 2 what was given cannot be used.
     """
-    check_files(figure, None, save)
+    check_files(figure)
     horizons = [whole_number(text, "--horizon") for text in horizon]
     if (family is None) == (problem is None):
         raise InputError(
@@ -135,8 +131,6 @@ def simulate(
             executor,
             store=store,
         )
-    if save is not None:
-        save_problem(truth, save)
     if figure is not None:
         # What Theorems 1 and 2 promise, they promise for B = 1.
         results.plot(figure, limits=bound == 1.0)
@@ -144,7 +138,7 @@ def simulate(
         print_json(results.to_dict() | {"value_bound": bound})
         return
     _print_results(results, bound)
-    for what, path in (("picture", figure), ("problem", save), ("store of the runs", store)):
+    for what, path in (("picture", figure), ("store of the runs", store)):
         if path is not None:
             typer.echo(f"The {what} is in {path}.")
 

@@ -79,7 +79,7 @@ def _of_problem(content: dict[str, Any]) -> ActionSet:
     if content.pop("kind", None) != _KIND:
         raise InputError(
             "it is not a problem file: it neither names a table (options, group) nor was it "
-            "written by --save-problem."
+            "written by `save_problem`."
         )
     return ActionSet.from_dict(content)
 

@@ -1,31 +1,73 @@
-"""What commands on tables of scores share: what people write in options, and files."""
+"""What commands on tables share: files, what people write in options, names and groups."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from evenhand.cli.panel_files import table_at
+import typer
+
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
+
+if TYPE_CHECKING:
+    from evenhand.tables.sources import SourceTable
+
+_UNLIMITED = "none"
+
+
+def table_at(path: str | Path) -> SourceTable:
+    """Return the table in a file of any kind; "-" is the standard input."""
+    from evenhand.tables.opened import opened  # noqa: PLC0415 - see evenhand.tables
+
+    if str(path) == "-":
+        return opened(typer.get_binary_stream("stdin"), name="the standard input")
+    return opened(path)
+
+
+def named_in(
+    table: SourceTable, label: str | None, label_flag: str, group: str | None, group_flag: str
+) -> dict[str, str | None]:
+    """Return names and groups; a missing or repeated name is refused with its line."""
+    names = table.names(label_of(table, label, group), label_flag).to_pylist()
+    if not names:
+        raise InputError(f"{table.name} has no lines below its header; it needs at least one")
+    groups = [None] * len(names) if group is None else table.texts(group, group_flag)
+    return dict(zip(names, groups, strict=True))
+
+
+def label_of(table: SourceTable, label: str | None, group: str | None) -> str:
+    """Return the column with the names: the first that is no group, if nobody says."""
+    if label is not None:
+        return label
+    return next((name for name in table.columns if name and name != group), "")
+
+
+def capacity_in(text: str) -> int | None:
+    """Return how often the same may be asked; None for as often as one likes."""
+    if text.strip().lower() == _UNLIMITED:
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= 10**9:
+        raise InputError(f"--capacity must be a whole number ≥ 1, or none; got {text!r}.")
+    return number
+
 
 _NOTHING = "none"
 
 
-def scores_at(
-    scores: str,
-    log_format: str | None = None,
-    metric: list[str] | None = None,
-    families: Path | None = None,
-) -> Any:
+def scores_at(scores: str, metric: list[str] | None = None, families: Path | None = None) -> Any:
     """Return what to read; "-" is the standard input."""
     if scores == "-":
         return table_at(scores)
-    if log_format is None and metric is None and families is None:
+    if metric is None and families is None:
         return scores
     from evenhand.readers import read_scores  # noqa: PLC0415 - see evenhand.tables
 
-    return read_scores(scores, log_format, metric=metric, families=families)
+    return read_scores(scores, metric=metric, families=families)
 
 
 def column_in(text: str) -> str | None:
