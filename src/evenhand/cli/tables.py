@@ -9,6 +9,7 @@ import typer
 
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
+from evenhand.report.pictures import checked_format
 
 if TYPE_CHECKING:
     from evenhand.tables.sources import SourceTable
@@ -109,8 +110,6 @@ def missing_in(text: str) -> Literal["refuse", "drop"]:
 def check_files(figure: Path | None, report: Path | None = None, *others: Path | None) -> None:
     """Refuse files that cannot be written before any work."""
     if figure is not None:
-        from evenhand.report.pictures import checked_format  # noqa: PLC0415 - loads matplotlib
-
         checked_format(figure)
     if report is not None and report.suffix.lower() not in (".html", ".htm"):
         raise InputError(f"--report writes a page: FILE.html; got {str(report)!r}.")

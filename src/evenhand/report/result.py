@@ -30,6 +30,7 @@ from evenhand.report.model import (
     cell,
     is_number,
 )
+from evenhand.report.pictures import checked_format, save_figure
 from evenhand.report.words import visible
 
 if TYPE_CHECKING:
@@ -152,8 +153,6 @@ class Result(ABC):
         """Draw the picture, or its main part into axes of the user's."""
 
     def __str__(self) -> str:
-        from evenhand.report.result import as_text  # noqa: PLC0415 # only who prints needs it
-
         return as_text(self._report())
 
     def _repr_html_(self) -> str:
@@ -179,8 +178,6 @@ class Result(ABC):
         ax
             Axes of a figure of your own, which get the main part of the picture.
         """
-        from evenhand.report.pictures import checked_format, save_figure  # noqa: PLC0415
-
         if path is not None:
             checked_format(path)
         figure = self._draw(ax)
