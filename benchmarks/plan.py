@@ -22,10 +22,9 @@ import evenhand as eh
 from evenhand.arrays import Floats
 from evenhand.certainty.winner import leader_is_certain
 from evenhand.planning.assumed import assumed, normal_ranks
-from evenhand.planning.one_look import OneLookWay
 from evenhand.planning.plan import LUCK
 from evenhand.planning.until_certain import UntilCertain
-from evenhand.planning.ways import Terms, WayOutcome
+from evenhand.planning.ways import OneLookWay, Terms, WayOutcome
 from evenhand.questions.accuracy import accuracy
 
 

@@ -20,10 +20,9 @@ from evenhand.planning.assumed import assumed, normal_ranks
 from evenhand.planning.capped import capped_counts
 from evenhand.planning.curve import order_of_evaluators
 from evenhand.planning.figure import plan_picture
-from evenhand.planning.one_look import OneLookWay
 from evenhand.planning.panels import alike, asked_of, everything_once
 from evenhand.planning.until_certain import Asked, UntilCertain
-from evenhand.planning.ways import Terms
+from evenhand.planning.ways import OneLookWay, Terms
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
 from evenhand.questions.neutral import with_neutral

@@ -14,12 +14,10 @@ from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.planning import advice
 from evenhand.planning.assumed import Assumed, assumed
 from evenhand.planning.curve import Step, curve, order_of_evaluators
-from evenhand.planning.one_look import OneLookWay
 from evenhand.planning.panels import asked_of, everything_once
 from evenhand.planning.plan import Kind, Plan
-from evenhand.planning.precise import Precise
 from evenhand.planning.until_certain import UntilCertain
-from evenhand.planning.ways import Bias, Evaluators, Terms, Way, WayOutcome
+from evenhand.planning.ways import Bias, Evaluators, OneLookWay, Precise, Terms, Way, WayOutcome
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.neutral import with_neutral
