@@ -11,8 +11,7 @@ from evenhand.auditing import audit as audited
 from evenhand.cli.columns import ATTRIBUTES, FEATURES, ScoreTable, column, takes
 from evenhand.cli.options import AsJson, Figure, Report
 from evenhand.cli.tables import check_files
-from evenhand.cli.terminal import console, names_in, print_json, say_written
-from evenhand.report.result import print_result
+from evenhand.cli.terminal import names_in, show
 
 _NOT_IDENTIFIABLE = 3
 
@@ -74,14 +73,6 @@ def audit(
         features=names_in(features) or (),
         confidence=confidence,
     )
-    if figure is not None:
-        found.plot(figure)
-    if report is not None:
-        found.report(report)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_result(console(), found)
-        say_written(figure, report)
+    show(found, figure, report, as_json=as_json)
     if math.isnan(found.bias.value):
         raise typer.Exit(_NOT_IDENTIFIABLE)

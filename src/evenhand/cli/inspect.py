@@ -23,13 +23,12 @@ from evenhand.cli.columns import (
 )
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.tables import check_files, scores_at, table_at
-from evenhand.cli.terminal import console, names_in, print_json
+from evenhand.cli.terminal import names_in, show
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
 from evenhand.questions import Questions
 from evenhand.questions.inputs import named
-from evenhand.report.result import print_result
 from evenhand.tables.cells import read_numbers
 
 if TYPE_CHECKING:
@@ -218,15 +217,8 @@ def inspect(
 
 def _show(found: Inspection, figure: Path | None, as_json: bool) -> None:
     """Print what was found, draw it, and exit with 3 if something cannot be told."""
-    drawn = figure is not None and (found.check is not None or found.told)
-    if figure is not None and drawn:
-        found.plot(figure)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_result(console(), found)
-        if drawn:
-            typer.echo(f"\nThe picture is in {figure}.")
+    drawn = found.check is not None or found.told
+    show(found, figure if drawn else None, as_json=as_json)
     if not found.identifiable:
         raise typer.Exit(_NOT_IDENTIFIABLE)
 

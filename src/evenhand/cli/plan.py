@@ -10,11 +10,10 @@ import typer
 from evenhand.cli.columns import EVALUATOR, EVALUATOR_GROUP, OPTION, OPTION_GROUP, PRICES
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.tables import capacity_in, check_files, named_in, table_at
-from evenhand.cli.terminal import console, print_json
+from evenhand.cli.terminal import console, print_json, show
 from evenhand.errors import NotIdentifiableError
 from evenhand.planning import plan as planned
 from evenhand.questions import Questions
-from evenhand.report.result import print_result
 
 _NOT_IDENTIFIABLE = 3
 
@@ -132,13 +131,6 @@ def plan(
         else:
             console().print(str(error), style="bold")
         raise typer.Exit(_NOT_IDENTIFIABLE) from None
-    if figure is not None:
-        found.plot(figure)
-    if as_json:
-        print_json({"identifiable": True} | found.to_dict())
-    else:
-        print_result(console(), found)
-        if figure is not None:
-            typer.echo(f"\nThe picture is in {figure}.")
+    show(found, figure, as_json=as_json, identifiable=True)
     if not found.enough:
         raise typer.Exit(4)

@@ -14,10 +14,10 @@ from evenhand.cli.campaign.environment import VARIABLE
 from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.tables import check_files
-from evenhand.cli.terminal import console, print_json, say_written
+from evenhand.cli.terminal import console, print_json, show
 from evenhand.errors import InputError
 from evenhand.report.model import Table
-from evenhand.report.result import print_result, table_lines
+from evenhand.report.result import table_lines
 
 _NOT_VERIFIED = 1
 
@@ -47,10 +47,7 @@ def status(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> 
     """
     with opened(store, name) as campaign:
         found = campaign.status()
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_result(console(), found)
+    show(found, as_json=as_json)
 
 
 def answer(
@@ -69,13 +66,7 @@ def answer(
     check_files(figure, None)
     with opened(store, name) as campaign:
         found = campaign.answer()
-    if figure is not None:
-        found.plot(figure)
-    if as_json:
-        print_json({"comparable": found.comparable} | found.to_dict())
-    else:
-        print_result(console(), found)
-        say_written(figure)
+    show(found, figure, as_json=as_json, comparable=found.comparable)
 
 
 def report(
@@ -141,10 +132,7 @@ def verify(
     else:
         with opened(store, name or "") as campaign:
             found = campaign.verify(seal)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_result(console(), found)
+    show(found, as_json=as_json)
     if not found:
         raise typer.Exit(_NOT_VERIFIED)
 
