@@ -74,6 +74,17 @@ def _new_draft(target: Path) -> Path:
     return draft
 
 
+def make_folder(folder: str | os.PathLike[str]) -> None:
+    """Make a folder, or say why that is not possible."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the folder {os.fspath(folder)!r} cannot be made: {error.strerror or error}; choose "
+            "another."
+        ) from None
+
+
 MOST_BYTES = 4 << 30
 """Of a table that is unpacked, or comes through a pipe: some 70 million scores."""
 

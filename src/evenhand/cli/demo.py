@@ -12,7 +12,7 @@ from evenhand.answers import Answer, decide
 from evenhand.auditing import Audit, audit
 from evenhand.cases.skating import scores
 from evenhand.cli.terminal import console
-from evenhand.errors import InputError
+from evenhand.files import make_folder
 
 _PROGRAM = "ICE DANCE FREE DANCE"
 _COLUMNS: dict[str, Any] = {
@@ -48,7 +48,7 @@ def demo(
     `evenhand demo --figure out`
     """
     if figure is not None:
-        _make(figure)
+        make_folder(figure)
     season = scores()
     told: dict[str, tuple[str, str, Answer | Audit]] = {
         "settled": (
@@ -86,12 +86,3 @@ def _decided(season: pd.DataFrame, competition: str) -> Answer:
     """Return who is best in the free dance, by all judges."""
     there = (season["competition"] == competition) & (season["program"] == _PROGRAM)
     return decide(scores=season[there], **_COLUMNS)
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the folder {folder} cannot be made: {error.strerror or error}; choose another."
-        ) from None

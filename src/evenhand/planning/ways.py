@@ -99,6 +99,18 @@ class Terms:
         wanted = (bias for bias in self.wanted() if math.isinf(found.variance_of(bias.direction)))
         return next(wanted, None)
 
+    def outcome_of(self, questions: Questions, counts: Floats) -> WayOutcome:
+        """Return what comes of evaluations whose chance of being certain is not the point."""
+        found = accuracy(questions, counts)
+        return WayOutcome(
+            counts,
+            float(counts.sum()),
+            price_of(questions, counts),
+            self.first_half_width(found),
+            math.nan,
+            self.precise(found),
+        )
+
     def wanted(self) -> list[Bias]:
         """Return the biases that are to be known to a width."""
         return [bias for bias in self.biases if math.isfinite(bias.half_width)]
@@ -166,15 +178,7 @@ class Precise:
         if terms.lost(accuracy(questions, mask / 1.0)) is not None:
             return impossible(questions)
         counts = self._counts(mask)
-        found = accuracy(questions, counts)
-        return WayOutcome(
-            counts,
-            float(counts.sum()),
-            price_of(questions, counts),
-            terms.first_half_width(found),
-            math.nan,
-            terms.precise(found),
-        )
+        return terms.outcome_of(questions, counts)
 
     def roughly(self, found: Accuracy) -> float:
         """Return the largest variance of a bias in units of what is wanted."""

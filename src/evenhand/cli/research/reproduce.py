@@ -10,6 +10,7 @@ import typer
 from evenhand.cli.options import Seed, Workers
 from evenhand.cli.research.workers import processors, worker_pool
 from evenhand.cli.terminal import console, progress
+from evenhand.files import make_folder
 from evenhand.report.result import print_result
 from evenhand.research.reproduction import FULL, QUICK, Reproduction, measure, statements, steps
 
@@ -41,10 +42,7 @@ def reproduce(
     **Exit codes**: 0 every statement holds in what was measured; 1 one does not; 2 what was given
     cannot be used.
     """
-    from evenhand.research.reproduction.output import (  # noqa: PLC0415  # drawing is slow to import
-        make_folder,
-        write_reproduction,
-    )
+    from evenhand.research.reproduction.output import write_reproduction  # noqa: PLC0415 # draws
 
     make_folder(out)
     programme = QUICK if quick else FULL
