@@ -358,7 +358,7 @@ def test_changes_on_the_way() -> None:
     skaters.to_csv("more.csv", index=False)
     judges.to_csv("more_judges.csv", index=False)
     panel = "--evaluators", "more_judges.csv", "--option-group", "nation"
-    more = "--options", "more.csv", *panel, "--capacity", "none"
+    more = "--options", "more.csv", *panel
     assert "music" in refused("extend", "p.db", "prize", "--options", "judges.csv", *panel)
     skaters[1:].to_csv("fewer.csv", index=False)
     assert "missing" in refused("extend", "p.db", "prize", "--options", "fewer.csv", *panel)
@@ -400,6 +400,7 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
     skaters.loc[1, "style"] = "quick"
     skaters.to_csv("skaters.csv", index=False)
     alone = "--option-group", "side", "--option", "skater", "--features", "base,style"
+    more = alone[:2] + alone[4:]  # which column has the names is known from those before
     said("new", "p.db", "solo", "skaters.csv", *alone, "--at-most", "100")
     ticket = found("ask", "p.db", "solo")["tickets"][0]["ticket"]
     said("tell", "p.db", "solo", ticket, "5")
@@ -407,8 +408,8 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
     pd.concat([new, skaters]).to_csv("more.csv", index=False)
     odd = new.assign(style="another")  # nothing was said of its value before
     pd.concat([skaters, odd]).to_csv("odd.csv", index=False)
-    assert "style=another" in refused("extend", "p.db", "solo", "--options", "odd.csv", *alone)
-    said("extend", "p.db", "solo", "--options", "more.csv", *alone)
+    assert "style=another" in refused("extend", "p.db", "solo", "--options", "odd.csv", *more)
+    said("extend", "p.db", "solo", "--options", "more.csv", *more)
     rng = np.random.default_rng(0)
     with eh.Campaign.open("p.db", "solo") as campaign:
         answer = campaign.run(lambda question: 5.0 - question.option + 0.1 * rng.normal())

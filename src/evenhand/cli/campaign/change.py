@@ -7,14 +7,11 @@ from typing import Annotated
 
 import typer
 
-from evenhand.answers.scores import compares
-from evenhand.campaigns import Campaign
 from evenhand.campaigns.export import evaluation_of
 from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened, say
 from evenhand.cli.campaign.tables import WHO, Tables
 from evenhand.cli.columns import takes
 from evenhand.errors import InputError
-from evenhand.questions import Askable, Questions
 
 TicketId = Annotated[
     str, typer.Argument(metavar="TICKET", help="Such as 17-9f3a2c.", show_default=False)
@@ -79,27 +76,14 @@ def extend(
     with opened(store, name) as campaign:
         asked, shown = None, None
         if options is not None:
-            asked, shown = _more(tables, options, campaign)
+            followed = campaign._followed()
+            before = followed.policy.actions
+            columns = dict.fromkeys(c for own in followed.display.values() for c in own)
+            asked, shown = tables.like(options, before, list(columns)).read(options, before)
         campaign.extend(at_most=at_most, budget=budget, questions=asked, display=shown)
         found = campaign.status()
     money = "" if found.budget == float("inf") else f" for {found.budget:g}"
     say(f"Campaign {name!r} goes on, with at most {found.at_most:,} evaluations{money}.")
-
-
-def _more(
-    tables: Tables, options: Path, campaign: Campaign
-) -> tuple[Askable, dict[str, dict[str, str]]]:
-    """Return all questions, asked and shown as those before."""
-    followed = campaign._followed()
-    before = followed.policy.actions
-    kinds = {column.kind for column in Questions.of(before).columns}
-    return tables.read(
-        options,
-        list(dict.fromkeys(column for own in followed.display.values() for column in own)),
-        compare=isinstance(before, Questions) and compares(before),
-        position="position" in kinds,
-        like=before,
-    )
 
 
 def withdraw(

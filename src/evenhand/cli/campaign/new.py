@@ -10,11 +10,11 @@ import typer
 
 from evenhand.campaigns import Campaign
 from evenhand.cli.campaign.store import CampaignName, StoreName, command
-from evenhand.cli.campaign.tables import Tables, of_tables
+from evenhand.cli.campaign.tables import NewTables
 from evenhand.cli.columns import takes
 from evenhand.cli.options import Seed
 from evenhand.cli.tables import scale_in
-from evenhand.cli.terminal import console, names_in
+from evenhand.cli.terminal import console
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, Questions
 from evenhand.report.words import counted
@@ -25,7 +25,7 @@ _TICKETS = "How tickets are handed out"
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
-@takes(tables=Tables)
+@takes(tables=NewTables)
 def new(
     store: StoreName,
     name: CampaignName,
@@ -38,28 +38,7 @@ def new(
         ),
     ],
     *,
-    tables: Tables,
-    show: Annotated[
-        str | None,
-        of_tables(
-            metavar="A,B,…",
-            help="Columns of the options that evaluators are shown, beside the name. Nothing else "
-            "is.",
-        ),
-    ] = None,
-    compare: Annotated[
-        bool,
-        of_tables(
-            "--compare", help="Evaluators say which of two options is better, and by how much."
-        ),
-    ] = False,
-    position: Annotated[
-        bool,
-        of_tables(
-            "--position/--no-position",
-            help="In comparisons: whether judges may favour what is named first.",
-        ),
-    ] = True,
+    tables: NewTables,
     scores: Annotated[
         Literal["votes", "verdicts"] | None,
         typer.Option(
@@ -164,7 +143,7 @@ def new(
     **Exit codes**: 0 it was made; 2 what was given cannot be used; 3 no number of answers could
     tell the options apart.
     """
-    asked, shown = tables.read(options, names_in(show) or [], compare=compare, position=position)
+    asked, shown = tables.read(options)
     try:
         made = Campaign.create(
             store,

@@ -12,6 +12,7 @@ import numpy as np
 import typer
 
 from evenhand.actions import ActionSet
+from evenhand.answers.scores import compares
 from evenhand.cli.columns import (
     EVALUATOR,
     EVALUATOR_GROUP,
@@ -23,13 +24,12 @@ from evenhand.cli.columns import (
 from evenhand.cli.tables import capacity_in, label_of, named_in, table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
-from evenhand.questions import Askable, Questions
+from evenhand.questions import UNLIMITED, Askable, Questions
 from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
     from evenhand.tables.sources import SourceTable
 
-_OF_SEVERAL = ("capacity", "workload", "prices", "bias")
 _MOST = 10**9  # evaluations of one evaluator
 _ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", ".zst", ".bz2")
 
@@ -37,8 +37,7 @@ WHO = "Who is asked, and about what"
 """What these options are called in the help."""
 
 
-def of_tables(*flags: str, metavar: str | None = None, help: str) -> Any:
-    """Return an option that says who is asked about what."""
+def _option(*flags: str, metavar: str | None = None, help: str) -> Any:
     return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=WHO)
 
 
@@ -48,60 +47,99 @@ class Tables:
 
     evaluators: Annotated[
         str | None,
-        of_tables(
+        _option(
             metavar="JUDGES.csv|A,B,…",
             help="Who can be asked: a file with one line each, or names, also NAME=GROUP,… "
             "Without it there is one evaluator, and options need features.",
         ),
     ] = None
-    option: Annotated[str | None, OPTION] = None
-    evaluator: Annotated[str | None, EVALUATOR] = None
     option_group: Annotated[str | None, OPTION_GROUP] = None
     evaluator_group: Annotated[str | None, EVALUATOR_GROUP] = None
     features: Annotated[str | None, FEATURES] = None
     prices: Annotated[str | None, PRICES] = None
     bias: Annotated[
         str | None,
-        of_tables(
+        _option(
             metavar="KIND",
             help="Whose bias it is: common to all, of each evaluator, or group; in comparisons "
             "common, or of each judge.",
         ),
     ] = None
-    capacity: Annotated[
-        str | None,
-        of_tables(
-            metavar="N|none",
-            help="How often an evaluator may be asked the same; people once, if not given.",
-        ),
-    ] = None
     workload: Annotated[
         str | None,
-        of_tables(
+        _option(
             metavar="N|COL",
             help="How much an evaluator may be asked in all: a number, or a column of the "
             "evaluators.",
         ),
     ] = None
 
+    def like(self, options: Path, before: Askable, shown: Sequence[str]) -> NewTables:
+        """Return what is left unsaid of more questions, by those before and by where names are."""
+        questions = Questions.of(before)
+        who, often = None, None
+        if self.evaluators is not None:
+            largest = int(questions.capacity.max())
+            often = "none" if largest >= UNLIMITED else str(largest)
+            if _is_file(self.evaluators):
+                who = _column_with(self.evaluators, questions.evaluators)
+        return NewTables(
+            **vars(self),
+            option=_column_with(options, questions.options.labels),
+            evaluator=who,
+            capacity=often,
+            show=",".join(shown),
+            compare=isinstance(before, Questions) and compares(before),
+            position=any(column.kind == "position" for column in questions.columns),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewTables(Tables):
+    """What the user says about tables of a new campaign."""
+
+    option: Annotated[str | None, OPTION] = None
+    evaluator: Annotated[str | None, EVALUATOR] = None
+    capacity: Annotated[
+        str | None,
+        _option(
+            metavar="N|none",
+            help="How often an evaluator may be asked the same; people once, if not given.",
+        ),
+    ] = None
+    show: Annotated[
+        str | None,
+        _option(
+            metavar="A,B,…",
+            help="Columns of the options that evaluators are shown, beside the name. Nothing else "
+            "is.",
+        ),
+    ] = None
+    compare: Annotated[
+        bool,
+        _option(
+            "--compare", help="Evaluators say which of two options is better, and by how much."
+        ),
+    ] = False
+    position: Annotated[
+        bool,
+        _option(
+            "--position/--no-position",
+            help="In comparisons: whether judges may favour what is named first.",
+        ),
+    ] = True
+
     def read(
-        self,
-        options: Path,
-        show: Sequence[str],
-        *,
-        compare: bool = False,
-        position: bool = True,
-        like: Askable | None = None,
+        self, options: Path, like: Askable | None = None
     ) -> tuple[Askable, dict[str, dict[str, str]]]:
         """Return what can be asked about a table of options, and what is shown of each."""
         # Features are in the units that they had in what could be asked before, if there was any.
         table = table_at(options)
-        shown = self._display(table, show)
+        shown = self._display(table)
         if self.evaluators is not None:
-            return self._panel(table, self.evaluators, compare, position), shown
-        given = {"compare": compare} | {n: getattr(self, n) for n in _OF_SEVERAL}
-        for name, value in given.items():
-            if value:
+            return self._panel(table, self.evaluators), shown
+        for name in ("compare", "capacity", "workload", "prices", "bias"):
+            if getattr(self, name):
                 raise InputError(
                     f"--{name} is for several evaluators; say who they are: --evaluators."
                 )
@@ -124,9 +162,7 @@ class Tables:
             like=like if isinstance(like, ActionSet) else None,
         )
 
-    def _panel(
-        self, what: SourceTable, evaluators: str, compare: bool, position: bool
-    ) -> Questions:
+    def _panel(self, what: SourceTable, evaluators: str) -> Questions:
         """Return the questions to several evaluators."""
         options = named_in(what, self.option, "--option", self.option_group, "--option-group")
         judges, who = self._evaluators(evaluators)
@@ -142,14 +178,14 @@ class Tables:
         if self.prices is not None:
             more["prices"] = _needs(who, "--prices").numbers(self.prices, "--prices", above=0.0)
         features = names_in(self.features)
-        if compare:
+        if self.compare:
             if features:
                 raise InputError("--features is not used in comparisons (--compare); leave it out.")
             bias = "judge" if self.bias == "evaluator" else self.bias
             return Questions.comparisons(
                 options,
                 judges,
-                position=position,
+                position=self.position,
                 bias=bias,  # type: ignore[arg-type] # checked there
                 **more,
             )
@@ -167,8 +203,7 @@ class Tables:
 
     def _evaluators(self, given: str) -> tuple[dict[str, str | None], SourceTable | None]:
         """Return evaluators with their groups, and their table if they have one."""
-        # names may have dots, as gpt-4.1 has; a file that is not there should be missed as one
-        if given == "-" or os.path.exists(given) or Path(given).suffix.lower() in _ENDINGS:
+        if _is_file(given):
             who = table_at(given)
             column = self.evaluator_group or self.option_group
             flag = "--evaluator-group" if self.evaluator_group else "--option-group"
@@ -184,8 +219,9 @@ class Tables:
             judges[person] = side or None
         return judges, None
 
-    def _display(self, table: SourceTable, columns: Sequence[str]) -> dict[str, dict[str, str]]:
+    def _display(self, table: SourceTable) -> dict[str, dict[str, str]]:
         """Return what evaluators are shown of each option."""
+        columns = names_in(self.show) or []
         if self.option_group is not None and self.option_group in columns:
             raise InputError(
                 f"--show names the column of groups, {self.option_group!r}, and evaluators never "
@@ -199,6 +235,17 @@ class Tables:
             for row, name in enumerate(names)
             if name is not None and shown
         }
+
+
+def _is_file(given: str) -> bool:
+    # names may have dots, as gpt-4.1 has; a file that is not there should be missed as one
+    return given == "-" or os.path.exists(given) or Path(given).suffix.lower() in _ENDINGS
+
+
+def _column_with(path: str | Path, names: Sequence[str]) -> str | None:
+    """Return the column of a table that has all of these names; None if none has."""
+    table = table_at(path)
+    return next((c for c in table.columns if c and set(names) <= {*table.texts(c)}), None)
 
 
 def _needs(who: SourceTable | None, flag: str) -> SourceTable:
