@@ -177,7 +177,7 @@ def _from_family(given: str, horizon: int, seed: int) -> BiasedLinearBandit:
     missing = [key for key, value in chosen.items() if value is None]
     if missing:
         raise InputError(f"--family {name} needs {', '.join(missing)} as well.")
-    index = chosen.pop("index")
+    index = int(chosen.pop("index"))
     problems = make(**chosen)
     if not 1 <= index <= len(problems):
         raise InputError(f"--family {name}: index must be from 1 to {len(problems)}, its problems.")
