@@ -140,6 +140,26 @@ def fail(
     say(f"Ticket {ticket}: {notice.why}.")
 
 
+def decline(
+    store: StoreName,
+    name: CampaignName,
+    ticket: TicketId,
+    *,
+    because: Because,
+) -> None:
+    """Never ask this evaluator this question again, such as for a conflict of interest.
+
+    Others are asked instead. What is known beforehand goes into `campaign new --conflicts`.
+
+    **Example**
+
+    `evenhand campaign decline prize.db prize 17-9f3a2c --because "he was my student"`
+    """
+    with opened(store, name) as campaign:
+        notice = campaign.decline(ticket, because)
+    say(f"Ticket {ticket}: {notice.why}.")
+
+
 def release(store: StoreName, name: CampaignName, ticket: TicketId) -> None:
     """Give a ticket back unanswered; it waits for whoever asks next."""
     with opened(store, name) as campaign:

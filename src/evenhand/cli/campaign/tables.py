@@ -73,6 +73,14 @@ class Tables:
             "evaluators.",
         ),
     ] = None
+    conflicts: Annotated[
+        Path | None,
+        _option(
+            metavar="FILE",
+            help="Who must not judge what: a table with the columns option and evaluator, a line "
+            "for each conflict of interest.",
+        ),
+    ] = None
 
     def like(self, options: Path, before: Askable, shown: Sequence[str]) -> NewTables:
         """Return what is left unsaid of more questions, by those before and by where names are."""
@@ -137,8 +145,9 @@ class NewTables(Tables):
         table = table_at(options)
         shown = self._display(table)
         if self.evaluators is not None:
-            return self._panel(table, self.evaluators), shown
-        for name in ("compare", "capacity", "workload", "prices", "bias"):
+            panel = self._panel(table, self.evaluators)
+            return panel if self.conflicts is None else _barred(panel, self.conflicts), shown
+        for name in ("compare", "conflicts", "capacity", "workload", "prices", "bias"):
             if getattr(self, name):
                 raise InputError(
                     f"--{name} is for several evaluators; say who they are: --evaluators."
@@ -246,6 +255,18 @@ def _column_with(path: str | Path, names: Sequence[str]) -> str | None:
     """Return the column of a table that has all of these names; None if none has."""
     table = table_at(path)
     return next((c for c in table.columns if c and set(names) <= {*table.texts(c)}), None)
+
+
+def _barred(panel: Questions, path: Path) -> Questions:
+    """Return the questions without the conflicts of interest of a file."""
+    table = table_at(path)
+    conflicts = zip(table.texts("option"), table.texts("evaluator"), strict=True)
+    for row, (option, evaluator) in enumerate(conflicts):
+        try:
+            panel = panel.barring([(option or "", evaluator or "")])
+        except InputError as error:
+            raise InputError(f"{table.name}: {table.where([row])[0]}: {error}") from None
+    return panel
 
 
 def _needs(who: SourceTable | None, flag: str) -> SourceTable:
