@@ -16,7 +16,7 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.numerics.row_space import DoubtfulRankError, space_of
 from evenhand.questions import Askable, Questions
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Finding
 
 _FEW = 2  # questions beside those that the parameters need, that check the model but poorly
 _NOT_CHECKED = (

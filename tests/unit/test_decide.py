@@ -22,7 +22,8 @@ from evenhand.certainty.items import ItemsFit
 from evenhand.policies.conclusion import conclusion_of
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.questions import Questions
-from evenhand.report.document import as_page
+from evenhand.report.html import as_page
+from rotation import nightly
 
 
 def table(rows: Any, *names: str) -> pd.DataFrame:
@@ -261,7 +262,8 @@ def test_scores_of_nothing_but_0_and_1_are_votes() -> None:
     ann, bo = [1, 1, 0, 1, 0, 1, 1, 0, 1, 0], [0, 1, 0, 1, 1, 0, 1, 0, 1, 0]
     said, stated = eh.decide(two(ann, bo)), eh.decide(two(ann, bo), scale=(0, 1))
     assert said.loss == stated.loss
-    assert said.loss <= 1.0 and "taken for votes" in str(said)
+    assert said.loss <= 1.0
+    assert "taken for votes" in str(said)
     assert "taken for votes" not in str(stated)
     for marks in (two([2.0, *ann[1:]], bo), two(ann[:9], bo[:9])):  # a mark; too few to tell
         assert "taken for votes" not in str(eh.decide(marks))
@@ -277,9 +279,10 @@ def test_rare_items_make_nothing_sure_that_none_of_them_shows() -> None:
     assert sure <= stats.binom.isf(1e-3, n, 0.05)
 
 
-def test_tastes_of_judges_are_errors_for_judges_like_them_and_not_for_these() -> None:
+@pytest.mark.parametrize("n", [24, *nightly([60])])
+def test_tastes_of_judges_are_errors_for_judges_like_them_and_not_for_these(n: int) -> None:
     """Two options are worth the same; three judges like one or the other, on every item."""
-    rng, n = np.random.default_rng(9), 60
+    rng = np.random.default_rng(9)
     sure = {"these": 0, "like these": 0}
     for _ in range(n):
         taste, y = 0.6 * rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 40))

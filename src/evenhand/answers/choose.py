@@ -23,7 +23,7 @@ from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import checks_of
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.identifiable import refuse_incomparable
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Finding
 
 Looks = Literal["always", "once"]
 

@@ -33,7 +33,7 @@ from evenhand.errors import AbsentError, EvenhandError, InputError, NotIdentifia
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import checks_of
 from evenhand.policies.messages import Feedback, counts_of
-from evenhand.tables.names import listed
+from evenhand.tables.texts import listed
 
 _NOBODY = (
     "those who are to be asked now are not available; policy=answer.policy goes on when they are"

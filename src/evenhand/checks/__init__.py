@@ -2,6 +2,6 @@
 
 from evenhand.checks.statistics import LackOfFit
 from evenhand.checks.watch import Checks
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Finding
 
 __all__ = ["Checks", "Finding", "LackOfFit"]

@@ -37,8 +37,8 @@ from evenhand.tables import Names, check_length, column_names, listed
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
     from evenhand.scores import Factor, Scores
-    from evenhand.scores.factor import Codes
     from evenhand.scores.read import Groups
+    from evenhand.scores.scores import Codes
 
 Bias = Literal["common", "evaluator", "group"]
 
