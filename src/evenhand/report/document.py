@@ -64,7 +64,11 @@ a { color: var(--link); }
 nav { font-size: .92rem; }
 nav li { margin: 0; padding: .12rem 0; }
 nav ol { columns: 2; padding-left: 1.4rem; margin: .4rem 0; }
-.scroll { overflow-x: auto; margin: .8rem 0; }
+.scroll { overflow-x: auto; margin: .8rem 0; background:
+    linear-gradient(to right, var(--paper) 40%%, transparent) left / 2rem 100%% no-repeat local,
+    linear-gradient(to left, var(--paper) 40%%, transparent) right / 2rem 100%% no-repeat local,
+    linear-gradient(to right, var(--rule), transparent) left / .9rem 100%% no-repeat scroll,
+    linear-gradient(to left, var(--rule), transparent) right / .9rem 100%% no-repeat scroll; }
 .scroll table { border-collapse: collapse; font-size: .88rem; line-height: 1.45;
   font-variant-numeric: tabular-nums; }
 .scroll td, .scroll th { border-bottom: 1px solid var(--rule); vertical-align: baseline; }
@@ -99,7 +103,7 @@ footer { margin-top: 2.6rem; border-top: 1px solid var(--rule); padding-top: .6r
   caption, thead, dt { break-after: avoid; }
   .note, figcaption { break-before: avoid; }
   tr, li, figure, .verdict { break-inside: avoid; }
-  .scroll { overflow: visible; }
+  .scroll { overflow: visible; background: none; }
   .scroll td, .scroll th { padding-right: .7em !important; }
   p, li, dd { orphans: 2; widows: 2; }
 }

@@ -46,8 +46,8 @@ def block(title: str, *parts: str) -> Markup:
     """Return a title, and below it tables and sentences."""
     below = "".join(part if isinstance(part, Markup) else block_line(part) for part in parts)
     return Markup(
-        '<div style="max-width:60em">'
-        f'<div style="font-weight:600;margin:.2em 0">{text(title)}</div>{below}</div>'
+        '<div style="max-width:60em;overflow-x:auto">'
+        f'<div style="font-weight:600;margin:.2em 0 .4em">{text(title)}</div>{below}</div>'
     )
 
 
@@ -58,15 +58,16 @@ def block_line(sentence: str) -> Markup:
 
 def faint(value: Cell) -> Markup:
     """Return a sentence that stands back behind the others."""
-    return Markup(f'<div style="{_FAINT};margin:.2em 0">{text(value)}</div>')
+    return Markup(f'<div style="{_FAINT};margin:.5em 0 .2em">{text(value)}</div>')
 
 
 def facts(entries: Mapping[str, Cell]) -> Markup:
     """Return a table of two columns, what and how much."""
     rows = "".join(
         '<tr style="background:none">'
-        f'<td style="text-align:left;{_CELL};{_FAINT}">{text(name)}</td>'
-        f'<td style="text-align:left;overflow-wrap:anywhere">{text(value)}</td></tr>'
+        f'<td style="text-align:left;vertical-align:baseline;{_CELL};{_FAINT}">{text(name)}</td>'
+        '<td style="text-align:left;vertical-align:baseline;padding:.15em 0;overflow-wrap:anywhere">'
+        f"{text(value)}</td></tr>"
         for name, value in entries.items()
     )
     return Markup(f'<table style="border-collapse:collapse"><tbody>{rows}</tbody></table>')
