@@ -17,6 +17,7 @@ from evenhand.report.words import number
 _FAINT = "opacity:.65"
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = "padding:.15em 1em .15em 0;white-space:nowrap"
+_FIRST = "text-align:left;vertical-align:baseline"  # a title stands beside its first line
 _WIDTH, _HEIGHT = 120, 14  # of a drawing in a table, in pixels
 
 
@@ -65,9 +66,8 @@ def facts(entries: Mapping[str, Cell]) -> Markup:
     """Return a table of two columns, what and how much."""
     rows = "".join(
         '<tr style="background:none">'
-        f'<td style="text-align:left;vertical-align:baseline;{_CELL};{_FAINT}">{text(name)}</td>'
-        '<td style="text-align:left;vertical-align:baseline;padding:.15em 0;overflow-wrap:anywhere">'
-        f"{text(value)}</td></tr>"
+        f'<td style="{_FIRST};{_CELL};{_FAINT}">{text(name)}</td>'
+        f'<td style="{_FIRST};padding:.15em 0;overflow-wrap:anywhere">{text(value)}</td></tr>'
         for name, value in entries.items()
     )
     return Markup(f'<table style="border-collapse:collapse"><tbody>{rows}</tbody></table>')
