@@ -28,11 +28,10 @@ from evenhand.auditing.figure import (
     draw_audit_picture,
 )
 from evenhand.auditing.sections import report_of
-from evenhand.report.document import as_page
+from evenhand.report.html import as_page
 from evenhand.report.model import Table
 from evenhand.report.pictures import svg_text
-from evenhand.report.result import Result
-from evenhand.report.terminal import print_result
+from evenhand.report.result import Result, print_result
 from pages import DocumentReader, read, read_document
 
 DAY = date(2026, 11, 16)

@@ -22,7 +22,7 @@ from evenhand.certainty.items import ItemsFit
 from evenhand.policies.conclusion import conclusion_of
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.questions import Questions
-from evenhand.report.document import as_page
+from evenhand.report.html import as_page
 from rotation import nightly
 
 

@@ -16,7 +16,7 @@ from evenhand.auditing.projections import Projection, conjugate_gradients
 from evenhand.auditing.rules import Levels
 from evenhand.errors import InputError
 from evenhand.scores import Factor, Scores
-from evenhand.scores.factor import Codes
+from evenhand.scores.scores import Codes
 from rotation import nightly
 
 
