@@ -18,7 +18,7 @@ and the chance of a lead as large as L_j, if the true one is μ, is
     p_j(μ) = P(L_j ≤ X ≤ hi)/P(lo ≤ X ≤ hi),    X normal of mean μ and variance σ²S_j.
 
 With σ unknown, given Q = R + (L_j − μ)²/S_j as well, X is such that √ν (X − μ)/√(S_j Q − (X − μ)²)
-is Student's. If the true lead is μ, p_j is uniform; if it is less, p_j is larger. docs/people.md
+is Student's. If the true lead is μ, p_j is uniform; if it is less, p_j is larger. docs/one_look.md
 has the proof, and why one rival is enough: b is wrong only if the best option j has p_j(0) < δ,
 given whichever b leads, and that has a chance of at most δ. So there is no factor for the number of
 options.
