@@ -54,7 +54,7 @@ the winner test finds the closest rival no better by ε if P(T > (L + ε)/s) < �
 one if it is at most P(T > c). So this one is the stronger where δ·P(T > ε/s) ≤ P(T > c), and one of
 the two is taken, by ε, n and the smallest error of all differences between options. None of these
 depends on who leads or by how much, so the chance of being wrong stays δ. Where the winner test is
-taken, it finds all that this one would. docs/people.md has the proofs.
+taken, it finds all that this one would. docs/one_look.md has the proofs.
 
 Leads of scores that lie between bounds, and may have any distribution there
 ----------------------------------------------------------------------------
