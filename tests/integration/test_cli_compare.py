@@ -60,7 +60,7 @@ def test_the_table_fits_a_hundred_columns() -> None:
 
 def test_files(tmp_path: Path) -> None:
     table, picture = tmp_path / "compare.csv", tmp_path / "compare.png"
-    arguments = (*SMALL, "--suite", "skating,random")
+    arguments = (*SMALL, "--suite", "skating,random", "--store", tmp_path / "runs")
     found = answer(*arguments, "--csv", table, "--figure", picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
     with table.open(newline="") as file:

@@ -13,6 +13,7 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -123,18 +124,26 @@ def files(folder: Path, kind: str) -> dict[str, str]:
     return found
 
 
-def plain(folder: Path) -> dict[str, str]:
-    folder.mkdir()
-    return files(folder, "table.csv")
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """The tables in all kinds of files."""
+    return {kind: files(tmp_path_factory.mktemp("files"), kind) for kind in KINDS}
+
+
+@pytest.fixture(scope="module")
+def expected_of(written: dict[str, dict[str, str]]) -> Callable[[str], Any]:
+    """What a command says of the plain files."""
+    usual = written["table.csv"]
+    return cache(lambda command: answered([part.format(**usual) for part in COMMANDS[command]]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_reads_every_kind_of_file(tmp_path: Path, command: str, kind: str) -> None:
-    there = files(tmp_path, kind)
-    usual = plain(tmp_path / "usual")
-    arguments = COMMANDS[command]
-    expected = answered([part.format(**usual) for part in arguments])
+def test_every_command_reads_every_kind_of_file(
+    written: dict[str, dict[str, str]], expected_of: Callable[[str], Any], command: str, kind: str
+) -> None:
+    there, usual, arguments = written[kind], written["table.csv"], COMMANDS[command]
+    expected = expected_of(command)
     assert answered([part.format(**there) for part in arguments]) == expected
     first = next(name for name in TABLES if any(f"{{{name}}}" in part for part in arguments))
     if command != "audit a table":  # a pipe is no log
@@ -144,7 +153,9 @@ def test_every_command_reads_every_kind_of_file(tmp_path: Path, command: str, ki
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_campaigns_are_made_of_every_kind_of_file(tmp_path: Path, kind: str) -> None:
+def test_campaigns_are_made_of_every_kind_of_file(
+    written: dict[str, dict[str, str]], tmp_path: Path, kind: str
+) -> None:
     def made(given: dict[str, str], store: str, content: bytes | None = None) -> Any:
         path = str(tmp_path / store)
         new = ["campaign", "new", path, "one", given["options"], "--evaluators", given["judges"]]
@@ -170,7 +181,7 @@ def test_campaigns_are_made_of_every_kind_of_file(tmp_path: Path, kind: str) -> 
         campaign = eh.Campaign.open(path, "one")
         return as_read(campaign.answer().to_dict())
 
-    there, usual = files(tmp_path, kind), plain(tmp_path / "usual")
+    there, usual = written[kind], written["table.csv"]
     expected = made(usual, "usual.db")
     assert made(there, "there.db") == expected
     content = Path(there["options"]).read_bytes()
@@ -292,14 +303,17 @@ def test_what_one_door_refuses_all_doors_refuse(tmp_path: Path) -> None:
         eh.audit(eh.read_scores(path))
 
 
-@pytest.mark.parametrize("hole", ["", " ", "nan", "NaN", "n/a", "?"])
-@pytest.mark.parametrize("column", ["option", "evaluator", "score"])
+@pytest.mark.parametrize(
+    ("column", "hole"),
+    [
+        *(("score", hole) for hole in ("", " ", "nan", "NaN", "n/a", "?")),
+        *((column, hole) for column in ("option", "evaluator") for hole in ("", " ")),
+    ],  # a name may be anything
+)
 @pytest.mark.parametrize("row", range(4))
 def test_a_hole_is_named_in_every_position_of_scores(
     tmp_path: Path, row: int, column: str, hole: str
 ) -> None:
-    if column != "score" and hole.strip():
-        hole = ""  # a name may be anything
     rows = [["a", "P", "7"], ["b", "P", "5"], ["a", "Q", "6.5"], ["b", "Q", "6"]]
     names = ["option", "evaluator", "score"]
     rows[row][names.index(column)] = hole

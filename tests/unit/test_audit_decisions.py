@@ -21,6 +21,7 @@ from evenhand.certainty.own_noise import with_own_noise
 from evenhand.policies.messages import Feedback
 from evenhand.scores import Factor, Scores
 from evenhand.scores.read import read_table
+from rotation import nightly
 
 UNKNOWN = BiasEstimate(math.nan, -math.inf, math.inf, 0.95, math.nan, math.nan)
 
@@ -250,11 +251,12 @@ def test_who_is_accused_is_tested_for_himself() -> None:
     assert not found.sure[0]
 
 
+@pytest.mark.parametrize("runs", [80, *nightly([200])])
 @pytest.mark.parametrize("case", ["one judge of thirty", "loud events"])
-def test_one_of_two_equals_is_seldom_safe(case: str) -> None:
+def test_one_of_two_equals_is_seldom_safe(case: str, runs: int) -> None:
     """The two best are exactly equal: 'safe' and 'wrong' are false, and may be so in 5%."""
     rng = np.random.default_rng(7)
-    events, judges, runs = (1, 30, 200) if case == "one judge of thirty" else (4, 6, 200)
+    events, judges = (1, 30) if case == "one judge of thirty" else (4, 6)
     event, option, judge = (codes.ravel() for codes in np.indices((events, 5, judges)))
     if case == "one judge of thirty":
         seen = (option > 0) | (judge == 0)
