@@ -27,6 +27,7 @@ class Aim:
     grain: float = 0.0  # below what a difference of scores is rounding, whatever their size
     # whether σ is half of what scores may differ by, and nothing else is known of them
     bounded: bool = False
+    top: int = 1  # how many options are wanted
 
     @property
     def questions(self) -> Questions:

@@ -21,8 +21,10 @@ from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.models import Fit
 from evenhand.certainty.prospects import prospects_of
 from evenhand.certainty.record import Plan, Stop
-from evenhand.certainty.stage_plans import Planner
+from evenhand.certainty.places import SetInference
+from evenhand.certainty.stage_plans import Planner, SetPlanner
 from evenhand.certainty.stages import Inference
+from evenhand.certainty.targets import Target
 from evenhand.certainty.words import grounds, stopped
 from evenhand.checks import Finding
 from evenhand.errors import InputError
@@ -99,6 +101,7 @@ class CertainChoice(Choice):
 
     name = "certain-choice"
     planner: ClassVar[type[Planner]] = Planner
+    set_planner: ClassVar[type[SetPlanner]] = SetPlanner
     """What makes the plans; certainty does not rest on it."""
 
     def __init__(
@@ -113,6 +116,7 @@ class CertainChoice(Choice):
         bounds: Sequence[float] | None = None,
         looks: float = 0.0,
         deviation: float | None = None,
+        top: int = 1,
         seed: int = 0,
         budget: float | None = None,
         **bound: Unpack[Bound],
@@ -137,14 +141,21 @@ class CertainChoice(Choice):
         self.bounds = ends
         self.looks = float(looks)
         model = model_of(self.actions)
-        self.aim = Aim(model, self.confidence, self.tolerance, self.stated_noise, deviation)
-        self._inference = Inference(self.aim, self.record)
+        self.target = Target(top=top, tolerance=self.tolerance).among(self.options.labels)
+        self.aim = Aim(
+            model, self.confidence, self.tolerance, self.stated_noise, deviation, top=top
+        )
+        self._inference = self._new_inference()
+
+    def _new_inference(self) -> Inference | SetInference:
+        kind = Inference if self.aim.top == 1 else SetInference
+        return kind(self.aim, self.record)
 
     @property
-    def inference(self) -> Inference:
+    def inference(self) -> Inference | SetInference:
         """What the record says."""
         if self._inference.record is not self.record:
-            self._inference = Inference(self.aim, self.record)
+            self._inference = self._new_inference()
         return self._inference
 
     @property
@@ -158,8 +169,9 @@ class CertainChoice(Choice):
         """Return the plan to follow the one in force, or why there is none."""
         return self._planner(pending).next()
 
-    def _planner(self, pending: Counts) -> Planner:
-        return self.planner(
+    def _planner(self, pending: Counts) -> Planner | SetPlanner:
+        planner = self.planner if self.aim.top == 1 else self.set_planner
+        return planner(
             self.inference,
             self.limits,
             self.horizon,

@@ -131,8 +131,8 @@ class Fit(Protocol):
     size: float
     own: Freedoms | None  # how well the variances of single leads are known, where that differs
 
-    def leads(self, leader: int, rivals: Indices) -> Spread:
-        """Return the lead of an option over rivals."""
+    def leads(self, leader: int | Indices, rivals: Indices) -> Spread:
+        """Return the lead of an option over rivals, or of (n,) options, each over its own."""
 
     def shared(self, leader: int, rivals: Indices) -> Shared:
         """Return what leads over rivals have in common: their covariance, taken apart."""
@@ -176,7 +176,7 @@ def unit_of(scatter: float, freedom: float, size: float) -> float:
 class Goal(NamedTuple):
     """Leads that are to be told, and what may be asked for it."""
 
-    leader: int  # b
+    leader: int | Indices  # b; or (n,) one for each rival
     rivals: Indices  # (n,) j
     scale: Floats  # (n,) κ
     length: int  # about how many evaluations there are
@@ -212,7 +212,7 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def lead_variances(self, leader: int, rivals: Indices, asked: Indices) -> Floats:
+    def lead_variances(self, leader: int | Indices, rivals: Indices, asked: Indices) -> Floats:
         """Return (n,) the variances of leads after these questions; infinite if not identified."""
 
     @abstractmethod
@@ -255,14 +255,14 @@ class Model(ABC):
 
     def plan(
         self,
-        leader: int,
+        leader: int | Indices,
         rivals: Indices,
         weights: Floats,
         length: int,
         asked: Counts,
         left: Counts,
     ) -> Design:
-        """Return what to ask next to compare the leader with its rivals: an order, (length,) or
+        """Return what to ask next to compare the leader (or each its own) with rivals: an order, (length,) or
         shorter where ``left`` says so, that makes max weights² · variance of a lead small for its
         price.
         """
@@ -274,6 +274,8 @@ class Model(ABC):
             able = np.isfinite(self.lead_variances(leader, rivals, open_))
         if not able.any():
             return Design(open_[:0], variances)
+        if isinstance(leader, np.ndarray):
+            leader = leader[able]
         goal = Goal(leader, rivals[able], weights[able] ** 2, length, asked, left)
         found = self.shares(goal)
         variances[able] = found.variances

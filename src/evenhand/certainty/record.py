@@ -73,7 +73,15 @@ class Plan:
     rivals: Indices = field(default_factory=lambda: _NO_ONE)  # those it is tested against
     expected: Expected | None = None  # of its leads over them
     among: Indices | None = None  # (n,) the options that there were, where others came since
+    # where the m best are wanted: (k,) options by their places, and (n,) who leads each rival
+    places: Indices | None = None
+    leaders: Indices | None = None
     budget: float = math.inf  # money that was allowed in all when it was made
+
+    @property
+    def ahead(self) -> int | Indices:
+        """Who leads the rivals: one option, or (n,) one for each of them."""
+        return self.leader if self.leaders is None else self.leaders
 
     @property
     def number(self) -> int:
@@ -111,6 +119,8 @@ class Plan:
             leader=self.leader if self.leader < 0 else int(to.options[self.leader]),
             rivals=to.options[self.rivals],
             among=to.options if self.among is None else to.options[self.among],
+            places=None if self.places is None else to.options[self.places],
+            leaders=None if self.leaders is None else to.options[self.leaders],
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -124,8 +134,9 @@ class Plan:
         kept = dict(given)
         kept["order"] = _places(kept, "order", q)
         kept["rivals"] = _places(kept, "rivals", k)
-        if kept["among"] is not None:
-            kept["among"] = _places(kept, "among", k)
+        for name in ("among", "places", "leaders"):
+            if kept[name] is not None:
+                kept[name] = _places(kept, name, k)
         for name, least in (("times", 1), ("looks", 1), ("at_most", 0)):
             kept[name] = recalled(kept, name, (), int, least, _MOST)
         kept["leader"] = recalled(kept, "leader", (), int, -1, k - 1)
@@ -136,10 +147,22 @@ class Plan:
             kept["expected"] = _expected(kept["expected"], len(kept["rivals"]))
         if (kept["expected"] is None) != (kept["leader"] < 0):
             raise ValueError(f"leader {kept['leader']}, of whom {kept['expected']} is expected")
+        _refuse_no_places(kept)
         plan = cls(**kept)
         if plan.number > _MOST or not plan.budget > 0.0:
             raise ValueError(f"{plan.number} scores, {plan.budget} to spend")
         return plan
+
+
+def _refuse_no_places(kept: Mapping[str, Any]) -> None:
+    """Raise `ValueError` unless there is one leader for each rival where options have places."""
+    places, leaders = kept["places"], kept["leaders"]
+    if (places is None) != (leaders is None):
+        raise ValueError(f"places {places!r:.80}, with leaders {leaders!r:.80}")
+    if leaders is not None and (
+        len(leaders) != len(kept["rivals"]) or len(np.unique(places)) < len(places)
+    ):
+        raise ValueError(f"{len(leaders)} leaders of {len(kept['rivals'])} rivals by {places!r}")
 
 
 def _places(given: Mapping[str, Any], name: str, n: int) -> Indices:
