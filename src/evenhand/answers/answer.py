@@ -21,11 +21,13 @@ from evenhand.answers.scale import Scale
 from evenhand.answers.scores import compares
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
+from evenhand.certainty import CertainChoice
+from evenhand.certainty.targets import Target
 from evenhand.errors import InputError
 from evenhand.numerics.estimate import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion, conclusion_of
-from evenhand.policies.messages import Certainty, Decision
+from evenhand.policies.messages import Certainty, Decision, Selection
 from evenhand.questions import Options, Questions
 from evenhand.report.model import Report
 from evenhand.report.result import Result
@@ -69,15 +71,18 @@ class Answer(Result):
     Parameters
     ----------
     option, label
-        Index and name of the option to choose.
+        Index and name of the option to choose; where several were wanted (`chosen`), of the one
+        that looks best.
     sure
         Whether the option is certainly within ``tolerance`` of the best: by the options' own
-        scores, or because the features are exact where the user said so (``deviation=0``).
+        scores, or because the features are exact where the user said so (``deviation=0``). Where
+        several were wanted, whether these are certainly the best.
     certainty
         What ``loss`` rests on: "own scores", "one judge's scores", "features exact", or None if
         nothing certain is said. `scope` says whom it is about.
     loss
-        What the option loses at most against the best; infinite if that is not known.
+        What the option loses at most against the best; infinite if that is not known. Where several
+        were wanted, what any that is chosen is worse than any that is not, at most.
     confidence
         Probability that what is said here holds.
     tolerance
@@ -177,6 +182,53 @@ class Answer(Result):
                 "answer.next_questions says what to ask."
             )
         return self.conclusion.policy
+
+    @property
+    def target(self) -> Target:
+        """What was wanted: the best option, or the best few."""
+        wanted = self.conclusion.policy
+        if isinstance(wanted, CertainChoice):
+            return wanted.target
+        return Target(top=1, tolerance=self.tolerance)
+
+    @property
+    def selection(self) -> Selection:
+        """Which options are chosen, by index, and who is certainly in or out."""
+        if self.decision.selection is not None:
+            return self.decision.selection
+        others = tuple(one.index for one in self.ranking if one.index != self.option)
+        sure = self.sure and self.loss == 0.0
+        inside, outside = ((self.option,), others) if sure else ((), ())
+        return Selection((self.option,), inside, outside, 0 if sure else None)
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The options to choose by name, as many as were wanted; the best first."""
+        return self._names(self.selection.chosen)
+
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """The options that are certainly among the best, of as many as were wanted."""
+        return self._names(self.selection.inside)
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """The options that certainly are not."""
+        return self._names(self.selection.outside)
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The options of which neither is certain, the most valuable first."""
+        said = {*self.selection.inside, *self.selection.outside}
+        return self._names([one.index for one in self.ranking if one.index not in said])
+
+    @property
+    def wrong_at_most(self) -> int | None:
+        """How many of the chosen are not among the best, at most; None if nobody can say."""
+        return self.selection.wrong_at_most
+
+    def _names(self, options: Sequence[int]) -> tuple[str, ...]:
+        return tuple(self.options.labels[x] for x in options)
 
     @property
     def scores(self) -> int:
@@ -424,6 +476,7 @@ def _without_certainty(decision: Decision) -> Decision:
         withstands=0.0,
         leads=None if leads is None else _everything_around(leads[:, 0]),
         certainty=None,
+        selection=None if decision.selection is None else Selection(decision.selection.chosen),
     )
 
 

@@ -18,6 +18,7 @@ from evenhand.arrays import is_number
 from evenhand.assumptions import hardly_checked, model, without_constant
 from evenhand.certainty import CarefulChoice, CertainChoice, PlannedChoice
 from evenhand.certainty.choice import Choice, limit_of
+from evenhand.certainty.targets import Target
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Decision
@@ -65,6 +66,9 @@ def choose(
     available: Available | None = None,
     looks: Looks | None = None,
     store: Any = None,
+    top: int = 1,
+    bar: float | None = None,
+    against: str | None = None,
 ) -> Answer:
     """Have options evaluated until it is sure which one is really the best, and say so.
 
@@ -136,6 +140,12 @@ def choose(
     store
         A file, or "postgresql://…", that keeps every score as it comes: a `Campaign`. After a crash
         the same call goes on where it was; several programs may work on the same choice.
+    top
+        How many options are wanted. With more than one it is asked until the ``top`` best are sure
+        as a set: in a panel, in comparisons, or by exact features (``deviation=0``). It takes no
+        ``tolerance`` then, and has no ``looks`` of its own.
+    bar, against
+        For `decide` alone: here they are refused.
 
     Returns
     -------
@@ -175,6 +185,7 @@ def choose(
     ('Ann', True, 'own scores')
     """
     checked_askable(options)
+    refuse_bar(bar, against)
     if not callable(evaluate):
         raise InputError(f"evaluate must be a function of a question; got {evaluate!r}.")
     parallel = _whole("parallel", parallel, 1, _MOST_PARALLEL)
@@ -207,6 +218,7 @@ def choose(
                 "bounds": bounds,
                 "checks": checks,
                 "seed": seed,
+                "top": top,
             },
         }
         run_by = {
@@ -227,10 +239,12 @@ def choose(
             "noise_scale": noise_scale,
             "bounds": reading.limits,
             "seed": seed,
+            "top": top,
         }
         policy = policy_for(asked, deviation, checks, looks, budget, settings, scores is None)
     else:
         _adopt(policy, asked, at_most, budget)
+        top_of(policy, top)
     with watching(policy, progress) as watch:
         ran = (
             Run("there is no other option")
@@ -261,6 +275,28 @@ def choose(
     )
 
 
+def refuse_bar(bar: object, against: object) -> None:
+    """Raise `InputError` where a bar is given, or somebody to be better than."""
+    for name, given in (("bar", bar), ("against", against)):
+        if given is not None:
+            raise InputError(
+                f"{name}={given!r}: what is asked step by step finds the best option, or the top "
+                f"few (top=...). Have the scores given, and decide(scores, {name}={given!r}) says "
+                "it of these."
+            )
+
+
+def top_of(policy: Policy, given: Any = 1) -> int:
+    """Return how many options a policy finds, or say that as many as are given it does not."""
+    found = policy.target.top or 1 if isinstance(policy, CertainChoice) else 1
+    if given not in (1, found):
+        raise InputError(
+            f"the policy {policy.name!r} finds {'the best option' if found == 1 else found}, where "
+            f"top={given!r} is given; make it with that top, or leave the policy out."
+        )
+    return found
+
+
 def asked_of(options: Askable, deviation: float | None) -> Askable:
     """Return what is asked: about options that are what their features say, if they are exact."""
     if isinstance(options, ActionSet) or deviation != 0:
@@ -285,7 +321,14 @@ def policy_for(
     """Return the default policy: careful, or exact if the features are; `marks`: no votes."""
     if looks not in (None, "always", "once"):
         raise InputError(f"looks must be 'always', 'once' or None; got {looks!r}.")
+    top = settings.pop("top", 1)
+    several = Target(top=top).top != 1
     few = isinstance(options, Questions) and int(options.capacity.max(initial=0)) <= _FEW
+    if looks is not None and several:
+        raise InputError(
+            f"looks={looks!r} is for the best option alone; where top={top!r} are "
+            "wanted every score is looked at."
+        )
     if looks is not None and not few:
         raise InputError(
             f"looks={looks!r} is for questions that can be asked once, or {_FEW} times at most "
@@ -300,12 +343,22 @@ def policy_for(
     if isinstance(options, Questions) or deviation == 0:
         if settings["noise_scale"] is not None:  # bounds then only refuse, which `read` does
             settings["bounds"] = None
-        if few:
+        if few and not several:
             if marks:  # of a few people: between bounds alone, nothing could be certain
                 settings["bounds"] = None
             return PlannedChoice(options, looks=looks or "always", **settings)
+        if few and marks:  # likewise
+            settings["bounds"] = None
+        if several:
+            settings["top"] = top
         share = _LOOKS if checks else 0.0
         return CertainChoice(options, looks=share, deviation=deviation, **settings)
+    if several:
+        raise InputError(
+            f"the best {top!r} can be found in a panel (Questions.panel), in comparisons, or by "
+            "features that tell values exactly (deviation=0). By features that may leave something "
+            "over only the best one can be; give one of these, or leave top out."
+        )
     return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
 
 

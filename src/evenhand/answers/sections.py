@@ -68,6 +68,11 @@ def record_of(answer: Answer) -> dict[str, Any]:
     questions, raw = answer.next_questions, answer.raw_choice
     return {
         "option": answer.label,
+        "target": answer.target.to_dict(),
+        "chosen": list(answer.chosen),
+        "inside": list(answer.inside),
+        "outside": list(answer.outside),
+        "wrong_at_most": answer.wrong_at_most,
         "sure": answer.sure,
         "certainty": answer.certainty,
         "scope": answer.scope,
@@ -126,12 +131,12 @@ def _ranking(answer: Answer) -> list[Part]:
 
 def _standings(answer: Answer) -> Table:
     """Return where every option stands, the most valuable first; the chosen one stands out."""
-    ranking = answer.ranking
+    ranking, chosen = answer.ranking, answer.selection.chosen
     spans = [(one.value, one.low, one.high) for one in ranking]
     digits, ends = _decimals(spans), _ends(spans)
     columns: dict[str, Sequence[Cell]] = {
         "option": [
-            Strong(short(one.option)) if one.index == answer.option else short(one.option)
+            Strong(short(one.option)) if one.index in chosen else short(one.option)
             for one in ranking
         ],
         "group": [one.group for one in ranking],
@@ -151,7 +156,7 @@ def _standings(answer: Answer) -> Table:
 
 def spoken_of(answer: Answer) -> set[int]:
     """Return the places of the chosen option, and of that with the highest scores."""
-    names = answer.option, answer.raw_choice
+    names = *answer.selection.chosen, answer.raw_choice
     return {place for place, one in enumerate(answer.ranking) if one.index in names}
 
 
@@ -231,7 +236,7 @@ def _learning(answer: Answer) -> str:
 
 def _raw_loss(answer: Answer) -> str:
     """Return what choosing by the mean scores would have lost."""
-    if answer.raw_choice is None:
+    if answer.raw_choice is None or len(answer.chosen) > 1:
         return ""
     if answer.raw_choice == answer.option:
         same = "Choosing by mean scores would have chosen the same"

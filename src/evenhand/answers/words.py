@@ -39,6 +39,8 @@ def verdict(answer: Answer) -> str:
         return f"Choose {name}: there is no other option."
     if not answer.sure and answer.scores == 0:
         return f"Nothing is known about the {k:,} options: no evaluation came back."
+    if len(answer.chosen) > 1:
+        return of_several(answer)
     among = f"of {k:,} options"
     what = f"the best {among}"
     if 0.0 < answer.loss <= answer.tolerance:
@@ -88,6 +90,58 @@ def verdict(answer: Answer) -> str:
     return said
 
 
+def of_several(answer: Answer) -> str:
+    """Return which options to choose where several are wanted, and how sure that is."""
+    m, k, level = len(answer.chosen), len(answer.options), percent(answer.confidence)
+    names = listed(answer.chosen)
+    what = f"the best {m:,} of {k:,} options"
+    if answer.sure and answer.certainty == "one judge's scores":
+        return (
+            f"{short(answer.judges[0])} has {names} as {what}: that is {level} sure. Whether "
+            "others would, one judge cannot tell; ask a second."
+        )
+    if answer.sure:
+        by = "by the options' own scores"
+        if answer.certainty == "features exact":
+            by = "given that the features are exact, as you said"
+        return f"Choose {names}: they are {what}. That is {level} sure, {by}."
+    if answer.certainty == "features exact" and answer.loss <= answer.tolerance:
+        return (
+            f"Choose {names}: they are {what}, {level} sure if the features are exact. By the "
+            "options' own scores alone it is not sure."
+        )
+    looks = f"{names} look like {what}, but"
+    if answer.alarms:
+        failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
+        return (
+            f"{looks} nothing is sure: the scores contradict what was assumed about them "
+            f"({failed}; see below)."
+        )
+    if is_apart(answer):
+        return (
+            f"Nothing can be said yet of which are {what}: the scores do not compare all of them "
+            "with one another."
+        )
+    said = f"{looks} that is not sure."
+    if answer.wrong_at_most is not None and answer.wrong_at_most < m:
+        said += f" At most {answer.wrong_at_most:,} of them may be wrong ({level} sure)."
+    if math.isfinite(answer.loss) and not _says_little(answer, answer.loss):
+        said += (
+            f" Any of them is worse than any other option by at most {number(answer.loss)} "
+            f"({level} sure)."
+        )
+    return said
+
+
+def line_in_words(answer: Answer) -> list[tuple[str, str]]:
+    """Return who is surely in, who out and who stands at the line, where several are wanted."""
+    if len(answer.chosen) < 2 or answer.sure:
+        return []
+    parts = [("Surely in", answer.inside), ("At the line", answer.undecided)]
+    parts += [("Surely out", answer.outside)]
+    return [(title, f"{listed(names)}.") for title, names in parts if names]
+
+
 def is_apart(answer: Answer) -> bool:
     """Tell whether scores do not compare all options, so that nobody can be named."""
     return not answer.sure and any(math.isnan(one.lead) for one in answer.ranking)
@@ -96,6 +150,8 @@ def is_apart(answer: Answer) -> bool:
 def facts(answer: Answer) -> list[tuple[str, str]]:
     """Return what else there is to say, under short titles."""
     said = [("Rival", rival(answer)), ("Tied", tied(answer)), ("Holds up", margin(answer))]
+    if len(answer.chosen) > 1:
+        said = line_in_words(answer)
     if isinstance(answer.options, ActionSet):
         said += [("Bias", bias_in_words(answer.options, answer.bias))]
     else:
@@ -267,6 +323,8 @@ def raw_in_words(answer: Answer) -> str:
     """Return what the scores alone would have chosen."""
     if answer.raw_choice is None:
         return ""
+    if len(answer.chosen) > 1:
+        return _raw_of_several(answer)
     if is_apart(answer):
         return f"The highest mean is that of {short(answer.options.labels[answer.raw_choice])}."
     if answer.raw_choice == answer.option:
@@ -280,6 +338,18 @@ def raw_in_words(answer: Answer) -> str:
         return f"{said}."
     digits = decimals((best.raw - own.raw) / 2)
     return f"{said} ({fixed(best.raw, digits)} against {fixed(own.raw, digits)})."
+
+
+def _raw_of_several(answer: Answer) -> str:
+    """Return which others the scores alone would have chosen, where several are wanted."""
+    known = [one for one in answer.ranking if not math.isnan(one.raw)]
+    best = sorted(known, key=lambda one: -one.raw)[: len(answer.chosen)]
+    means = "mean verdicts" if answer.compared else "mean scores"
+    others = [one.option for one in best if one.option not in answer.chosen]
+    missing = [x for x in answer.chosen if x not in [one.option for one in best]]
+    if not others:
+        return f"The highest {means} are those of the same options."
+    return f"By the {means} alone {listed(others)} would be among them instead of {listed(missing)}."
 
 
 def cost(answer: Answer) -> str:

@@ -53,6 +53,12 @@ class Aim:
         """Tell (k,) which options have the same features as one, and so the same value."""
         return self.questions.options.same_as(option)
 
+    @property
+    def kinds(self) -> Indices:
+        """(k,) the first option that has the same features as each, and so the same value."""
+        k = len(self.questions.options)
+        return np.array([int(np.argmax(self.same(x))) for x in range(k)], dtype=np.intp)
+
     def guess(self, told: Feedback, about: Fit | None = None, among: Indices | None = None) -> Fit:
         """Return least squares for plans and priors; features may help, which proves nothing."""
         fit = self.model.fit(told, self.noise, about)

@@ -178,9 +178,8 @@ class SetInference(InOrder[SetEvidence]):
     """What a record says of which options are the m best."""
 
     def _start(self) -> SetEvidence:
-        k = len(self.aim.questions.options)
-        kinds = np.array([int(np.argmax(self.aim.same(x))) for x in range(k)])
-        start = SetEvidence(Places.start(np.arange(k), self.aim.top, kinds))
+        everybody = np.arange(len(self.aim.questions.options))
+        start = SetEvidence(Places.start(everybody, self.aim.top, self.aim.kinds))
         return self._answered(start) if self.is_certain(start) else start
 
     def _answered(self, now: SetEvidence) -> SetEvidence:

@@ -31,7 +31,7 @@ from evenhand.certainty.record import Expected, Plan, Purpose, Stop
 from evenhand.certainty.stages import Evidence, Inference, InOrder, S
 from evenhand.numerics.ties import first_largest
 from evenhand.policies.limits import Limits, nth
-from evenhand.policies.messages import Feedback
+from evenhand.policies.messages import Feedback, Selection
 
 _LONGEST = 4096  # evaluations after which the order of a plan is repeated
 _MOST_LOOKS = 64  # shares of its scores at which a plan is looked at
@@ -404,12 +404,34 @@ class SetPlanner(AnyPlanner[SetEvidence]):
 
     def arranged(self, guess: Fit, now: SetEvidence) -> Places:
         """Return the places, by what options look worth if the m that look best are others."""
-        places, value = now.places, self._values(guess)
-        order = np.lexsort((np.arange(len(value)), -value[places.kinds]))
-        m = places.top
-        if np.isin(order[:m], places.order[:m]).all():
-            return places
-        return places.arranged(order)
+        places = now.places
+        order = self._by_value(guess, places)
+        same = np.isin(order[: places.top], places.order[: places.top]).all()
+        return places if same else places.arranged(order)
+
+    def _by_value(self, guess: Fit, places: Places) -> Indices:
+        """Return (k,) the options, those that look best first; of those alike the first."""
+        value = self._values(guess)[places.kinds]
+        return np.lexsort((np.arange(len(value)), -value))
+
+    def selection(self, guess: Fit) -> Selection:
+        """Return which m look best by a guess, beside those of whom it is certain."""
+        now = self.inference.evidence()
+        places, order = now.places, self._by_value(guess, now.places)
+        inside, outside = (np.isin(order, some) for some in (places.inside, places.outside))
+        if now.answer is not None:  # for good, whatever it looks like since
+            inside = np.isin(order, places.order[: places.top])
+            outside = ~inside
+        order = order[np.argsort(np.where(inside, 0, np.where(outside, 2, 1)), kind="stable")]
+        chosen = order[: places.top]
+        if not np.isin(chosen, places.order[: places.top]).all():
+            places = places.arranged(order)
+        return Selection(
+            tuple(chosen.tolist()),
+            tuple(order[: inside.sum()].tolist()),
+            tuple(order[len(order) - outside.sum() :].tolist()),
+            0 if now.answer is not None else places.wrong_at_most,
+        )
 
 
 def _unlike(places: Places) -> NDArray[np.bool_]:

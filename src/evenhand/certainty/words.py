@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from evenhand.certainty.choice import Choice
 from evenhand.certainty.record import Stop
 from evenhand.policies.messages import Certainty
 
-_SHOWN = 5  # rivals that are named
+_SHOWN = 5  # rivals that are named,
+_MANY = 12  # and options that are chosen
 
 SCALE = "which scores can be given (scale)"
 """What helps where scores agree to the last digit."""
 
 
-def stopped(policy: Choice, stop: Stop) -> str:
-    """Return why nothing more is asked."""
+def stopped(policy: Choice, stop: Stop, chosen: Sequence[int] = ()) -> str:
+    """Return why nothing more is asked; ``chosen`` are those that are, where several are wanted."""
     limits, rivals = policy.limits, shown(policy.options, stop)
     about = "" if not stop.options else repr(policy.options.labels[stop.options[0]])
     if stop.reason == "certain":
@@ -25,14 +27,17 @@ def stopped(policy: Choice, stop: Stop) -> str:
             return "it would be certain if no judge liked single options, which nobody confirms."
         if alarms:
             return "it would be certain if the model were right, but an alarm says that it is not."
+        if len(chosen) > 1:
+            return certain_set(policy.options, chosen, policy.confidence)
         return certain(policy.options, stop.options[0], policy.confidence, policy.tolerance)
     if stop.reason == "hopeless":
         rest = f"{policy.remaining} evaluations"
         if math.isfinite(limits.money):
             rest += f" and the {limits.money - limits.paid:g} of the budget"
+        or_less = "" if len(chosen) > 1 else ", or state a tolerance: how much may be lost"
         return (
             f"{about} and {rivals} cannot be told apart with the {rest} that are left. Call "
-            "allow() with more, or state a tolerance: how much may be lost."
+            f"allow() with more{or_less}."
         )
     if stop.reason == "stuck" and limits.absent:
         gone = ", ".join(repr(name) for name in limits.absent_names)
@@ -53,6 +58,17 @@ def certain(options: Any, option: int, confidence: float, tolerance: float) -> s
     said = f"no option is better than {options.labels[option]!r}{more}, with "
     rests = "." if options.stand_alone else " and if the features tell values exactly."
     return f"{said}{100 * confidence:g}% confidence{rests}"
+
+
+def certain_set(options: Any, chosen: Sequence[int], confidence: float) -> str:
+    """Return that several options are certain to be the best."""
+    names = ", ".join(repr(options.labels[x]) for x in chosen[:_MANY])
+    more = "" if len(chosen) <= _MANY else f" and {len(chosen) - _MANY:,} more"
+    rests = "." if options.stand_alone else " and if the features tell values exactly."
+    return (
+        f"no other option is better than any of the {len(chosen):,} best, {names}{more}, with "
+        f"{100 * confidence:g}% confidence{rests}"
+    )
 
 
 def may_be_chance(options: Any, stop: Stop, n: int, confidence: float, would_help: str) -> str:
