@@ -85,7 +85,7 @@ def test_places_are_never_more_generous_than_all_sets(
             at = sets.tested(places.order, T)
             bound = places.own if at is None else places.wealth[at]
             assert bound <= log_w + 1e-9
-        left = [T for T in sets.open if T != first]
+        left = [T for T in sets.open if first != T]
         for x in places.inside.tolist():
             assert all(x in T for T in left)
         for x in places.outside.tolist():
@@ -192,8 +192,10 @@ def test_of_options_that_are_alike_any_will_do() -> None:
     problem = eh.BiasedLinearBandit(actions, gamma=[1.5, 1.0], omega=0.3)
     policy = played(eh.CertainChoice(actions, at_most=4_000, top=2, noise_scale=1.0), problem, 1)
     said = policy.recommend()
-    assert said.loss == 0.0 and said.selection is not None
-    assert said.selection.chosen == (0, 1) and said.selection.wrong_at_most == 0
+    assert said.loss == 0.0
+    assert said.selection is not None
+    assert said.selection.chosen == (0, 1)
+    assert said.selection.wrong_at_most == 0
 
 
 def test_all_alike_is_certain_at_once() -> None:
@@ -251,9 +253,11 @@ def test_a_panel_finds_its_three_best(seed: int) -> None:
     truth = eh.BiasedLinearBandit(panel, gamma=list(values.values()), omega=[0.8, -0.5, 0.5])
     policy = played(eh.CertainChoice(panel, top=3, seed=seed), truth, seed)
     said = policy.recommend()
-    assert said.selection is not None and said.certainty == "own scores"
+    assert said.selection is not None
+    assert said.certainty == "own scores"
     assert {panel.options.labels[x] for x in said.selection.chosen} == {"C", "E", "A"}
-    assert said.loss == 0.0 and said.selection.wrong_at_most == 0
+    assert said.loss == 0.0
+    assert said.selection.wrong_at_most == 0
     assert set(said.selection.inside) == set(said.selection.chosen)
     assert len(said.selection.outside) == 4
     assert "better than any of the 3 best, '" in str(policy.stopped_because)
@@ -292,7 +296,8 @@ def test_a_search_goes_on_from_its_state_and_with_more_options() -> None:
     grown.allow(4_000)
     wider = eh.BiasedLinearBandit(more, gamma=[0.4, 0.3], omega=0.4)
     found = played(grown, wider, 6).recommend().selection
-    assert found is not None and len(found.chosen) == 2
+    assert found is not None
+    assert len(found.chosen) == 2
 
 
 @pytest.mark.parametrize(

@@ -349,7 +349,9 @@ def _raw_of_several(answer: Answer) -> str:
     missing = [x for x in answer.chosen if x not in [one.option for one in best]]
     if not others:
         return f"The highest {means} are those of the same options."
-    return f"By the {means} alone {listed(others)} would be among them instead of {listed(missing)}."
+    return (
+        f"By the {means} alone {listed(others)} would be among them instead of {listed(missing)}."
+    )
 
 
 def cost(answer: Answer) -> str:

@@ -117,7 +117,16 @@ def _named(
     takes = inspect.signature(made).parameters
     takes_all = any(one.kind is one.VAR_KEYWORD for one in takes.values())
     given = given | {"budget": budget}
-    names = ("noise_scale", "seed", "budget", "confidence", "tolerance", "bounds", "deviation", "top")
+    names = (
+        "noise_scale",
+        "seed",
+        "budget",
+        "confidence",
+        "tolerance",
+        "bounds",
+        "deviation",
+        "top",
+    )
     arguments = {
         key: given[key]
         for key in names

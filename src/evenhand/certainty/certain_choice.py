@@ -21,9 +21,9 @@ from evenhand.certainty.intervals import bias_ends, interval, loss, loss_across
 from evenhand.certainty.kinds import unconfirmed
 from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.models import Fit
+from evenhand.certainty.places import SetInference
 from evenhand.certainty.prospects import prospects_of
 from evenhand.certainty.record import Plan, Stop
-from evenhand.certainty.places import SetInference
 from evenhand.certainty.stage_plans import Planner, SetPlanner
 from evenhand.certainty.stages import Inference
 from evenhand.certainty.targets import Target

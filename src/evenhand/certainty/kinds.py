@@ -117,7 +117,7 @@ def unconfirmed(aim: Aim, told: Feedback, chosen: Sequence[int]) -> Finding | No
 
 
 def _confirmed(aim: Aim, fit: Fit, option: int, chosen: Sequence[int]) -> bool:
-    """Tell whether one that is chosen is better than all that are not, at its share of the level."""
+    """Tell whether one of those chosen is better than all others, at its share of the level."""
     rivals = np.setdiff1d(np.flatnonzero(~aim.same(option)), chosen)
     if not (fit.leads(option, rivals).estimates >= 0.0).all():
         return False

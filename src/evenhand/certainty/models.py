@@ -262,9 +262,9 @@ class Model(ABC):
         asked: Counts,
         left: Counts,
     ) -> Design:
-        """Return what to ask next to compare the leader (or each its own) with rivals: an order, (length,) or
-        shorter where ``left`` says so, that makes max weights² · variance of a lead small for its
-        price.
+        """Return what to ask next to compare the leader (or each its own) with rivals: an order,
+        (length,) or shorter where ``left`` says so, that makes max weights² · variance of a lead
+        small for its price.
         """
         # Early on as at its end: a shorter order is the beginning of a longer one. Of questions
         # that are as good, those that were ``asked`` least.

@@ -207,7 +207,7 @@ class SetInference(InOrder[SetEvidence]):
         beaten = (wealth[cells] + evidence >= self.aim.enough) & (wealth[cells] < np.inf)
         wealth[cells] = np.where(beaten, np.inf, wealth[cells])
         pairs = zip(plan.leaders[beaten].tolist(), plan.rivals[beaten].tolist(), strict=True)
-        where = now.where | {pair: (r, count) for pair in pairs}
+        where = now.where | dict.fromkeys(pairs, (r, count))
         now = replace(now, places=places.with_wealth(wealth), where=where)
         if not self.is_certain(now, plan.among):
             return now

@@ -393,7 +393,8 @@ class SetPlanner(AnyPlanner[SetEvidence]):
 
     def wealth(self, now: SetEvidence, tested: Tested) -> Floats:
         """Return (n,) the evidence there is for leads across the line."""
-        assert isinstance(tested.leader, np.ndarray) and tested.places is not None
+        assert isinstance(tested.leader, np.ndarray)
+        assert tested.places is not None
         places = now.places.arranged(tested.places)
         found = places.wealth[places.cells(tested.leader, tested.rivals)]
         return np.minimum(found, self.inference.aim.enough)
@@ -403,11 +404,20 @@ class SetPlanner(AnyPlanner[SetEvidence]):
         return _across(now.places, _unlike(now.places))
 
     def arranged(self, guess: Fit, now: SetEvidence) -> Places:
-        """Return the places, by what options look worth if the m that look best are others."""
-        places = now.places
-        order = self._by_value(guess, places)
-        same = np.isin(order[: places.top], places.order[: places.top]).all()
-        return places if same else places.arranged(order)
+        """Return the places, others if the m that look best are others than the first m."""
+        # Every change of places may cost evidence. So those that stay on their side of the line
+        # keep their order, and who crosses it goes no further than where it seems to belong.
+        places, m = now.places, now.places.top
+        order, value = self._by_value(guess, places), self._values(guess)[places.kinds]
+        inside, outside = places.order[:m], places.order[m:]
+        come, go = np.isin(outside, order[:m]), ~np.isin(inside, order[:m])
+        if not come.any():
+            return places
+        if not places.wealth[places.open].any():  # nothing to lose yet
+            return places.arranged(order)
+        new = _inserted(inside[~go], outside[come], value)
+        old = _inserted(outside[~come][::-1], inside[go][::-1], -value)[::-1]
+        return places.arranged(np.concatenate([new, old]))
 
     def _by_value(self, guess: Fit, places: Places) -> Indices:
         """Return (k,) the options, those that look best first; of those alike the first."""
@@ -432,6 +442,17 @@ class SetPlanner(AnyPlanner[SetEvidence]):
             tuple(order[len(order) - outside.sum() :].tolist()),
             0 if now.answer is not None else places.wrong_at_most,
         )
+
+
+def _inserted(there: Indices, others: Indices, value: Floats) -> Indices:
+    """Return options with others among them, each as far from the end as its value takes it."""
+    found = there.tolist()
+    for x in others.tolist():
+        place = len(found)
+        while place and value[found[place - 1]] < value[x]:
+            place -= 1
+        found.insert(place, x)
+    return np.array(found, dtype=np.intp)
 
 
 def _unlike(places: Places) -> NDArray[np.bool_]:

@@ -70,16 +70,18 @@ class Placed(Certain):
 
     def _left(self) -> list[Kind]:
         """Return the kinds of sets that are not rejected, the first m of the last plan included."""
-        order, kinds = list(range(self.k)), [Kind(0, 0, 0.0)]
-        cells = self._cells(order, kinds)
+        order = list(range(self.k))
+        cells = self._cells(order, [Kind(0, 0, 0.0)])
         for r, one, whole in self.tests:
             plan, end = one.plan, self._end(one, whole)
-            assert plan.places is not None and plan.leaders is not None
+            assert plan.places is not None
+            assert plan.leaders is not None
             places = plan.places.tolist()
             new = places + [x for x in range(self.k) if x not in places]
             if new != order:
                 order, cells = new, self._cells(new, list(cells.values()))
-            at = [(order.index(x), order.index(y)) for x, y in zip(plan.leaders, plan.rivals)]
+            pairs = zip(plan.leaders.tolist(), plan.rivals.tolist(), strict=True)
+            at = [(order.index(x), order.index(y)) for x, y in pairs]
             for n in sorted(self.looks.get(r, set()) | {end}):
                 for pair, log_e in zip(at, self.evidence(r, n, 0.0).tolist(), strict=True):
                     if cells[pair].wealth + log_e >= self._enough():
@@ -87,24 +89,26 @@ class Placed(Certain):
             if whole:
                 for pair, log_e in zip(at, self.evidence(r, end, 0.0).tolist(), strict=True):
                     cells[pair] = cells[pair]._replace(wealth=cells[pair].wealth + log_e)
-        self._first = cells[None].has
         return [one for pair, one in cells.items() if pair is None or one.wealth < math.inf]
 
     def _cells(self, order: Sequence[int], before: Sequence[Kind]) -> dict[Any, Kind]:
         """Return the kinds of sets by p and q, from 0, in an order; the first m by None."""
         m, bits = self.m, [1 << x for x in order]
-        found = {None: Kind(sum(bits[:m]), sum(bits[m:]), 0.0)}
+        found: dict[Any, Kind] = {None: Kind(sum(bits[:m]), sum(bits[m:]), 0.0)}
         for p in range(m):
             for q in range(m, self.k):
-                x, y = order[p], order[q]
                 has, lacks = sum(bits[:p]) + bits[q], bits[p] + sum(bits[q + 1 :])
-                alike = self._alike[x] == self._alike[y] and x < y
-                found[p, q] = Kind(has, lacks, math.inf if alike else 0.0)
+                found[p, q] = Kind(has, lacks, 0.0)
         for pair, new in found.items():
             may = (one for one in before if one.and_of(new.has, new.lacks).exists(m, self.k))
             least = min((one.wealth for one in may), default=math.inf)
-            found[pair] = new._replace(wealth=max(new.wealth, least) if new.wealth else least)
+            alike = pair is not None and self._later_of_two(order[pair[0]], order[pair[1]])
+            found[pair] = new._replace(wealth=math.inf if alike else least)
         return found
+
+    def _later_of_two(self, x: int, y: int) -> bool:
+        """Tell whether the second option has the features of the first: sets take that first."""
+        return self._alike[x] == self._alike[y] and x < y
 
     def unconfirmed_sets(self, answer: Mapping[str, Any], most: float) -> Iterator[str]:
         """Say what an answer states of the m best that the plans do not show."""
