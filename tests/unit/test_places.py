@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -14,11 +16,16 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.arrays import Floats, Indices
+from evenhand.campaigns.proof import examine
 from evenhand.certainty.aim import Aim
+from evenhand.certainty.arrow import ArrowModel
+from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.models import Fit
 from evenhand.certainty.places import Places, SetEvidence, SetInference
 from evenhand.certainty.record import Record
 from evenhand.certainty.stage_plans import SetPlanner
+from records import Log, changed
+from records import played as logged
 
 ENOUGH = math.log(20.0)
 
@@ -312,3 +319,168 @@ def test_a_search_goes_on_from_its_state_and_with_more_options() -> None:
 def test_what_cannot_be_wanted_is_said(given: dict[str, float], said: str) -> None:
     with pytest.raises(eh.InputError, match=said):
         eh.CertainChoice(SIX, **given)
+
+
+# ---------------------------------------------------------------------- campaigns
+
+GROUPS = dict(zip("ABCDEF", ["fr", "it", "fr", "it", "us", "us"], strict=True))
+PANEL = eh.Questions.panel(GROUPS, {"P": "fr", "Q": "it", "R": "us"}, capacity=None)
+WORTH = dict(zip("ABCDEF", [1.0, 0.4, 2.0, -0.5, 1.3, -1.0], strict=True))
+
+
+def log_of(seed: int, stop: int | None = None, spread: float = 1.0) -> Log:
+    means = np.array([spread * WORTH[label.split()[0]] for label in PANEL.labels])
+    policy = eh.CertainChoice(PANEL, top=3, seed=seed)
+    return logged(PANEL, means, seed, policy=policy, stop=stop)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("spread", [1.0, 0.3])
+def test_the_proof_confirms_sets_by_its_own_account(seed: int, spread: float) -> None:
+    """While it goes on and when it is certain, after options crossed the line, too."""
+    for stop in (60, 200, None) if spread == 1.0 else (60, 300):
+        found = examine(log_of(seed, stop, spread))
+        assert found.wrong == ()
+        assert "which are the best" in found.confirmed
+
+
+@pytest.mark.parametrize("stop", [150, None])
+def test_what_was_not_shown_of_sets_is_not_confirmed(stop: int | None) -> None:
+    log = log_of(1, stop, 0.5 if stop else 1.0)
+    answer = log[-1][1]["answer"]
+    assert examine(log).wrong == ()
+    others = [x for x in GROUPS if x not in answer["chosen"]]
+    swapped = [*answer["chosen"][:2], others[0]]
+    forged: list[dict[str, Any]] = [
+        {"inside": [*answer["inside"], others[0]]},
+        {"outside": [*answer["outside"], answer["chosen"][0]]},
+        {"chosen": swapped, "wrong_at_most": 0},
+        {"chosen": answer["chosen"][:2]},
+    ]
+    if stop is not None:
+        assert answer["wrong_at_most"] > 0
+        forged += [{"wrong_at_most": 0}, {"loses_at_most": 0.0}]
+        forged += [{"loses_at_most": 0.8 * answer["loses_at_most"]}]
+    for part in forged:
+        assert examine(changed(log, [-1, 1, "answer"], answer | part)).wrong, part
+
+
+def test_scores_and_places_that_were_changed_are_seen() -> None:
+    log = log_of(2)
+    tests = [
+        i for i, (kind, told) in enumerate(log) if kind == "planned" and told["plan"]["places"]
+    ]
+    place = [tests[0], 1, "plan", "leaders"]
+    leaders = log[tests[0]][1]["plan"]["leaders"]
+    assert examine(changed(log, place, leaders[::-1])).wrong
+    assert examine(changed(log, place, leaders[:-1])).wrong
+    places = log[tests[0]][1]["plan"]["places"]
+    assert examine(changed(log, [tests[0], 1, "plan", "places"], [places[0]] * 6)).wrong
+
+
+def test_a_campaign_finds_the_best_few_and_verifies(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+
+    def evaluate(question: eh.Question) -> float:
+        return WORTH[question.label] + float(0.5 * rng.standard_normal())
+
+    with eh.Campaign.create(tmp_path / "grants.db", "grants", PANEL, top=3) as campaign:
+        answer = campaign.run(evaluate)
+        assert sorted(answer.chosen) == ["A", "C", "E"]
+        assert answer.sure
+        assert answer.undecided == ()
+        assert answer.to_dict()["target"] == {"top": 3, "tolerance": 0.0}
+        found = campaign.verify()
+        assert found
+        assert "which are the best" in found.confirmed
+        assert str(answer).startswith("Choose ")
+        assert "they are the best 3 of 6 options. That is 95% sure" in str(answer)
+
+
+def test_an_answer_says_who_is_at_the_line() -> None:
+    rng = np.random.default_rng(8)
+
+    def evaluate(question: eh.Question) -> float:
+        close = {"B": 0.95, "A": 1.0}.get(question.label, WORTH[question.label])
+        return close + float(0.5 * rng.standard_normal())
+
+    answer = eh.choose(PANEL, evaluate, top=3, at_most=250, progress=False)
+    assert not answer.sure
+    assert set(answer.inside) == {"C", "E"}
+    assert set(answer.undecided) == {"A", "B"}
+    assert set(answer.outside) == {"D", "F"}
+    assert answer.wrong_at_most == 1
+    assert 0.0 < answer.loss < math.inf
+    text = " ".join(str(answer).split())
+    assert "but that is not sure. At most 1 of them may be wrong" in text
+    assert "At the line A and B." in text or "At the line B and A." in text
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "said"),
+    [
+        (SIX, {"top": 2}, "or by features that tell values exactly"),
+        (PANEL, {"top": 2, "bar": 1.0}, "bar=1.0: what is asked step by step"),
+        (PANEL, {"against": "A"}, "against='A': what is asked step by step"),
+        (
+            PANEL,
+            {"top": 2, "policy": eh.CertainChoice(PANEL)},
+            "finds the best option, where top=2",
+        ),
+        (
+            eh.Questions.panel(GROUPS, {"P": "fr", "Q": "it", "R": "us"}),
+            {"top": 2, "looks": "once"},
+            "looks='once' is for the best option alone",
+        ),
+    ],
+)
+def test_what_choose_cannot_want_is_said_before_anything_is_asked(
+    options: eh.ActionSet | eh.Questions, given: dict[str, Any], said: str
+) -> None:
+    def evaluate(question: eh.Question) -> float:
+        raise AssertionError("nothing is to be asked")
+
+    with pytest.raises(eh.InputError, match=said):
+        eh.choose(options, evaluate, **given)
+
+
+def test_people_who_are_asked_once_find_the_best_few() -> None:
+    """With capacity 1 nothing is asked twice, and the search ends with what there is."""
+    judges = dict.fromkeys("PQRSTUVW")
+    rng, asked = np.random.default_rng(4), []
+
+    def evaluate(question: eh.Question) -> float:
+        asked.append((question.label, question.evaluator))
+        return WORTH[question.label] + float(0.2 * rng.standard_normal())
+
+    panel = eh.Questions.panel(list(GROUPS), judges)
+    answer = eh.choose(panel, evaluate, top=3, progress=False)
+    assert len(set(asked)) == len(asked)
+    assert sorted(answer.chosen) == ["A", "C", "E"]
+    assert answer.sure
+
+
+# ---------------------------------------------------------------------- large panels
+
+
+def test_large_panels_plan_across_the_line_as_dense_ones_do() -> None:
+    """The same panel by both algebras: leads, their variances, and shares that are as good."""
+    names, judges = [f"o{i}" for i in range(14)], {f"j{i}": "ab"[i % 2] for i in range(6)}
+    groups = {name: "abc"[i % 3] for i, name in enumerate(names)}
+    panel = eh.Questions.panel(groups, judges, capacity=None)
+    rng, q = np.random.default_rng(0), len(panel)
+    dense, arrow = DenseModel(panel), ArrowModel(panel)
+    counts = rng.integers(1, 4, q)
+    told = eh.Feedback(counts, counts * rng.normal(size=q), counts * 9.0)
+    x, y = np.repeat(np.arange(3), 11), np.tile(np.arange(3, 14), 3)
+    one, other = (model.fit(told, None).leads(x, y) for model in (dense, arrow))
+    assert one.estimates == pytest.approx(other.estimates)
+    assert one.variances == pytest.approx(other.variances)
+    weights = rng.uniform(0.5, 3.0, len(x))
+    free = np.full(q, 10_000)
+    plans = [model.plan(x, y, weights, 400, 0 * counts, free) for model in (dense, arrow)]
+    worst = [float((weights**2 * plan.variances).max()) for plan in plans]
+    assert worst[1] <= 1.3 * worst[0]
+    made = [dense.lead_variances(x, y, plan.order) * len(plan.order) for plan in plans]
+    reached = [float((weights**2 * variances).max()) for variances in made]
+    assert reached[1] <= 1.5 * reached[0]

@@ -45,10 +45,10 @@ def examine(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Examination:
         policy, content = events[0][1]["policy"]["policy"], events[-1][1]
         if policy not in _CHECKERS:
             return Examination((), (), (f"what {policy!r} states",))
-        checker = _CHECKERS[policy]
-        if events[0][1]["settings"]["top"] != 1:
+        record, checker = record_of(events), _CHECKERS[policy]
+        if checker is Certain and record.policy.target.top != 1:
             checker = Placed
-        check = checker(record_of(events), content["certificate"])
+        check = checker(record, content["certificate"])
         scale = _scale(events, check)
         open_ = [
             f"{what} is not confirmed" for what in _unconfirmed(check, content["answer"], scale)
