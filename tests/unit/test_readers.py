@@ -631,6 +631,15 @@ def test_families_of_real_names() -> None:
     assert {name: family(name) for name in expected} == expected
 
 
+def test_codes_of_two_letters_are_no_models_unless_others_are() -> None:
+    known = Families.of(None)
+    assert family("o1") == family("gpt-4") is not None
+    assert known.groups("option", ["o0", "o1", "o2", "o3"]) is None
+    assert known.groups("option", ["o1", "o3"]) is None
+    found = known.groups("option", ["o1", "gpt-4", "claude-3-opus"])
+    assert found is not None and found["o1"] == found["gpt-4"]
+
+
 def test_families_of_the_user_come_first(tmp_path: Path) -> None:
     (tmp_path / "families.csv").write_text("name,family\nmy-judge,gpt\ngemma,gemini\ngpt-4,\n")
     (tmp_path / "families.json").write_text(
