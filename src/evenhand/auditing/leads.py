@@ -123,7 +123,7 @@ class Opinions:
             return None
         noise = own_variances(left)
         variances, means = noise.variances, noise.variances / self._times
-        own_parts = OwnParts(means, noise.freedom, noise.most)
+        own_parts = OwnParts(means, noise.freedom, noise.most, noise.floors / self._times)
         rivals = np.delete(np.arange(len(self.values)), leader)
         if self._evaluators > _EVALUATORS:
             spread = np.sqrt(means[rivals] + means[leader])
