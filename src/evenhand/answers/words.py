@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, NamedBias
+from evenhand.answers.line_words import target_facts, target_verdict
 from evenhand.numerics.estimate import Estimate
 from evenhand.report.words import (
     counted,
@@ -34,6 +35,8 @@ _FAR = 5.0  # widths of the values' intervals
 
 def verdict(answer: Answer) -> str:
     """Return which option to choose and how sure that is, in one or two sentences."""
+    if answer.placing is not None and answer.placing.target.top != 1 and not is_apart(answer):
+        return target_verdict(answer, answer.placing)
     name, k = short(answer.label), len(answer.options)
     if k == 1:
         return f"Choose {name}: there is no other option."
@@ -90,20 +93,29 @@ def verdict(answer: Answer) -> str:
 
 def is_apart(answer: Answer) -> bool:
     """Tell whether scores do not compare all options, so that nobody can be named."""
-    return not answer.sure and any(math.isnan(one.lead) for one in answer.ranking)
+    return (answer.placing is not None or not answer.sure) and any(
+        math.isnan(one.lead) for one in answer.ranking
+    )
 
 
 def facts(answer: Answer) -> list[tuple[str, str]]:
     """Return what else there is to say, under short titles."""
+    best = answer.placing is None or answer.placing.target.top == 1
     said = [("Rival", rival(answer)), ("Tied", tied(answer)), ("Holds up", margin(answer))]
+    said = said if best else []
+    if answer.placing is not None and not is_apart(answer):
+        said += target_facts(answer, answer.placing)
     if isinstance(answer.options, ActionSet):
         said += [("Bias", bias_in_words(answer.options, answer.bias))]
     else:
         said += [("Bias", biases_in_words(answer.biases))]
         said += [("Evaluators", evaluators_in_words(answer.biases))]
-    said += [("Raw scores", raw_in_words(answer))]
+    said += [("Raw scores", raw_in_words(answer))] if best else []
     if answer.assumed:
-        said += [("Why", end(answer)), ("Scores", scores_in_words(answer))]
+        said += [
+            ("Why", end(answer) if best or is_apart(answer) else ""),
+            ("Scores", scores_in_words(answer)),
+        ]
     else:
         said += [("Cost", cost(answer)), ("Stopped", end(answer))]
     said += [("Holds for", holds_for(answer)), ("To be surer", advice(answer))]

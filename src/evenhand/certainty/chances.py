@@ -73,6 +73,11 @@ class Drawn:
         """(k,) values drawn to their mean."""
         return np.asarray(self.values.mean(axis=0))
 
+    @property
+    def spread(self) -> float:
+        """Standard deviation of values in general."""
+        return math.sqrt(float(self.values.var(axis=1, ddof=1).mean()))
+
     def among(self, m: int) -> Floats:
         """Return (k,) how probable it is that each is among the m best."""
         first = np.argpartition(-self.values, m - 1, axis=1)[:, :m]

@@ -46,7 +46,7 @@ in who is left alone.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -102,19 +102,24 @@ class Field:
         unit: float,
         freedom: float,
         own: OwnParts | None = None,
-        confirmed: Flags | None = None,
     ) -> Self | None:
         """Return the field in which the first option has these leads over the others."""
         some = unit * shared.some(np.arange(len(leads)))
         if not (np.isfinite(some).all() and some.any()):
             return None
-        return cls(
-            np.append(0.0, -leads), np.pad(some, ((1, 0), (1, 0))), freedom, own, confirmed
-        )
+        return cls(np.append(0.0, -leads), np.pad(some, ((1, 0), (1, 0))), freedom, own)
 
     def __len__(self) -> int:
         """Return how many options there are."""
         return len(self.values)
+
+    def beside(self, errors: Floats) -> Self:
+        """Return the field with (k,) errors beside, which are one and the same for all."""
+        return replace(self, covariance=self.covariance + np.outer(errors, errors))
+
+    def confirmed_by(self, confirmed: Flags) -> Self:
+        """Return the field of which is sure only what those who are trusted confirm."""
+        return replace(self, confirmed=confirmed)
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
@@ -251,7 +256,7 @@ class Line:
 
 def line_of(field: Field, m: int, delta: float) -> Line:
     """Return who is surely in and surely out, all of it with a chance of 1 − δ."""
-    k, order = len(field), field.order
+    order = field.order
     inside, outside = settled(field, m, delta)
     chosen, left = order[:m], order[m:]
     loss = 0.0
