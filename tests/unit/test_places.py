@@ -24,6 +24,7 @@ from evenhand.certainty.models import Fit
 from evenhand.certainty.places import Places, SetEvidence, SetInference
 from evenhand.certainty.record import Record
 from evenhand.certainty.stage_plans import SetPlanner
+from evenhand.certainty.targets import Target
 from records import Log, changed
 from records import played as logged
 
@@ -349,20 +350,22 @@ def test_what_was_not_shown_of_sets_is_not_confirmed(stop: int | None) -> None:
     log = log_of(1, stop, 0.5 if stop else 1.0)
     answer = log[-1][1]["answer"]
     assert examine(log).wrong == ()
-    others = [x for x in GROUPS if x not in answer["chosen"]]
-    swapped = [*answer["chosen"][:2], others[0]]
+    said = answer["target"]
+    others = [x for x in GROUPS if x not in said["chosen"]]
+    swapped = [*said["chosen"][:2], others[0]]
     forged: list[dict[str, Any]] = [
-        {"inside": [*answer["inside"], others[0]]},
-        {"outside": [*answer["outside"], answer["chosen"][0]]},
+        {"inside": [*said["inside"], others[0]]},
+        {"outside": [*said["outside"], said["chosen"][0]]},
         {"chosen": swapped, "wrong_at_most": 0},
-        {"chosen": answer["chosen"][:2]},
+        {"chosen": said["chosen"][:2]},
     ]
     if stop is not None:
-        assert answer["wrong_at_most"] > 0
-        forged += [{"wrong_at_most": 0}, {"loses_at_most": 0.0}]
-        forged += [{"loses_at_most": 0.8 * answer["loses_at_most"]}]
+        assert said["wrong_at_most"] > 0
+        forged += [{"wrong_at_most": 0}]
+        for loss in (0.0, 0.8 * answer["loses_at_most"]):
+            assert examine(changed(log, [-1, 1, "answer", "loses_at_most"], loss)).wrong
     for part in forged:
-        assert examine(changed(log, [-1, 1, "answer"], answer | part)).wrong, part
+        assert examine(changed(log, [-1, 1, "answer", "target"], said | part)).wrong, part
 
 
 def test_scores_and_places_that_were_changed_are_seen() -> None:
@@ -389,7 +392,8 @@ def test_a_campaign_finds_the_best_few_and_verifies(tmp_path: Path) -> None:
         assert sorted(answer.chosen) == ["A", "C", "E"]
         assert answer.sure
         assert answer.undecided == ()
-        assert answer.to_dict()["target"] == {"top": 3, "tolerance": 0.0}
+        assert answer.target == Target(top=3)
+        assert sorted(answer.to_dict()["target"]["chosen"]) == ["A", "C", "E"]
         found = campaign.verify()
         assert found
         assert "which are the best" in found.confirmed
@@ -413,7 +417,10 @@ def test_an_answer_says_who_is_at_the_line() -> None:
     assert 0.0 < answer.loss < math.inf
     text = " ".join(str(answer).split())
     assert "but that is not sure. At most 1 of them may be wrong" in text
-    assert "At the line A and B." in text or "At the line B and A." in text
+    assert "At the line" in text
+    assert "Surely in" in text
+    chances = answer.standings.set_index("option")["chance"]
+    assert chances[["C", "E"]].min() > chances[["A", "B"]].max() > chances[["D", "F"]].max()
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,13 @@ from evenhand.answers.biases import Biases, all_biases
 from evenhand.answers.least_squares import LeastSquares, least_squares
 from evenhand.answers.logged import SOMEBODY
 from evenhand.answers.next_questions import NextQuestions
+from evenhand.answers.placing import Placing, placing_by
 from evenhand.answers.question import Failure
 from evenhand.answers.raw import RawScores, raw_scores
 from evenhand.answers.scale import Scale
 from evenhand.answers.scores import compares
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
-from evenhand.certainty import CertainChoice
 from evenhand.certainty.targets import Target
 from evenhand.errors import InputError
 from evenhand.numerics.estimate import Estimate
@@ -129,6 +129,9 @@ class Answer(Result):
         worked out from that. "" where `choose` asked.
     scale
         The lowest and highest score there is, if anybody said.
+    placing
+        Where options stand against a target (``top``, ``bar``, ``against``), if there is one; then
+        ``sure`` says that all of it is settled.
 
     Examples
     --------
@@ -172,6 +175,49 @@ class Answer(Result):
     scale: tuple[float, float] | None = None
     chance: float = math.nan
     withdrawn: Withdrawals = field(default_factory=Withdrawals)
+    placing: Placing | None = None
+
+    @property
+    def target(self) -> Target | None:
+        """What was wanted, beside the best option; None if nothing else was."""
+        return None if self.placing is None else self.placing.target
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Who looks wanted, the most valuable first; without a target the option to choose."""
+        return (self.label,) if self.placing is None else self._named(self.placing.chosen)
+
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """Who is surely wanted (of all at once): in, above the bar, or better."""
+        if self.placing is None:
+            return (self.label,) if self.sure else ()
+        return self._named(self.placing.where("in"))
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Who is surely not wanted: out, below the bar, or worse."""
+        return () if self.placing is None else self._named(self.placing.where("out"))
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Who stands at the line."""
+        return () if self.placing is None else self._named(self.placing.where("open"))
+
+    @property
+    def expected_loss(self) -> float:
+        """What the chosen are expected to lose per place, against the true best: an estimate."""
+        return math.nan if self.placing is None else self.placing.expected_loss
+
+    @property
+    def expected_right(self) -> float:
+        """How many of the chosen are expected to be wanted: an estimate."""
+        return math.nan if self.placing is None else self.placing.expected_right
+
+    def _named(self, some: Sequence[int]) -> tuple[str, ...]:
+        """Return names of options, the most valuable first."""
+        wanted = set(some)
+        return tuple(one.option for one in self.ranking if one.index in wanted)
 
     @property
     def policy(self) -> Policy:
@@ -184,51 +230,10 @@ class Answer(Result):
         return self.conclusion.policy
 
     @property
-    def target(self) -> Target:
-        """What was wanted: the best option, or the best few."""
-        wanted = self.conclusion.policy
-        if isinstance(wanted, CertainChoice):
-            return wanted.target
-        return Target(top=1, tolerance=self.tolerance)
-
-    @property
-    def selection(self) -> Selection:
-        """Which options are chosen, by index, and who is certainly in or out."""
-        if self.decision.selection is not None:
-            return self.decision.selection
-        others = tuple(one.index for one in self.ranking if one.index != self.option)
-        sure = self.sure and self.loss == 0.0
-        inside, outside = ((self.option,), others) if sure else ((), ())
-        return Selection((self.option,), inside, outside, 0 if sure else None)
-
-    @property
-    def chosen(self) -> tuple[str, ...]:
-        """The options to choose by name, as many as were wanted; the best first."""
-        return self._names(self.selection.chosen)
-
-    @property
-    def inside(self) -> tuple[str, ...]:
-        """The options that are certainly among the best, of as many as were wanted."""
-        return self._names(self.selection.inside)
-
-    @property
-    def outside(self) -> tuple[str, ...]:
-        """The options that certainly are not."""
-        return self._names(self.selection.outside)
-
-    @property
-    def undecided(self) -> tuple[str, ...]:
-        """The options of which neither is certain, the most valuable first."""
-        said = {*self.selection.inside, *self.selection.outside}
-        return self._names([one.index for one in self.ranking if one.index not in said])
-
-    @property
     def wrong_at_most(self) -> int | None:
-        """How many of the chosen are not among the best, at most; None if nobody can say."""
-        return self.selection.wrong_at_most
-
-    def _names(self, options: Sequence[int]) -> tuple[str, ...]:
-        return tuple(self.options.labels[x] for x in options)
+        """How many of several that `choose` chose may be wrong; None if nobody can say."""
+        selection = self.decision.selection
+        return None if selection is None else selection.wrong_at_most
 
     @property
     def scores(self) -> int:
@@ -293,15 +298,26 @@ class Answer(Result):
         """Where every option stands, the most valuable first: one row per option.
 
         Columns: option, group (missing where there are attributes instead), raw (mean score), value
-        with its interval (low, high), lead (of the chosen option over this one), evaluations.
+        with its interval (low, high), lead (of the chosen option over this one), evaluations. With
+        a target also verdict (surely in or out, or at the line), chance, and the best and the worst
+        place that it may have (rank_low, rank_high).
         """
         import pandas as pd  # noqa: PLC0415 # slow to load, and not everybody wants a frame
 
         columns = ["option", "group", "raw", "value", "low", "high", "lead", "evaluations"]
         if self.questions.options.groups is None:
             columns.remove("group")
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {name: [getattr(standing, name) for standing in self.ranking] for name in columns}
+        )
+        if self.placing is None:
+            return frame
+        places = [one.index for one in self.ranking]
+        return frame.assign(
+            verdict=[self.placing.said(x) for x in places],
+            chance=self.placing.chances[places],
+            rank_low=self.placing.rank_low[places],
+            rank_high=self.placing.rank_high[places],
         )
 
     def standing(self, option: int) -> Standing:
@@ -343,6 +359,10 @@ class Answer(Result):
         # Matplotlib takes longer to load than most answers take to find.
         from evenhand.answers.figure import answer_picture, draw_answer_picture  # noqa: PLC0415
 
+        if self.placing is not None:
+            from evenhand.answers.line_figure import draw_line, line_picture  # noqa: PLC0415
+
+            return draw_line(line_picture(self, self.placing), axes)
         return draw_answer_picture(answer_picture(self), axes)
 
     def __repr__(self) -> str:
@@ -405,6 +425,10 @@ def answer_from(
     if certainty == "own scores" and len(options) > 1 and len(_judges(said)) == 1:
         certainty = "one judge's scores"
     raw = raw_scores(said.questions, said.checks)
+    placing = None
+    if decision.selection is not None:
+        fit = getattr(said.policy, "fit", None) if decision.level else None
+        placing = placing_by(decision.selection, len(options), decision.loss, fit, said.noise_scale)
     return Answer(
         option=decision.option,
         label=decision.label,
@@ -430,6 +454,7 @@ def answer_from(
         attempts=tried,
         chance=math.nan if sure else said.chance,
         scale=None if scale is None else (float(scale[0]), float(scale[1])),
+        placing=placing,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -11,8 +12,10 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_from, answer_of
 from evenhand.answers.choose import notes_on, taken_for_granted
+from evenhand.answers.line_questions import line_questions
 from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
+from evenhand.answers.placing import Placing, placing_of
 from evenhand.answers.scores import compares
 from evenhand.arrays import Indices, is_number
 from evenhand.auditing.bias import BiasEstimate, clustered
@@ -20,10 +23,13 @@ from evenhand.auditing.dependence import copies, findings, together
 from evenhand.auditing.diagnosis import diagnose
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.individual_biases import of_evaluators, of_favoured
+from evenhand.auditing.shortlists import Shortlist, shortlist
 from evenhand.certainty import PlannedChoice
 from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.by_items import by_items
 from evenhand.certainty.items import ItemsFit
+from evenhand.certainty.model_choice import model_of
+from evenhand.certainty.targets import Target
 from evenhand.certainty.unanimous import by_agreement
 from evenhand.errors import InputError
 from evenhand.numerics.estimate import Estimate
@@ -103,6 +109,9 @@ def decide(
     confidence: float = 0.95,
     tolerance: float = 0.0,
     *,
+    top: int | None = None,
+    bar: float | None = None,
+    against: str | None = None,
     option: str = "option",
     evaluator: str | None = "evaluator",
     score: str = "score",
@@ -147,7 +156,15 @@ def decide(
     confidence
         Probability with which what the answer says shall hold.
     tolerance
-        How much the choice may lose against the best, in units of the scores.
+        How much the choice may lose against the best, in units of the scores; with ``top``, at each
+        place. By how much an option may fall short of the ``bar``, or be worse than the one it is
+        held ``against``: 'not worse by more than'.
+    top, bar, against
+        What is wanted instead of the best option; one of them. The ``top`` best, such as the ten
+        that are funded; those that are worth more than a ``bar``; those that are better than one
+        option, by its name. For each option the answer then says whether it is surely wanted,
+        surely not, or at the line, of all options at once; and how probable it is
+        (``answer.placing``, ``answer.standings``).
     option, evaluator, score, rival
         The columns with these parts. In comparisons the score says by how much the option is
         better than its rival. A column of that name has the part where nothing else is said, if
@@ -219,7 +236,11 @@ def decide(
     >>> answer = eh.decide(table)
     >>> answer.label, answer.sure, answer.spent
     ('Ann', True, 12)
+    >>> two = eh.decide(table, top=2)
+    >>> two.inside, two.outside, two.undecided
+    (('Ann', 'Bo'), ('Cy',), ())
     """
+    target = Target.of(top, bar, against, tolerance)
     if scores is None:
         questions, scores = None, questions
     if scores is None:
@@ -249,6 +270,11 @@ def decide(
         telling=True,
     )
     place = table.where
+    if target is not None and assigned != "before":
+        raise InputError(
+            "top, bar and against need scores that were assigned before any was seen "
+            "(assigned='before'): they are for one look."
+        )
     if isinstance(assigned, Policy | Mapping):
         return _by_policy(assigned, questions, table, place, tolerance, deviation)
     if assigned not in ("before", "adaptively"):
@@ -261,6 +287,8 @@ def decide(
         names = trusted_among(trusted, log.questions.evaluators)
         log = replace(log, asked=log.questions._changed(trusted=names))
     log = replace(log, asked=_exact(log.asked, deviation))
+    if target is not None:
+        target = _fitting(target, log)
     compared = _compared(log)
     if not compared:
         log = replace(log, asked=_comparable(log.questions))
@@ -289,12 +317,90 @@ def decide(
     )
     if answer.sure and table.scale is not None and fit is None and assigned == "before":
         answer = replace(answer, warnings=(*answer.warnings, _on_scale(given, answer, table.scale)))
+    answer = replace(
+        answer, assumed=_ADAPTIVELY if assigned == "adaptively" else _items(log, fit) + _BEFORE
+    )
+    if target is not None:
+        short = _shortlist(table, effects, audited, target)
+        return _aimed(answer, target, short, log, fit, noise_scale, next_n, seed)
     settled = answer.certainty is not None and answer.loss <= answer.tolerance
     wanted = 0 if settled or answer.alarms else next_n
     return replace(
-        answer,
-        assumed=_ADAPTIVELY if assigned == "adaptively" else _items(log, fit) + _BEFORE,
-        next_questions=_next(log, fit, answer, assigned, noise_scale, wanted, seed),
+        answer, next_questions=_next(log, fit, answer, assigned, noise_scale, wanted, seed)
+    )
+
+
+def _fitting(target: Target, log: Log) -> Target:
+    """Return a target that these options can have, or say why they cannot."""
+    if target.bar is not None and compares(log.questions):
+        raise InputError(
+            "bar needs scores of options by themselves: comparisons tell differences only; say "
+            "against, the name of an option."
+        )
+    return target.among(log.questions.options.labels)
+
+
+def _shortlist(
+    table: Scores, effects: Effects | None, bias: BiasEstimate | None, target: Target
+) -> Shortlist | None:
+    """Return what the bias and leniency change among those wanted; None where nobody can say."""
+    if effects is None or bias is None or target.top is None or table.item is not None:
+        return None
+    if table.event is not None or table.features:
+        return None
+    return shortlist(table, bias, target.top, surely=False)
+
+
+def _aimed(
+    answer: Answer,
+    target: Target,
+    short: Shortlist | None,
+    log: Log,
+    fit: ItemsFit | None,
+    noise_scale: float | None,
+    n: int,
+    seed: int,
+) -> Answer:
+    """Return an answer that says where options stand against a target, and what to ask next."""
+    said = answer.conclusion
+    values = np.empty(len(answer.ranking))
+    for one in answer.ranking:
+        values[one.index] = one.value if not answer.compared else -one.lead
+    placing = placing_of(
+        said,
+        values,
+        target,
+        1.0 - answer.confidence,
+        sure=answer.sure,
+        holds=not answer.alarms and answer.comparable,
+        scale=answer.scale,
+        shortlist=short,
+    )
+    sure, loss = answer.sure, answer.loss
+    if target.top != 1:
+        sure, loss = placing.settled, placing.loss if target.top else loss
+    answer = replace(answer, placing=placing, sure=sure, loss=loss)
+    if sure or answer.alarms or n == 0:
+        return answer
+    if fit is not None or not math.isfinite(placing.spread):
+        return replace(
+            answer, next_questions=_next(log, fit, answer, "before", noise_scale, n, seed)
+        )
+    return replace(answer, next_questions=_at_line(log, placing, noise_scale, n))
+
+
+def _at_line(log: Log, placing: Placing, noise_scale: float | None, n: int) -> NextQuestions:
+    """Return the questions that tell most of who stands at the line."""
+    told = log.feedback
+    noise = noise_scale or model_of(log.asked).fit(told, None).unit
+    return line_questions(
+        log.asked,
+        told,
+        placing.target,
+        n,
+        noise=noise,
+        spread=placing.spread,
+        level=log.level.origin,
     )
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evenhand.answers.placing import Placing, verdicts_by
 from evenhand.policies.messages import Decision, Selection
 from evenhand.report.words import counted, listed, short
 
@@ -115,6 +116,7 @@ def with_put_back(
         answer,
         withdrawn=found,
         decision=decision,
+        placing=_placing(answer, decision),
         loss=decision.loss,
         certainty=answer.certainty if decision.certainty is not None else None,
         sure=answer.sure
@@ -128,6 +130,14 @@ def with_put_back(
             for one in answer.ranking
         ),
     )
+
+
+def _placing(answer: Answer, decision: Decision) -> Placing | None:
+    """Return where options stand by a decision that says less."""
+    if answer.placing is None or decision.selection is None:
+        return answer.placing
+    verdicts = verdicts_by(decision.selection, len(answer.options))
+    return replace(answer.placing, verdicts=verdicts, loss=decision.loss)
 
 
 def _of_both(one: Decision, other: Decision | None) -> Decision:

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, NamedBias
+from evenhand.answers.line_words import target_facts, target_verdict
 from evenhand.numerics.estimate import Estimate
 from evenhand.report.words import (
     counted,
@@ -34,12 +35,15 @@ _FAR = 5.0  # widths of the values' intervals
 
 def verdict(answer: Answer) -> str:
     """Return which option to choose and how sure that is, in one or two sentences."""
+    aimed = answer.placing if answer.decision.selection is None else None
+    if aimed is not None and aimed.target.top != 1 and not is_apart(answer):
+        return target_verdict(answer, aimed)
     name, k = short(answer.label), len(answer.options)
     if k == 1:
         return f"Choose {name}: there is no other option."
     if not answer.sure and answer.scores == 0:
         return f"Nothing is known about the {k:,} options: no evaluation came back."
-    if len(answer.chosen) > 1:
+    if answer.decision.selection is not None:
         return of_several(answer)
     among = f"of {k:,} options"
     what = f"the best {among}"
@@ -133,33 +137,43 @@ def of_several(answer: Answer) -> str:
     return said
 
 
-def line_in_words(answer: Answer) -> list[tuple[str, str]]:
-    """Return who is surely in, who out and who stands at the line, where several are wanted."""
-    if len(answer.chosen) < 2 or answer.sure:
+def surely_in_words(answer: Answer) -> list[tuple[str, str]]:
+    """Return who is surely in and who out, and who is neither, where several are wanted."""
+    if answer.sure or answer.alarms:
         return []
-    parts = [("Surely in", answer.inside), ("At the line", answer.undecided)]
-    parts += [("Surely out", answer.outside)]
+    parts = [("Surely in", answer.inside), ("Surely out", answer.outside)]
+    if math.isnan(answer.expected_right):  # else those at the line are named with their chances
+        parts.insert(1, ("At the line", answer.undecided))
     return [(title, f"{listed(names)}.") for title, names in parts if names]
 
 
 def is_apart(answer: Answer) -> bool:
     """Tell whether scores do not compare all options, so that nobody can be named."""
-    return not answer.sure and any(math.isnan(one.lead) for one in answer.ranking)
+    return (answer.placing is not None or not answer.sure) and any(
+        math.isnan(one.lead) for one in answer.ranking
+    )
 
 
 def facts(answer: Answer) -> list[tuple[str, str]]:
     """Return what else there is to say, under short titles."""
+    best = answer.placing is None or answer.placing.target.top == 1
     said = [("Rival", rival(answer)), ("Tied", tied(answer)), ("Holds up", margin(answer))]
-    if len(answer.chosen) > 1:
-        said = line_in_words(answer)
+    said = said if best else []
+    if answer.placing is not None and not is_apart(answer):
+        said += target_facts(answer, answer.placing)
+    if answer.decision.selection is not None:
+        said += surely_in_words(answer)
     if isinstance(answer.options, ActionSet):
         said += [("Bias", bias_in_words(answer.options, answer.bias))]
     else:
         said += [("Bias", biases_in_words(answer.biases))]
         said += [("Evaluators", evaluators_in_words(answer.biases))]
-    said += [("Raw scores", raw_in_words(answer))]
+    said += [("Raw scores", raw_in_words(answer))] if best else []
     if answer.assumed:
-        said += [("Why", end(answer)), ("Scores", scores_in_words(answer))]
+        said += [
+            ("Why", end(answer) if best or is_apart(answer) else ""),
+            ("Scores", scores_in_words(answer)),
+        ]
     else:
         said += [("Cost", cost(answer)), ("Stopped", end(answer))]
     said += [("Holds for", holds_for(answer)), ("To be surer", advice(answer))]
@@ -323,7 +337,7 @@ def raw_in_words(answer: Answer) -> str:
     """Return what the scores alone would have chosen."""
     if answer.raw_choice is None:
         return ""
-    if len(answer.chosen) > 1:
+    if answer.decision.selection is not None:
         return _raw_of_several(answer)
     if is_apart(answer):
         return f"The highest mean is that of {short(answer.options.labels[answer.raw_choice])}."

@@ -35,6 +35,8 @@ from evenhand.policies.messages import Decision, Selection
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column, Questions, checked_askable
 
+_LITTLE = float(np.finfo(np.float64).tiny)
+
 
 @registered
 class CertainChoice(Choice):
@@ -259,7 +261,13 @@ class CertainChoice(Choice):
             return loss(inference, option)
         if selection.wrong_at_most == 0:
             return 0.0
-        return loss_across(inference, np.array(selection.chosen), self.aim.kinds) * self._unit
+        lost = loss_across(inference, np.array(selection.chosen), self.aim.kinds) * self._unit
+        return max(lost, _LITTLE)  # nothing is lost for certain once the set is, and not before
+
+    @property
+    def fit(self) -> Fit | None:
+        """Least squares on all scores, where options stand for themselves."""
+        return self._fit if self.options.stand_alone else None
 
     @property
     def _fit(self) -> Fit:

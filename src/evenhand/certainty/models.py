@@ -86,6 +86,7 @@ class OwnNoise(NamedTuple):
     freedom: Floats  # (g,) D, its degrees of freedom
     least: float  # degrees of freedom of the least known,
     most: float  # and ν, those of all scores
+    floors: Floats  # (g,) what σ̃² would be at least, whatever the group's own scores are
 
 
 class OwnParts(NamedTuple):
@@ -94,6 +95,7 @@ class OwnParts(NamedTuple):
     parts: Floats  # (k,) a
     freedom: Floats  # (k,) D
     most: float  # ν
+    floors: Floats  # (k,) what a would be at least, whatever the option's own scores are
 
     def of_leads(self, leader: int, rivals: Indices, variances: Floats) -> Floats:
         """Return (n,) the degrees of freedom of leads with these variances, V, by Satterthwaite's

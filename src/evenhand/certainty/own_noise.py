@@ -66,7 +66,7 @@ def own_variances(left: Leftovers) -> OwnNoise:
     shown = (own > _SHOWN * left.squared) & (left.free >= _LEAST) & (others >= _LEAST)
     g = len(shown)
     if np.count_nonzero(shown) < 2:
-        return OwnNoise(np.full(g, pooled), np.full(g, nu), nu, nu)
+        return OwnNoise(np.full(g, pooled), np.full(g, nu), nu, nu, np.full(g, pooled))
     variances = np.zeros(g)
     variances[shown] = (left.scatter - beside * pooled * nu)[shown] / own[shown]
     freedom = np.where(shown, left.free**2 / np.maximum(left.squared, 1e-300), 0.0)
@@ -76,13 +76,15 @@ def own_variances(left: Leftovers) -> OwnNoise:
     shows = np.maximum(variances, 0.0)
     if math.isinf(d0):
         drawn, both, least = np.full(g, pooled), np.full(g, nu), nu
+        floors = drawn
         chances = special.chdtrc(np.maximum(freedom, _LEAST), freedom * shows / pooled)
     else:
         drawn = (d0 * s0 + freedom * shows) / (d0 + freedom)
+        floors = d0 * s0 / (d0 + freedom)
         both, least = np.minimum(d0 + freedom, nu), min(nu, d0 + float(freedom.min()))
         chances = special.fdtrc(np.maximum(freedom, _LEAST), d0, shows / s0)
     known = freedom + np.where(shown, chances, 1.0) * np.maximum(both - freedom, 0.0)
-    return OwnNoise(np.maximum(variances, drawn), known, least, nu)
+    return OwnNoise(np.maximum(variances, drawn), known, least, nu, floors)
 
 
 def _in_general(variances: Floats, freedom: Floats) -> tuple[float, float]:
@@ -140,6 +142,8 @@ def with_own_noise(
     if questions.has_arrow_form and len(left.scatter) == len(questions.items):
         weights = told.counts if questions.noise is None else told.counts / questions.noise**2
         sizes = np.bincount(questions.about[:, 0], weights, len(left.scatter))
-        parts = noise.variances / np.maximum(sizes, _QUIETEST)
-        heard.own = OwnParts(parts, noise.freedom, noise.most)
+        sizes = np.maximum(sizes, _QUIETEST)
+        heard.own = OwnParts(
+            noise.variances / sizes, noise.freedom, noise.most, noise.floors / sizes
+        )
     return heard

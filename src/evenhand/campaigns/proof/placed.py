@@ -112,9 +112,9 @@ class Placed(Certain):
 
     def unconfirmed_sets(self, answer: Mapping[str, Any], most: float) -> Iterator[str]:
         """Say what an answer states of the m best that the plans do not show."""
-        number = {label: x for x, label in enumerate(self.record.labels)}
+        number, said = {label: x for x, label in enumerate(self.record.labels)}, answer["target"]
         chosen, inside, outside = (
-            [number[label] for label in answer[name]] for name in ("chosen", "inside", "outside")
+            [number[label] for label in said[name]] for name in ("chosen", "inside", "outside")
         )
         if len(set(chosen)) != self.m:
             raise ValueError(f"{len(chosen)} are chosen where {self.m} are wanted")
@@ -126,7 +126,7 @@ class Placed(Certain):
             if any(one.and_of(1 << x, 0).exists(m, k) for one in self.left):
                 yield f"that {self.record.labels[x]!r} is not among the best {m}"
         wrong = max(one.without(bits, m, k) for one in self.left)
-        stated = answer["wrong_at_most"]
+        stated = said["wrong_at_most"]
         if stated is not None and not wrong <= stated:
             yield f"that at most {stated} of those chosen are wrong"
         loss = math.inf if answer["loses_at_most"] is None else float(answer["loses_at_most"])

@@ -1,0 +1,142 @@
+"""An answer with a target in sentences: who is in, who is out, who stands at the line."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from evenhand.answers.placing import Placing
+from evenhand.auditing.words import listed_changes
+from evenhand.report.words import counted, listed, number, percent, short
+
+if TYPE_CHECKING:
+    from evenhand.answers.answer import Answer
+
+_MANY = 12  # names that are written out
+
+
+def target_verdict(answer: Answer, placing: Placing) -> str:
+    """Return how many are in, out and at the line, and how sure that is."""
+    target, k, level = placing.target, len(answer.options), percent(answer.confidence)
+    wanted = target.words.replace("'", "") if target.against is None else ""
+    if target.against is not None:
+        return _against(answer, placing)
+    if answer.alarms:
+        failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
+        return (
+            f"Who of {k:,} options is {wanted} is not sure: the scores contradict what was assumed "
+            f"about them ({failed}; see below)."
+        )
+    if answer.sure and target.top is not None:
+        names = listed([short(name) for name in answer.chosen], _MANY)
+        if placing.loss <= 0.0:
+            return f"Choose {names}: they are {wanted} of {k:,} options. That is {level} sure."
+        return (
+            f"Choose {names}: none is worse than any other option by more than "
+            f"{number(target.tolerance)}. That is {level} sure."
+        )
+    if math.isnan(placing.spread):
+        return (
+            f"Nothing can be said yet of who of {k:,} options is {wanted}: the scores do not tell "
+            "how far they are apart."
+        )
+    n_in, n_line, n_out = (len(some) for some in groups(answer, placing))
+    there = "at the line" if target.top is not None else "at the bar"
+    return (
+        f"Of {k:,} options {n_in:,} are {wanted} and {n_out:,} are not, each with a chance of "
+        f"{level} or more; {n_line:,} stand {there}. Sure of all at once ({level}): "
+        f"{len(answer.inside):,} in, {len(answer.outside):,} out."
+    )
+
+
+def groups(answer: Answer, placing: Placing) -> tuple[list[int], list[int], list[int]]:
+    """Return who is in, who at the line and who out: surely, or by a chance as large."""
+    found: tuple[list[int], list[int], list[int]] = ([], [], [])
+    for one in answer.ranking:
+        chance, said = float(placing.chances[one.index]), placing.verdicts[one.index]
+        likely_in, likely_out = chance >= answer.confidence, chance <= 1.0 - answer.confidence
+        if said in ("in", "not worse") or (said == "open" and likely_in):
+            found[0].append(one.index)
+        elif said == "out" or (said == "open" and likely_out):
+            found[2].append(one.index)
+        elif said == "open":
+            found[1].append(one.index)
+    return found
+
+
+def _against(answer: Answer, placing: Placing) -> str:
+    """Return who is better than one option, who is not worse, and who is worse."""
+    target, level = placing.target, percent(answer.confidence)
+    rival = short(target.against or "")
+    if answer.alarms:
+        return (
+            f"Nothing is sure against {rival}: the scores contradict what was assumed (see below)."
+        )
+    parts = []
+    for verdict, word in (
+        ("in", f"better than {rival}"),
+        ("not worse", f"not worse than {rival} by more than {number(target.tolerance)}"),
+        ("out", f"worse than {rival}"),
+    ):
+        names = answer._named(placing.where(verdict))
+        if names:
+            are = "is" if len(names) == 1 else "are"
+            parts.append(f"{listed([short(name) for name in names], _MANY)} {are} {word}")
+    unknown = answer.undecided
+    if unknown:
+        names_ = listed([short(name) for name in unknown], _MANY)
+        parts.append(f"of {names_} it cannot be told")
+    said = "; ".join(parts)
+    sure = f" ({level} sure, of all at once)" if len(unknown) < len(answer.options) - 1 else ""
+    return f"{said[:1].upper()}{said[1:]}{sure}."
+
+
+def target_facts(answer: Answer, placing: Placing) -> list[tuple[str, str]]:
+    """Return who is chosen, who stands at the line, what may be lost, and what changes the list."""
+    _, line, _ = groups(answer, placing)
+    said = [
+        ("Chosen", _chosen(answer, placing)),
+        ("At the line", _with_chances(answer, placing, line)),
+    ]
+    if placing.target.top is not None:
+        said.append(("Lost", _lost(answer, placing)))
+    if placing.shortlist is not None:
+        surely = answer.inside, answer.outside
+        said.append(("By the mean", listed_changes(placing.shortlist, 0, *surely)))
+    return said
+
+
+def _chosen(answer: Answer, placing: Placing) -> str:
+    names = listed([short(name) for name in answer.chosen], _MANY)
+    if not names or answer.sure or placing.target.against is not None:
+        return ""
+    right = placing.expected_right
+    about = (
+        f"; about {number(right, 1)} of {counted(len(answer.chosen), 'choice')} are expected to be "
+        "right"
+        if right > 0.0
+        else ""
+    )
+    return f"{names} {'looks' if len(answer.chosen) == 1 else 'look'} so{about}."
+
+
+def _with_chances(answer: Answer, placing: Placing, some: list[int]) -> str:
+    """Return names of options with how probable it is that each is wanted; "" if there are none."""
+    labels = answer.options.labels
+    if not some or math.isnan(placing.chances[some[0]]):
+        return ""
+    ordered = sorted(some, key=lambda x: -placing.chances[x])
+    named = [
+        f"{short(labels[x])} ({percent(round(float(placing.chances[x]), 2))})" for x in ordered
+    ]
+    return f"{listed(named, _MANY)}: how probable each is, by estimate."
+
+
+def _lost(answer: Answer, placing: Placing) -> str:
+    """Return what the chosen are expected to lose, and what at most."""
+    if answer.sure or math.isnan(placing.expected_loss):
+        return ""
+    said = f"{number(placing.expected_loss)} per place is expected to be lost, by estimate"
+    if math.isfinite(placing.loss):
+        said += f"; at most {number(placing.loss)} at any place ({percent(answer.confidence)} sure)"
+    return f"{said}."
