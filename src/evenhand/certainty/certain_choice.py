@@ -198,9 +198,8 @@ class CertainChoice(Choice):
         return self._planner(pending).next()
 
     def _planner(self, pending: Counts) -> Planner | SetPlanner:
-        planner = self.planner if self.aim.top == 1 else self.set_planner
-        return planner(
-            self.inference,
+        inference = self.inference
+        given = (
             self.limits,
             self.horizon,
             self.spent,
@@ -210,6 +209,9 @@ class CertainChoice(Choice):
             self.bounds is not None,
             self.seed,
         )
+        if isinstance(inference, SetInference):
+            return self.set_planner(inference, *given)
+        return self.planner(inference, *given)
 
     def stopped_by(self, stop: Stop) -> str:
         """Return in words why nothing more is asked."""

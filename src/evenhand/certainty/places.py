@@ -105,13 +105,13 @@ class Places:
     @property
     def inside(self) -> Indices:
         """Options that are among the m best by all sets that are left."""
-        return self.order[: _first(self.open.any(axis=1))]
+        return self.order[: _first(np.any(self.open, axis=1))]
 
     @property
     def outside(self) -> Indices:
         """Options that are not."""
         k = len(self.order)
-        return self.order[k - _first(self.open.any(axis=0)[::-1]) :]
+        return self.order[k - _first(np.any(self.open, axis=0)[::-1]) :]
 
     @property
     def wrong_at_most(self) -> int:
