@@ -427,8 +427,8 @@ def answer_from(
     raw = raw_scores(said.questions, said.checks)
     placing = None
     if decision.selection is not None:
-        fit = getattr(said.policy, "fit", None) if decision.level else None
-        placing = placing_by(decision.selection, len(options), decision.loss, fit, said.noise_scale)
+        by = getattr(said.policy, "fit", None) if decision.level else None
+        placing = placing_by(decision.selection, len(options), decision.loss, by, said.noise_scale)
     return Answer(
         option=decision.option,
         label=decision.label,
