@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -436,8 +437,8 @@ def test_an_answer_says_who_is_at_the_line() -> None:
         ),
         (
             eh.Questions.panel(GROUPS, {"P": "fr", "Q": "it", "R": "us"}),
-            {"top": 2, "looks": "once"},
-            "looks='once' is for the best option alone",
+            {"top": 2, "looks": "always"},
+            "are found by one look at all answers",
         ),
     ],
 )
@@ -452,19 +453,42 @@ def test_what_choose_cannot_want_is_said_before_anything_is_asked(
 
 
 def test_people_who_are_asked_once_find_the_best_few() -> None:
-    """With capacity 1 nothing is asked twice, and the search ends with what there is."""
+    """With capacity 1 all is asked, and looked at once: as `decide` does with the same scores."""
     judges = dict.fromkeys("PQRSTUVW")
     rng, asked = np.random.default_rng(4), []
 
     def evaluate(question: eh.Question) -> float:
-        asked.append((question.label, question.evaluator))
-        return WORTH[question.label] + float(0.2 * rng.standard_normal())
+        asked.append((question.label, question.evaluator, float(rng.normal(scale=0.3))))
+        return WORTH[question.label] + asked[-1][2]
 
     panel = eh.Questions.panel(list(GROUPS), judges)
     answer = eh.choose(panel, evaluate, top=3, progress=False)
-    assert len(set(asked)) == len(asked)
+    assert len({row[:2] for row in asked}) == len(asked) == 48
     assert sorted(answer.chosen) == ["A", "C", "E"]
     assert answer.sure
+    assert answer.wrong_at_most == 0
+    assert "better than any of the 3 best" in answer.stopped_because
+    table = pd.DataFrame(
+        [(x, who, WORTH[x] + noise) for x, who, noise in asked],
+        columns=["option", "evaluator", "score"],
+    )
+    decided = eh.decide(table, top=3)
+    assert (decided.inside, decided.outside) == (answer.inside, answer.outside)
+    early = eh.CertainChoice(PANEL, top=3).recommend().selection
+    assert early is not None
+    assert (early.inside, early.outside, early.wrong_at_most) == ((), (), 3)
+
+
+def test_people_who_are_asked_once_may_leave_some_at_the_line() -> None:
+    rng = np.random.default_rng(4)
+    panel = eh.Questions.panel(list(GROUPS), list("PQRSTUV"))
+    answer = eh.choose(
+        panel, lambda question: WORTH[question.label] + float(rng.normal()), top=3, progress=False
+    )
+    assert not answer.sure
+    assert answer.undecided
+    assert 0.0 < answer.loss < math.inf
+    assert "all 42 answers are in, and of the 3 that look best" in answer.stopped_because
 
 
 # ---------------------------------------------------------------------- large panels

@@ -142,8 +142,9 @@ def choose(
         the same call goes on where it was; several programs may work on the same choice.
     top
         How many options are wanted. With more than one it is asked until the ``top`` best are sure
-        as a set: in a panel, in comparisons, or by exact features (``deviation=0``). It takes no
-        ``tolerance`` then, and has no ``looks`` of its own.
+        as a set: in a panel, in comparisons, or by exact features (``deviation=0``). Where every
+        question can be asked once, or four times at most, all are, and looked at once. It takes no
+        ``tolerance`` then.
     bar, against
         For `decide` alone: here they are refused.
 
@@ -288,7 +289,8 @@ def refuse_bar(bar: object, against: object) -> None:
 
 def top_of(policy: Policy, given: Any = 1) -> int:
     """Return how many options a policy finds, or say that as many as are given it does not."""
-    found = policy.target.top or 1 if isinstance(policy, CertainChoice) else 1
+    target = policy.target if isinstance(policy, CertainChoice | PlannedChoice) else None
+    found = 1 if target is None else target.top or 1
     if given not in (1, found):
         raise InputError(
             f"the policy {policy.name!r} finds {'the best option' if found == 1 else found}, where "
@@ -324,11 +326,6 @@ def policy_for(
     top = settings.pop("top", 1)
     several = Target(top=top).top != 1
     few = isinstance(options, Questions) and int(options.capacity.max(initial=0)) <= _FEW
-    if looks is not None and several:
-        raise InputError(
-            f"looks={looks!r} is for the best option alone; where top={top!r} are "
-            "wanted every score is looked at."
-        )
     if looks is not None and not few:
         raise InputError(
             f"looks={looks!r} is for questions that can be asked once, or {_FEW} times at most "
@@ -343,14 +340,13 @@ def policy_for(
     if isinstance(options, Questions) or deviation == 0:
         if settings["noise_scale"] is not None:  # bounds then only refuse, which `read` does
             settings["bounds"] = None
-        if few and not several:
-            if marks:  # of a few people: between bounds alone, nothing could be certain
-                settings["bounds"] = None
-            return PlannedChoice(options, looks=looks or "always", **settings)
-        if few and marks:  # likewise
-            settings["bounds"] = None
         if several:
             settings["top"] = top
+        if few:
+            if marks or several:  # of a few people: between bounds alone, nothing could be certain
+                settings["bounds"] = None
+            usual: Looks = "once" if several else "always"
+            return PlannedChoice(options, looks=looks or usual, **settings)
         share = _LOOKS if checks else 0.0
         return CertainChoice(options, looks=share, deviation=deviation, **settings)
     if several:

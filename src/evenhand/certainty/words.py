@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.certainty.choice import Choice
 from evenhand.certainty.record import Stop
-from evenhand.policies.messages import Certainty
+from evenhand.policies.messages import Certainty, Selection
 
 _SHOWN = 5  # rivals that are named,
 _MANY = 12  # and options that are chosen
@@ -68,6 +68,15 @@ def certain_set(options: Any, chosen: Sequence[int], confidence: float) -> str:
     return (
         f"no other option is better than any of the {len(chosen):,} best, {names}{more}, with "
         f"{100 * confidence:g}% confidence{rests}"
+    )
+
+
+def set_may_be_chance(options: Any, selection: Selection, n: int, confidence: float) -> str:
+    """Return that n planned answers do not settle which options are the best few."""
+    m, sure = len(selection.chosen), len(selection.inside)
+    return (
+        f"all {n} answers are in, and of the {m:,} that look best {sure:,} certainly are, at "
+        f"{100 * confidence:g}% confidence. More evaluators from the start would help."
     )
 
 

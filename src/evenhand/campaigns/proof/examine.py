@@ -111,9 +111,10 @@ def _unconfirmed(
     options = [lines[label] for label in record.labels]
     option, stated = record.labels.index(answer["option"]), answer["loses_at_most"]
     loss = math.inf if stated is None else float(stated)
-    if isinstance(check, Placed):
-        if "which are the best" in check.confirms:
-            yield from check.unconfirmed_sets(answer, most)
+    if "which are the best" in check.leaves:
+        pass
+    elif isinstance(check, Placed):
+        yield from check.unconfirmed_sets(answer, most)
     elif not loss >= 0.0:
         yield f"that {answer['option']!r} loses at most {loss:.6g}"
     elif loss < min(most, math.inf):
