@@ -118,7 +118,10 @@ class Placing:
 
     def said(self, option: int) -> str:
         """Return the verdict on an option in words."""
-        return SAID[self.kind][self.likely(option)]
+        verdict = self.likely(option)
+        if verdict == "probably in" and self.kind == "against" and self.target.tolerance > 0.0:
+            return "probably not worse"
+        return SAID[self.kind][verdict]
 
     @property
     def settled(self) -> bool:
