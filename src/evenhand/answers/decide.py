@@ -15,7 +15,7 @@ from evenhand.answers.choose import notes_on, taken_for_granted
 from evenhand.answers.line_questions import line_questions
 from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
-from evenhand.answers.placing import Placing, placing_of
+from evenhand.answers.placing import placing_of
 from evenhand.answers.scores import compares
 from evenhand.arrays import Indices, is_number
 from evenhand.auditing.bias import BiasEstimate, clustered
@@ -29,6 +29,8 @@ from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.by_items import by_items
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.model_choice import model_of
+from evenhand.certainty.models import LeastSquares
+from evenhand.certainty.own_noise import in_pairs
 from evenhand.certainty.targets import Target
 from evenhand.certainty.unanimous import by_agreement
 from evenhand.errors import InputError
@@ -62,9 +64,10 @@ _NOBODY_PARTIAL = (
     "Nobody is taken to favour anybody: options have groups, and nobody says of which groups the "
     "evaluators are (evaluator_group)."
 )
+_BY_TEST = ", by the winner test,"
 _BEFORE = (
     "What was scored is taken to have been decided without looking at any score; so one look will "
-    "do, by the winner test, and no price is paid for looking at any time. If scores decided what "
+    f"do{_BY_TEST} and no price is paid for looking at any time. If scores decided what "
     "was scored next, or when to stop, say assigned='adaptively'."
 )
 _ADAPTIVELY = (
@@ -315,10 +318,14 @@ def decide(
         scale=(0.0, 1.0) if _only_votes(table) else table.scale,
         variances={} if effects is None else _own_variances(effects, said),
     )
-    if answer.sure and table.scale is not None and fit is None and assigned == "before":
+    best = target is None or target.top == 1
+    if best and answer.sure and table.scale is not None and fit is None and assigned == "before":
         answer = replace(answer, warnings=(*answer.warnings, _on_scale(given, answer, table.scale)))
     answer = replace(
-        answer, assumed=_ADAPTIVELY if assigned == "adaptively" else _items(log, fit) + _BEFORE
+        answer,
+        assumed=_ADAPTIVELY
+        if assigned == "adaptively"
+        else _items(log, fit) + (_BEFORE if best else _BEFORE.replace(_BY_TEST, "")),
     )
     if target is not None:
         short = _shortlist(table, effects, audited, target)
@@ -362,7 +369,9 @@ def _aimed(
     seed: int,
 ) -> Answer:
     """Return an answer that says where options stand against a target, and what to ask next."""
-    said = answer.conclusion
+    said, alike = answer.conclusion, None
+    if fit is None and answer.comparable and not answer.conclusion.silent:
+        alike = _alike(log, noise_scale, said.scope)
     values = np.empty(len(answer.ranking))
     for one in answer.ranking:
         values[one.index] = one.value if not answer.compared else -one.lead
@@ -374,6 +383,7 @@ def _aimed(
         sure=answer.sure,
         holds=not answer.alarms and answer.comparable,
         scale=answer.scale,
+        alike=None if alike is None or hasattr(said.fit, "trusted") else alike,
         shortlist=short,
     )
     sure, loss = answer.sure, answer.loss
@@ -382,26 +392,31 @@ def _aimed(
     answer = replace(answer, placing=placing, sure=sure, loss=loss)
     if sure or answer.alarms or n == 0:
         return answer
-    if fit is not None or not math.isfinite(placing.spread):
-        return replace(
-            answer, next_questions=_next(log, fit, answer, "before", noise_scale, n, seed)
-        )
-    return replace(answer, next_questions=_at_line(log, placing, noise_scale, n))
-
-
-def _at_line(log: Log, placing: Placing, noise_scale: float | None, n: int) -> NextQuestions:
-    """Return the questions that tell most of who stands at the line."""
-    told = log.feedback
-    noise = noise_scale or model_of(log.asked).fit(told, None).unit
-    return line_questions(
+    if alike is None or target.top == 1 or not math.isfinite(placing.spread):
+        found = _next(log, fit, answer, "before", noise_scale, n, seed)
+        return replace(answer, next_questions=found)
+    found = line_questions(
         log.asked,
-        told,
-        placing.target,
+        log.feedback,
+        target,
         n,
-        noise=noise,
+        noise=noise_scale or alike.unit,
         spread=placing.spread,
         level=log.level.origin,
     )
+    return replace(answer, next_questions=found)
+
+
+def _alike(log: Log, noise_scale: float | None, scope: Scope) -> LeastSquares:
+    """Return least squares as if all scores were as loud: what chances are worked out by."""
+    # of a few scores an option's own noise is known so badly that chances by it are worse
+    questions, told = log.questions, log.feedback
+    if questions.noise is not None:
+        noise = questions.noise
+        told = Feedback(told.counts, told.sums / noise, told.sums_of_squares / noise**2)
+    if scope == "like these":
+        told = in_pairs(questions, told)
+    return model_of(log.asked).fit(told, noise_scale)
 
 
 def _only_votes(table: Scores) -> bool:

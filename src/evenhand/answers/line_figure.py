@@ -41,12 +41,13 @@ class LinePicture:
 
 def line_picture(answer: Answer, placing: Placing) -> LinePicture:
     """Work out which options to draw, in which colours, and where the line is."""
-    inside, line, _ = (set(some) for some in groups(answer, placing))
+    inside, line, _ = (set(some) for some in groups(placing))
     if is_apart(answer) or answer.alarms:
         inside, line = set(), {one.index for one in answer.ranking}
     target, chosen = placing.target, set(placing.chosen)
     ranking = answer.ranking
-    places = first_places(len(ranking), {i for i, one in enumerate(ranking) if one.index in chosen}, _MOST_ROWS)  # fmt: skip
+    must = {place for place, one in enumerate(ranking) if one.index in chosen}
+    places = first_places(len(ranking), must, _MOST_ROWS)
     own = next((one for one in ranking if one.option == target.against), None)
     shown = [ranking[place] for place in places]
     rows = []
@@ -136,7 +137,7 @@ def draw_line(picture: LinePicture, axes: Axes | None = None) -> Figure:
                 xycoords=axes.get_xaxis_transform(),
                 va="bottom",
                 color=INK,
-            )  # fmt: skip
+            )
         )
     axes.set_xlabel(picture.value_label, fontsize=9, color=INK, parse_math=False)
     left_out = picture.n_options - len(picture.rows)

@@ -10,9 +10,9 @@ a           row of a question;  σ² the variance of an answer
 
 Values are taken to come from one normal population, as chances do (`certainty.chances`), and what
 attributes add to vary no more than scores do. An option on the wrong side of the line loses
-s_x (φ(z) − z Φ(−z)) on average, z = |μ_x − line|/s_x. An answer to a takes (h_xᵀPa)²/(σ² + aᵀPa) off
-s_x², whatever it says; so the question that takes most off the sum over all options for its price
-is asked, then the next with that one taken for answered.
+s_x (φ(z) − z Φ(−z)) on average, z = |μ_x − line|/s_x. An answer to a takes (h_xᵀPa)²/(σ² + aᵀPa)
+off s_x², whatever it says; so the question that takes most off the sum over all options for its
+price is asked, then the next with that one taken for answered.
 """
 
 from __future__ import annotations

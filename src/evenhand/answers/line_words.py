@@ -18,9 +18,9 @@ _MANY = 12  # names that are written out
 def target_verdict(answer: Answer, placing: Placing) -> str:
     """Return how many are in, out and at the line, and how sure that is."""
     target, k, level = placing.target, len(answer.options), percent(answer.confidence)
-    wanted = target.words.replace("'", "") if target.against is None else ""
     if target.against is not None:
         return _against(answer, placing)
+    wanted = target.words if target.top is None else f"among {target.words}"
     if answer.alarms:
         failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
         return (
@@ -30,7 +30,9 @@ def target_verdict(answer: Answer, placing: Placing) -> str:
     if answer.sure and target.top is not None:
         names = listed([short(name) for name in answer.chosen], _MANY)
         if placing.loss <= 0.0:
-            return f"Choose {names}: they are {wanted} of {k:,} options. That is {level} sure."
+            return (
+                f"Choose {names}: they are {target.words} of {k:,} options. That is {level} sure."
+            )
         return (
             f"Choose {names}: none is worse than any other option by more than "
             f"{number(target.tolerance)}. That is {level} sure."
@@ -40,27 +42,34 @@ def target_verdict(answer: Answer, placing: Placing) -> str:
             f"Nothing can be said yet of who of {k:,} options is {wanted}: the scores do not tell "
             "how far they are apart."
         )
-    n_in, n_line, n_out = (len(some) for some in groups(answer, placing))
+    n_in, n_line, n_out = (len(some) for some in groups(placing))
     there = "at the line" if target.top is not None else "at the bar"
+    if answer.sure:
+        return (
+            f"Of {k:,} options {_are(n_in)} {wanted} and {_are(n_out)} not. That is {level} sure."
+        )
     return (
-        f"Of {k:,} options {n_in:,} are {wanted} and {n_out:,} are not, each with a chance of "
-        f"{level} or more; {n_line:,} stand {there}. Sure of all at once ({level}): "
-        f"{len(answer.inside):,} in, {len(answer.outside):,} out."
+        f"Of {k:,} options {_are(n_in)} {wanted} and {_are(n_out)} not, each with a chance of "
+        f"{level} or more; {n_line:,} {'stands' if n_line == 1 else 'stand'} {there}. Sure of all "
+        f"at once ({level}): {len(answer.inside):,} in, {len(answer.outside):,} out."
     )
 
 
-def groups(answer: Answer, placing: Placing) -> tuple[list[int], list[int], list[int]]:
+def _are(n: int) -> str:
+    return f"{n:,} {'is' if n == 1 else 'are'}"
+
+
+def groups(placing: Placing) -> tuple[list[int], list[int], list[int]]:
     """Return who is in, who at the line and who out: surely, or by a chance as large."""
     found: tuple[list[int], list[int], list[int]] = ([], [], [])
-    for one in answer.ranking:
-        chance, said = float(placing.chances[one.index]), placing.verdicts[one.index]
-        likely_in, likely_out = chance >= answer.confidence, chance <= 1.0 - answer.confidence
-        if said in ("in", "not worse") or (said == "open" and likely_in):
-            found[0].append(one.index)
-        elif said == "out" or (said == "open" and likely_out):
-            found[2].append(one.index)
-        elif said == "open":
-            found[1].append(one.index)
+    for x in range(len(placing.verdicts)):
+        verdict = placing.likely(x)
+        if verdict in ("in", "not worse", "probably in"):
+            found[0].append(x)
+        elif verdict in ("out", "probably out"):
+            found[2].append(x)
+        elif verdict == "open":
+            found[1].append(x)
     return found
 
 
@@ -74,9 +83,9 @@ def _against(answer: Answer, placing: Placing) -> str:
         )
     parts = []
     for verdict, word in (
-        ("in", f"better than {rival}"),
-        ("not worse", f"not worse than {rival} by more than {number(target.tolerance)}"),
-        ("out", f"worse than {rival}"),
+        ("in", "better"),
+        ("not worse", f"not worse by more than {number(target.tolerance)}"),
+        ("out", "worse"),
     ):
         names = answer._named(placing.where(verdict))
         if names:
@@ -86,14 +95,16 @@ def _against(answer: Answer, placing: Placing) -> str:
     if unknown:
         names_ = listed([short(name) for name in unknown], _MANY)
         parts.append(f"of {names_} it cannot be told")
-    said = "; ".join(parts)
     sure = f" ({level} sure, of all at once)" if len(unknown) < len(answer.options) - 1 else ""
-    return f"{said[:1].upper()}{said[1:]}{sure}."
+    return f"Against {rival}: {'; '.join(parts)}{sure}."
 
 
 def target_facts(answer: Answer, placing: Placing) -> list[tuple[str, str]]:
     """Return who is chosen, who stands at the line, what may be lost, and what changes the list."""
-    _, line, _ = groups(answer, placing)
+    _, line, _ = groups(placing)
+    if placing.target.top == 1:
+        chances = _with_chances(answer, placing, line)
+        return [("Chances", chances), ("Lost", _lost(answer, placing))]
     said = [
         ("Chosen", _chosen(answer, placing)),
         ("At the line", _with_chances(answer, placing, line)),

@@ -32,13 +32,27 @@ from evenhand.policies.messages import Selection
 
 Verdict = Literal["in", "out", "open", "not worse", "itself"]
 
-SAID: dict[str, dict[Verdict, str]] = {
-    "top": {"in": "surely in", "out": "surely out", "open": "at the line"},
-    "bar": {"in": "surely above", "out": "surely below", "open": "at the bar"},
+SAID: dict[str, dict[str, str]] = {
+    "top": {
+        "in": "surely in",
+        "probably in": "probably in",
+        "open": "at the line",
+        "probably out": "probably out",
+        "out": "surely out",
+    },
+    "bar": {
+        "in": "surely above",
+        "probably in": "probably above",
+        "open": "at the bar",
+        "probably out": "probably below",
+        "out": "surely below",
+    },
     "against": {
         "in": "better",
-        "out": "worse",
+        "probably in": "probably better",
         "open": "cannot tell",
+        "probably out": "probably worse",
+        "out": "worse",
         "not worse": "not worse",
         "itself": "",
     },
@@ -71,6 +85,8 @@ class Placing:
         What the bias and leniency change among the m best; None where nobody can say.
     spread
         Standard deviation of values in general, by estimate.
+    level
+        Confidence of what is sure; and the chance from which on an option is probably in or out.
     """
 
     target: Target
@@ -83,6 +99,7 @@ class Placing:
     expected_loss: float = math.nan
     shortlist: Shortlist | None = None
     spread: float = math.nan
+    level: float = 0.95
 
     @property
     def kind(self) -> str:
@@ -93,9 +110,19 @@ class Placing:
         """Return the options, by index, of which one of these is said."""
         return [x for x, said in enumerate(self.verdicts) if said in verdicts]
 
+    def likely(self, option: int) -> str:
+        """Return the verdict on an option; if open, where it probably is."""
+        verdict, chance = self.verdicts[option], float(self.chances[option])
+        if verdict == "open" and chance >= self.level:
+            return "probably in"
+        return "probably out" if verdict == "open" and chance <= 1.0 - self.level else verdict
+
     def said(self, option: int) -> str:
         """Return the verdict on an option in words."""
-        return SAID[self.kind][self.verdicts[option]]
+        verdict = self.likely(option)
+        if verdict == "probably in" and self.kind == "against" and self.target.tolerance > 0.0:
+            return "probably not worse"
+        return SAID[self.kind][verdict]
 
     @property
     def settled(self) -> bool:
@@ -119,10 +146,12 @@ def placing_of(
     sure: bool,
     holds: bool,
     scale: tuple[float, float] | None,
+    alike: Fit | None = None,
     shortlist: Shortlist | None = None,
 ) -> Placing:
     """Return where options stand against a target, by a conclusion and (k,) values; ``sure`` says
-    that the best one is, and ``holds`` that the scores do not contradict what is assumed.
+    that the best one is, and ``holds`` that the scores do not contradict what is assumed. Chances
+    are by a fit with one noise for all (``alike``), if there is one.
     """
     k, fit = len(values), said.fit
     field = Field.of(fit, k) if holds and fit is not None else None
@@ -131,12 +160,14 @@ def placing_of(
     if getattr(fit, "trusted", None) is not None:
         field = field.confirmed_by(_confirmed(fit.trusted, k, delta))
     low, high = ranks_of(field, delta)
-    drawn = Drawn.of(field)
+    drawn = Drawn.of((None if alike is None else Field.of(alike, k)) or field)
     unit, spread = said.unit, drawn.spread
     if target.top is None:
         made = _bar if target.bar is not None else _against
-        verdicts, chances, chosen = made(said, fit, values, target, delta, drawn)
-        return Placing(target, verdicts, chances, low, high, chosen, spread=spread * unit)
+        verdicts, chances, chosen = made(said, fit, values, target, delta, drawn, alike or fit)
+        return Placing(
+            target, verdicts, chances, low, high, chosen, spread=spread * unit, level=1.0 - delta
+        )
     line = line_of(field, target.top, delta)
     if target.top == 1:
         line = _winner(said, fit, k, delta, sure, line)
@@ -155,6 +186,7 @@ def placing_of(
         drawn.lost(line.chosen) * unit,
         shortlist,
         spread * unit,
+        1.0 - delta,
     )
 
 
@@ -226,18 +258,24 @@ def _winner(said: Conclusion, fit: Any, k: int, delta: float, sure: bool, line: 
 
 
 def _bar(
-    said: Conclusion, fit: Any, values: Floats, target: Target, delta: float, _: Drawn
+    said: Conclusion,
+    fit: Fit,
+    values: Floats,
+    target: Target,
+    delta: float,
+    _: Drawn,
+    alike: Fit,
 ) -> tuple[tuple[Verdict, ...], Floats, tuple[int, ...]]:
     """Return verdicts, chances and who looks above the bar."""
     assert target.bar is not None
     k, bar = len(values), target.bar
-    unit = 1.0 if math.isinf(fit.freedom) else math.sqrt(fit.scatter / fit.freedom)
-    errors = np.sqrt(fit.values().variances) * unit * said.unit
+    errors = _value_errors(fit) * said.unit
     above, below = (
         student_tail(np.nan_to_num(sign * (values - end) / errors, nan=0.0), fit.freedom)
         for sign, end in ((1.0, bar - target.tolerance), (-1.0, bar))
     )
     verdicts = _verdicts(above < delta / k, below < delta / k)
+    errors = _value_errors(alike) * said.unit
     people = population(values, errors**2)
     chances = np.full(k, np.nan)
     if people is not None:
@@ -251,7 +289,13 @@ def _bar(
 
 
 def _against(
-    said: Conclusion, fit: Any, values: Floats, target: Target, delta: float, drawn: Drawn
+    said: Conclusion,
+    fit: Fit,
+    values: Floats,
+    target: Target,
+    delta: float,
+    drawn: Drawn,
+    _: Fit,
 ) -> tuple[tuple[Verdict, ...], Floats, tuple[int, ...]]:
     """Return verdicts, chances and who looks better than, or no worse than, one option."""
     assert target.against is not None
@@ -288,6 +332,12 @@ def _against(
     order = others[np.argsort(leads, kind="stable")].tolist()
     behind = dict(zip(others.tolist(), leads.tolist(), strict=True))
     return tuple(found.tolist()), chances, tuple(x for x in order if -behind[x] > -slack)
+
+
+def _value_errors(fit: Fit) -> Floats:
+    """Return (k,) standard errors of values, in units of the fit's noise where that is known."""
+    unit = 1.0 if math.isinf(fit.freedom) else math.sqrt(fit.scatter / fit.freedom)
+    return np.asarray(np.sqrt(fit.values().variances) * unit)
 
 
 def _verdicts(inside: Flags, outside: Flags) -> tuple[Verdict, ...]:

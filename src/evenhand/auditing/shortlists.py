@@ -113,12 +113,6 @@ def shortlist(
     """
     ballots = Ballots.of(scores)
     y, p, contests = ballots.score, ballots.partial[: len(scores)], ballots.contests
-    if not (contests.sizes > top).any():
-        most = int(contests.sizes.max())
-        raise InputError(
-            f"top must be less than the number of options that compete, which is {most:,} at most; "
-            f"got {top:,}."
-        )
     known = bool(np.isfinite(bias.value))
     beta, se = (bias.value, bias.se) if known else (0.0, 0.0)
     plain = ballots.mean(y)
@@ -147,6 +141,16 @@ def shortlist(
         inside,
         outside,
     )
+
+
+def refuse_too_many(scores: Scores, top: int) -> None:
+    """Raise an error unless some event has more options than are wanted."""
+    most = int(Contests.of(scores).sizes.max(initial=0))
+    if top >= most:
+        raise InputError(
+            f"top must be less than the number of options that compete, which is {most:,} at most; "
+            f"got {top:,}."
+        )
 
 
 def _first(contests: Contests, values: Floats, also: NDArray[np.int32], top: int) -> Flags:

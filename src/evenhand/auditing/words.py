@@ -236,6 +236,7 @@ def facts(audit: Audit) -> list[tuple[str, str]]:
         ("Spread", spread(audit)),
         ("Who", who(audit)),
         ("Decisions", flips(audit)),
+        ("Wanted", wanted(audit)),
         ("How sure", fragile(audit)),
         ("Pairs", pairs(audit)),
     ]
@@ -368,6 +369,31 @@ def flips(audit: Audit) -> str:
         said.append(f"without partial evaluators, {changed['recusal']:,}")
     three = ", ".join(f"{count:,}" for count in podiums.values())
     return f"Winners that change, of {n:,}: {'; '.join(said)}. First three that do: {three}."
+
+
+def wanted(audit: Audit) -> str:
+    """Return which of the m best change, and by what; "" if nobody said how many are wanted."""
+    found = audit.decisions.shortlist
+    if found is None:
+        return ""
+    sizes = found.contests.sizes
+    if len(sizes) == 1:
+        names = (found.names(np.flatnonzero(flags)) for flags in (found.inside, found.outside))
+        return listed_changes(found, 0, *names)
+    n = int((sizes > found.top).sum())
+    events = len(np.unique(found.contests.event[found.changed]))
+    if not events:
+        return f"The best {found.top:,} are the same by the mean scores, at all {n:,} events."
+    causes: dict[str, int] = {}
+    for entry in found.changed.tolist():
+        causes[found.reason(entry)] = causes.get(found.reason(entry), 0) + 1
+    by = ", ".join(f"{count:,} by {cause}" for cause, count in sorted(causes.items()))
+    wrong = len(found.wrong)
+    sure = f"{wrong:,} of them by more than noise" if wrong else "none by more than noise"
+    return (
+        f"The best {found.top:,} by the mean scores change at {events:,} of {n:,} events: places "
+        f"in or out, {by}; {sure}."
+    )
 
 
 def fragile(audit: Audit) -> str:

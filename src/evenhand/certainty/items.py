@@ -189,7 +189,8 @@ class ItemsFit:
             return
         if left.scatter.sum() <= len(mean) * self._rounding**2:  # judges agree
             return
-        variances, _, freedom, _ = own_variances(left)
+        noise = own_variances(left)
+        variances, freedom = noise.variances, noise.least
         ones = np.ones(len(which))
         of_question = sparse.csr_array(
             (ones, (which, np.arange(len(which)))), shape=(q, len(which))

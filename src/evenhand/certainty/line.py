@@ -57,9 +57,8 @@ from scipy import special
 from evenhand.arrays import Floats
 from evenhand.certainty.models import Fit, OwnParts, Shared
 
-_DRAWS = 2_000
-_NUMBERS = 500_000_000  # that draws of all pairs may come to: of many options there are fewer,
-_FEWEST = 500  # but no fewer draws than this
+_NUMBERS = 5_000_000  # that draws of all pairs may come to: of many options there are fewer draws,
+_FEWEST, _MOST = 1_000, 10_000  # but no fewer than this, and never more
 _FIRST = 0.1  # share of δ that the first step has
 _SAME = 1e-12  # share of the largest variance below which two options are the same
 
@@ -175,7 +174,7 @@ class Noise:
     def of(cls, field: Field) -> Self:
         """Draw, the same for the same values however options are numbered or called."""
         k, rng = len(field), np.random.default_rng(0)
-        n = int(np.clip(_NUMBERS // k**2, _FEWEST, _DRAWS))
+        n = int(np.clip(_NUMBERS // k**2, _FEWEST, _MOST))
         C = field.centred[np.ix_(field.order, field.order)]
         size = float(np.trace(C)) / k
         z = rng.standard_normal((n, k))

@@ -41,6 +41,10 @@ def audit(
     confidence: Annotated[
         float, typer.Option(metavar="P", help="Confidence of the intervals.")
     ] = 0.95,
+    top: Annotated[
+        int | None,
+        typer.Option(metavar="M", help="How many are wanted: which of the M best change, by what."),
+    ] = None,
     seed: Seed = 0,
     figure: Figure = None,
     report: Report = None,
@@ -78,6 +82,7 @@ def audit(
         attributes=names_in(attributes) or (),
         features=names_in(features) or (),
         confidence=confidence,
+        top=top,
         seed=seed,
     )
     if figure is not None:
