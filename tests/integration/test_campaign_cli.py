@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
@@ -175,6 +176,47 @@ def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
     assert forged.exit_code == 1
     assert "event 6 is missing" in forged.stdout
     assert "prize" in said("list", "p.db")
+
+
+def test_workbooks_for_everybody_go_out_and_come_back_in_a_folder() -> None:
+    Path("conflicts.csv").write_text("option,evaluator\nAnn,Paul\n", "utf-8")
+    new("--scale", "0,100", "--looks", "once", "--conflicts", "conflicts.csv")
+    told = found("sheets", "p.db", "prize", "round", "-n", "9", "--title", "=Prize 2027")["sheets"]
+    assert {who: one["tickets"] for who, one in told.items()} == {
+        judge: 4 if judge == "Paul" else 5 for judge in JUDGES
+    }
+    refused("sheets", "p.db", "prize", "round")  # they may have scores in them
+    for judge in JUDGES:
+        book = openpyxl.load_workbook(told[judge]["sheet"])
+        sheet, words = book.worksheets
+        assert words["A1"].value == "=Prize 2027"
+        assert words["A1"].data_type == "s"
+        (rule,) = sheet.data_validations.dataValidation
+        assert (rule.type, rule.formula1, rule.formula2) == ("decimal", "0", "100")
+        header = [cell.value for cell in sheet[1]]
+        for row in range(2, sheet.max_row + 1):
+            skater = sheet.cell(row, header.index("option") + 1).value
+            assert (judge, skater) != ("Paul", "Ann")
+            sheet.cell(row, header.index("score") + 1).value = score_of(judge, skater)
+        assert str(rule.sqref) == f"{'ABCDEFG'[header.index('score')]}2:D{sheet.max_row}"
+        if judge == "Paul":
+            sheet.cell(2, header.index("score") + 1).value = 777
+        book.save(told[judge]["sheet"])
+    first = run("import", "p.db", "prize", "round", "--json")
+    assert first.exit_code == 2
+    files = json.loads(first.stdout)["files"]
+    assert "777" in files["Paul.xlsx"]["refused"]
+    others = [one["counted"] for name, one in files.items() if name != "Paul.xlsx"]
+    assert others == [5] * (len(JUDGES) - 1)
+    book = openpyxl.load_workbook("round/Paul.xlsx")
+    book.worksheets[0]["D2"].value = 50.0
+    book.save("round/Paul.xlsx")
+    Path("round/~$Paul.xlsx").write_text("a spreadsheet has it open")
+    again = found("import", "p.db", "prize", "round")["files"]
+    assert [(one["counted"], one["repeated"]) for one in again.values()] == [
+        (4, 0) if name == "Paul.xlsx" else (0, 5) for name in again
+    ]
+    assert found("status", "p.db", "prize")["evaluations"] == 5 * len(JUDGES) - 1
 
 
 def test_sheets_show_what_was_declared_and_nothing_else() -> None:

@@ -261,7 +261,8 @@ def test_scores_of_nothing_but_0_and_1_are_votes() -> None:
     ann, bo = [1, 1, 0, 1, 0, 1, 1, 0, 1, 0], [0, 1, 0, 1, 1, 0, 1, 0, 1, 0]
     said, stated = eh.decide(two(ann, bo)), eh.decide(two(ann, bo), scale=(0, 1))
     assert said.loss == stated.loss
-    assert said.loss <= 1.0 and "taken for votes" in str(said)
+    assert said.loss <= 1.0
+    assert "taken for votes" in str(said)
     assert "taken for votes" not in str(stated)
     for marks in (two([2.0, *ann[1:]], bo), two(ann[:9], bo[:9])):  # a mark; too few to tell
         assert "taken for votes" not in str(eh.decide(marks))

@@ -637,7 +637,8 @@ def test_codes_of_two_letters_are_no_models_unless_others_are() -> None:
     assert known.groups("option", ["o0", "o1", "o2", "o3"]) is None
     assert known.groups("option", ["o1", "o3"]) is None
     found = known.groups("option", ["o1", "gpt-4", "claude-3-opus"])
-    assert found is not None and found["o1"] == found["gpt-4"]
+    assert found is not None
+    assert found["o1"] == found["gpt-4"]
 
 
 def test_families_of_the_user_come_first(tmp_path: Path) -> None:

@@ -88,12 +88,12 @@ _USUAL_SCORES = (
     "few."
 )
 _ONLY_VOTES = (
-    "All scores are 0 or 1, so they are taken for votes, and nothing is said to be larger than that "
-    "allows. State the scale: with it more can be sure."
+    "All scores are 0 or 1, so they are taken for votes, and nothing is said to be larger than "
+    "that allows. State the scale: with it more can be sure."
 )
 _BY_ONE = (
-    "{whose!r} gave {n} of the {all} scores, so this is in the main what {whose!r} prefers. If others "
-    "are to be trusted more, as people are beside a model, name them: trusted=."
+    "{whose!r} gave {n} of the {all} scores, so this is in the main what {whose!r} prefers. If "
+    "others are to be trusted more, as people are beside a model, name them: trusted=."
 )
 _MOSTLY = 0.6  # of all scores
 _VOTES = 20  # scores, at least, by which votes are told from marks
@@ -189,7 +189,8 @@ def decide(
         Column by which scores are put in order; rows are in order if not given.
     scale, wide, missing, decimal
         How the table is read: the lowest and highest score that can be given (where it is sure, the
-        answer says whether it is so for any scores between them); whether evaluators are columns; what becomes of rows with empty cells; what stands before decimals. See
+        answer says whether it is so for any scores between them); whether evaluators are columns;
+        what becomes of rows with empty cells; what stands before decimals. See
         `evenhand.read_scores`.
     repeats
         Whether rows may be the same in every cell, since an evaluator was asked again and said the

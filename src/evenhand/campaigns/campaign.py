@@ -404,6 +404,29 @@ class Campaign:
         """
         return tell.fail(self._follower, ticket, reason)
 
+    def decline(self, ticket: Ticket | str, reason: str) -> Notice:
+        """Never ask this evaluator this question again, such as for a conflict of interest.
+
+        Others are asked instead, as far as there are others. That somebody declines must not depend
+        on the score that he would give. Before a campaign begins, a capacity of 0 says the same
+        (`Questions.panel`).
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> import evenhand as eh
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        >>> campaign = eh.Campaign.create(os.path.join(folder.name, "c.db"), "c", panel)
+        >>> campaign.decline(campaign.ask("P"), "I supervised her").why
+        'P is never asked it again'
+        >>> len(campaign.ask("P", n=10)), len(campaign.ask("Q", n=10))
+        (1, 2)
+        >>> campaign.close()
+        >>> folder.cleanup()
+        """
+        return tell.decline(self._follower, ticket, reason)
+
     def release(self, ticket: Ticket | str) -> Notice:
         """Give a ticket back unanswered; it waits for whoever asks next."""
         return tell.release(self._follower, ticket)[0]

@@ -154,6 +154,7 @@ _SETTLE = """
 """
 _VOID = f"UPDATE ticket SET state = 'void', worker = '' WHERE campaign = :id AND {_WAITS}"
 _VOID_OF = f"{_VOID} AND evaluator = :evaluator RETURNING number"
+_VOID_ON = f"{_VOID} AND question = :question RETURNING number"
 _OUT = f"""
     SELECT evaluator, count(*), sum(CASE WHEN {_FREE} THEN 0 ELSE 1 END),
         min(CASE WHEN {_FREE} THEN NULL ELSE until END),
@@ -423,6 +424,11 @@ class Page:
     def void_of(self, evaluator: str) -> list[int]:
         """Take back the tickets of an evaluator that were not answered; return their numbers."""
         rows = self.session.rows(_VOID_OF, id=self.id, evaluator=evaluator)
+        return sorted(int(number) for (number,) in rows)
+
+    def void_on(self, question: int) -> list[int]:
+        """Take back the tickets of a question that were not answered; return their numbers."""
+        rows = self.session.rows(_VOID_ON, id=self.id, question=question)
         return sorted(int(number) for (number,) in rows)
 
     def harmful(self, tries: int) -> list[TicketRow]:

@@ -41,6 +41,7 @@ _LATE = {
 }
 _AGAIN = "it waits for the next try"
 _GIVEN_UP = "it is given up"
+_DECLINED = "{who} is never asked it again"
 
 
 @dataclass(frozen=True)
@@ -263,6 +264,26 @@ def fail(follower: Follower, ticket: Ticket | str, reason: Any) -> Notice:
     if notice.why == _GIVEN_UP:
         mend(follower)
     return notice
+
+
+def decline(follower: Follower, ticket: Ticket | str, reason: Any) -> Notice:
+    """Never ask an evaluator a question again, such as for a conflict of interest."""
+    reason = checked_reason(reason)
+
+    def work(page: Page) -> Notice:
+        row, gone = _found(page, ticket)
+        if gone:
+            return Notice(False, gone)
+        if not row.evaluator:
+            raise InputError(
+                f"ticket {identifier(row.number, row.token)} is for anybody, so nobody in "
+                "particular can decline it; release gives it back to whoever asks next."
+            )
+        declined = {"question": row.question, "holder": row.holder, "reason": reason}
+        page.append("declined", declined | {"tickets": page.void_on(row.question)})
+        return Notice(True, _DECLINED.format(who=row.evaluator))
+
+    return follower.write(work)
 
 
 def release(follower: Follower, *tickets: Ticket | str) -> list[Notice]:

@@ -11,7 +11,7 @@ X       (k, d)  features of the options: their value is X γ. Where options stan
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -327,6 +327,29 @@ class Questions:
             kept = np.zeros(len(self), dtype=np.bool_)
             kept[option_positions(given, len(self))] = True
         return self._changed(capacity=np.where(kept, self.capacity, 0))
+
+    def barring(self, conflicts: Iterable[tuple[str, str]]) -> Questions:
+        """Return the questions without those that would be a conflict of interest: capacity 0.
+
+        Parameters
+        ----------
+        conflicts
+            Names of an option and of an evaluator who must not judge it; in comparisons, neither
+            first nor second.
+
+        Examples
+        --------
+        >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        >>> panel.barring([("Ann", "Q")]).capacity
+        array([1, 0, 1, 1])
+        """
+        barred, items = np.zeros(len(self), dtype=np.bool_), list(self.items)
+        for option, evaluator in conflicts:
+            if option not in items:
+                raise InputError(f"there is no option {option!r}; there are {listed(items)}.")
+            about = (self.about == items.index(option)).any(axis=1)
+            barred |= about & (self.evaluator == self._place(evaluator))
+        return self._changed(capacity=np.where(barred, 0, self.capacity))
 
     def _only(self, some: Indices) -> Questions:
         """Return some of the questions, in the order of their indices; options are the same."""

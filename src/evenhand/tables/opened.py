@@ -15,6 +15,7 @@ from typing import Any
 
 from evenhand.errors import InputError
 from evenhand.tables.csv_files import CsvFile
+from evenhand.tables.excel import openpyxl_module
 from evenhand.tables.limits import MOST_IN_WORKBOOK, OLD_EXCEL, PARQUET, ZIP, Watch, packing, size
 from evenhand.tables.numerals import text_of
 from evenhand.tables.sources import Frame, ParquetFile, Rows, Table
@@ -125,7 +126,7 @@ def workbook(path: Path, name: str) -> Rows:
     """Return the first sheet of a workbook (.xlsx), without empty rows, formulas as what they came
     to.
     """
-    openpyxl = _openpyxl()
+    openpyxl = openpyxl_module()
     try:
         _refuse_bombs(path, name)
         # not by its path: its name may end as it likes
@@ -169,14 +170,3 @@ def _refuse_bombs(path: Path, name: str) -> None:
             f"{name} unpacks to {size(unpacked)}, and of a workbook no more than "
             f"{size(MOST_IN_WORKBOOK)} are read; save the sheet as CSV UTF-8"
         )
-
-
-def _openpyxl() -> Any:
-    try:
-        import openpyxl  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError:
-        raise InputError(
-            'Excel workbooks need openpyxl: pip install "evenhand[excel]", or save the sheet as '
-            "CSV UTF-8"
-        ) from None
-    return openpyxl

@@ -148,6 +148,27 @@ def fail(
     say(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
 
 
+def decline(
+    store: StoreName,
+    name: CampaignName,
+    ticket: TicketId,
+    *,
+    because: Because,
+    as_json: AsJson = False,
+) -> None:
+    """Never ask this evaluator this question again, such as for a conflict of interest.
+
+    Others are asked instead. What is known beforehand goes into `campaign new --conflicts`.
+
+    **Example**
+
+    `evenhand campaign decline prize.db prize 17-9f3a2c --because "he was my student"`
+    """
+    with opened(store, name) as campaign:
+        notice = campaign.decline(ticket, because)
+    say(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
+
+
 def release(
     store: StoreName, name: CampaignName, ticket: TicketId, *, as_json: AsJson = False
 ) -> None:

@@ -86,6 +86,14 @@ class Tables:
             help="In comparisons: whether judges may favour what is named first.",
         ),
     ] = True
+    conflicts: Annotated[
+        Path | None,
+        _option(
+            metavar="FILE",
+            help="Who must not judge what: a table with the columns option and evaluator, a line "
+            "for each conflict of interest.",
+        ),
+    ] = None
     capacity: Annotated[
         str | None,
         _option(
@@ -110,8 +118,9 @@ class Tables:
         table = table_at(options)
         shown = self._display(table)
         if self.evaluators is not None:
-            return self._panel(table, self.evaluators), shown
-        for name in ("compare", "capacity", "workload", "prices", "bias"):
+            panel = self._panel(table, self.evaluators)
+            return panel if self.conflicts is None else _barred(panel, self.conflicts), shown
+        for name in ("compare", "conflicts", "capacity", "workload", "prices", "bias"):
             if getattr(self, name):
                 raise InputError(
                     f"--{name} is for several evaluators; say who they are: --evaluators."
@@ -209,6 +218,18 @@ class Tables:
             for row, name in enumerate(names)
             if name is not None and shown
         }
+
+
+def _barred(panel: Questions, path: Path) -> Questions:
+    """Return the questions without the conflicts of interest of a file."""
+    table = table_at(path)
+    conflicts = zip(table.texts("option"), table.texts("evaluator"), strict=True)
+    for row, (option, evaluator) in enumerate(conflicts):
+        try:
+            panel = panel.barring([(option or "", evaluator or "")])
+        except InputError as error:
+            raise InputError(f"{table.name}: {table.where([row])[0]}: {error}") from None
+    return panel
 
 
 def _needs(who: Table | None, flag: str) -> Table:
