@@ -22,7 +22,8 @@ from evenhand.certainty.items import ItemsFit
 from evenhand.policies.conclusion import conclusion_of
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.questions import Questions
-from evenhand.report.document import as_page
+from evenhand.report.html import as_page
+from rotation import nightly
 
 
 def table(rows: Any, *names: str) -> pd.DataFrame:
@@ -278,9 +279,10 @@ def test_rare_items_make_nothing_sure_that_none_of_them_shows() -> None:
     assert sure <= stats.binom.isf(1e-3, n, 0.05)
 
 
-def test_tastes_of_judges_are_errors_for_judges_like_them_and_not_for_these() -> None:
+@pytest.mark.parametrize("n", [24, *nightly([60])])
+def test_tastes_of_judges_are_errors_for_judges_like_them_and_not_for_these(n: int) -> None:
     """Two options are worth the same; three judges like one or the other, on every item."""
-    rng, n = np.random.default_rng(9), 60
+    rng = np.random.default_rng(9)
     sure = {"these": 0, "like these": 0}
     for _ in range(n):
         taste, y = 0.6 * rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 40))

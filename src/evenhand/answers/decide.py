@@ -47,8 +47,8 @@ from evenhand.questions.identifiable import identified_by
 from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
-from evenhand.scores.finding import Finding
 from evenhand.scores.read import Groups
+from evenhand.scores.scores import Finding
 from evenhand.tables import listed
 
 Assigned = Literal["before", "adaptively"] | Policy | Mapping[str, Any]

@@ -32,7 +32,7 @@ from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.questions import Askable
-from evenhand.tables.names import listed
+from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
     from evenhand.campaigns.imports import Imported
@@ -631,7 +631,7 @@ class Campaign:
         True
         """
         from evenhand.campaigns.sections import campaign_report  # noqa: PLC0415 # it reads the log
-        from evenhand.report.document import as_page, write_page  # noqa: PLC0415 # seldom needed
+        from evenhand.report.html import as_page, write_page  # noqa: PLC0415 # seldom needed
 
         write_page(as_page(campaign_report(self._follower), title, made), path)
 

@@ -172,8 +172,9 @@ _BY_KEY = f"SELECT {_EVALUATION} AND evaluator = :evaluator AND key = :key"
 _BY_NUMBER = f"SELECT {_EVALUATION} AND number = :number"
 _ALL = f"SELECT {_EVALUATION} AND number > :after ORDER BY number LIMIT :most"
 _COUNTED = f"SELECT {_EVALUATION} AND ticket = :ticket AND standing = 'counted'"
-_WITHDRAWN_OF = f"SELECT {_EVALUATION} AND ticket = :ticket AND standing IN {_GONE} ORDER BY number"
+# what their index holds, and in no order: for more, SQLite would walk through the whole campaign
 _WITHDRAWN = f"SELECT number, standing FROM evaluation WHERE campaign = :id AND standing IN {_GONE}"
+_WITHDRAWN_OF = f"{_WITHDRAWN} AND ticket = :ticket"
 _MARK = "UPDATE evaluation SET standing = :standing WHERE campaign = :id AND number = :number"
 
 _KEEP = """
@@ -219,10 +220,10 @@ def tickets_after(session: Session, id: int, after: int, most: int) -> list[Tick
 
 def evaluation_of_ticket(session: Session, id: int, ticket: int) -> EvaluationRow | None:
     """Return the evaluation of a ticket that counts; if none does, the last that was withdrawn."""
-    for statement in (_COUNTED, _WITHDRAWN_OF):
-        if rows := session.rows(statement, id=id, ticket=ticket):
-            return EvaluationRow(*rows[-1])
-    return None
+    row = session.row(_COUNTED, id=id, ticket=ticket)
+    if row is None and (gone := session.rows(_WITHDRAWN_OF, id=id, ticket=ticket)):
+        row = session.row(_BY_NUMBER, id=id, number=max(number for number, _ in gone))
+    return None if row is None else EvaluationRow(*row)
 
 
 def withdrawn(session: Session, id: int) -> dict[int, bool]:

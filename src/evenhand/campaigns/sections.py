@@ -327,7 +327,7 @@ def _record(follower: Follower, status: Status, told: _Story) -> list[Part]:
                 "evaluations": f"{status.evaluations:,} that count, {status.late:,} late, "
                 f"{status.withdrawn:,} withdrawn",
                 "to check it": f"evenhand campaign verify {where}",
-                "to read it": f"evenhand campaign export {where} --to record",
+                "to read it": f"evenhand campaign export {where} record",
             },
         ),
         "Every event is sealed to all before it: whoever has written down the seal above can tell "

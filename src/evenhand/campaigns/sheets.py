@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, TypeAlias
 from evenhand.campaigns.arguments import checked_reason
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError
+from evenhand.tables.columns import found_columns
 from evenhand.tables.excel import openpyxl_module
-from evenhand.tables.names import listed
-from evenhand.tables.numerals import may_be_thousands
+from evenhand.tables.texts import listed, may_be_thousands
 from evenhand.tables.written import unguarded, write_csv, write_workbook
 
 if TYPE_CHECKING:
     from evenhand.campaigns.campaign import Campaign
-    from evenhand.tables.sources import Table
+    from evenhand.tables.sources import SourceTable
 
 Sheet: TypeAlias = tuple[Path, list[Ticket]]
 """A sheet that was written, and what is on it."""
@@ -154,31 +154,28 @@ def shown_as(names: Sequence[str], columns: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Line:
+class SheetLine:
     """One line of a sheet that came back."""
 
-    place: str  # as in "line 3"
+    row: int
     ticket: str
     score: str | None  # None if nothing is written
     note: str  # in one line
     labels: tuple[str, ...]  # what it says that it is about; () if it does not
 
 
-def is_sheet(source: Table) -> bool:
+def is_sheet(source: SourceTable) -> bool:
     """Tell whether a table is a sheet of tickets."""
     return TICKET in source.columns
 
 
-def read_sheet(source: Table, shown: Sequence[str]) -> list[Line]:
+def read_sheet(source: SourceTable, shown: Sequence[str]) -> list[SheetLine]:
     """Return the lines of a sheet; refuse columns that are missing or neither its own nor shown."""
     names = _TWO if _TWO[0] in source.columns else _ONE
-    needed = [TICKET, SCORE]
-    missing = [name for name in needed if name not in source.columns]
-    if missing:
-        raise InputError(
-            f"{source.name} has no column {listed(missing)}; a sheet needs {listed(needed)}, as "
-            f"`ask` wrote it. Its columns are {listed(source.columns, 30)}."
-        )
+    needed = {name: name for name in (TICKET, SCORE)}
+    found_columns(
+        source, needed, hint=lambda: f"A sheet needs {listed(list(needed))}, as `ask` wrote it."
+    )
     cells = {name: source.texts(name) for name in source.columns if name}
     known = {TICKET, SCORE, NOTE, *names, *shown_as(names, shown)}
     strange = [name for name in cells if name not in known and unguarded(name) not in known]
@@ -196,10 +193,9 @@ def read_sheet(source: Table, shown: Sequence[str]) -> list[Line]:
         for row in range(n)
         if any(column[row] is not None for column in cells.values())  # a spreadsheet's empty lines
     ]
-    places = dict(zip(rows, source.where(rows), strict=True))
     return [
-        Line(
-            places[row],
+        SheetLine(
+            row,
             cells[TICKET][row] or "",
             cells[SCORE][row],
             checked_reason(cells.get(NOTE, empty)[row] or "", "note"),

@@ -605,7 +605,7 @@ class Questions:
         return partial(self._made, **self._parts()), ()
 
     def _repr_html_(self) -> str:
-        from evenhand.report.notebook import as_html  # noqa: PLC0415 # only notebooks need it
+        from evenhand.report.html import as_html  # noqa: PLC0415 # only notebooks need it
 
         n = min(len(self), _SHOWN_QUESTIONS)
         Z = self.matrix[:n, self.n_features :].toarray()[:, :_SHOWN_COLUMNS]

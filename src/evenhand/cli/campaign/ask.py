@@ -17,9 +17,9 @@ from evenhand.cli.options import AsJson
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
 from evenhand.report.model import Cell, Facts, Section, Table
-from evenhand.report.text import section_text
+from evenhand.report.result import section_text
 from evenhand.report.words import counted, short
-from evenhand.tables.names import listed
+from evenhand.tables.texts import listed
 
 _NOTHING = 4
 
@@ -44,12 +44,6 @@ def ask(
             help="Write a sheet to print or mail, .csv or .xlsx: filled in, it goes to `import`.",
         ),
     ] = None,
-    worker: Annotated[
-        str,
-        typer.Option(
-            metavar="TEXT", help="For which of the evaluator's tasks at once: each has its tickets."
-        ),
-    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Hand out what an evaluator is to evaluate next.
@@ -70,9 +64,9 @@ def ask(
         evaluator = _who(campaign, evaluator)
         wanted = campaign._follower.reading.wanted()
         if sheet is None:
-            got = campaign.ask(evaluator, worker=worker, n=n)
+            got = campaign.ask(evaluator, n=n)
         else:
-            got = write_sheet(campaign, sheet, evaluator, n, worker)
+            got = write_sheet(campaign, sheet, evaluator, n)
     if isinstance(got, NoTicket):
         _nothing(got, as_json)
         raise typer.Exit(_NOTHING)

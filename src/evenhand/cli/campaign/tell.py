@@ -13,7 +13,7 @@ from evenhand.campaigns.sheets import score_in
 from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
 from evenhand.cli.columns import DECIMAL, EVALUATOR, OPTION, RIVAL, SCORE, column
 from evenhand.cli.options import AsJson
-from evenhand.cli.panel_files import table_at
+from evenhand.cli.tables import table_at
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import EvenhandError, InputError
 from evenhand.report.words import counted
@@ -34,13 +34,6 @@ def tell(
         ),
     ],
     *,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="A name for this score: telling it twice counts once. The ticket if not given.",
-        ),
-    ] = None,
     note: Annotated[
         str, typer.Option(metavar="TEXT", help="What was said beside it; kept in the record.")
     ] = "",
@@ -59,7 +52,7 @@ def tell(
     """
     value = score_in(score)
     with opened(store, name) as campaign:
-        receipt = campaign.tell(ticket, value, key=key, note=note)
+        receipt = campaign.tell(ticket, value, note=note)
     said = f"Evaluation {receipt.evaluation}"
     if receipt.repeated:
         said += " was taken before"
@@ -67,7 +60,10 @@ def tell(
         said += " is taken"
     else:
         said += f" is kept as late, and does not count: {receipt.why}"
-    say(as_json, f"{said}.", **asdict(receipt))
+    if as_json:
+        print_json(asdict(receipt))
+    else:
+        say(f"{said}.")
 
 
 def import_(
