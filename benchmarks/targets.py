@@ -100,10 +100,13 @@ def is_wrong(worth: np.ndarray, m: int, inside: Sequence[int], outside: Sequence
 
 def chances(rounds: int, seed: int) -> Iterator[str]:
     """Chances beside how often they came true; what is sure; what is lost."""
-    said, true, found = [], [], []
+    said, true, found, alarms = [], [], [], 0
     for i in range(rounds):
         grants = Round(seed + i)
         answer = grants.decide()
+        if answer.alarms:
+            alarms += 1
+            continue
         standings = answer.standings
         who = grants.of(standings["option"])
         said.append(standings["chance"].to_numpy())
@@ -128,10 +131,11 @@ def chances(rounds: int, seed: int) -> Iterator[str]:
     yield "| a round has | mean |"
     yield "| --- | --- |"
     yield f"| surely in; surely out | {means[0]:.2f}; {means[1]:.2f} |"
-    yield f"| anything sure that is wrong | {100 * means[2]:.1f}% of {rounds} rounds |"
+    yield f"| anything sure that is wrong | {100 * means[2]:.1f}% of {len(found)} rounds |"
     yield f"| in, out by a chance of 95% | {means[3]:.2f}; {means[4]:.2f} |"
     yield f"| lost per grant, said; true | {means[5]:.3f}; {means[6]:.3f} |"
     yield f"| of ten right, said; true | {means[7]:.2f}; {means[8]:.2f} |"
+    yield f"| an alarm, so that nothing is said | {alarms} of {rounds} rounds |"
 
 
 def ties(rounds: int, seed: int) -> Iterator[str]:

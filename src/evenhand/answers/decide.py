@@ -326,7 +326,7 @@ def decide(
         answer,
         assumed=_ADAPTIVELY
         if assigned == "adaptively"
-        else _items(log, fit) + (_BEFORE if best else _BEFORE.replace(_BY_TEST, "")),
+        else _items(log, fit) + (_BEFORE if best else _BEFORE.replace(_BY_TEST, ",")),
     )
     if target is not None:
         short = _shortlist(table, effects, audited, target)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from evenhand.answers.answer import Answer, Standing
-from evenhand.answers.line_words import groups
+from evenhand.answers.line_words import chance_in_words, groups
 from evenhand.answers.placing import Placing
 from evenhand.answers.words import is_apart, verdict
 from evenhand.report.model import first_places
@@ -105,7 +105,7 @@ def _row(
         style,
         strong=one.index in chosen,
         hollow=verdict_ == "open" and style is not _LINE,
-        aside="" if math.isnan(chance) else percent(round(chance, 2)),
+        aside=chance_in_words(chance),
     )
     return row if answer.compared else replace(row, beside=one.raw)
 
@@ -123,7 +123,7 @@ def draw_line(picture: LinePicture, axes: Axes | None = None) -> Figure:
     if picture.above >= 0:
         axes.axhline(picture.above - 0.5, color=INK, lw=1.1, ls=(0, (5, 3)), zorder=1)
         axes.annotate(
-            f"{picture.said}, above", (0.0, picture.above - 0.5), (4, 3), ha="left", va="bottom",
+            f"{picture.said} (above)", (0.0, picture.above - 0.5), (4, 3), ha="left", va="bottom",
             textcoords="offset points", xycoords=axes.get_yaxis_transform(), fontsize=8, color=INK,
         )  # fmt: skip
     elif picture.said:
@@ -158,7 +158,7 @@ def _handles(picture: LinePicture) -> list[Line2D]:
         made = Line2D([], [], ls="", marker=marker, color=colour, ms=6.5, label=sure)
         handles.append(made)
         if marker != _LINE[1]:
-            said = f"{name} by a chance of {level}"
+            said = f"probably {name} (chance {level} or more)"
             hollow = Line2D([], [], ls="", marker=marker, color=colour, mfc="white", ms=6.5)
             hollow.set_label(said)
             handles.append(hollow)

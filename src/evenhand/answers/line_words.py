@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from evenhand.answers.answer import Answer
 
 _MANY = 12  # names that are written out
+_LEAST = 0.005  # chance below which it is less than 1%
 
 
 def target_verdict(answer: Answer, placing: Placing) -> str:
@@ -128,7 +129,10 @@ def _chosen(answer: Answer, placing: Placing) -> str:
         if right > 0.0
         else ""
     )
-    return f"{names} {'looks' if len(answer.chosen) == 1 else 'look'} so{about}."
+    verb, what = "looks" if len(answer.chosen) == 1 else "look", "best"
+    if placing.target.bar is not None:
+        what = "good enough" if placing.target.tolerance else placing.target.words
+    return f"{names} {verb} {what}{about}."
 
 
 def _with_chances(answer: Answer, placing: Placing, some: list[int]) -> str:
@@ -137,10 +141,17 @@ def _with_chances(answer: Answer, placing: Placing, some: list[int]) -> str:
     if not some or math.isnan(placing.chances[some[0]]):
         return ""
     ordered = sorted(some, key=lambda x: -placing.chances[x])
-    named = [
-        f"{short(labels[x])} ({percent(round(float(placing.chances[x]), 2))})" for x in ordered
-    ]
+    named = [f"{short(labels[x])} ({chance_in_words(placing.chances[x])})" for x in ordered]
     return f"{listed(named, _MANY)}: how probable each is, by estimate."
+
+
+def chance_in_words(chance: float) -> str:
+    """Return a chance as whole percents, which are never all or nothing; "" if it is not known."""
+    if math.isnan(chance):
+        return ""
+    if not _LEAST <= chance <= 1.0 - _LEAST:
+        return "<1%" if chance < _LEAST else ">99%"
+    return percent(round(float(chance), 2))
 
 
 def _lost(answer: Answer, placing: Placing) -> str:

@@ -33,12 +33,8 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.leads import LeadErrors, Tested, winner_test
 from evenhand.auditing.leads import fair as fair_way
-<<<<<<< HEAD
-from evenhand.auditing.rules import Ballots, Comparison, Contests
-from evenhand.auditing.shortlists import Shortlist, shortlist
-=======
 from evenhand.auditing.rules import Ballots, Contests, RuleComparison
->>>>>>> main
+from evenhand.auditing.shortlists import Shortlist, shortlist
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
 from evenhand.scores.scores import Codes

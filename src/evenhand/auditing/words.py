@@ -28,12 +28,8 @@ from evenhand.report.words import (
 if TYPE_CHECKING:
     from evenhand.auditing.audit import Audit
     from evenhand.auditing.decisions import Decisions
-<<<<<<< HEAD
-    from evenhand.auditing.rules import Comparison
-    from evenhand.auditing.shortlists import Shortlist
-=======
     from evenhand.auditing.rules import RuleComparison
->>>>>>> main
+    from evenhand.auditing.shortlists import Shortlist
 
 _MOST_NAMES = 3
 _LEAST_DRAWS = 19  # of which a scatter is worth a word
