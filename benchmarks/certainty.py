@@ -510,7 +510,7 @@ def top_errors(runs: int, seed: int) -> None:
     print("| --- | --- | --- | --- | --- | --- | --- |")
     X = np.random.default_rng(7).standard_normal((6, 2))
     policies = {"own": eh.CertainChoice, "at random": RestlessChoice}
-    for name, gap in (("a tie", 0.0), ("a gap of 0.001", 1e-3), ("all about equal", math.nan)):
+    for name, gap in (("a tie", 0.0), ("a gap of .001", 1e-3), ("all about equal", math.nan)):
         features = X.copy()
         if not math.isnan(gap):  # the values are the first feature: 1, .5, .5 − gap, 0, …
             features[:, 0] = [1.0, 0.5, 0.5 - gap, 0.0, -0.5, -1.0]

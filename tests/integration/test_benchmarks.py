@@ -144,6 +144,9 @@ def test_certainty_measures_cost_errors_and_bias(
     for trap in benchmark_.traps():
         assert shown.count(f"| {trap.name} |") == 8  # four ways to lead, noise known or not
     assert shown.count("| skating |") == 2
+    for by in ("places", "pairs, union", "uniform"):
+        assert shown.count(f"| 5 × 2, 2 | {by} |") == 1
+    assert shown.count("| at random |") == 6  # three lines, noise known or not
 
 
 @pytest.mark.parametrize("benchmark_", ["bent"], indirect=True)
