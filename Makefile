@@ -26,7 +26,7 @@ $(READY): pyproject.toml setup.py constraints.txt $(SOURCES)
 demo: $(READY)
 	$(BIN)/evenhand demo --figure out
 	$(BIN)/evenhand inspect examples/skating/skate_america.csv --option-group side --option skater \
-		--features base_value,max_base,ability --positive home --figure out/skating.png
+		--features base_value,max_base,ability --figure out/skating.png
 
 # By file: what a file sets up (a server, a cluster, a run) is set up once.
 test: $(READY)

@@ -338,10 +338,10 @@ def skating() -> None:
     print(f"the same, naive       {naive.se:.4f}   (.093)")
     placebo, spread = audit.placebo, audit.spread
     print(f"placebo               z = {placebo.z:.1f}   (above 20), sd {placebo.sd:.3f}")
-    print(f"nations               sd {spread.groups.sd:.2f}   (.88)")
+    print(f"nations               sd {spread.groups.sd:.2f}   (1.02)")
     low, high = spread.groups.next_low, spread.groups.next_high
-    print(f"one more nation       {low:.1f} to {high:.1f}   (about 1.4 to 5.3)")
-    print(f"judges                sd {spread.evaluators.sd:.2f}   (1.38)")
+    print(f"one more nation       {low:.1f} to {high:.1f}   (about .9 to 5.7)")
+    print(f"judges                sd {spread.evaluators.sd:.2f}   (1.09)")
     flagged = int(audit.evaluators["flagged"].sum())
     print(f"judges flagged        {flagged} of {spread.evaluators.n}")
     print(f"took                  {took:.1f} s, {time.perf_counter() - start:.1f} s in all")

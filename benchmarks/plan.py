@@ -22,10 +22,9 @@ import evenhand as eh
 from evenhand.arrays import Floats
 from evenhand.certainty.winner import leader_is_certain
 from evenhand.planning.assumed import assumed, normal_ranks
-from evenhand.planning.one_look import OneLook
 from evenhand.planning.plan import LUCK
 from evenhand.planning.until_certain import UntilCertain
-from evenhand.planning.ways import Outcome, Terms
+from evenhand.planning.ways import OneLookWay, Terms, WayOutcome
 from evenhand.questions.accuracy import accuracy
 
 
@@ -67,14 +66,14 @@ def values_of(premise: str, k: int, size: float, rng: np.random.Generator) -> Fl
     return size * rng.standard_normal(k)
 
 
-def planned(panel: Panel, capacity: int | None, premise: str) -> Outcome:
+def planned(panel: Panel, capacity: int | None, premise: str) -> WayOutcome:
     """Return the plan for an assumption, with all evaluators: `eh.plan` without its curve."""
     lead, spread = (panel.size, None) if premise == PREMISES[0] else (None, panel.size)
     premises = assumed(len(panel.options), lead, spread, 0.0, 1.0)
     terms = Terms(0.95, 0.0, 1.0, ())
     if capacity is None:
         return UntilCertain(panel.questions(None), terms, premises).outcome()
-    return OneLook(panel.questions(capacity), terms, premises, 0.8).outcome()
+    return OneLookWay(panel.questions(capacity), terms, premises, 0.8).outcome()
 
 
 def problem_of(questions: eh.Questions, values: Floats, seed: int) -> eh.BiasedLinearBandit:

@@ -197,6 +197,8 @@ class Fold:
     def _left(self, row: Row, content: Any) -> None:
         self._void(content["tickets"])
 
+    _declined = _left
+
     def _joined(self, row: Row, content: Any) -> None:
         self._reopen()
 

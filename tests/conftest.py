@@ -60,13 +60,13 @@ def pytest_report_header(config: pytest.Config) -> str:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Parametrise by ``@pytest.mark.rotated(each, name=levels, …)``: all combinations at night."""
+    """Parametrise by ``@pytest.mark.rotated(dealt, name=levels, …)``: all combinations at night."""
     for mark in metafunc.definition.iter_markers("rotated"):
-        (each,), factors = mark.args, mark.kwargs
+        (dealt,), factors = mark.args, mark.kwargs
         if metafunc.config.getoption("--nightly"):
             combinations = list(itertools.product(*factors.values()))
         else:
-            combinations = rotated(*factors.values(), each=each)
+            combinations = rotated(list(factors).index(dealt), *factors.values())
         ids = ["-".join(map(_called, combination)) for combination in combinations]
         metafunc.parametrize(list(factors), combinations, ids=ids)
 
@@ -83,6 +83,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+
+
+@pytest.fixture
+def short_by_day(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the checks of policies break runs off after half as many rounds, but at night."""
+    if not request.config.getoption("--nightly"):
+        from evenhand.testing import checks  # noqa: PLC0415 # only where a test needs it
+
+        monkeypatch.setattr(checks, "ROUNDS", checks.ROUNDS // 2)
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,9 @@ import itertools
 import os
 import shutil
 import signal
+import subprocess
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -77,6 +79,19 @@ def kill(server: Any) -> None:
     process = server.get_postmaster_info().process
     process.send_signal(signal.SIGQUIT)
     process.wait(60)
+
+
+def revive(server: Any) -> None:
+    """Start a server again, though what starts it waits ten seconds and a machine may be busy."""
+    end = time.monotonic() + 60.0
+    while True:
+        try:
+            server.ensure_postgres_running()
+            return
+        except (subprocess.SubprocessError, AssertionError):  # it is still on its way
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.5)
 
 
 @contextmanager

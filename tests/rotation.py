@@ -1,38 +1,26 @@
-"""A few of all combinations of several factors, in which any two levels of two factors still meet.
+"""What of many combinations is tried by day: few in which levels still meet; and what by night.
 
-The product of all factors but the smallest is kept whole, and the smallest is dealt out over it in
-turn: of k₁ ≥ k₂ ≥ k₃ levels, the cell (i, j) gets level i + j modulo k₃. Whoever fixes i sees all
-of the smallest factor as j goes on, and the other way round.
+All factors but one are kept whole, and that one is dealt out over their product in turn: of three
+factors the cell (i, j) gets level i + j modulo k. Whoever fixes i sees all k levels as j goes on,
+where there are at least k of j, and the other way round.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-
-def rotated(*factors: Sequence[Any], each: int = 1) -> list[tuple[Any, ...]]:
-    """Return combinations in which every cell of the larger factors has ``each`` of the smallest.
-
-    Those of one cell lie as far apart as they can. Two factors are their product.
-    """
-    sizes = [len(factor) for factor in factors]
-    small = min(range(len(factors)), key=lambda i: (sizes[i], -i)) if len(factors) > 2 else None
-    return [
-        tuple(f[i] for f, i in zip(factors, cell, strict=True))
-        for cell in _cells(sizes, small, each)
-    ]
+import pytest
 
 
-def _cells(sizes: Sequence[int], small: int | None, each: int) -> Iterator[tuple[int, ...]]:
-    for cell in itertools.product(*(range(1 if i == small else n) for i, n in enumerate(sizes))):
-        if small is None:
-            yield cell
-            continue
-        k = sizes[small]
-        for turn in sorted({(sum(cell) + t * k // each) % k for t in range(min(each, k))}):
-            yield (*cell[:small], turn, *cell[small + 1 :])
+def rotated(dealt: int, *factors: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Return combinations: every cell of the other factors, with one level of factor ``dealt``."""
+    places = [range(1 if i == dealt else len(factor)) for i, factor in enumerate(factors)]
+    cells = [list(cell) for cell in itertools.product(*places)]
+    for cell in cells:
+        cell[dealt] = sum(cell) % len(factors[dealt])
+    return [tuple(f[i] for f, i in zip(factors, cell, strict=True)) for cell in cells]
 
 
 def unmet(
@@ -48,3 +36,9 @@ def unmet(
             if (id(x), id(y)) not in met
         ]
     return missing
+
+
+def nightly(levels: Iterable[Any]) -> list[Any]:
+    """Return levels of a parameter, or tuples of several, that are for `make nightly`."""
+    each = (level if isinstance(level, tuple) else (level,) for level in levels)
+    return [pytest.param(*level, marks=pytest.mark.nightly) for level in each]

@@ -25,7 +25,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -46,7 +45,7 @@ from deadly import PLACES, Fate, Outbox, work
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import open_store
 from evenhand.campaigns.stores.session import Session
-from postgres_server import own_server
+from postgres_server import own_server, revive
 
 LEASE = 1.0  # seconds
 CREW = 6  # workers at a time
@@ -363,12 +362,8 @@ class Server:
         process = self._server.get_postmaster_info().process
         process.kill()
         process.wait(60)
-        while True:
-            try:
-                self._server.ensure_postgres_running()
-                return 1
-            except subprocess.SubprocessError:  # what belonged to the old one is not gone yet
-                time.sleep(0.2)
+        revive(self._server)
+        return 1
 
 
 @contextmanager

@@ -36,7 +36,7 @@ from evenhand.tables import (
 
 if TYPE_CHECKING:
     from evenhand.tables.matrix import EncodedTable
-    from evenhand.tables.sources import Table
+    from evenhand.tables.sources import SourceTable
 
 _FORM = Form(
     {
@@ -188,7 +188,7 @@ class ActionSet:
     @classmethod
     def from_csv(
         cls,
-        path: str | os.PathLike[str] | IO[str] | IO[bytes] | Table,
+        path: str | os.PathLike[str] | IO[str] | IO[bytes] | SourceTable,
         group: str | None = None,
         label: str | None = None,
         features: Sequence[str] | None = None,
@@ -546,7 +546,7 @@ class ActionSet:
         return type(self)._assembled, parts
 
     def _repr_html_(self) -> str:
-        from evenhand.report.notebook import as_html  # noqa: PLC0415 # only notebooks need it
+        from evenhand.report.html import as_html  # noqa: PLC0415 # only notebooks need it
 
         first = [self.describe(x) for x in range(min(self.n_actions, _SHOWN_OPTIONS))]
         features = list(first[0])[:_SHOWN_COLUMNS]

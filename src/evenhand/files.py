@@ -1,4 +1,10 @@
-"""Files that are written whole or not at all: a full disk or a kill keeps what was there before."""
+"""Files: written whole or not at all; what others begin with, and how much is read of them.
+
+A full disk or a kill keeps what was there before. A table is read whole, so what it takes is
+memory: five million scores are 0.3 GB of CSV. All limits are far beyond what people have, and below
+what stops a machine. Plain files may be of any size: they are as large as they look. What unpacks,
+or comes through a pipe, is not.
+"""
 
 from __future__ import annotations
 
@@ -66,3 +72,74 @@ def _new_draft(target: Path) -> Path:
     if target.exists():
         shutil.copymode(target, draft)
     return draft
+
+
+def make_folder(folder: str | os.PathLike[str]) -> None:
+    """Make a folder, or say why that is not possible."""
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise InputError(
+            f"the folder {os.fspath(folder)!r} cannot be made: {error.strerror or error}; choose "
+            "another."
+        ) from None
+
+
+MOST_BYTES = 4 << 30
+"""Of a table that is unpacked, or comes through a pipe: some 70 million scores."""
+
+MOST_IN_LINE = 64 << 20
+"""Bytes of one line of a table, and so of one cell: a header of a million columns is 10 MB."""
+
+MOST_IN_WORKBOOK = 512 << 20
+"""Of all that a workbook unpacks to: a sheet of a million full rows is some 300 MB."""
+
+MOST_IN_LOG = 1 << 30
+"""Of a log, or of one part of an archive: what JSON holds takes ten times that in memory."""
+
+PARQUET, ZIP, OLD_EXCEL = b"PAR1", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+"""What files of these kinds begin with."""
+
+_PACKED = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bz2",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"\x04\x22\x4d\x18": "lz4",
+}
+
+
+def packing(start: bytes) -> str | None:
+    """Return what a file is compressed by, by its first bytes; None if it is not."""
+    return next((name for mark, name in _PACKED.items() if start.startswith(mark)), None)
+
+
+def size(n: int) -> str:
+    """Return a number of bytes in words."""
+    return f"{n / 2**30:.2g} GB" if n >= 1 << 30 else f"{n / 2**20:.3g} MB"
+
+
+class Watch:
+    """Refuses what does not end, or has a line that does not, while it comes in."""
+
+    def __init__(self, name: str, most: int | None = MOST_BYTES, *, lines: bool = True) -> None:
+        self._name, self._most, self._lines = name, most, lines
+        self._total = self._line = 0
+
+    def take(self, chunk: bytes) -> None:
+        """Look at the next bytes."""
+        self._total += len(chunk)
+        if self._most is not None and self._total > self._most:
+            raise InputError(
+                f"{self._name}: more than {size(self._most)} come out of it, and no table of that "
+                "size is read; is it what you meant to give?"
+            )
+        if not self._lines:
+            return
+        first = chunk.find(b"\n")
+        ended = self._line + (len(chunk) if first < 0 else first)
+        self._line = ended if first < 0 else len(chunk) - chunk.rfind(b"\n") - 1
+        if max(ended, self._line) > MOST_IN_LINE:
+            raise InputError(
+                f"{self._name}: a line has more than {size(MOST_IN_LINE)}, and no line of that "
+                "size is read; is it a text with lines?"
+            )

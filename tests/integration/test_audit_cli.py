@@ -128,7 +128,7 @@ def test_wide_tables_with_groups_written_out() -> None:
     wide.reset_index().to_csv("wide.csv", index=False)
     groups = ",".join(f"T{t}={FROM[t]}" for t in range(9))
     result = run(
-        *("wide.csv", "--wide", "--option", "wine", "--option-group", "country"),
+        *("wide.csv", "--wide", "all", "--option", "wine", "--option-group", "country"),
         *("--evaluator-group", groups, "--json"),
     )
     assert result.exit_code == 0, result.output
@@ -136,7 +136,7 @@ def test_wide_tables_with_groups_written_out() -> None:
     assert json.loads(result.stdout)["bias"]["value"] == pytest.approx(long.bias.value, abs=1e-9)
     given = run("wide.csv", "--option", "wine")
     assert given.exit_code == 2
-    assert "look like evaluators, a column each: say wide=True (--wide)" in said(given)
+    assert "look like evaluators, a column each: say wide=True (--wide all)" in said(given)
 
 
 def test_columns_of_the_usual_names_need_no_words() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
@@ -134,7 +135,7 @@ def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
     status = found("status", "p.db", "prize")
     assert (status["status"], status["evaluations"], status["late"]) == ("finished", 20, 0)
     assert "Ed" in said("answer", "p.db", "prize", "--figure", "prize.png")
-    said("report", "p.db", "prize", "prize.html", "--title", "The prize")
+    said("report", "p.db", "prize", "prize.html")
     page = Path("prize.html").read_text("utf-8")
     assert status["hash"] in page
     assert "evenhand campaign verify p.db prize" in page
@@ -146,7 +147,7 @@ def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
         True,
         status["hash"],
     )
-    said("export", "p.db", "prize", "--to", "events.jsonl")
+    said("export", "p.db", "prize", "events.jsonl")
     assert "whole" in said("verify", "events.jsonl")
     lines = Path("events.jsonl").read_text("utf-8").splitlines()
     Path("events.jsonl").write_text("\n".join(lines[:5] + lines[6:]), "utf-8")
@@ -154,6 +155,47 @@ def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
     assert forged.exit_code == 1
     assert "event 6 is missing" in forged.stdout
     assert "prize" in said("list", "p.db")
+
+
+def test_workbooks_for_everybody_go_out_and_come_back_in_a_folder() -> None:
+    Path("conflicts.csv").write_text("option,evaluator\nAnn,Paul\n", "utf-8")
+    new("--scale", "0,100", "--looks", "once", "--conflicts", "conflicts.csv")
+    told = found("sheets", "p.db", "prize", "round", "-n", "9", "--title", "=Prize 2027")["sheets"]
+    assert {who: one["tickets"] for who, one in told.items()} == {
+        judge: 4 if judge == "Paul" else 5 for judge in JUDGES
+    }
+    refused("sheets", "p.db", "prize", "round")  # they may have scores in them
+    for judge in JUDGES:
+        book = openpyxl.load_workbook(told[judge]["sheet"])
+        sheet, words = book.worksheets
+        assert words["A1"].value == "=Prize 2027"
+        assert words["A1"].data_type == "s"
+        (rule,) = sheet.data_validations.dataValidation
+        assert (rule.type, rule.formula1, rule.formula2) == ("decimal", "0", "100")
+        header = [cell.value for cell in sheet[1]]
+        for row in range(2, sheet.max_row + 1):
+            skater = sheet.cell(row, header.index("option") + 1).value
+            assert (judge, skater) != ("Paul", "Ann")
+            sheet.cell(row, header.index("score") + 1).value = score_of(judge, skater)
+        assert str(rule.sqref) == f"{'ABCDEFG'[header.index('score')]}2:D{sheet.max_row}"
+        if judge == "Paul":
+            sheet.cell(2, header.index("score") + 1).value = 777
+        book.save(told[judge]["sheet"])
+    first = run("import", "p.db", "prize", "round", "--json")
+    assert first.exit_code == 2
+    files = json.loads(first.stdout)["files"]
+    assert "777" in files["Paul.xlsx"]["refused"]
+    others = [one["counted"] for name, one in files.items() if name != "Paul.xlsx"]
+    assert others == [5] * (len(JUDGES) - 1)
+    book = openpyxl.load_workbook("round/Paul.xlsx")
+    book.worksheets[0]["D2"].value = 50.0
+    book.save("round/Paul.xlsx")
+    Path("round/~$Paul.xlsx").write_text("a spreadsheet has it open")
+    again = found("import", "p.db", "prize", "round")["files"]
+    assert [(one["counted"], one["repeated"]) for one in again.values()] == [
+        (4, 0) if name == "Paul.xlsx" else (0, 5) for name in again
+    ]
+    assert found("status", "p.db", "prize")["evaluations"] == 5 * len(JUDGES) - 1
 
 
 def test_sheets_show_what_was_declared_and_nothing_else() -> None:
@@ -203,7 +245,8 @@ def test_a_sheet_with_mistakes_names_every_line_and_takes_nothing() -> None:
     told = given(
         {0: {"score": "abc"}, 1: {"score": "101"}, 2: {"ticket": "99-abcdef"}, 3: {"score": "nan"}}
     )
-    assert "4 lines to correct" in told
+    assert "4 things to correct" in told
+    assert "Nothing was taken" in told
     for line, wrong in ((2, "'abc'"), (3, "[0, 100]"), (4, "'99-abcdef'"), (5, "'nan'")):
         assert f"line {line}: column" in told
         assert wrong in told
@@ -248,7 +291,7 @@ def test_notes_on_a_sheet_are_kept_in_the_record() -> None:
     assert f"Note on {ids[0]}: =fell()" in told
     said("tell", "p.db", "prize", ids[4], "54", "--note", "with <sound>")
     said("withdraw", "p.db", "prize", ids[1], "--because", "a slip", "--blind")
-    said("export", "p.db", "prize", "--to", "scores.csv")
+    said("export", "p.db", "prize", "scores.csv")
     told = {row["ticket"]: (row["note"], row["standing"]) for row in sheet_of("scores.csv")}
     counted = "counted"
     assert told == {
@@ -268,11 +311,11 @@ def test_withdrawing_twice_does_no_harm_by_number_or_by_ticket() -> None:
     assert "no score" in refused("withdraw", "p.db", "prize", ticket, "--because", "a slip")
     first = found("tell", "p.db", "prize", ticket, "50")["evaluation"]
     for name, repeated in ((ticket, False), (ticket, True), (str(first), True)):
-        done = found("withdraw", "p.db", "prize", name, "--because", "a slip")
-        assert done == {"evaluation": first, "repeated": repeated}
+        done = said("withdraw", "p.db", "prize", name, "--because", "a slip")
+        assert done.startswith(f"Evaluation {first} was withdrawn{' before' * repeated}. ")
     second = found("tell", "p.db", "prize", ticket, "60")["evaluation"]
-    done = found("withdraw", "p.db", "prize", ticket, "--because", "again")
-    assert done == {"evaluation": second, "repeated": False}
+    done = said("withdraw", "p.db", "prize", ticket, "--because", "again")
+    assert done.startswith(f"Evaluation {second} was withdrawn. ")
     assert found("status", "p.db", "prize")["withdrawn"] == 2
 
 
@@ -293,7 +336,7 @@ def test_logged_scores_open_a_campaign_once() -> None:
     taken = found("import", "p.db", "prize", "log.csv", *names)
     assert (taken["counted"], taken["repeated"]) == (1, 4)
     assert found("status", "p.db", "prize")["evaluations"] == 5
-    said("export", "p.db", "prize", "--to", "scores.csv")
+    said("export", "p.db", "prize", "scores.csv")
     assert sorted(row["score"] for row in sheet_of("scores.csv")) == [
         "70.0", "70.0", "74.1", "75.2", "75.2",
     ]  # fmt: skip
@@ -341,23 +384,26 @@ def test_changes_on_the_way() -> None:
     assert json.loads(nothing.stdout)["reason"] == "paused"
     said("resume", "p.db", "prize")
     ticket = found("ask", "p.db", "prize", "-e", "Paul")["tickets"][0]["ticket"]
-    assert found("release", "p.db", "prize", ticket)["done"]
+    said("release", "p.db", "prize", ticket)
     ticket = found("ask", "p.db", "prize", "-e", "Paul")["tickets"][0]["ticket"]
-    assert found("fail", "p.db", "prize", ticket, "--because", "no sound")["done"]
+    said("fail", "p.db", "prize", ticket, "--because", "no sound")
     said("leave", "p.db", "prize", "Tom", "--because", "ill")
     nothing = run("ask", "p.db", "prize", "-e", "Tom")
     assert nothing.exit_code == 4
     assert nothing.stdout.startswith("Nothing to evaluate: Tom left: ill; ")  # as he is written
     said("join", "p.db", "prize", "Tom")
-    assert found("extend", "p.db", "prize", "--at-most", "20")["at_most"] == 20
+    assert "at most 20 evaluations" in said("extend", "p.db", "prize", "--at-most", "20")
+    assert found("status", "p.db", "prize")["at_most"] == 20
     skaters, judges = pd.read_csv("skaters.csv"), pd.read_csv("judges.csv")
     skaters.loc[len(skaters)] = ["Flo", "GBR", 70.0, "Vals"]
     judges.loc[len(judges)] = ["Uma", "GBR", 20.0]
     skaters.to_csv("more.csv", index=False)
     judges.to_csv("more_judges.csv", index=False)
-    panel = "--evaluators", "more_judges.csv", "--option-group", "nation", "--show", "music"
-    more = "--options", "more.csv", *panel, "--capacity", "none"
-    assert "missing" in refused("extend", "p.db", "prize", "--options", "judges.csv", *panel[:4])
+    panel = "--evaluators", "more_judges.csv", "--option-group", "nation"
+    more = "--options", "more.csv", *panel
+    assert "music" in refused("extend", "p.db", "prize", "--options", "judges.csv", *panel)
+    skaters[1:].to_csv("fewer.csv", index=False)
+    assert "missing" in refused("extend", "p.db", "prize", "--options", "fewer.csv", *panel)
     said("extend", "p.db", "prize", *more)
     status, answer = found("status", "p.db", "prize"), found("answer", "p.db", "prize")
     assert {one["evaluator"] for one in status["evaluators"]} == {*JUDGES, "Uma"}
@@ -369,7 +415,7 @@ def test_changes_on_the_way() -> None:
         "extended: at most 20 evaluations.", "extended: option Flo, evaluator Uma.",
     ):  # fmt: skip
         assert told in page
-    said("export", "p.db", "prize", "--to", "record")
+    said("export", "p.db", "prize", "record")
     lines = [
         json.loads(line) for line in Path("record/events.jsonl").read_text("utf-8").splitlines()
     ]
@@ -396,6 +442,7 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
     skaters.loc[1, "style"] = "quick"
     skaters.to_csv("skaters.csv", index=False)
     alone = "--option-group", "side", "--option", "skater", "--features", "base,style"
+    more = alone[:2] + alone[4:]  # which column has the names is known from those before
     said("new", "p.db", "solo", "skaters.csv", *alone, "--at-most", "100")
     ticket = found("ask", "p.db", "solo")["tickets"][0]["ticket"]
     said("tell", "p.db", "solo", ticket, "5")
@@ -403,8 +450,8 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
     pd.concat([new, skaters]).to_csv("more.csv", index=False)
     odd = new.assign(style="another")  # nothing was said of its value before
     pd.concat([skaters, odd]).to_csv("odd.csv", index=False)
-    assert "style=another" in refused("extend", "p.db", "solo", "--options", "odd.csv", *alone)
-    said("extend", "p.db", "solo", "--options", "more.csv", *alone)
+    assert "style=another" in refused("extend", "p.db", "solo", "--options", "odd.csv", *more)
+    said("extend", "p.db", "solo", "--options", "more.csv", *more)
     rng = np.random.default_rng(0)
     with eh.Campaign.open("p.db", "solo") as campaign:
         answer = campaign.run(lambda question: 5.0 - question.option + 0.1 * rng.normal())
@@ -429,7 +476,7 @@ def test_options_with_features_are_extended_in_the_units_that_they_had() -> None
         (("tell", "p.db", "prize", "17-000000", "3"), "no ticket"),
         (("withdraw", "p.db", "prize", "5", "--because", "x"), "no evaluation 5"),
         (("report", "p.db", "prize", "page.pdf"), ".html"),
-        (("export", "p.db", "prize", "--to", "record.xml"), "FILE.csv"),
+        (("export", "p.db", "prize", "record.xml"), "FILE.csv"),
         (("new", "p.db", "prize", "skaters.csv", "--evaluators", "judges.csv"), "already"),
         (("new", "p.db", "b", "skaters.csv"), "--evaluators"),
         (("new", "p.db", "b", "skaters.csv", "--evaluators", "P,P"), "P,P"),
@@ -453,8 +500,9 @@ def test_what_cannot_be_used_is_refused_with_what_to_do(
 
 
 def test_names_of_evaluators_may_have_dots() -> None:
-    made = found("new", "p.db", "b", "skaters.csv", "--evaluators", "gpt-4.1, claude-3.5")
-    assert made["evaluators"] == ["gpt-4.1", "claude-3.5"]
+    said("new", "p.db", "b", "skaters.csv", "--evaluators", "gpt-4.1, claude-3.5")
+    there = [one["evaluator"] for one in found("status", "p.db", "b")["evaluators"]]
+    assert there == ["gpt-4.1", "claude-3.5"]
 
 
 def test_all_that_is_asked_for_as_json_is_json() -> None:
@@ -465,16 +513,15 @@ def test_all_that_is_asked_for_as_json_is_json() -> None:
     first, second, third = (one["ticket"] for one in asked)
     taken = {"evaluation": 1, "counted": True, "repeated": False, "why": ""}
     assert found("tell", "p.db", "prize", first, "70") == taken
-    assert found("release", "p.db", "prize", second)["done"]
-    assert found("fail", "p.db", "prize", third, "--because", "no sound")["done"]
-    assert found("report", "p.db", "prize", "p.html") == {"file": "p.html"}
-    assert found("export", "p.db", "prize", "--to", "p.csv") == {"files": ["p.csv"]}
-    assert found("leave", "p.db", "prize", "Tom") == {"left": "Tom"}
-    assert found("join", "p.db", "prize", "Tom") == {"joined": "Tom"}
-    assert found("pause", "p.db", "prize") == {"status": "paused"}
-    assert found("resume", "p.db", "prize") == {"status": "running"}
-    extended = found("extend", "p.db", "prize", "--at-most", "20")
-    assert extended == {"status": "running", "at_most": 20, "budget": None}  # none was set
+    for deed in (
+        ("release", "p.db", "prize", second),
+        ("fail", "p.db", "prize", third, "--because", "no sound"),
+        ("leave", "p.db", "prize", "Tom"),
+        ("pause", "p.db", "prize"),
+    ):
+        said(*deed)
+    status = found("status", "p.db", "prize")
+    assert (status["status"], status["evaluations"]) == ("paused", 1)
 
 
 def test_times_are_written_and_read_as_people_do() -> None:

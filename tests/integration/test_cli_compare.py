@@ -60,7 +60,7 @@ def test_the_table_fits_a_hundred_columns() -> None:
 
 def test_files(tmp_path: Path) -> None:
     table, picture = tmp_path / "compare.csv", tmp_path / "compare.png"
-    arguments = (*SMALL, "--suite", "skating,random")
+    arguments = (*SMALL, "--suite", "skating,random", "--store", tmp_path / "runs")
     found = answer(*arguments, "--csv", table, "--figure", picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
     with table.open(newline="") as file:
@@ -110,33 +110,34 @@ def test_a_store_that_is_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     result = run(*SMALL, "--suite", "skating", "--store", tmp_path / "file")
     assert result.exit_code == 2
-    assert "is not a folder" in result.stderr
+    assert "cannot be made" in " ".join(result.stderr.split())
 
 
 def test_evaluators_side_by_side_are_compared_with_their_clock(tmp_path: Path) -> None:
     arguments = (*SMALL, "--suite", "skating", "--store", tmp_path / "runs")
     alone = answer(*arguments)
     beside = answer(*arguments, "--parallel", "16")
-    rounds = answer(*arguments, "--parallel", "16", "--rounds")
+    rounds = answer(*arguments, "--parallel", "16,rounds")
     assert alone["parallel"] is None
     assert beside["parallel"]["evaluators"] == 16
     assert "clock" not in alone["instances"][0]
     for one, two in zip(beside["instances"], rounds["instances"], strict=True):
         # 1000 evaluations of mean e^{1/2}: nobody is idle, or all wait for the slowest of 16
         assert 1000 / 16 * 1.3 < one["clock"] < 1000 / 16 * 3.3 < two["clock"]
-    for found, more in ((beside, ()), (rounds, ("--rounds",)), (alone, None)):
-        told = () if more is None else ("--parallel", "16", *more)
-        assert answer(*arguments, *told) == found, "a store keeps them apart"
+    for found, told in ((beside, "16"), (rounds, "16,rounds"), (alone, None)):
+        more = () if told is None else ("--parallel", told)
+        assert answer(*arguments, *more) == found, "a store keeps them apart"
     assert len(list((tmp_path / "runs").glob("*.parquet"))) == 3
     shown = " ".join(run(*arguments, "--parallel", "16", "--details").stdout.split())
     assert "16 evaluators, who take 1 in the median, with sigma 1" in shown
     assert shown.count("clock") >= 2
 
 
-def test_rounds_of_nobody_are_refused() -> None:
-    result = run(*SMALL, "--rounds")
+@pytest.mark.parametrize("given", ["16,turns", "many", "rounds", "0"])
+def test_evaluators_side_by_side_are_a_number(given: str) -> None:
+    result = run(*SMALL, "--parallel", given)
     assert result.exit_code == 2
-    assert "give --parallel N too" in " ".join(result.stderr.split())
+    assert "parallel" in result.stderr.lower() or "evaluators" in result.stderr
 
 
 SURE = ("--suite", "certain-skating,certain-few", "--replications", "2", "--workers", "1")

@@ -13,6 +13,7 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import evenhand as eh
+from evenhand import files as evenhand_files
 from evenhand.cli import app
-from evenhand.tables import limits
 from evenhand.tables.opened import opened
 
 OPTIONS = pd.DataFrame(
@@ -91,14 +92,13 @@ NATION = ["--option-group", "nation"]
 COMMANDS: dict[str, list[str]] = {
     "plan": ["plan", "{options}", "--evaluators", "{judges}", *NATION, "--lead", "4",
              "--noise", "2", "--prices", "price", "--capacity", "3"],
-    "inspect": ["inspect", "{options}", *NATION, "--option", "option", "--gaps", "age"],
+    "inspect": ["inspect", "{options}", *NATION, "--option", "option", "--prices", "age"],
     "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}", *NATION,
                         "--prices", "price"],
     "inspect scores": ["inspect", "--scores", "{scores}"],
     "decide": ["decide", "{scores}"],
     "decide among options": ["decide", "{options}", "{scores}", "--option-group", "option_group"],
     "audit": ["audit", "{scores}"],
-    "audit a table": ["audit", "{scores}", "--format", "table"],
 }  # fmt: skip
 
 
@@ -124,18 +124,26 @@ def files(folder: Path, kind: str) -> dict[str, str]:
     return found
 
 
-def plain(folder: Path) -> dict[str, str]:
-    folder.mkdir()
-    return files(folder, "table.csv")
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, str]]:
+    """The tables in all kinds of files."""
+    return {kind: files(tmp_path_factory.mktemp("files"), kind) for kind in KINDS}
+
+
+@pytest.fixture(scope="module")
+def expected_of(written: dict[str, dict[str, str]]) -> Callable[[str], Any]:
+    """What a command says of the plain files."""
+    usual = written["table.csv"]
+    return cache(lambda command: answered([part.format(**usual) for part in COMMANDS[command]]))
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_reads_every_kind_of_file(tmp_path: Path, command: str, kind: str) -> None:
-    there = files(tmp_path, kind)
-    usual = plain(tmp_path / "usual")
-    arguments = COMMANDS[command]
-    expected = answered([part.format(**usual) for part in arguments])
+def test_every_command_reads_every_kind_of_file(
+    written: dict[str, dict[str, str]], expected_of: Callable[[str], Any], command: str, kind: str
+) -> None:
+    there, usual, arguments = written[kind], written["table.csv"], COMMANDS[command]
+    expected = expected_of(command)
     assert answered([part.format(**there) for part in arguments]) == expected
     first = next(name for name in TABLES if any(f"{{{name}}}" in part for part in arguments))
     if command != "audit a table":  # a pipe is no log
@@ -145,7 +153,9 @@ def test_every_command_reads_every_kind_of_file(tmp_path: Path, command: str, ki
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_campaigns_are_made_of_every_kind_of_file(tmp_path: Path, kind: str) -> None:
+def test_campaigns_are_made_of_every_kind_of_file(
+    written: dict[str, dict[str, str]], tmp_path: Path, kind: str
+) -> None:
     def made(given: dict[str, str], store: str, content: bytes | None = None) -> Any:
         path = str(tmp_path / store)
         new = ["campaign", "new", path, "one", given["options"], "--evaluators", given["judges"]]
@@ -171,7 +181,7 @@ def test_campaigns_are_made_of_every_kind_of_file(tmp_path: Path, kind: str) -> 
         campaign = eh.Campaign.open(path, "one")
         return as_read(campaign.answer().to_dict())
 
-    there, usual = files(tmp_path, kind), plain(tmp_path / "usual")
+    there, usual = written[kind], written["table.csv"]
     expected = made(usual, "usual.db")
     assert made(there, "there.db") == expected
     content = Path(there["options"]).read_bytes()
@@ -241,8 +251,8 @@ def test_one_table_gives_one_result_through_every_door(tmp_path: Path) -> None:
     assert set(scores["columns"]["option_group"]) == {"gpt", "claude", "llama", "gemini"}
     assert "own group" in panel
     path = str(tmp_path / "table.csv")
-    for more in ([], ["--format", "table"]):
-        assert answered(["audit", path, *more])["bias"] == audit["bias"]
+    assert answered(["audit", path])["bias"] == audit["bias"]
+    assert eh.audit(eh.read_scores(path, format="table")).to_dict()["bias"] == audit["bias"]
 
 
 def test_scores_say_what_they_are_and_turn_into_frames(tmp_path: Path) -> None:
@@ -293,14 +303,17 @@ def test_what_one_door_refuses_all_doors_refuse(tmp_path: Path) -> None:
         eh.audit(eh.read_scores(path))
 
 
-@pytest.mark.parametrize("hole", ["", " ", "nan", "NaN", "n/a", "?"])
-@pytest.mark.parametrize("column", ["option", "evaluator", "score"])
+@pytest.mark.parametrize(
+    ("column", "hole"),
+    [
+        *(("score", hole) for hole in ("", " ", "nan", "NaN", "n/a", "?")),
+        *((column, hole) for column in ("option", "evaluator") for hole in ("", " ")),
+    ],  # a name may be anything
+)
 @pytest.mark.parametrize("row", range(4))
 def test_a_hole_is_named_in_every_position_of_scores(
     tmp_path: Path, row: int, column: str, hole: str
 ) -> None:
-    if column != "score" and hole.strip():
-        hole = ""  # a name may be anything
     rows = [["a", "P", "7"], ["b", "P", "5"], ["a", "Q", "6.5"], ["b", "Q", "6"]]
     names = ["option", "evaluator", "score"]
     rows[row][names.index(column)] = hole
@@ -387,8 +400,8 @@ def test_workbooks_with_entities_or_cut_off_are_refused_in_words(tmp_path: Path)
 def test_tables_that_unpack_without_end_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, write: Callable[[], bytes]
 ) -> None:
-    monkeypatch.setattr(limits, "MOST_IN_LINE", 1000)
-    monkeypatch.setattr("evenhand.tables.csv_files.MOST_BYTES", 10_000)
+    monkeypatch.setattr(evenhand_files, "MOST_IN_LINE", 1000)
+    monkeypatch.setattr("evenhand.tables.opened.MOST_BYTES", 10_000)
     path = tmp_path / name
     path.write_bytes(write())
     assert f"{name}: " in refused(path)
@@ -430,7 +443,7 @@ def test_a_member_that_is_longer_than_announced_is_not_unpacked(tmp_path: Path) 
 
 
 def test_what_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "MOST_IN_LINE", 1 << 20)
+    monkeypatch.setattr(evenhand_files, "MOST_IN_LINE", 1 << 20)
     assert "a line has more than 1 MB" in refused(Path("/dev/zero"), "plan", "decide", "inspect")
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -443,7 +456,7 @@ def test_what_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             except BrokenPipeError:
                 pass
 
-    monkeypatch.setattr(limits.Watch.__init__, "__defaults__", (1 << 20,))
+    monkeypatch.setattr(evenhand_files.Watch.__init__, "__defaults__", (1 << 20,))
     writer = threading.Thread(target=write)
     writer.start()
     with pytest.raises(eh.InputError, match="more than 1 MB come out of it"):

@@ -149,8 +149,15 @@ def test_what_is_assumed_is_said_where_it_matters(tmp_path: Path) -> None:
 
 
 def test_which_group_is_positive_turns_the_hyperplane_and_nothing_else() -> None:
-    home = answer(SKATING, *ARGUMENTS, "--positive", "home")
-    away = answer(SKATING, *ARGUMENTS, "--positive", "away")
+    home, away = (
+        eh.inspect(
+            eh.ActionSet.from_csv(
+                SKATING, group="side", label="skater", features=FEATURES, positive=positive
+            )
+        ).to_dict()
+        for positive in ("home", "away")
+    )
+    assert answer(SKATING, *ARGUMENTS)["hyperplane"] == home["hyperplane"]
     assert home["kappa_star"] == pytest.approx(away["kappa_star"], rel=1e-12)
     for name, value in home["hyperplane"]["distance"].items():
         assert away["hyperplane"]["distance"][name] == pytest.approx(-value)
@@ -181,7 +188,7 @@ def test_without_an_intercept_the_hyperplane_goes_through_zero() -> None:
 def test_gaps_are_costs_and_not_features(tmp_path: Path) -> None:
     table = tmp_path / "options.csv"
     table.write_text("side,x,gap\nhome,1,0\naway,2,3\naway,3,2\nhome,5,1\nhome,2.5,4\n")
-    found = answer(table, "--option-group", "side", "--gaps", "gap")
+    found = answer(table, "--option-group", "side", "--prices", "gap")
     assert found["features"] == ["intercept", "x"]
     actions = eh.ActionSet.from_csv(table, group="side", features=["x"])
     assert found["kappa_gaps"] == eh.kappa(actions, [0, 3, 2, 1, 4])
@@ -260,12 +267,11 @@ ROWS = "home,1,2\naway,2,3\naway,3,5\nhome,4,1\n"
         ("side,x,y\n" + ROWS.replace(",5", ""), [], "line 4 has 2 cells, the header has 3"),
         ("team,x,y\n" + ROWS, [], "has no column 'side'"),
         ("side,x,y\n" + ROWS, ["--features", "x,Y"], "did you mean 'y'?"),
-        ("side,x,y\n" + ROWS, ["--positive", "hom"], "--positive"),
-        ("side,x,y\n" + ROWS, ["--option", "side"], "must name different columns"),
-        ("side,x,y\n" + ROWS, ["--gaps", "z"], "no column 'z', named by --gaps"),
+        ("side,x,y\n" + ROWS, ["--option", "side"], "is named as group= and as label="),
+        ("side,x,y\n" + ROWS, ["--prices", "z"], "no column 'z', named by --prices"),
         (
             "side,x,y\n" + ROWS.replace("5", "-5"),
-            ["--gaps", "y"],
+            ["--prices", "y"],
             "line 4, column 'y' is not a fin",
         ),
         ("side,x,y\n" + ROWS, ["--figure", "bias.jpg"], "must end in .png, .svg, .pdf"),
@@ -376,7 +382,6 @@ def test_an_attribute_that_cannot_be_told_does_not_hide_the_others(tmp_path: Pat
         ),
         (["--attributes", "age", "--figure", "bias.gif"], "must end in .png, .svg, .pdf"),
         (["--attributes", "age,Nation"], "did you mean 'nation'?"),
-        (["--attributes", "age", "--positive", "1"], "positive"),
         (["--attributes", "age", "--decimal", "x"], "neither '.' nor ','"),
         (["--attributes", "age", "--decimal", "."], "'3,5' is not plainly a number"),
     ],
@@ -394,7 +399,7 @@ def test_what_attributes_cannot_have_is_named(
     assert [path.name for path in tmp_path.iterdir()] == ["options.csv"]
 
 
-@pytest.mark.parametrize("gaps", [[], ["--gaps", "max_base"]])
+@pytest.mark.parametrize("gaps", [[], ["--prices", "max_base"]])
 def test_a_pipe_says_the_same_as_the_file(gaps: list[str]) -> None:
     options = [
         "--option-group",

@@ -13,7 +13,7 @@ PROGRAM = Path(__file__).parents[1] / "mutants.py"
 
 def test_a_changed_state_is_refused_in_words_or_works() -> None:
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), "--number", "150", "--seed", "20"],
+        [sys.executable, str(PROGRAM), "--number", "80", "--seed", "20"],
         capture_output=True,
         text=True,
         timeout=600,
@@ -23,5 +23,5 @@ def test_a_changed_state_is_refused_in_words_or_works() -> None:
     rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line.strip()}
     assert set(eh.registered_policies()) <= set(rows)
     refused, *_, works = map(int, rows["all"])
-    assert refused > 50
-    assert works > 8
+    assert refused > 25
+    assert works > 4

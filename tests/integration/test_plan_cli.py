@@ -101,13 +101,28 @@ def test_without_a_group_nobody_is_partial() -> None:
         ({}, ("--lead", "1", "--prices", "cost"), "no column 'cost', named by --prices"),
         ({}, ("--lead", "1", "--prices", "judge"), "line 2, column 'judge' is not a finite number"),
         ({}, ("--lead", "1", "--capacity", "often"), "--capacity must be a whole number"),
-        ({}, ("--lead", "0",), "a lead of 0 is never certain"),
+        (
+            {},
+            (
+                "--lead",
+                "0",
+            ),
+            "a lead of 0 is never certain",
+        ),
         ({}, ("--lead", "1", "--figure", "plan.doc"), "must end in"),
-        ({"skaters.csv": "skater,nation\nAnn,fr\nAnn,it\n"}, ("--lead", "1"), "line 3 has the"),
-        ({"skaters.csv": "skater,nation\n,fr\nBo,it\n"}, ("--lead", "1"), "line 2 has no name"),
+        (
+            {"skaters.csv": "skater,nation\nAnn,fr\nAnn,it\n"},
+            ("--lead", "1"),
+            "stands in 2 rows (line 2, line 3)",
+        ),
+        (
+            {"skaters.csv": "skater,nation\n,fr\nBo,it\n"},
+            ("--lead", "1"),
+            "line 2, column 'skater' is empty",
+        ),
         ({"judges.csv": "judge,country\n"}, ("--lead", "1"), "no lines below its header"),
     ],
-)  # fmt: skip
+)
 def test_refusals(
     tables: Path, change: dict[str, str], arguments: tuple[str, ...], words: str
 ) -> None:

@@ -14,14 +14,14 @@ from typer.testing import CliRunner, Result
 import evenhand as eh
 from evenhand.cli import app
 from evenhand.report.words import number
-from evenhand.research.environments.problem_files import save_problem
+from evenhand.research.environments.problem_files import load_problem, save_problem
 
 SKATING = Path(__file__).parents[2] / "examples" / "skating" / "skate_america.csv"
-TABLE = ["--options", SKATING, "--option-group", "side", "--option", "skater", "--positive", "home"]
-TABLE += ["--features", "base_value,ability"]
+TABLE = {"options": str(SKATING), "group": "side", "label": "skater", "positive": "home"}
+TABLE |= {"features": ["base_value", "ability"]}
 WORTH = {"base_value": 0.9, "ability": 0.5, "(constant)": 10.0}
-TRUTH = {"gamma": WORTH, "omega": 1.5, "noise_scale": 3.0}
-RANDOM = ["--family", "random", "--k", "8", "--d", "2"]
+TRUTH = {**TABLE, "gamma": WORTH, "omega": 1.5, "noise_scale": 3.0}
+RANDOM = ["--family", "random,k=8,d=2"]
 
 
 def run(*arguments: str | Path) -> Result:
@@ -56,7 +56,7 @@ def test_worst_case_regret_is_what_was_measured_before(c: str, measured: float) 
     means = []
     for index in "12":
         found = answer(
-            *("--family", "worst-case", "--d", "2", "--kappa", "1", "--c", c, "--index", index),
+            *("--family", f"worst-case,d=2,kappa=1,c={c},index={index}"),
             *("--horizon", "1e6", "--replications", "5", "--policy", "fair-phased-elimination"),
         )
         (row,) = found["results"]
@@ -69,9 +69,8 @@ def test_gap_dependent_problems_are_counted_from_one() -> None:
     best = []
     for index in (1, 2, 3):
         found = answer(
-            *("--family", "gap-dependent", "--d", "4", "--kappa", "2", "--delta-min", ".1"),
-            *("--delta-neq", ".2", "--index", str(index), "--horizon", "100"),
-            *("--replications", "2"),
+            *("--family", f"gap-dependent,d=4,kappa=2,delta_min=.1,delta_neq=.2,index={index}"),
+            *("--horizon", "100", "--replications", "2"),
         )
         best.append(found["problem"]["best"])
         assert found["problem"]["delta_min"] == pytest.approx(0.1)
@@ -102,7 +101,7 @@ def test_policies_by_name() -> None:
 
 def test_a_table_with_parameters_in_the_users_units(truth: Path) -> None:
     found = answer(
-        *TABLE, "--parameters", truth, "--horizon", "1e3", "--policy", "uniform",
+        "--problem", truth, "--horizon", "1e3", "--policy", "uniform",
         "--replications", "2",
     )  # fmt: skip
     with SKATING.open() as file:
@@ -122,7 +121,7 @@ def test_a_table_with_parameters_in_the_users_units(truth: Path) -> None:
 @pytest.mark.parametrize("bound", [[], ["--value-bound", "40"]])
 def test_the_oracle_is_told_the_bias(truth: Path, bound: list[str]) -> None:
     found = answer(
-        *TABLE, "--parameters", truth, "--horizon", "300", "--replications", "2", *bound,
+        "--problem", truth, "--horizon", "300", "--replications", "2", *bound,
         "--policy", "oracle",
     )  # fmt: skip
     assert found["value_bound"] > 1.0
@@ -131,10 +130,10 @@ def test_the_oracle_is_told_the_bias(truth: Path, bound: list[str]) -> None:
 
 def test_values_that_policies_do_not_expect_are_named(truth: Path) -> None:
     """Points count from 0 and lie far from it; ridge regression expects them within ±B."""
-    runs = ("--parameters", truth, "--horizon", "300", "--replications", "2")
-    words = " ".join(run(*TABLE, *runs).stdout.split())
+    runs = ("--problem", truth, "--horizon", "300", "--replications", "2")
+    words = " ".join(run(*runs).stdout.split())
     assert "Values lie outside of ±" in words
-    wide = " ".join(run(*TABLE, *runs, "--value-bound", "200").stdout.split())
+    wide = " ".join(run(*runs, "--value-bound", "200").stdout.split())
     assert "Values lie outside of ±" not in wide
 
 
@@ -145,7 +144,7 @@ def test_help_names_the_policies() -> None:
 
 
 def test_gamma_as_a_list_is_over_the_encoded_features(truth: Path, tmp_path: Path) -> None:
-    by_name = answer(*TABLE, "--parameters", truth, "--horizon", "500", "--replications", "2")
+    by_name = answer("--problem", truth, "--horizon", "500", "--replications", "2")
     actions = eh.ActionSet.from_csv(SKATING, group="side", features=["base_value", "ability"])
     assert actions.encoding is not None
     columns = actions.encoding.features[1:]
@@ -154,7 +153,7 @@ def test_gamma_as_a_list_is_over_the_encoded_features(truth: Path, tmp_path: Pat
     listed = [constant, *(w * column.scale for w, column in zip(worth, columns, strict=True))]
     other = tmp_path / "listed.json"
     other.write_text(json.dumps(TRUTH | {"gamma": listed}))
-    by_place = answer(*TABLE, "--parameters", other, "--horizon", "500", "--replications", "2")
+    by_place = answer("--problem", other, "--horizon", "500", "--replications", "2")
     for one, two in zip(by_name["results"], by_place["results"], strict=True):
         assert one["mean_regret"] == pytest.approx(two["mean_regret"], rel=1e-9)
 
@@ -162,12 +161,13 @@ def test_gamma_as_a_list_is_over_the_encoded_features(truth: Path, tmp_path: Pat
 @pytest.mark.parametrize("source", ["family", "table"])
 def test_a_saved_problem_is_the_same_problem(source: str, truth: Path, tmp_path: Path) -> None:
     saved = tmp_path / "problem.json"
-    arguments = RANDOM if source == "family" else [*TABLE, "--parameters", truth]
+    arguments = RANDOM if source == "family" else ["--problem", truth]
     runs = ("--horizon", "5000", "--replications", "4", "--seed", "3")
-    first = answer(*arguments, *runs, "--save-problem", saved)
-    assert answer("--problem", saved, *runs) == first
+    problem = eh.families.random(8, 2, 3) if source == "family" else load_problem(truth)
+    save_problem(problem, saved)
+    assert answer("--problem", saved, *runs) == answer(*arguments, *runs)
     again = tmp_path / "again.json"
-    answer("--problem", saved, *runs, "--save-problem", again)
+    save_problem(load_problem(saved), again)
     assert again.read_text() == saved.read_text()
 
 
@@ -179,7 +179,8 @@ def test_workers_do_not_change_a_digit() -> None:
 
 def test_the_seed_changes_the_noise_and_problem_seed_keeps_the_problem() -> None:
     runs = ("--horizon", "1e4", "--replications", "2", "--policy", "fair-phased-elimination")
-    seeds = [answer(*RANDOM, *runs, "--problem-seed", "5", "--seed", s) for s in "12"]
+    one = ("--family", "random,k=8,d=2,seed=5")
+    seeds = [answer(*one, *runs, "--seed", s) for s in "12"]
     assert seeds[0]["problem"] == seeds[1]["problem"]
     assert answer(*RANDOM, *runs, "--seed", "1")["problem"] != seeds[0]["problem"]
 
@@ -213,19 +214,14 @@ def test_in_words(tmp_path: Path) -> None:
 
 
 REFUSED = {
-    "no problem": ([], "--family NAME, --options"),
+    "no problem": ([], "--family NAME,KEY=X,… or --problem"),
     "two problems": ([*RANDOM, "--problem", "p.json"], "in one way"),
     "no such family": (["--family", "worst"], "worst-case, gap-dependent, random"),
-    "a missing number": (["--family", "worst-case", "--d", "2"], "needs --kappa"),
-    "a number of another family": ([*RANDOM, "--kappa", "2"], "--kappa can only be used with"),
-    "a column without a table": (
-        [*RANDOM, "--option-group", "side"],
-        "--option-group can only be used with",
-    ),
-    "a table without parameters": (TABLE, "--parameters FILE.json"),
-    "a problem beyond the last": (
-        ["--family", "worst-case", "--d", "2", "--kappa", "1", "--index", "3"], "from 1 to 2",
-    ),
+    "a missing number": (["--family", "worst-case,d=2"], "needs kappa"),
+    "a number of another family": (["--family", "random,k=8,d=2,kappa=2"], "has no 'kappa'"),
+    "half a feature": (["--family", "random,k=8,d=2.5"], "d must be a whole number; got '2.5'"),
+    "no gap": (["--family", "worst-case,d=2,kappa=much"], "kappa must be a number; got 'much'"),
+    "a problem beyond the last": (["--family", "worst-case,d=2,kappa=1,index=3"], "from 1 to 2"),
     "half an evaluation": ([*RANDOM, "--horizon", "10.5"], "whole number"),
     "no number": ([*RANDOM, "--horizon", "many"], "'many'"),
     "no evaluation": ([*RANDOM, "--horizon", "0"], "horizon"),
@@ -243,7 +239,7 @@ def test_what_cannot_be_used_is_refused(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     arguments, words = REFUSED[case]
-    result = run(*arguments, "--save-problem", "saved.json")
+    result = run(*arguments, "--store", "saved.parquet")
     assert result.exit_code == 2, result.output
     assert words in " ".join(result.stderr.split())
     assert "Traceback" not in result.output
@@ -253,7 +249,10 @@ def test_what_cannot_be_used_is_refused(
 WRONG_PARAMETERS = {
     "not JSON": ("{", "is not JSON"),
     "not an object": ("[1]", "JSON object"),
-    "no omega": (json.dumps({"gamma": WORTH}), "no 'omega'"),
+    "no omega": (json.dumps(TABLE | {"gamma": WORTH}), "no 'omega'"),
+    "no group": (json.dumps({"options": str(SKATING), "gamma": WORTH, "omega": 1}), "no 'group'"),
+    "no table": (json.dumps(TRUTH | {"options": "no.csv"}), "no.csv"),
+    "no column": (json.dumps(TRUTH | {"group": "party"}), "no column 'party'"),
     "an unknown word": (json.dumps(TRUTH | {"sigma": 2}), "'sigma' means nothing"),
     "a missing feature": (json.dumps(TRUTH | {"gamma": {"ability": 1}}), "no 'base_value'"),
     "an unknown feature": (json.dumps(TRUTH | {"gamma": WORTH | {"age": 1}}), "names 'age'"),
@@ -268,14 +267,16 @@ def test_wrong_parameters_are_named_with_their_file(case: str, tmp_path: Path) -
     content, words = WRONG_PARAMETERS[case]
     path = tmp_path / "wrong.json"
     path.write_text(content)
-    result = run(*TABLE, "--parameters", path)
+    result = run("--problem", path)
     assert result.exit_code == 2, result.output
     assert "wrong.json" in result.stderr
     assert words in " ".join(result.stderr.split())
 
 
-def test_a_file_that_is_no_problem_is_refused(truth: Path) -> None:
-    result = run("--problem", truth)
+def test_a_file_that_is_no_problem_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "no.json"
+    path.write_text(json.dumps({"gamma": WORTH, "omega": 1.5}))
+    result = run("--problem", path)
     assert result.exit_code == 2
     assert "is not a problem file" in " ".join(result.stderr.split())
 

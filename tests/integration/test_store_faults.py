@@ -24,7 +24,7 @@ from evenhand.campaigns.stores import SqliteStore, Store, open_store, postgres
 from evenhand.campaigns.stores.postgres import PostgresStore
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.stores.wire import Wire
-from postgres_server import Postgres, kill, own_server
+from postgres_server import Postgres, kill, own_server, revive
 
 
 def begun(address: str | Store | Path) -> eh.Campaign:
@@ -373,7 +373,7 @@ def test_a_server_that_goes_and_comes_back_is_waited_for() -> None:
         with pytest.raises(eh.StoreError, match="See that the server is up"):
             tell_one(campaign)
         campaign.store.patience = 60.0
-        start = threading.Timer(0.5, server.ensure_postgres_running)
+        start = threading.Timer(0.5, revive, [server])
         start.start()
         assert tell_one(campaign) == 2
         start.join()  # it knows which process to end only then

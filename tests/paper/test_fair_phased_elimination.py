@@ -18,6 +18,7 @@ from scipy.optimize import linprog
 import evenhand as eh
 from instances import gap_family, gap_parameter, separated, worst_case
 from reference import Floats
+from rotation import nightly
 
 GOOD_GROUP, OTHER_GROUP = 10.0, 42.0  # Lemma 11, in units of ε_{l+1}
 
@@ -470,35 +471,32 @@ STUDIED = [
 
 
 @pytest.mark.parametrize(
-    ("problem", "horizon", "end"),
-    [
-        pytest.param(
-            *one, id=f"{one[0].name}, {one[2]}", marks=[] if n in (0, 3, 5) else pytest.mark.nightly
-        )
-        for n, one in enumerate(STUDIED)
-    ],
+    ("problem", "horizon", "end", "runs"),
+    [*((*STUDIED[n], 60) for n in (0, 3, 5)), *nightly((*one, 200) for one in STUDIED)],
+    ids=lambda one: getattr(one, "name", None),
 )
 def test_lemmas_hold_on_every_run_of_the_good_event(
-    problem: Problem, horizon: int, end: str
+    problem: Problem, horizon: int, end: str, runs: int
 ) -> None:
-    """Lemmas 12, 20, 11, 14 and 13, 200 runs each, δ = 0.2.
+    """Lemmas 12, 20, 11, 14 and 13, δ = 0.2.
 
     A large δ makes phases short and estimates wild, so that the lemmas are tried. The gaps decide
     how a good run ends: the best group is found, or the search given up.
     """
-    study = study_runs(problem, horizon, delta=0.2, runs=200)
+    study = study_runs(problem, horizon, delta=0.2, runs=runs)
     assert getattr(study, end) >= study.runs - study.failures
     assert study.removed > 0
-    assert study.failures > 0
+    assert study.missed > 0
+    assert study.failures > 0 or runs < 200
 
 
-@pytest.mark.parametrize("delta", [0.2, pytest.param(0.1, marks=pytest.mark.nightly)])
-def test_failures_are_as_rare_as_promised(delta: float) -> None:
+@pytest.mark.parametrize(("delta", "runs"), [(0.2, 500), *nightly([(0.2, 1_500), (0.1, 1_500)])])
+def test_failures_are_as_rare_as_promised(delta: float, runs: int) -> None:
     """Lemma 10, P(F) ≤ 2δ, and all intervals of a run hold ω with probability ≥ 1 − δ.
 
-    Over 1,500 runs, up to four standard errors; both failures do happen.
+    Up to four standard errors; both failures do happen.
     """
-    study = study_runs(worst_case_pair(2, 1.0, 400, 2.0)[0], 400, delta, 1_500)
+    study = study_runs(worst_case_pair(2, 1.0, 400, 2.0)[0], 400, delta, runs)
     for failures, bound in ((study.failures, 2 * delta), (study.missed, delta)):
         error = math.sqrt(bound * (1 - bound) / study.runs)
         assert 0 < failures / study.runs <= bound + 4 * error

@@ -36,6 +36,7 @@ from evenhand.policies.frame import Frame
 from evenhand.policies.priced_exploration import PricedExploration
 from instances import worst_case
 from reference import Floats, kappa_star
+from rotation import nightly
 
 TINY = 1e-9
 LEVELS = (0.5, 0.1)
@@ -170,7 +171,7 @@ def test_components_one_by_one_are_wider_than_their_sum(counts: tuple[int, ...])
         return float(logsumexp(np.log(w) + (quadratic - log_ratio) / 2)) - log_odds
 
     root = np.linalg.cholesky(V)
-    angles = np.linspace(0, math.pi, 721)
+    angles = np.linspace(0, math.pi, 181)
     rays = np.stack([np.cos(angles), np.sin(angles)], axis=1) @ root.T
     boundary = np.array([ray * brentq(excess, 0.0, 100.0, args=(ray,)) for ray in rays])
     b2 = 2 * log_odds - 2 * np.log(w) + log_ratio
@@ -316,22 +317,20 @@ def chosen(kind: str, ledger: Ledger, rng: np.random.Generator, means: Floats) -
     )
 
 
+CHOICES = ("by turns", "where the past was calm", "where the past misled", "batches if calm")
+
+
 @pytest.mark.parametrize(
-    "kind",
-    [
-        pytest.param("by turns", marks=pytest.mark.nightly),
-        pytest.param("where the past was calm", marks=pytest.mark.nightly),
-        "where the past misled",
-        "batches if calm",
-    ],
+    ("kind", "runs"),
+    [*((kind, 60) for kind in CHOICES[2:]), *nightly((kind, 200) for kind in CHOICES)],
 )
-def test_noise_is_bounded_by_errors_of_predictions(kind: str) -> None:
+def test_noise_is_bounded_by_errors_of_predictions(kind: str, runs: int) -> None:
     """Theorem 9 and Lemma 10, on the ledger itself, whatever chooses; σ = 2, δ' = .2.
 
     S is what regularised least squares leaves, by another route; σ̄ covers at all times; it is
     tight at the end; and S and L(1) keep to their bounds.
     """
-    frame, runs, failure, horizon, sigma = Frame.of(SPREAD), 200, 0.2, 400, 2.0
+    frame, failure, horizon, sigma = Frame.of(SPREAD), 0.2, 400, 2.0
     theta = np.array([30.0, -20.0, 7.0])[: SPREAD.points.shape[1]]
     means = SPREAD.points @ theta
     rank = frame.points.shape[1]

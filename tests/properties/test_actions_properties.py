@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
-from evenhand.tables.scan import Moments
+from evenhand.tables.cells import Moments
 
 # Whole numbers of units, so that a column's spread is well above the rounding of its values.
 columns = st.integers(4, 30).flatmap(

@@ -9,9 +9,33 @@ import pytest
 
 import evenhand as eh
 from evenhand.scores.scores import LEAST, MOST
-from score_tables import Table, table
+from rotation import nightly
+from score_tables import KINDS, Table, table
 
 CLOSE = 1e-6  # of the range of the scores
+UNITS, RANKS = range(80), range(150)  # tables of the two tests; by day two of each sort
+UNITS_BY_DAY = (
+    1, 2, 3, 4, 5, 6, 7, 10, 11, 12, 13, 17, 18, 23, 25, 31, 32, 33, 36, 37, 39, 46, 48, 55, 61,
+)  # fmt: skip
+RANKS_BY_DAY = (
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 18, 20, 24, 27, 29, 31, 32, 36, 37, 41, 43, 45, 46, 51,
+    53, 59, 79, 87, 108,
+)  # fmt: skip
+
+
+def drawn(seed: int, test: int) -> Table | None:
+    return table(np.random.default_rng([seed, test]))
+
+
+@pytest.mark.parametrize(("seeds", "test"), [(UNITS_BY_DAY, 21), (RANKS_BY_DAY, 22)])
+def test_by_day_tables_of_all_sorts_are_tried(seeds: tuple[int, ...], test: int) -> None:
+    tables = [given for seed in seeds if (given := drawn(seed, test)) is not None]
+    assert len(tables) == len(seeds)
+    assert {(one.kind, one.noise) for one in tables} == {(x, y) for x in KINDS for y in (0.0, 0.5)}
+    assert {(one.kind, one.compares) for one in tables} >= {
+        *((kind, True) for kind in KINDS),
+        *((kind, False) for kind in ("panel", "groups", "comparisons")),
+    }
 
 
 def moved(given: Table, scale: float, offset: float) -> Any:
@@ -50,7 +74,7 @@ def audited(given: Table, frame: Any, scale: float, added: float, _: str) -> Any
     return named, np.array([*numbers, *(found.effects.values() - off)]) / scale
 
 
-@pytest.mark.parametrize("seed", range(80))
+@pytest.mark.parametrize("seed", [*UNITS_BY_DAY, *nightly({*UNITS} - {*UNITS_BY_DAY})])
 @pytest.mark.parametrize(
     ("said", "way"), [(audited, ""), (decided, "before"), (decided, "adaptively")]
 )
@@ -79,9 +103,9 @@ def test_units_and_constants_change_nothing(said: Any, way: str, seed: int) -> N
         np.testing.assert_allclose(theirs, numbers, rtol=1e-5, atol=CLOSE * apart + rounding)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@pytest.mark.parametrize("seed", [*RANKS_BY_DAY, *nightly({*RANKS} - {*RANKS_BY_DAY})])
 def test_options_are_comparable_where_exact_ranks_say_so(seed: int) -> None:
-    given = table(np.random.default_rng([seed, 22]))
+    given = drawn(seed, 22)
     if given is None:
         return
     for way in ("before", "adaptively"):

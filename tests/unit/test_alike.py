@@ -13,6 +13,7 @@ from evenhand.certainty.alike import chance_of_difference
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.policies.messages import Feedback
 from evenhand.questions.variants import with_own_biases
+from rotation import nightly
 
 PANEL = {"A": "x", "B": "y", "C": "z", "D": "x"}, {"P": "x", "Q": "y", "R": "z", "S": "x"}
 
@@ -35,8 +36,9 @@ def test_a_bias_for_each_is_what_the_panel_says() -> None:
     assert with_own_biases(eh.Questions.panel(["A", "B"], ["P", "Q"])) is None
 
 
+@pytest.mark.parametrize("n", [150, *nightly([400])])
 @pytest.mark.parametrize("noise_scale", [2.0, None])
-def test_the_chance_is_uniform_where_they_are_alike(noise_scale: float | None) -> None:
+def test_the_chance_is_uniform_where_they_are_alike(noise_scale: float | None, n: int) -> None:
     problem = families.panel(k=6, e=5, seed=1, bias=3.0, leniency=5.0, noise_scale=2.0)
     rng = np.random.default_rng(4)
     chances = [
@@ -45,7 +47,7 @@ def test_the_chance_is_uniform_where_they_are_alike(noise_scale: float | None) -
             told(problem.questions, problem.evaluations + 2.0 * rng.standard_normal(30)),
             noise_scale,
         )
-        for _ in range(400)
+        for _ in range(n)
     ]
     assert stats.kstest(chances, "uniform").pvalue > 1e-3
 

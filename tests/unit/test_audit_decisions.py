@@ -14,13 +14,14 @@ from evenhand.auditing import leads as module
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.decisions import RULES, Decisions, decisions
 from evenhand.auditing.leads import LeadCovariance, winner_test
-from evenhand.auditing.rules import Ballots, Comparison, Contests, Levels
+from evenhand.auditing.rules import Ballots, Contests, Levels, RuleComparison
 from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.look import Look
 from evenhand.certainty.own_noise import with_own_noise
 from evenhand.policies.messages import Feedback
 from evenhand.scores import Factor, Scores
 from evenhand.scores.read import read_table
+from rotation import nightly
 
 UNKNOWN = BiasEstimate(math.nan, -math.inf, math.inf, 0.95, math.nan, math.nan)
 
@@ -250,11 +251,12 @@ def test_who_is_accused_is_tested_for_himself() -> None:
     assert not found.sure[0]
 
 
+@pytest.mark.parametrize("runs", [80, *nightly([200])])
 @pytest.mark.parametrize("case", ["one judge of thirty", "loud events"])
-def test_one_of_two_equals_is_seldom_safe(case: str) -> None:
+def test_one_of_two_equals_is_seldom_safe(case: str, runs: int) -> None:
     """The two best are exactly equal: 'safe' and 'wrong' are false, and may be so in 5%."""
     rng = np.random.default_rng(7)
-    events, judges, runs = (1, 30, 200) if case == "one judge of thirty" else (4, 6, 200)
+    events, judges = (1, 30) if case == "one judge of thirty" else (4, 6)
     event, option, judge = (codes.ravel() for codes in np.indices((events, 5, judges)))
     if case == "one judge of thirty":
         seen = (option > 0) | (judge == 0)
@@ -368,8 +370,8 @@ def test_own_biases_are_taken_off_one_by_one() -> None:
 def test_ties_change_nothing() -> None:
     contests = Contests.of(Scores(np.zeros(4), Factor.of(["a", "b", "c", "d"]), None))
 
-    def compared(values: list[float], before: list[float]) -> Comparison:
-        return Comparison.of("", contests, np.array(values), np.array(before))
+    def compared(values: list[float], before: list[float]) -> RuleComparison:
+        return RuleComparison.of("", contests, np.array(values), np.array(before))
 
     third = 1.0 / 3.0
     same = compared([third, third, 1 - third - third, 0.0], [third, 1 - 2 * third, third, 0.0])
@@ -552,7 +554,7 @@ def test_the_winner_test_in_closed_form() -> None:
 
 def test_a_tie_changes_no_winner_and_equals_share_a_place() -> None:
     one = Contests.of(Scores(np.zeros(3), Factor.of(["a", "b", "c"]), None))
-    found = Comparison.of("", one, np.array([1.0, 3.0, 2.0]), np.array([3.0, 3.0, 2.0]))
+    found = RuleComparison.of("", one, np.array([1.0, 3.0, 2.0]), np.array([3.0, 3.0, 2.0]))
     assert (found.winner[0], found.flipped[0], found.podium_changed[0]) == (1, False, True)
     assert found.margin[0] == 1.0
     assert one.places(np.array([0.3, 2.0, 0.1 + 0.2])).tolist() == [1, 0, 1]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.auditing.features import Columns, by_features
+from evenhand.auditing.features import FeatureColumns, by_features
 from evenhand.errors import InputError
 from evenhand.scores import Factor, Scores
 
@@ -32,7 +32,7 @@ def test_columns_agree_with_least_squares() -> None:
         if d > 2:
             X[:, 2] = X[:, 0] - 3.0 * X[:, 1] if trial % 2 else 7.0
         y = rng.normal(size=(n, 2))
-        met = Columns({str(j): X[:, j] for j in range(d)}, n)
+        met = FeatureColumns({str(j): X[:, j] for j in range(d)}, n)
         D = np.column_stack([np.ones(n), X])
         scale = np.abs(D).max(axis=0)
         theta = np.linalg.lstsq(D / scale, y, rcond=1e-11)[0]

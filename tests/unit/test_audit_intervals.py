@@ -13,6 +13,7 @@ from evenhand.auditing import bias as module
 from evenhand.auditing.bias import Clusters, clustered, here, leverage, plain
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.scores import Factor, Scores
+from rotation import nightly
 
 Array = NDArray[np.float64]
 
@@ -193,9 +194,12 @@ def test_scores_that_are_the_same_each_time_count_once() -> None:
     assert five.freedom < 48
 
 
+@pytest.mark.parametrize("n", [200, *nightly([400])])
 @pytest.mark.parametrize(("evaluators", "options", "differ"), [(3, 18, 3.0), (12, 24, 0.0)])
-def test_the_variance_is_that_of_the_estimate(evaluators: int, options: int, differ: float) -> None:
-    """Over 400 tables: where three evaluators differ much, and where there is noise alone.
+def test_the_variance_is_that_of_the_estimate(
+    evaluators: int, options: int, differ: float, n: int
+) -> None:
+    """Over many tables: where three evaluators differ much, and where there is noise alone.
 
     Both variances scatter by a tenth at most, so that a third either way is three of these.
     """
@@ -204,7 +208,7 @@ def test_the_variance_is_that_of_the_estimate(evaluators: int, options: int, dif
     assert own is not None
     assert evaluator is not None
     found = []
-    for _ in range(400):
+    for _ in range(n):
         favours = differ * rng.normal(size=evaluators)
         y = rng.normal(size=len(scores)) + own * favours[evaluator.codes]
         found.append(clustered(two_way(replace(scores, score=y)), 0.95))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from datetime import date
 from io import StringIO
 from itertools import pairwise
@@ -27,11 +28,10 @@ from evenhand.auditing.figure import (
     draw_audit_picture,
 )
 from evenhand.auditing.sections import report_of
-from evenhand.report.document import as_page
+from evenhand.report.html import as_page
 from evenhand.report.model import Table
 from evenhand.report.pictures import svg_text
-from evenhand.report.result import Result
-from evenhand.report.terminal import print_result
+from evenhand.report.result import Result, print_result
 from pages import DocumentReader, read, read_document
 
 DAY = date(2026, 11, 16)
@@ -191,25 +191,29 @@ def test_by_features_alone_nobody_is_named() -> None:
 HIDDEN = "\x1b[31m\u202eAnn\x07"
 
 
-@pytest.mark.parametrize("column", ["event", "option", "evaluator", "option_group", "home"])
-def test_names_with_hidden_characters_are_made_visible_everywhere(column: str) -> None:
+@pytest.mark.parametrize("groups", [True, False], ids=["groups", "a column"])
+def test_names_with_hidden_characters_are_made_visible_everywhere(groups: bool) -> None:
     frame = table(4, 4, n_events=2)
-    if column == "home":
-        frame[HIDDEN] = (frame["option_group"] == frame["evaluator_group"]).astype(float)
-        frame = frame.drop(columns=["option_group", "evaluator_group"])
-        audit = eh.audit(frame, partial=HIDDEN)
-    else:
-        frame = frame.assign(**{column: HIDDEN + frame[column]})
-        if column == "option_group":
-            frame["evaluator_group"] = HIDDEN + frame["evaluator_group"]
+    names = ["event", "option", "evaluator", "group" if groups else "home"]
+    for column in names[:3]:
+        frame[column] = f"{HIDDEN} {column} " + frame[column]
+    if groups:
+        for column in ("option_group", "evaluator_group"):
+            frame[column] = f"{HIDDEN} group " + frame[column]
         audit = eh.audit(frame)
+    else:
+        home = f"{HIDDEN} home"
+        frame[home] = (frame["option_group"] == frame["evaluator_group"]).astype(float)
+        frame = frame.drop(columns=["option_group", "evaluator_group"])
+        audit = eh.audit(frame, partial=home)
     terminal = StringIO()
     print_result(Console(file=terminal, width=90, markup=False), audit)
     picture = svg_text(audit.plot())
     page = as_page(report_of(audit))
     for text in (str(audit), audit._repr_html_(), page, terminal.getvalue(), picture):
         assert not set("\x1b\u202e\x07") & set(text)
-    assert "\\x1b" in page
+    for name in names:
+        assert re.search(rf"\\x1b[^<>]* {name}", page), name
     assert ElementTree.fromstring(picture).tag.endswith("svg")
 
 

@@ -14,7 +14,7 @@ import evenhand as eh
 from evenhand.auditing import words
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.effects import two_way
-from evenhand.auditing.individual_biases import Spread, Spreads
+from evenhand.auditing.individual_biases import BiasSpread, Spreads
 from evenhand.auditing.pairs import PairEffect
 from evenhand.auditing.placebo import Placebo
 from evenhand.checks import Finding
@@ -254,8 +254,8 @@ def test_many_events_are_counted() -> None:
     )
 
 
-def spread_of(sd: float, low: float, high: float) -> Spread:
-    return Spread(12, 1.0, 0.8, 1.2, sd, low, high, 0.95, 0.01)
+def spread_of(sd: float, low: float, high: float) -> BiasSpread:
+    return BiasSpread(12, 1.0, 0.8, 1.2, sd, low, high, 0.95, 0.01)
 
 
 def test_naive_placebo_spread_and_pairs() -> None:

@@ -262,7 +262,7 @@ def test_rivals_are_rejected_by_enough_evidence_and_losses_count_in_own_plans(
     rng, needed = np.random.default_rng(3), math.log(1.0 / 0.05)
     means = eh.BiasedLinearBandit(THREE, [gamma, gamma], 0.4).evaluations
     reached = np.zeros(3, dtype=np.bool_)
-    for _ in range(600):
+    for _ in range(300):
         now = policy.record.now
         policy.tell(evaluated(policy.ask(1).counts, means, rng))
         if now is not None and now.looked == len(now.blocks) and not now._since.counts.any():

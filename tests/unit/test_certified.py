@@ -24,6 +24,7 @@ from evenhand.policies.sequential import stepper_of
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.rivals.uniform import Uniform
 from evenhand.testing import CASES, CHECKS, Case, Check
+from rotation import nightly
 
 HORIZON = 10**6
 
@@ -146,7 +147,8 @@ ENVELOPES: dict[str, Callable[..., eh.Policy]] = {
 }
 
 
-@pytest.mark.rotated(1, envelope=[*ENVELOPES], check=QUICK, case=CASES)
+@pytest.mark.usefixtures("short_by_day")
+@pytest.mark.rotated("case", envelope=[*ENVELOPES], check=QUICK, case=CASES)
 def test_contract(envelope: str, check: Check, case: Case) -> None:
     check(ENVELOPES[envelope], case)
 
@@ -265,7 +267,7 @@ def test_compiled_steps_go_the_same_way(inner: str, budget: float, anytime: bool
             return envelope(inside, budget=budget, anytime=anytime)
 
         with ThreadPoolExecutor(1) as here:
-            results = eh.simulate(problem, [("x", make)], 30_000, 2, executor=here)
+            results = eh.simulate(problem, [("x", make)], 12_000, 2, executor=here)
         curves.append((results.runs[0].regret, results.runs[0].bias, results.runs[0].option))
     for fast, slow in zip(*curves, strict=True):
         np.testing.assert_array_equal(fast, slow)
@@ -464,10 +466,10 @@ def test_a_policy_may_name_something_cheaper() -> None:
     np.testing.assert_array_equal(inner.counts, policy.ledger.counts)  # it was shown everything
 
 
-@pytest.mark.parametrize("anytime", [False, pytest.param(True, marks=pytest.mark.nightly)])
-def test_decisions_hold_at_all_times(anytime: bool) -> None:
+@pytest.mark.parametrize(("anytime", "runs"), [(False, 12), *nightly([(False, 30), (True, 30)])])
+def test_decisions_hold_at_all_times(anytime: bool, runs: int) -> None:
     """Loss, leads and bias, looked at some sixty times in a run. Tolerance 10⁻⁶."""
-    runs, failed, delta, said = 30, 0, 0.2, 0
+    failed, delta, said = 0, 0.2, 0
     for seed in range(runs):
         problem = eh.families.random(8, 2, seed, noise_scale=0.5)
         inner = Greedy(problem.actions, 2000, noise_scale=0.5)
@@ -614,7 +616,7 @@ def test_scatter_is_asked_for_where_there_is_too_little(
     recommend, once in an epoch, and not charged.
     """
     problem = eh.BiasedLinearBandit(THREE.actions, THREE.gamma, THREE.omega, noise_scale=noise)
-    T = 20_000
+    T = 8_000
     policy = Certified(Little(THREE.actions, T, at_once), budget=chi, anytime=anytime)
     evaluations = SimulatedEvaluations(problem, 0)
     batches: list[_Epoch] = []

@@ -13,6 +13,7 @@ import evenhand as eh
 from evenhand.policies import confidence
 from evenhand.policies.confidence import Ellipsoid, noise_bound, noise_room
 from evenhand.policies.frame import Frame
+from rotation import nightly
 
 Floats = np.ndarray
 
@@ -178,7 +179,8 @@ def test_equal_options_are_tied_for_certain() -> None:
     assert math.isinf(noisy.loss)
 
 
-def test_intervals_hold_under_adaptive_sampling() -> None:
+@pytest.mark.parametrize("runs", [40, *nightly([100])])
+def test_intervals_hold_under_adaptive_sampling(runs: int) -> None:
     """Failures at any of many times and in any direction, against a sampler that knows the truth.
 
     It leaves alone the options whose means are far off (or, every other run, too high), and
@@ -188,7 +190,7 @@ def test_intervals_hold_under_adaptive_sampling() -> None:
     theta = np.array([0.5, 0.4, -0.3])
     means = actions.points @ theta
     worth = actions.features @ theta[:2]
-    runs, failed, narrowest = 100, {0.5: 0, 0.1: 0}, math.inf
+    failed, narrowest = {0.5: 0, 0.1: 0}, math.inf
     ellipsoid = Ellipsoid(actions, 3000)
     for seed in range(runs):
         rng = np.random.default_rng(seed)

@@ -22,7 +22,8 @@ from evenhand.certainty.items import ItemsFit
 from evenhand.policies.conclusion import conclusion_of
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.questions import Questions
-from evenhand.report.document import as_page
+from evenhand.report.html import as_page
+from rotation import nightly
 
 
 def table(rows: Any, *names: str) -> pd.DataFrame:
@@ -243,6 +244,31 @@ def test_options_that_differ_alike_on_every_item_need_enough_of_them(n: int, sur
     assert eh.decide(frame).comparable or n == 1
 
 
+def test_an_answer_says_whose_opinion_it_is_in_the_main() -> None:
+    rng = np.random.default_rng(5)
+    rows = [(o, "model", f"i{g}", rng.normal()) for g in range(30) for o in ("Ann", "Bo")]
+    rows += [
+        (o, who, f"i{g}", rng.normal()) for g in range(4) for o in ("Ann", "Bo") for who in "PQR"
+    ]
+    frame = table(rows, "option", "evaluator", "item", "score")
+    said = "'model' gave 60 of the 84 scores"
+    assert said in str(eh.decide(frame))
+    assert said not in str(eh.decide(frame, trusted=["P", "Q", "R"]))
+    evenly = frame[frame["item"].isin(["i0", "i1", "i2", "i3"])]
+    assert "in the main" not in str(eh.decide(evenly))
+
+
+def test_scores_of_nothing_but_0_and_1_are_votes() -> None:
+    ann, bo = [1, 1, 0, 1, 0, 1, 1, 0, 1, 0], [0, 1, 0, 1, 1, 0, 1, 0, 1, 0]
+    said, stated = eh.decide(two(ann, bo)), eh.decide(two(ann, bo), scale=(0, 1))
+    assert said.loss == stated.loss
+    assert said.loss <= 1.0
+    assert "taken for votes" in str(said)
+    assert "taken for votes" not in str(stated)
+    for marks in (two([2.0, *ann[1:]], bo), two(ann[:9], bo[:9])):  # a mark; too few to tell
+        assert "taken for votes" not in str(eh.decide(marks))
+
+
 def test_rare_items_make_nothing_sure_that_none_of_them_shows() -> None:
     """Ann leads by 1 on 95% of all items, and is behind by 19 on the others: neither is better."""
     rng, n, sure = np.random.default_rng(8), 60, 0
@@ -253,9 +279,10 @@ def test_rare_items_make_nothing_sure_that_none_of_them_shows() -> None:
     assert sure <= stats.binom.isf(1e-3, n, 0.05)
 
 
-def test_tastes_of_judges_are_errors_for_judges_like_them_and_not_for_these() -> None:
+@pytest.mark.parametrize("n", [24, *nightly([60])])
+def test_tastes_of_judges_are_errors_for_judges_like_them_and_not_for_these(n: int) -> None:
     """Two options are worth the same; three judges like one or the other, on every item."""
-    rng, n = np.random.default_rng(9), 60
+    rng = np.random.default_rng(9)
     sure = {"these": 0, "like these": 0}
     for _ in range(n):
         taste, y = 0.6 * rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 40))

@@ -17,6 +17,7 @@ from evenhand.estimation import fixed_design_width, gaussian_width
 from evenhand.policies.priced_exploration import BoundaryExploration
 from evenhand.policies.registry import policy_class
 from evenhand.research.environments import SimulatedEvaluations
+from rotation import nightly
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0], [0.5, 0.5]], [1, -1, -1, 1])
 PROBLEM = eh.BiasedLinearBandit(ACTIONS, gamma=[0.5, 0.4], omega=0.25)
@@ -128,15 +129,16 @@ def test_an_evaluator_who_repeats_himself_shows_no_noise() -> None:
     assert fixed_design_width(1.0, 0.05, *same) == math.inf
 
 
+@pytest.mark.parametrize("runs", [150, *nightly([400])])
 @pytest.mark.parametrize("name", ["uniform", "explore-then-commit", "fair-phased-elimination"])
-def test_intervals_from_scatter_hold_as_often_as_they_say(name: str) -> None:
-    """At level 1 − δ = 0.5, where all are close; 400 runs with noise of scale 5, not told.
+def test_intervals_from_scatter_hold_as_often_as_they_say(name: str, runs: int) -> None:
+    """At level 1 − δ = 0.5, where all are close; noise of scale 5, not told.
 
     Misses beyond what a binomial variable exceeds once in 10⁶ times fail.
     """
     loud = eh.BiasedLinearBandit(ACTIONS, [0.5, 0.4], 0.25, noise_scale=5.0)
     misses, finite = 0, 0
-    for seed in range(400):
+    for seed in range(runs):
         policy = eh.policy(name, ACTIONS, 200, delta=0.5)
         evaluations = SimulatedEvaluations(loud, seed)
         while not policy.finished:
@@ -145,8 +147,8 @@ def test_intervals_from_scatter_hold_as_often_as_they_say(name: str) -> None:
         assert bias.level == 0.5
         finite += math.isfinite(bias.high)
         misses += not bias.covers(0.25)
-    assert finite == 400
-    assert misses <= stats.binom.isf(1e-6, 400, 0.5)
+    assert finite == runs
+    assert misses <= stats.binom.isf(1e-6, runs, 0.5)
 
 
 def test_a_loss_is_cut_only_at_a_bound_that_was_given() -> None:

@@ -13,6 +13,7 @@ from scipy.stats import chi, norm
 import evenhand as eh
 from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.research.rivals.explore_then_commit import ExploreThenCommit, expected_maximum
+from rotation import nightly
 
 # The points are a basis. Σ w a = e: w = −1/4 and −5/4 on the first and the last, κ_* = (3/2)².
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
@@ -180,9 +181,10 @@ def test_estimates_are_least_squares_evaluation_by_evaluation() -> None:
     assert policy.ask().counts.tolist() == [policy.remaining if x == best else 0 for x in range(10)]
 
 
-def test_the_interval_misses_as_often_as_a_gaussian_error_does() -> None:
+@pytest.mark.parametrize("n", [1000, *nightly([4000])])
+def test_the_interval_misses_as_often_as_a_gaussian_error_does(n: int) -> None:
     """P(|N(0, 1)| > √(2 log 1/δ)), within four standard errors."""
-    delta, n = 0.3, 4000
+    delta = 0.3
     problem = eh.BiasedLinearBandit(ACTIONS, [0.5, 0.4], 0.25)
     misses = 0
     for seed in range(n):

@@ -14,11 +14,9 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 import evenhand as eh
+from evenhand.report.html import as_html
 from evenhand.report.model import Note, Points, Report, Section
-from evenhand.report.notebook import as_html
-from evenhand.report.result import Result
-from evenhand.report.terminal import print_result
-from evenhand.report.text import as_text
+from evenhand.report.result import Result, as_text, print_result
 from evenhand.research.comparison import QUICK, Comparison, entrants, measure
 from pages import read, read_document
 

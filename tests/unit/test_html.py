@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evenhand.report import markup as html
+from evenhand.report import html
 from evenhand.report.model import Table
 from evenhand.report.words import visible
 from pages import read

@@ -20,6 +20,7 @@ from evenhand.research.rivals.information_directed import (
     InformationDirectedSampling,
 )
 from evenhand.research.rivals.ridge import joint_coordinates
+from rotation import nightly
 
 Floats = np.ndarray
 KINDS = (InformationDirectedSampling, DirectedInformationSampling)
@@ -176,7 +177,7 @@ def test_decisions_are_those_of_the_source(
         problem.actions, 10**6, beta=beta, factor=factor, comparisons=comparisons, switching=0.2,
         noise_scale=problem.noise_scale, value_bound=2.0,
     )  # fmt: skip
-    for i, allocation in enumerate(played(policy, problem, 150)):
+    for i, allocation in enumerate(played(policy, problem, 80)):
         gaps, information, leverages = transcribed(policy, beta, factor, comparisons)
         np.testing.assert_allclose(policy.stepper.gaps, gaps, rtol=1e-6, atol=1e-9)
         np.testing.assert_allclose(policy.stepper.information, information, rtol=1e-6, atol=1e-9)
@@ -232,14 +233,15 @@ def test_comparing_with_the_leader_at_most_doubles_or_halves(
         assert (pairs <= 2 * leader * (1 + 1e-9)).all()
 
 
+@pytest.mark.parametrize("seeds", [400, *nightly([1000])])
 @pytest.mark.parametrize("switching", [0.0, 0.05])
-def test_draws_have_the_proportions_of_the_mixture(switching: float) -> None:
-    """Over 1000 seeds the mean count is n·q to within four standard errors; |count − nq| < 1."""
+def test_draws_have_the_proportions_of_the_mixture(switching: float, seeds: int) -> None:
+    """Over many seeds the mean count is n·q to within four standard errors; |count − nq| < 1."""
     problem = PROBLEMS["worst case"]
     n = np.array([300, 200, 40])
     feedback = eh.Feedback(n, n * problem.evaluations, n * (problem.evaluations**2 + 1))
     seen, expected = [], 0.0
-    for seed in range(1000):
+    for seed in range(seeds):
         policy = InformationDirectedSampling(
             problem.actions, 10**6, seed=seed, beta="log", factor=0.5, switching=switching
         )

@@ -19,6 +19,7 @@ from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.models import freedom_of
 from evenhand.certainty.own_noise import in_pairs, own_variances, with_own_noise
 from evenhand.policies.messages import Feedback
+from rotation import nightly
 
 
 def panel(k: int, n: int, *, capacity: int | None = 1, groups: bool = False) -> eh.Questions:
@@ -157,10 +158,13 @@ def marks(rng: np.random.Generator) -> Floats:
     ("case", "settings"),
     [(loud, (10, 8, 1.0)), (loud, (10, 8, 4.0)), (votes, (10, 20, 0.5)), (marks, ())],
 )
-def test_where_two_tie_hardly_anybody_is_sure(case: object, settings: tuple[float, ...]) -> None:
+@pytest.mark.parametrize("n", [40, *nightly([80])])
+def test_where_two_tie_hardly_anybody_is_sure(
+    case: object, settings: tuple[float, ...], n: int
+) -> None:
     """With one noise for all, a quarter to 42% were."""
     assert callable(case)
-    rng, n = np.random.default_rng(6), 80
+    rng = np.random.default_rng(6)
     sure = sum(eh.decide(table(case(rng, *settings)), next_n=0).sure for _ in range(n))
     assert sure <= stats.binom.isf(1e-3, n, 0.05)
 

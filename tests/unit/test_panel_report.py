@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 
 import evenhand as eh
-from evenhand.inspection.panels import worst_lead
+from evenhand.inspection.examination import worst_lead
 from evenhand.questions.figure import draw_panel_picture, panel_picture
 from evenhand.questions.neutral import with_neutral
 from panels import panels

@@ -19,6 +19,7 @@ from evenhand.policies.rounds import Play
 from evenhand.research.environments import Latency, SimulatedEvaluations
 from evenhand.research.simulation import Parallel, simulate
 from evenhand.research.simulation.experiment import play_out, policy_for
+from rotation import nightly
 
 PROBLEM = eh.families.random(12, 2, 3, noise_scale=0.5)
 GAPS = PROBLEM.gaps
@@ -169,8 +170,15 @@ def heard(
     return told, regret.curve().tolist(), evaluations.clock
 
 
-@pytest.mark.parametrize("latency", [Latency.constant(0.0), Latency.constant(1.5), SLOW])
-@pytest.mark.parametrize("rounds", [False, True])
+@pytest.mark.parametrize(
+    ("rounds", "latency"),
+    [
+        (False, SLOW),
+        (True, Latency.constant(1.5)),
+        *nightly((rounds, Latency.constant(0.0)) for rounds in (False, True)),
+        *nightly([(False, Latency.constant(1.5)), (True, SLOW)]),
+    ],
+)
 @pytest.mark.parametrize("name", eh.registered_policies())
 def test_a_single_evaluator_is_asked_one_by_one(name: str, rounds: bool, latency: Latency) -> None:
     horizon = 150

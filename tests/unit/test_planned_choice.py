@@ -21,6 +21,7 @@ from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.record import Plan
 from evenhand.policies.messages import Feedback
 from evenhand.policies.sayings import checks_of
+from rotation import nightly
 
 
 def answered(policy: eh.Policy, scores: np.ndarray, n: int | None = None) -> list[int]:
@@ -99,10 +100,10 @@ def test_without_a_noise_scale_units_do_not_matter() -> None:
             assert one.bias().value == pytest.approx(other.bias().value / 1e6, rel=1e-6)
 
 
+@pytest.mark.parametrize("runs", [100, *nightly([250])])
 @pytest.mark.parametrize("mode", MODES, ids=str)
-def test_where_nobody_is_best_hardly_anybody_is_certain(mode: dict[str, Any]) -> None:
+def test_where_nobody_is_best_hardly_anybody_is_certain(mode: dict[str, Any], runs: int) -> None:
     tied = families.panel(k=4, e=4, seed=3, gap=0.0, bias=1.0)
-    runs = 250
     wrong = 0
     for seed in range(runs):
         policy = PlannedChoice(tied.questions, seed=seed, give_up=0.0, **mode)
@@ -112,10 +113,11 @@ def test_where_nobody_is_best_hardly_anybody_is_certain(mode: dict[str, Any]) ->
     assert wrong <= stats.binom.isf(1e-4, runs, 0.05)
 
 
+@pytest.mark.parametrize("runs", [60, *nightly([150])])
 @pytest.mark.parametrize("mode", MODES, ids=str)
-def test_losses_and_leads_hold(mode: dict[str, Any]) -> None:
+def test_losses_and_leads_hold(mode: dict[str, Any], runs: int) -> None:
     close = families.panel(k=4, e=5, seed=4, gap=0.3, bias=1.0)
-    runs, false_loss, false_lead = 150, 0, 0
+    false_loss, false_lead = 0, 0
     for seed in range(runs):
         policy = PlannedChoice(close.questions, seed=seed, **mode)
         policy.checked = False
@@ -508,8 +510,10 @@ def test_a_plan_of_more_answers_has_those_that_are_in() -> None:
     assert "is used up" in str(policy.stopped_because) or policy.inference.certain is not None
 
 
-@pytest.mark.parametrize("noise_scale", [1.0, pytest.param(None, marks=pytest.mark.nightly)])
-def test_whoever_goes_on_after_every_end_is_wrong_no_more_often(noise_scale: float | None) -> None:
+@pytest.mark.parametrize(("noise_scale", "runs"), [(1.0, 40), *nightly([(1.0, 100), (None, 100)])])
+def test_whoever_goes_on_after_every_end_is_wrong_no_more_often(
+    noise_scale: float | None, runs: int
+) -> None:
     """Nobody is best; whenever it is over, or in the midst, more judges and another are asked."""
     judges = {f"J{i}": "xyz"[i % 3] for i in range(12)}
     sizes = [("ABC", 4), ("ABC", 6), ("ABCD", 8), ("ABCDE", 12)]
@@ -517,7 +521,7 @@ def test_whoever_goes_on_after_every_end_is_wrong_no_more_often(noise_scale: flo
         eh.Questions.panel({o: "xy"[ord(o) % 2] for o in names}, dict(list(judges.items())[:n]))
         for names, n in sizes
     ]
-    runs, wrong, purposes = 100, np.zeros(2), set()
+    wrong, purposes = np.zeros(2), set()
     for seed in range(runs):
         rng = np.random.default_rng([7, seed])
         policy = PlannedChoice(panels[0], looks="always", give_up=0.3, noise_scale=noise_scale)

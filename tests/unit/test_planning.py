@@ -20,10 +20,9 @@ from evenhand.planning.assumed import assumed, normal_ranks
 from evenhand.planning.capped import capped_counts
 from evenhand.planning.curve import order_of_evaluators
 from evenhand.planning.figure import plan_picture
-from evenhand.planning.one_look import OneLook
 from evenhand.planning.panels import alike, asked_of, everything_once
 from evenhand.planning.until_certain import Asked, UntilCertain
-from evenhand.planning.ways import Terms
+from evenhand.planning.ways import OneLookWay, Terms
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
 from evenhand.questions.neutral import with_neutral
@@ -192,7 +191,7 @@ def test_the_probability_of_two_is_a_normal_power() -> None:
     """One neutral judge, two options: certain if |N(lead, 2)| > 1.96·√2 the right way, or wrong."""
     questions = Questions.panel(["a", "b"], ["P"], partial=None)
     terms = Terms(0.95, 0.0, 1.0, ())
-    found = OneLook(questions, terms, assumed(2, 4.0, None, 0.0, 1.0), 0.8).outcome()
+    found = OneLookWay(questions, terms, assumed(2, 4.0, None, 0.0, 1.0), 0.8).outcome()
     power = stats.norm.sf(Z - 4.0 / math.sqrt(2)) + stats.norm.cdf(-Z - 4.0 / math.sqrt(2))
     assert found.probability == pytest.approx(power, abs=4 * math.sqrt(power * (1 - power) / 1500))
 
@@ -329,7 +328,7 @@ def test_prices_move_questions() -> None:
 
 def test_a_neutral_judge_comes_first_and_two_are_crossed() -> None:
     terms = Terms(0.95, 0.0, 1.0, ())
-    way = OneLook(panel(), terms, assumed(5, 3.0, None, 0.0, 1.0), 0.8)
+    way = OneLookWay(panel(), terms, assumed(5, 3.0, None, 0.0, 1.0), 0.8)
     assert panel().evaluators[order_of_evaluators(way, 4)[0]] == "S"
     two = Questions.panel({"a": "fr", "b": "it"}, {"P": "fr", "Q": "it"}, capacity=None)
     steps = eh.plan(two, leads=1.0).evaluators_curve

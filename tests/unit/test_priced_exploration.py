@@ -25,6 +25,7 @@ from evenhand.policies.priced_exploration import (
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation.experiment import play_out
+from rotation import nightly
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -264,9 +265,16 @@ def test_so_is_every_step_to_the_end_where_little_is_left_to_lose(name: str, noi
         assert follow(problem, Setting(noise_scale=noise), horizon, most=2_000) == 0
 
 
-@pytest.mark.parametrize("batch", [2, 30, 400])
+@pytest.mark.parametrize(
+    ("name", "batch"),
+    [
+        ("k=11", 2),
+        ("k=11", 400),
+        ("k=12", 30),
+        *nightly([("k=11", 30), ("k=12", 2), ("k=12", 400)]),
+    ],
+)
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES.keys())
-@pytest.mark.parametrize("name", ["k=11", "k=12"])
 def test_a_batch_keeps_the_estimate_and_the_open_rivals(
     name: str, mode: dict[str, Any], batch: int
 ) -> None:

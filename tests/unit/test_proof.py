@@ -23,6 +23,7 @@ from evenhand.certainty.e_process import interval, planned_interval
 from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.stages import reading
 from records import Log, Play, changed, played
+from rotation import nightly
 
 
 def panel(capacity: int | None = None, **more: Any) -> eh.Questions:
@@ -247,11 +248,12 @@ def test_a_statement_that_was_changed_is_not_confirmed(
     "name",
     ["panel", "comparisons", "features exact", "limited", "once", "once, compared", "always"],
 )
-def test_a_smaller_loss_or_a_narrower_interval_is_not_confirmed(name: str) -> None:
+@pytest.mark.parametrize("seeds", [range(2, 4), *nightly([range(4)])], ids=len)
+def test_a_smaller_loss_or_a_narrower_interval_is_not_confirmed(name: str, seeds: range) -> None:
     asked, settings = CASES[name]
     answer = [-1, 1, "answer"]
     tried = 0
-    for seed in range(4):
+    for seed in seeds:
         log = played(asked, truth(asked, 1 + seed, 0.3), seed, **settings)
         said = log[-1][1]["answer"]
         assert examine(log).wrong == ()

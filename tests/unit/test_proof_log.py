@@ -27,6 +27,8 @@ from evenhand.certainty.duels import Duels
 from evenhand.certainty.e_process import Reading
 from evenhand.certainty.winner import Winner
 
+pytestmark = pytest.mark.usefixtures("hasty")
+
 Log = list[tuple[str, dict[str, Any]]]
 
 VALUES = {"Ann": 1.0, "Bo": 0.2, "Cy": 0.0, "Di": 2.5}

@@ -24,8 +24,8 @@ import evenhand as eh
 from evenhand.errors import InputError
 from evenhand.readers.documents import archive_of, entries, members, name_of, parsed, reach
 from evenhand.readers.families import Families, family
-from evenhand.readers.record import item_name, short, size_of
-from evenhand.scores.grades import grade
+from evenhand.readers.frame import item_name, short, size_of
+from evenhand.scores.read import grade
 
 LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
 
@@ -575,7 +575,7 @@ def test_a_wide_table_is_turned_to_a_long_one(tmp_path: Path) -> None:
         ("", "is empty"),
         ("option,score\n", "has a header but no rows"),
         ("option,score\na,good\n", "line 2 ('a'), column 'score': 'good' is not a number"),
-        ("option,score\na,\n", "column 'score' and all cells below are empty"),
+        ("option,score\na,\n", "column 'score' is empty in every row"),
         ("name,points\nAnn,7\n", "no column 'score'; Its columns are 'name', 'points'"),
         ("score,who\n7,Paul\n", "no column 'option'"),
         ("7\n8\n", "no column 'score'"),
@@ -629,6 +629,16 @@ def test_families_of_real_names() -> None:
         expected = {row["name"]: row["family"] or None for row in csv.DictReader(file)}
     assert len(expected) > 300
     assert {name: family(name) for name in expected} == expected
+
+
+def test_codes_of_two_letters_are_no_models_unless_others_are() -> None:
+    known = Families.of(None)
+    assert family("o1") == family("gpt-4") is not None
+    assert known.groups("option", ["o0", "o1", "o2", "o3"]) is None
+    assert known.groups("option", ["o1", "o3"]) is None
+    found = known.groups("option", ["o1", "gpt-4", "claude-3-opus"])
+    assert found is not None
+    assert found["o1"] == found["gpt-4"]
 
 
 def test_families_of_the_user_come_first(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ import evenhand as eh
 from asking import Wants
 from evenhand.answers.price import share_for_biases
 from evenhand.report import words
-from evenhand.report.document import DARK, LIGHT, as_page, inline_svg
+from evenhand.report.html import DARK, LIGHT, as_page, inline_svg
 from evenhand.report.model import (
     Assumptions,
     Bar,
@@ -37,8 +37,7 @@ from evenhand.report.model import (
     frame_table,
 )
 from evenhand.report.pictures import ForestRow, forest_ends
-from evenhand.report.plain_values import plain
-from evenhand.report.text import table_lines
+from evenhand.report.result import plain, table_lines
 from pages import DocumentReader, read_document
 
 DAY = date(2026, 11, 16)

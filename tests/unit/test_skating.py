@@ -12,39 +12,50 @@ from evenhand.cases.skating import scores
 from evenhand.policies.messages import Allocation
 from evenhand.research.environments import skating
 
-TABLE = pd.read_csv(str(files("evenhand") / "data" / "skating_judges.csv.gz"))
-EVENTS = {(e.competition, e.program, e.judge): e for e in skating.one_judge_events()}
+Events = dict[tuple[str, str, str], skating.OneJudgeEvent]
 
 
-def test_events_are_those_with_six_skaters_of_known_ability_from_both_sides() -> None:
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    return pd.read_csv(str(files("evenhand") / "data" / "skating_judges.csv.gz"))
+
+
+@pytest.fixture(scope="module")
+def events() -> Events:
+    return {(e.competition, e.program, e.judge): e for e in skating.one_judge_events()}
+
+
+def test_events_are_those_with_six_skaters_of_known_ability_from_both_sides(
+    table: pd.DataFrame, events: Events
+) -> None:
     eligible = {}
-    for key, rows in TABLE.dropna(subset=["ability"]).groupby(["competition", "program", "judge"]):
+    for key, rows in table.dropna(subset=["ability"]).groupby(["competition", "program", "judge"]):
         if len(rows) >= 6 and rows["home"].nunique() == 2:
             eligible[key] = rows
-    assert set(EVENTS) <= set(eligible)
+    assert set(events) <= set(eligible)
     for key, rows in eligible.items():
         X = np.column_stack([np.ones(len(rows)), rows[list(skating.FEATURES)]])
         side = rows["home"].to_numpy(dtype=float)
         left = side - X @ np.linalg.lstsq(X, side, rcond=None)[0]
         # the bias is identifiable unless the side is a combination of the features
-        assert (key in EVENTS) == (np.abs(left).max() > 1e-9)
-        if key in EVENTS:
-            event = EVENTS[key]
+        assert (key in events) == (np.abs(left).max() > 1e-9)
+        if key in events:
+            event = events[key]
             assert list(event.actions.labels) == rows["skater"].tolist()
             assert event.references == pytest.approx(rows["reference"].to_numpy())
             assert event.scores == pytest.approx(rows["score"].to_numpy())
             assert (event.actions.groups == 2 * side - 1).all()
 
 
-def test_linearised_references_are_explained_by_the_features() -> None:
-    event = next(iter(EVENTS.values()))
+def test_linearised_references_are_explained_by_the_features(events: Events) -> None:
+    event = next(iter(events.values()))
     X = event.actions.features
     assert X.T @ (event.references - event.linearised) == pytest.approx(0.0, abs=1e-9)
     assert X @ np.linalg.pinv(X) @ event.linearised == pytest.approx(event.linearised)
 
 
-def test_a_judge_gives_values_with_bonus_and_noise() -> None:
-    event = next(iter(EVENTS.values()))
+def test_a_judge_gives_values_with_bonus_and_noise(events: Events) -> None:
+    event = next(iter(events.values()))
     k, n = len(event.actions), 40_000
     values = np.arange(k) * 1.0
     feedback = event.judged(3, values).evaluate(Allocation(np.full(k, n), 0))
@@ -55,5 +66,5 @@ def test_a_judge_gives_values_with_bonus_and_noise() -> None:
     assert relative.max() < 5.0 * np.sqrt(2.0 / n)
 
 
-def test_the_season_is_a_table() -> None:
-    pd.testing.assert_frame_equal(scores(), TABLE)
+def test_the_season_is_a_table(table: pd.DataFrame) -> None:
+    pd.testing.assert_frame_equal(scores(), table)

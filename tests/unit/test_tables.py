@@ -19,12 +19,14 @@ import pytest
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
+from evenhand.files import Watch, size
 from evenhand.tables.cells import (
+    DecimalPoints,
+    Moments,
     as_text,
     calendar_dates,
     coded,
     coded_among,
-    is_date,
     plain_numbers,
     read_numbers,
     recoded,
@@ -32,18 +34,17 @@ from evenhand.tables.cells import (
     spreadsheet_days,
 )
 from evenhand.tables.cells import moments as moments_of
-from evenhand.tables.limits import Watch, size
-from evenhand.tables.numerals import (
+from evenhand.tables.columns import found_columns, no_such_column
+from evenhand.tables.opened import opened
+from evenhand.tables.texts import (
     is_absent,
+    is_date,
     may_be_thousands,
     parsed,
     sorted_levels,
     text_of,
     written_elsewhere,
 )
-from evenhand.tables.opened import opened
-from evenhand.tables.recipe import Recipe, chosen_columns, no_such_column
-from evenhand.tables.scan import Moments, Points
 
 PEOPLE = """name,nation,age,town
 Ann,home,31,Ulm
@@ -179,7 +180,7 @@ def test_quoted_cells_may_hold_separators_and_line_ends() -> None:
 
 
 def test_line_ends_in_cells_may_fall_anywhere_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.tables.csv_files._BLOCKS", (64,))
+    monkeypatch.setattr("evenhand.tables.opened._BLOCKS", (64,))
     names = [f"first\nsecond {'x' * (i % 11)} {i}" for i in range(200)]
     lines = [f'"{name}",{"uv"[i % 2]},{i * i}' for i, name in enumerate(names)]
     actions = from_text("\n".join(["n,g,x", *lines]), group="g", label="n")
@@ -210,7 +211,7 @@ def test_many_blocks_give_what_one_block_gives(
     path = tmp_path / "many.csv"
     frame.to_csv(path, index=False)
     whole = ActionSet.from_csv(path, group="g", label="id")
-    monkeypatch.setattr("evenhand.tables.csv_files._BLOCKS", (2000,))
+    monkeypatch.setattr("evenhand.tables.opened._BLOCKS", (2000,))
     for actions in (
         ActionSet.from_csv(path, group="g", label="id"),
         ActionSet.from_frame(frame, group="g", label="id"),
@@ -425,7 +426,7 @@ def test_a_file_with_doubtful_decimals_is_refused_until_the_user_says() -> None:
 
 
 def test_decimal_commas_are_found_in_any_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.tables.csv_files._BLOCKS", (64,))
+    monkeypatch.setattr("evenhand.tables.opened._BLOCKS", (64,))
     x = [f"{i * i}" for i in range(100)]
     x[77] = "3,5"
     text = "g;x\n" + "".join(f"{'uv'[i % 2]};{cell}\n" for i, cell in enumerate(x))
@@ -547,7 +548,7 @@ def test_all_problems_are_told_at_once_with_what_remains() -> None:
     )
     message = refusal(text, group="g")
     for part in (
-        "6 columns cannot be used",
+        "6 things to correct",
         "column 'name' holds 5 different texts in 5 rows, such as 'Ann'",
         "label='name'",
         "column 'flag' tells the group ('g'): it is 0 for every 'u' and 1 for every 'v'",
@@ -650,17 +651,26 @@ def test_missing_columns_come_with_suggestions() -> None:
     [
         ({}, "exactly one of group= and attributes="),
         ({"group": "nation", "attributes": ["age"]}, "exactly one of"),
-        ({"group": "nation", "features": "age"}, "features=['age']"),
         ({"group": "nation", "features": ["age", "age"]}, "'age' twice"),
-        ({"group": "nation", "features": ["nation"]}, "remove it from features"),
-        ({"group": "nation", "label": "nation"}, "different columns"),
+        ({"group": "nation", "features": ["nation"]}, "is named as group= and as features="),
+        ({"group": "nation", "label": "nation"}, "only one of them"),
         ({"attributes": []}, "at least one"),
         ({"group": "nation", "features": [], "intercept": False}, "nothing to value"),
-        ({"group": "nation", "categorical": "town"}, "categorical=['town']"),
     ],
 )
 def test_contradictory_requests(arguments: dict[str, object], part: str) -> None:
     assert part in refusal(PEOPLE, **arguments)
+
+
+def test_one_column_needs_no_list() -> None:
+    text = "g,x,y,z\nu,1,5,0\nv,2,5,1\nu,3,6,0\nv,5,6,0\n"
+    assert from_text(text, group="g", features="x") == from_text(text, group="g", features=["x"])
+    one, same = (
+        from_text(text, group="g", features=["x", "y"], categorical=categorical)
+        for categorical in ("y", ["y"])
+    )
+    assert one == same
+    assert one.feature_names == ("intercept", "x", "y=6")
 
 
 def test_a_table_of_groups_alone_needs_an_intercept() -> None:
@@ -737,7 +747,7 @@ def test_defects_of_frames() -> None:
     alike = pd.DataFrame([["u", 1, 2], ["v", 2, 3]], columns=["g", 1, "1"])
     assert "'1' names more than one column" in refusal_of_frame(alike, group="g")
     dates = pd.DataFrame({"g": [0, 1], "when": pd.to_datetime(["2020-01-01", "2021-01-01"])})
-    assert "column 'when' holds timestamp" in refusal_of_frame(dates, group="g")
+    assert "column 'when' holds dates or times, timestamp" in refusal_of_frame(dates, group="g")
     assert "no rows" in refusal_of_frame(pl.DataFrame({"g": [], "x": []}), group="g")
     lists = pl.DataFrame({"g": [[1], [2]], "x": [1, 2]})
     assert "cannot be read as text" in refusal_of_frame(lists, group="g")
@@ -844,7 +854,15 @@ def test_cells_as_texts_codes_and_numbers() -> None:
 
 def test_columns_take_their_parts_and_files_have_an_end() -> None:
     table = opened(pa.table({"side": [0, 1], "age": [30, 40], "judge": ["A", "B"]}))
-    assert chosen_columns(table, Recipe(attributes=["judge"])) == (["side", "age"], ["judge"])
+    given = {"group": "side", "features": ["age", "judge"], "label": "label"}
+    found = found_columns(table, given, by_name=("label",), several=("features",))
+    assert found == {"group": ("side",), "features": ("age", "judge")}
+    with pytest.raises(InputError, match="'age' is named as group= and as features=") as error:
+        found_columns(table, given | {"group": "age"}, by_name=("label",), several=("features",))
+    with pytest.raises(InputError) as error:
+        found_columns(table, {"group": "sides", "label": "name"}, hint=lambda: "Look again.")
+    assert str(error.value).count("has no column") == 2
+    assert str(error.value).endswith("Look again.")
     assert "no column 'Judges'; did you mean 'judge'?" in no_such_column(table, "Judges")
     assert [size(n) for n in (4 << 30, 3 << 29, 64 << 20)] == ["4 GB", "1.5 GB", "64 MB"]
     watch = Watch("scores.csv.gz", most=1 << 20)
@@ -854,7 +872,7 @@ def test_columns_take_their_parts_and_files_have_an_end() -> None:
 
 
 def test_points_that_may_group_thousands() -> None:
-    found = Points.of(pa.array(["800", "1.200"]), np.array([800.0, 1.2]), rows=range(2))
+    found = DecimalPoints.of(pa.array(["800", "1.200"]), np.array([800.0, 1.2]), rows=range(2))
     assert found == ((1, "1.200"), (1, "1.200"))
-    found = Points.of(pa.array(["0.5", "800"]), np.array([0.5, 800.0]), rows=range(2))
+    found = DecimalPoints.of(pa.array(["0.5", "800"]), np.array([0.5, 800.0]), rows=range(2))
     assert found == ((0, "0.5"), None)

@@ -16,6 +16,7 @@ from evenhand.policies import ThompsonSampling
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.rivals.ridge import joint_coordinates
+from rotation import nightly
 
 RNG = np.random.default_rng(2)
 X = RNG.uniform(-0.7, 0.7, (9, 2))
@@ -37,10 +38,12 @@ def told(problem: BiasedLinearBandit, seed: int, **options: Any) -> ThompsonSamp
     return policy
 
 
+@pytest.mark.parametrize("n", [1_500, *nightly([4_000])])
 @pytest.mark.parametrize("scale", [1.0, 0.5])
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS.keys())
-def test_draws_have_the_law_of_the_posterior(problem: BiasedLinearBandit, scale: float) -> None:
-    n = 4_000
+def test_draws_have_the_law_of_the_posterior(
+    problem: BiasedLinearBandit, scale: float, n: int
+) -> None:
     draws = np.array([told(problem, seed, scale=scale).stepper.drawn for seed in range(n)])
     a = joint_coordinates(problem.actions, 100.0)
     m = a.shape[1]

@@ -14,6 +14,7 @@ import evenhand as eh
 from evenhand.auditing import dependence as module
 from evenhand.auditing.dependence import together
 from evenhand.scores.read import read_table
+from rotation import nightly
 
 Make = Callable[[np.random.Generator, float], pd.DataFrame]
 
@@ -44,9 +45,10 @@ def found_in(table: pd.DataFrame) -> list[tuple[str, str]]:
     return [(one.column, one.of) for one in together(scores, scores.beside)]
 
 
+@pytest.mark.parametrize("runs", [40, *nightly([100])])
 @pytest.mark.parametrize("make", [on_items, in_sessions])
-def test_what_hangs_together_by_nothing_is_seldom_found(make: Make) -> None:
-    rng, runs = np.random.default_rng(3), 100
+def test_what_hangs_together_by_nothing_is_seldom_found(make: Make, runs: int) -> None:
+    rng = np.random.default_rng(3)
     found = sum(bool(found_in(make(rng, 0.0))) for _ in range(runs))
     assert found <= stats.binom.isf(1e-3, runs, module.LEVEL)
 

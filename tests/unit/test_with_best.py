@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from scipy import stats
 
 from evenhand.campaigns.proof.winner import Winner as Proved
 from evenhand.certainty import with_best
 from evenhand.certainty.look import Look
 from evenhand.certainty.models import Shared, Spread
+from rotation import nightly
 
 
 def look_at(
@@ -61,12 +64,13 @@ def test_of_two_options_it_is_students_test() -> None:
         assert found_low == pytest.approx(max(low, -slack) if look.certain else low)
 
 
+@pytest.mark.parametrize("n", [700, *nightly([2_000])])
 @pytest.mark.parametrize("freedom", [math.inf, 6.0])
-def test_the_verdict_the_loss_and_the_intervals_say_the_same(freedom: float) -> None:
+def test_the_verdict_the_loss_and_the_intervals_say_the_same(freedom: float, n: int) -> None:
     """Whatever the noise: sure where the bound is within the tolerance, and nowhere else."""
     rng = np.random.default_rng(2)
     seen = set()
-    for _ in range(2_000):
+    for _ in range(n):
         k = int(rng.integers(2, 9))
         C = some_covariance(rng, k)
         slack = float(rng.choice([0.0, *np.exp(rng.normal(0.5, 1.0, 3))]))
@@ -114,10 +118,11 @@ def test_the_stronger_test_is_taken() -> None:
         pytest.param([2.0, 2.0, 9.0, 9.0], 0.2, 1.9, marks=pytest.mark.nightly),
     ],
 )
+@pytest.mark.parametrize("runs", [500, *nightly([1_500])])
 def test_what_is_called_good_enough_hardly_ever_loses_more(
-    behind: list[float], loud: float, slack: float, freedom: float
+    behind: list[float], loud: float, slack: float, freedom: float, runs: int
 ) -> None:
-    rng, runs = np.random.default_rng(4), 1_500
+    rng = np.random.default_rng(4)
     values = np.array([0.0, *(-x for x in behind)])
     sds = np.ones(len(values))
     sds[1:] *= loud
@@ -151,15 +156,20 @@ def test_the_interval_of_a_lead_holds_though_who_leads_was_looked_for() -> None:
     assert plain > stats.binom.isf(1e-4, runs, 0.05)
 
 
+@cache
+def estimated(freedom: float) -> NDArray[np.float64]:
+    """Noise as it is estimated where it is 1: quantiles, all with the same chance."""
+    if math.isinf(freedom):
+        return np.ones(1)
+    return np.sqrt(stats.chi2.ppf((np.arange(200_000) + 0.5) / 200_000, freedom) / freedom)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 9, 47, 500])
 @pytest.mark.parametrize("freedom", [1.0, 3.6, 9.0, 60.0, 5e3, math.inf])
 def test_the_largest_of_n_is_bounded_given_the_noise(n: int, freedom: float) -> None:
     """By averages over the distribution of the estimated noise, and by the proof's own integral."""
     c = with_best.largest(0.05, n, freedom)
-    q = np.ones(1)
-    if math.isfinite(freedom):
-        q = np.sqrt(stats.chi2.ppf((np.arange(200_000) + 0.5) / 200_000, freedom) / freedom)
-    chance = np.minimum(1.0, n * stats.norm.sf(c * q)).mean()
+    chance = np.minimum(1.0, n * stats.norm.sf(c * estimated(freedom))).mean()
     assert chance == pytest.approx(0.05, rel=2e-4)
     proof = Proved(np.zeros(n), np.eye(n), 0.0 if math.isinf(freedom) else freedom, freedom)
     assert proof.largest(0.05) == pytest.approx(c, rel=1e-6)

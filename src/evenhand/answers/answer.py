@@ -31,8 +31,7 @@ from evenhand.policies.messages import Certainty, Decision
 from evenhand.questions import Options, Questions
 from evenhand.report.model import Report
 from evenhand.report.result import Result
-from evenhand.scores.finding import Finding
-from evenhand.scores.scores import Level
+from evenhand.scores.scores import Finding, Level
 
 _SAME = 1e-12  # share of a value below which a difference is rounding
 

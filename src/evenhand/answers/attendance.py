@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
-from evenhand.tables.names import listed
+from evenhand.tables.texts import listed
 
 Available = Callable[[], Iterable[str]]
 

@@ -24,7 +24,7 @@ from evenhand.policies.messages import Decision
 from evenhand.policies.sayings import checks_of
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.check import refuse_incomparable
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Finding
 
 Looks = Literal["always", "once"]
 

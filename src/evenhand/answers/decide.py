@@ -47,8 +47,8 @@ from evenhand.questions.identifiable import identified_by
 from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
-from evenhand.scores.finding import Finding
 from evenhand.scores.read import Groups
+from evenhand.scores.scores import Finding
 from evenhand.tables import listed
 
 Assigned = Literal["before", "adaptively"] | Policy | Mapping[str, Any]
@@ -87,6 +87,16 @@ _USUAL_SCORES = (
     "{low} to {high}, that is not among them could undo it: for any scores whatever, these are too "
     "few."
 )
+_ONLY_VOTES = (
+    "All scores are 0 or 1, so they are taken for votes, and nothing is said to be larger than "
+    "that allows. State the scale: with it more can be sure."
+)
+_BY_ONE = (
+    "{whose!r} gave {n} of the {all} scores, so this is in the main what {whose!r} prefers. If "
+    "others are to be trusted more, as people are beside a model, name them: trusted=."
+)
+_MOSTLY = 0.6  # of all scores
+_VOTES = 20  # scores, at least, by which votes are told from marks
 _POLICY = "What was scored was chosen by the policy {name!r}, whose own answer this is."
 
 
@@ -179,8 +189,8 @@ def decide(
         Column by which scores are put in order; rows are in order if not given.
     scale, wide, missing, decimal
         How the table is read: the lowest and highest score that can be given (where it is sure, the
-        answer says whether it is so for any scores between them); whether evaluators
-        are columns; what becomes of rows with empty cells; what stands before decimals. See
+        answer says whether it is so for any scores between them); whether evaluators are columns;
+        what becomes of rows with empty cells; what stands before decimals. See
         `evenhand.read_scores`.
     repeats
         Whether rows may be the same in every cell, since an evaluator was asked again and said the
@@ -306,7 +316,7 @@ def decide(
         stopped_because=None if compared else _apart(log),
         notes=_notes(log, said, table),
         checked=checked,
-        scale=table.scale,
+        scale=(0.0, 1.0) if _only_votes(table) else table.scale,
         variances={} if effects is None else _own_variances(effects, said),
     )
     best = target is None or target.top == 1
@@ -408,6 +418,16 @@ def _alike(log: Log, noise_scale: float | None, scope: Scope) -> LeastSquares:
     if scope == "like these":
         told = in_pairs(questions, told)
     return model_of(log.asked).fit(told, noise_scale)
+
+
+def _only_votes(table: Scores) -> bool:
+    """Tell whether all scores are 0 or 1, on a scale that is not stated."""
+    # A rare score that nobody has given yet could lie anywhere, so this ends what is said of sizes
+    # and never makes a choice sure.
+    y = table.score
+    if table.scale is not None or table.rival is not None or len(y) < _VOTES:
+        return False
+    return bool(((y == 0.0) | (y == 1.0)).all() and y.min() < y.max())
 
 
 def _of_others_too(said: Conclusion, effects: Effects, audited: BiasEstimate) -> Conclusion:
@@ -666,7 +686,10 @@ def _one_order(log: Log) -> str:
 def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     """Return what is taken for granted, whatever the scores are, and what the table shows."""
     notes = [*table.notes]
+    if _only_votes(table):
+        notes.append(Finding("scale", _ONLY_VOTES, alarm=False))
     notes += taken_for_granted(said.actions, said.decision)
+    notes += _mostly_by_one(log, table)
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:
         notes = [note for note in notes if note.assumption != "evaluator"]  # said in other words
@@ -674,6 +697,19 @@ def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     elif table.option_group is not None and table.evaluator_group is None and not partial:
         notes.append(Finding("groups", _NOBODY_PARTIAL, alarm=False))
     return notes
+
+
+def _mostly_by_one(log: Log, table: Scores) -> list[Finding]:
+    """Return whose opinion a choice is in the main, though others were asked, too."""
+    if table.evaluator is None or len(table.evaluator) < 2 or log.questions.trusted is not None:
+        return []
+    gave = np.bincount(table.evaluator.codes, minlength=len(table.evaluator))
+    most = int(gave.argmax())
+    if gave[most] <= _MOSTLY * gave.sum():
+        return []
+    whose = table.evaluator.names[most]
+    text = _BY_ONE.format(whose=whose, n=f"{gave[most]:,}", all=f"{gave.sum():,}")
+    return [Finding("evaluators", text, alarm=False)]
 
 
 def _next(

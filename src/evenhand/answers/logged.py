@@ -21,8 +21,7 @@ from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
 from evenhand.questions.inputs import Named, named
 from evenhand.scores import Factor, Scores
-from evenhand.scores.factor import Codes, crossed
-from evenhand.scores.scores import AS_GIVEN, Level
+from evenhand.scores.scores import AS_GIVEN, Codes, Level, crossed
 from evenhand.tables import Names, listed
 
 Bias = Literal["common", "evaluator", "group"]

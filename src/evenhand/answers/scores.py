@@ -92,6 +92,11 @@ class Scores:
         """Tell whether a number can be a reply, by the ends that were stated."""
         return self._ends is None or self._ends[0] <= number <= self._ends[1]
 
+    @property
+    def cells(self) -> Bounds | tuple[str, ...] | None:
+        """What a cell of a sheet may be filled in with: ends, or words; None for any number."""
+        return ("first", "second", "tie") if self.kind == "verdicts" else self._ends
+
     def wanted(self) -> str:
         """Return in words what evaluators are to write."""
         if self.kind == "verdicts":

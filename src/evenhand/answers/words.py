@@ -24,7 +24,7 @@ from evenhand.report.words import (
     short,
     size_and_span,
 )
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Finding
 
 if TYPE_CHECKING:
     from evenhand.answers.answer import Answer

@@ -16,7 +16,7 @@
 
 from evenhand.auditing.audit import Audit, audit
 from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.individual_biases import Spread
+from evenhand.auditing.individual_biases import BiasSpread
 from evenhand.auditing.placebo import Placebo
 
-__all__ = ["Audit", "BiasEstimate", "Placebo", "Spread", "audit"]
+__all__ = ["Audit", "BiasEstimate", "BiasSpread", "Placebo", "audit"]

@@ -27,7 +27,7 @@ from evenhand.readers import read_scores
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.scores import Factor, Scores
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Finding
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -61,7 +61,7 @@ from evenhand.auditing.pairs import Components, Pairs, components_of, kinds_of, 
 from evenhand.auditing.projections import ENOUGH
 from evenhand.numerics.estimate import Estimate
 from evenhand.numerics.tolerance import PROJECTED
-from evenhand.scores.factor import Codes, chunks, crossed, sums, sums_over
+from evenhand.scores.scores import Codes, chunks, crossed, sums, sums_over
 
 _CELLS = 6_000_000  # rows times clusters up to which matrices are exact
 _BLOCK = 64  # clusters projected in one go

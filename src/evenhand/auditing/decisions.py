@@ -33,11 +33,11 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.leads import LeadErrors, Tested, winner_test
 from evenhand.auditing.leads import fair as fair_way
-from evenhand.auditing.rules import Ballots, Comparison, Contests
+from evenhand.auditing.rules import Ballots, Contests, RuleComparison
 from evenhand.auditing.shortlists import Shortlist, shortlist
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes
+from evenhand.scores.scores import Codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -95,7 +95,7 @@ class Decisions:
     contests: Contests
     options: tuple[str, ...]
     bias: BiasEstimate
-    rules: tuple[Comparison, ...]
+    rules: tuple[RuleComparison, ...]
     winner: Indices
     fair_winner: Indices
     runner_up: Indices
@@ -147,11 +147,11 @@ class Decisions:
             for code, is_one in zip(codes, there, strict=True)
         ]
 
-    def rule(self, name: str) -> Comparison | None:
+    def rule(self, name: str) -> RuleComparison | None:
         """Return who wins by a rule; None where it cannot be followed."""
         return next((one for one in self.rules if one.rule == name), None)
 
-    def tied(self, rule: Comparison) -> list[str]:
+    def tied(self, rule: RuleComparison) -> list[str]:
         """Return, for every event, who ties with the winner without a rule; "" for nobody."""
         entries, contests = np.flatnonzero(rule.first_before), self.contests
         event = contests.event[entries]
@@ -237,8 +237,8 @@ def decisions(
     beta = bias.value if known else 0.0
     plain = ballots.mean(y)
 
-    def compared(rule: str, values: Floats, before: Floats = plain) -> Comparison:
-        return Comparison.of(rule, contests, values, before)
+    def compared(rule: str, values: Floats, before: Floats = plain) -> RuleComparison:
+        return RuleComparison.of(rule, contests, values, before)
 
     rules = []
     if known:

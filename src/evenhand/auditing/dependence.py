@@ -36,8 +36,7 @@ import numpy as np
 from evenhand.arrays import Floats, Indices
 from evenhand.report.words import p_value, short
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes, Factor, crossed
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Codes, Factor, Finding, crossed
 
 LEVEL = 0.03
 """How probable it is that something is found in nothing, over all columns of a table."""

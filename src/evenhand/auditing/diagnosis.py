@@ -31,8 +31,7 @@ from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.report.words import decimals, fixed, number, p_value, short
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes, Factor, crossed, sums_over
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Codes, Factor, Finding, crossed, sums_over
 
 LEVEL = 0.02
 """How probable it is, by p-values over all questions, that something is found in nothing."""
@@ -60,7 +59,7 @@ def diagnose(effects: Effects, bias: BiasEstimate, for_choice: bool = False) -> 
     if effects.freedom <= 0:
         return ()
     whole = [*_ends(effects.scores), *_strays(effects, for_choice), *_driven(effects, bias)]
-    look = _Look(_some_of(effects), bias)
+    look = _Examined(_some_of(effects), bias)
     asked = [
         question
         for ask in (_slope, _stretch, _noise_by_evaluator, _noise_by_level, _drift, _bias_drift)
@@ -83,7 +82,7 @@ def _some_of(effects: Effects) -> Effects:
 
 
 @dataclass(frozen=True, eq=False)
-class _Look:
+class _Examined:
     """What questions are asked of, with what several of them need."""
 
     effects: Effects
@@ -178,7 +177,7 @@ def _moved(term: _Term, bias: BiasEstimate) -> bool:
     return bool(math.isfinite(term.bias) and not bias.covers(term.bias))
 
 
-def _slope(look: _Look) -> ResidualTest | None:
+def _slope(look: _Examined) -> ResidualTest | None:
     """Is the bias larger for good options, or for bad ones?"""
     effects, bias, p = look.effects, look.bias, look.effects.scores.partial
     if p is None or not effects.told:
@@ -205,7 +204,7 @@ def _slope(look: _Look) -> ResidualTest | None:
     return ResidualTest(term.slope.chance, found)
 
 
-def _stretch(look: _Look) -> ResidualTest | None:
+def _stretch(look: _Examined) -> ResidualTest | None:
     """Do some evaluators spread their scores further than others, good from bad?"""
     effects, scores = look.effects, look.effects.scores
     if scores.evaluator is None or scores.rival is not None:
@@ -249,7 +248,7 @@ def _stretch(look: _Look) -> ResidualTest | None:
     return ResidualTest(chance, found)
 
 
-def _noise_by_evaluator(look: _Look) -> ResidualTest | None:
+def _noise_by_evaluator(look: _Examined) -> ResidualTest | None:
     """Are some evaluators noisier than others? Levene's test."""
     effects, scores = look.effects, look.effects.scores
     if scores.evaluator is None or _two_valued(scores):
@@ -290,7 +289,7 @@ def _noise_by_evaluator(look: _Look) -> ResidualTest | None:
     return ResidualTest(chance, found)
 
 
-def _noise_by_level(look: _Look) -> ResidualTest | None:
+def _noise_by_level(look: _Examined) -> ResidualTest | None:
     """Do scores scatter more where options are better?"""
     scores = look.effects.scores
     if scores.rival is not None or scores.evaluator is None or _two_valued(scores):
@@ -327,7 +326,7 @@ def _noise_by_level(look: _Look) -> ResidualTest | None:
     return ResidualTest(chance, found)
 
 
-def _drift(look: _Look) -> ResidualTest | None:
+def _drift(look: _Examined) -> ResidualTest | None:
     """Do evaluators become lenient, or severe, with time?"""
     effects, bias = look.effects, look.bias
     term = _term(effects, "time", _times(effects), bias.level) if _times(effects) else None
@@ -350,7 +349,7 @@ def _drift(look: _Look) -> ResidualTest | None:
     return ResidualTest(term.slope.chance, found)
 
 
-def _bias_drift(look: _Look) -> ResidualTest | None:
+def _bias_drift(look: _Examined) -> ResidualTest | None:
     """Does the bias grow with time?"""
     effects, bias = look.effects, look.bias
     columns = _times(effects)

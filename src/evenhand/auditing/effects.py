@@ -34,7 +34,7 @@ from evenhand.errors import InputError
 from evenhand.numerics.gram import Gram
 from evenhand.numerics.tolerance import IN_SPAN, RANK
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes, chunks, crossed
+from evenhand.scores.scores import Codes, chunks, crossed
 
 PARTIALITY = "own group"
 """What the first regressor is called where no column has a name for it."""

@@ -27,14 +27,13 @@ from evenhand.numerics.gram import Gram
 from evenhand.numerics.tolerance import RANK
 from evenhand.report.words import number
 from evenhand.scores import Scores
-from evenhand.scores.factor import chunks
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Finding, chunks
 from evenhand.tables import listed
 
 _SHOWN = 8  # names in a sentence
 
 
-class Columns:
+class FeatureColumns:
     """What a constant and a few (n,) columns explain of numbers, and what they leave."""
 
     def __init__(self, columns: Mapping[str, Floats], n: int) -> None:
@@ -141,7 +140,7 @@ def by_features(scores: Scores, level: float, two_way: float = math.nan) -> Feat
     alone = replace(
         scores, evaluator=None, evaluator_group=None, stated=partial, rival=None, reference=None
     )
-    met = Columns(scores.features, len(scores))
+    met = FeatureColumns(scores.features, len(scores))
     scored, n_scored = scores.scored
 
     def levels(coefs: Floats, constants: Floats) -> FittedEffects:

@@ -21,12 +21,11 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, sides, two_way, whose_position
-from evenhand.auditing.features import Columns
+from evenhand.auditing.features import FeatureColumns
 from evenhand.numerics.identifying import identifying
 from evenhand.numerics.tolerance import ROUNDING
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Codes, Finding
 from evenhand.tables import listed
 
 NEW_EVALUATOR = "a new evaluator"
@@ -84,7 +83,7 @@ def identified(effects: Effects) -> Identified:
             "Name the columns with the groups of options and of evaluators, or one that says how "
             "partial the evaluator is to the option.",
         )
-    if isinstance(effects.met, Columns):
+    if isinstance(effects.met, FeatureColumns):
         return Identified(
             False,
             "Who is partial to what follows from the features: a bias looks the same as what they "

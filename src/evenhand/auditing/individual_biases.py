@@ -41,7 +41,7 @@ from evenhand.numerics.gram import Gram
 from evenhand.numerics.shrinkage import population
 from evenhand.numerics.tails import student_quantile
 from evenhand.numerics.tolerance import IN_SPAN, PROJECTED
-from evenhand.scores.factor import Codes, crossed, sums, sums_over
+from evenhand.scores.scores import Codes, crossed, sums, sums_over
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -204,7 +204,7 @@ def _often(pairs: Pairs, partial: _Partial) -> Floats:
 
 
 @dataclass(frozen=True)
-class Spread:
+class BiasSpread:
     """How much the biases of evaluators, or towards groups, differ.
 
     Parameters
@@ -247,25 +247,25 @@ class Spreads:
     without any).
     """
 
-    evaluators: Spread
-    groups: Spread
+    evaluators: BiasSpread
+    groups: BiasSpread
 
 
-def spread(own: OwnBiases, level: float) -> Spread:
+def spread(own: OwnBiases, level: float) -> BiasSpread:
     """Return how much biases differ; intervals are infinite where too few are known."""
     found = population(own.bias, own.variance)
     if found is None:
         b = own.bias[np.isfinite(own.variance)]
         mean = float(b.mean()) if len(b) else math.nan
         nowhere = (-math.inf, math.inf)
-        return Spread(len(b), mean, *nowhere, math.nan, *nowhere, level, math.nan)
+        return BiasSpread(len(b), mean, *nowhere, math.nan, *nowhere, level, math.nan)
     failure = 0.5 * (1.0 - level)
     width = student_quantile(failure, found.n - 1) * math.sqrt(found.mean_variance)
     further = math.inf
     if found.n > 2:
         ahead = math.sqrt(found.between + found.mean_variance)
         further = student_quantile(failure, found.next_freedom) * ahead
-    return Spread(
+    return BiasSpread(
         found.n,
         found.mean,
         found.mean - width,
@@ -332,7 +332,7 @@ class Each:
         return own_biases(self.effects, self.codes, len(self.names))
 
     @cached_property
-    def spread(self) -> Spread:
+    def spread(self) -> BiasSpread:
         """How much they differ."""
         return spread(self.own, self.level)
 

@@ -50,7 +50,7 @@ from evenhand.certainty.winner import Winner
 from evenhand.numerics.gram import Gram
 from evenhand.numerics.tolerance import ROUNDING
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes, crossed, sums_over
+from evenhand.scores.scores import Codes, crossed, sums_over
 
 _EVALUATORS = 400  # of an event, up to which all covariances are computed
 _NEAREST = 8  # rivals whose leads are looked at where there are more
@@ -219,11 +219,11 @@ def fair(scores: Scores, ballots: Ballots) -> Fair:
     """Return the way to fair values that goes with a table of scores."""
     if scores.reference is not None:
         return References(scores.reference - scores.level.origin, ballots)
-    return Panel(ballots) if scores.rival is None else Duels(scores, ballots)
+    return EventPanel(ballots) if scores.rival is None else LeadDuels(scores, ballots)
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class EventPanel:
     """Options that evaluators score: two-way levels; means, where nobody said who scored."""
 
     ballots: Ballots
@@ -264,7 +264,7 @@ class Panel:
 
 
 @dataclass(frozen=True, eq=False)
-class Duels:
+class LeadDuels:
     """Options that evaluators compare: v_a − v_b, and what standing first adds."""
 
     scores: Scores

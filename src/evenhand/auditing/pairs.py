@@ -24,7 +24,7 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.auditing.effects import Effects, column_of, without
 from evenhand.numerics.tolerance import PROJECTED
-from evenhand.scores.factor import Codes, crossed, sums, sums_over
+from evenhand.scores.scores import Codes, crossed, sums, sums_over
 
 _DRAWN = 200_000  # rows times signs that are drawn
 _MOST_DRAWS = 64

@@ -27,7 +27,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import PARTIALITY, Effects
 from evenhand.numerics.tolerance import PROJECTED
 from evenhand.scores import Scores
-from evenhand.scores.factor import chunks, crossed
+from evenhand.scores.scores import chunks, crossed
 
 DRAWS = 199
 """Dealings of groups, where rows are not too many for it."""

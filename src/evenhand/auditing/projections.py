@@ -36,7 +36,7 @@ from scipy.sparse import csgraph
 from evenhand.arrays import Floats
 from evenhand.errors import AccuracyError
 from evenhand.numerics.tolerance import RANK
-from evenhand.scores.factor import Codes, chunks, first_repeated, sums_over
+from evenhand.scores.scores import Codes, chunks, first_repeated, sums_over
 
 ENOUGH = 1e-10
 """Of the size of numbers: what is left of them, or of a bias, and no longer counts."""

@@ -33,7 +33,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.projections import Projection
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
-from evenhand.scores.factor import Codes, chunks, crossed, sums_over
+from evenhand.scores.scores import Codes, chunks, crossed, sums_over
 
 PODIUM = 3
 """Places that are looked at beside the first."""
@@ -287,7 +287,7 @@ class Ballots:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class RuleComparison:
     """Who wins at every event by a rule, and who without it."""
 
     rule: str
@@ -300,7 +300,7 @@ class Comparison:
     first_before: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, rule: str, contests: Contests, values: Floats, before: Floats) -> Comparison:
+    def of(cls, rule: str, contests: Contests, values: Floats, before: Floats) -> RuleComparison:
         """Return who wins by some values, against who wins by others; (entries,) both."""
         ranked = ~(contests.any_of(np.isnan(values)) | contests.any_of(np.isnan(before)))
         places, places_before = contests.places(values), contests.places(before)

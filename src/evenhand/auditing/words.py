@@ -28,7 +28,7 @@ from evenhand.report.words import (
 if TYPE_CHECKING:
     from evenhand.auditing.audit import Audit
     from evenhand.auditing.decisions import Decisions
-    from evenhand.auditing.rules import Comparison
+    from evenhand.auditing.rules import RuleComparison
     from evenhand.auditing.shortlists import Shortlist
 
 _MOST_NAMES = 3
@@ -181,7 +181,7 @@ def _all_off(audit: Audit) -> str:
     return f"With {_lenient(audit)}{also} taken off as well"
 
 
-def _one_event(audit: Audit, by_mean: Comparison, event: int) -> str:
+def _one_event(audit: Audit, by_mean: RuleComparison, event: int) -> str:
     """Return what the bias changes by the mean, then what leniency changes, and how sure it is."""
     found, changed = audit.decisions, bool(by_mean.flipped[event])
     firsts = np.flatnonzero(by_mean.first_before & (found.contests.event == event))

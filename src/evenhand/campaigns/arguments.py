@@ -7,7 +7,7 @@ from typing import Any
 
 from evenhand.arrays import is_number
 from evenhand.errors import InputError
-from evenhand.tables.names import listed
+from evenhand.tables.texts import listed
 
 _LONGEST = 200  # characters of a name
 _LONGEST_REASON = 2000

@@ -32,7 +32,7 @@ from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.questions import Askable
-from evenhand.tables.names import listed
+from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
     from evenhand.campaigns.imports import Imported
@@ -399,6 +399,29 @@ class Campaign:
         """
         return tell.fail(self._follower, ticket, reason)
 
+    def decline(self, ticket: Ticket | str, reason: str) -> Notice:
+        """Never ask this evaluator this question again, such as for a conflict of interest.
+
+        Others are asked instead, as far as there are others. That somebody declines must not depend
+        on the score that he would give. Before a campaign begins, a capacity of 0 says the same
+        (`Questions.panel`).
+
+        Examples
+        --------
+        >>> import tempfile, os
+        >>> import evenhand as eh
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        >>> campaign = eh.Campaign.create(os.path.join(folder.name, "c.db"), "c", panel)
+        >>> campaign.decline(campaign.ask("P"), "I supervised her").why
+        'P is never asked it again'
+        >>> len(campaign.ask("P", n=10)), len(campaign.ask("Q", n=10))
+        (1, 2)
+        >>> campaign.close()
+        >>> folder.cleanup()
+        """
+        return tell.decline(self._follower, ticket, reason)
+
     def release(self, ticket: Ticket | str) -> Notice:
         """Give a ticket back unanswered; it waits for whoever asks next."""
         return tell.release(self._follower, ticket)[0]
@@ -603,7 +626,7 @@ class Campaign:
         True
         """
         from evenhand.campaigns.sections import campaign_report  # noqa: PLC0415 # it reads the log
-        from evenhand.report.document import as_page, write_page  # noqa: PLC0415 # seldom needed
+        from evenhand.report.html import as_page, write_page  # noqa: PLC0415 # seldom needed
 
         write_page(as_page(campaign_report(self._follower), title, made), path)
 

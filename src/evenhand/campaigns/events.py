@@ -30,6 +30,7 @@ Kind = Literal[
     "renewed",
     "withdrawn",
     "imported",
+    "declined",
     "left",
     "joined",
     "paused",
@@ -85,6 +86,8 @@ KINDS: Mapping[Kind, Mapping[str, Any]] = {
         "blind": bool,  # decided without the score
         "reopened": bool,
     },
+    # never to be asked again: a conflict of interest
+    "declined": {"question": int, "holder": str, "reason": str, "tickets": list[int]},
     "left": {"evaluator": str, "reason": str, "tickets": list[int]},
     "joined": {"evaluator": str},
     "paused": {"reason": str},
@@ -119,6 +122,7 @@ TURNS = frozenset(
         "failed",
         "withdrawn",
         "imported",
+        "declined",
         "left",
         "joined",
         "resumed",

@@ -19,7 +19,7 @@ from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tell import row_of
 from evenhand.campaigns.tickets import identifier, parsed
 from evenhand.errors import InputError
-from evenhand.files import write_atomically
+from evenhand.files import make_folder, write_atomically
 from evenhand.tables.written import write_csv
 
 EVALUATIONS, EVENTS = "evaluations.csv", "events.jsonl"
@@ -42,12 +42,7 @@ def export(follower: Follower, path: str | os.PathLike[str]) -> list[Path]:
             f"export writes a folder, evaluations to FILE.csv or events to FILE.jsonl; got "
             f"{str(path)!r}."
         )
-    try:
-        to.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the folder {str(path)!r} cannot be made: {error.strerror or error}."
-        ) from error
+    make_folder(to)
     _write_evaluations(follower, to / EVALUATIONS)
     _write_events(follower, to / EVENTS)
     return [to / EVALUATIONS, to / EVENTS]

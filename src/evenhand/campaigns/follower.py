@@ -26,7 +26,7 @@ from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tickets import Ticket, identifier
 from evenhand.errors import InputError, StoreError
-from evenhand.tables.names import listed
+from evenhand.tables.texts import listed
 
 _PIECE = 4096  # events that are read at once
 _LEAST_BYTES = 2**16  # of events between two snapshots

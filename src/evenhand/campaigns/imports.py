@@ -25,7 +25,7 @@ from evenhand.campaigns.replica import Replica, said
 from evenhand.campaigns.sheets import (
     SCORE,
     TICKET,
-    Line,
+    SheetLine,
     decimal_of,
     is_sheet,
     name_in,
@@ -33,17 +33,18 @@ from evenhand.campaigns.sheets import (
     score_in,
 )
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.tell import Desk, Reply, row_of
+from evenhand.campaigns.tell import ScoreDesk, TicketReply, row_of
 from evenhand.campaigns.tickets import Receipt, identifier
 from evenhand.errors import ConflictError, InputError
 from evenhand.plain import canonical
-from evenhand.tables.names import listed
+from evenhand.tables.columns import Defects, check_decimal, found_columns
+from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
     from evenhand.questions import Questions
-    from evenhand.tables.sources import Table
+    from evenhand.tables.sources import SourceTable
 
-_MOST_NAMED = 20  # lines of a table that are named when they are wrong
+_NOTHING = "\nNothing was taken."
 
 
 @dataclass(frozen=True)
@@ -96,10 +97,7 @@ def import_scores(
     """Take the scores of a table; see `Campaign.import_scores`."""
     from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
 
-    if decimal not in (None, ".", ","):
-        raise InputError(
-            f"decimal={decimal!r} is neither '.' nor ','; leave it out to find it out."
-        )
+    check_decimal(decimal)
     source = opened(table, "scores")
     if is_sheet(source):
         return _take_sheet(follower, source, decimal)
@@ -107,7 +105,7 @@ def import_scores(
     return _take_log(follower, source, names, key, decimal)
 
 
-def _take_sheet(follower: Follower, source: Table, decimal: str | None) -> Imported:
+def _take_sheet(follower: Follower, source: SourceTable, decimal: str | None) -> Imported:
     shown = dict.fromkeys(c for own in follower.followed().display.values() for c in own)
     lines = read_sheet(source, list(shown))
     if not lines:
@@ -115,13 +113,13 @@ def _take_sheet(follower: Follower, source: Table, decimal: str | None) -> Impor
     decimal = decimal or decimal_of([line.score for line in lines])
 
     def take(session: Session) -> Imported:
-        found, desk = _Problems(source.name), Desk(session, follower)
-        above: dict[str, tuple[Line, Reply]] = {}  # by ticket
+        found, desk = Defects(source), ScoreDesk(session, follower)
+        above: dict[str, tuple[SheetLine, TicketReply]] = {}  # by ticket
         receipts: list[Receipt] = []
         notes: list[tuple[str, str]] = []
         lost: list[tuple[str, str]] = []
         for line in lines:
-            with found.at(line.place):
+            with found.at(line.row):
                 reply = _reply(follower, desk.page, line, decimal)
                 if reply is None:
                     lost += [(line.ticket, line.note)] if line.note else []
@@ -129,14 +127,14 @@ def _take_sheet(follower: Follower, source: Table, decimal: str | None) -> Impor
                 first, said = above.setdefault(reply.id, (line, reply))
                 if said.score != reply.score:
                     raise InputError(
-                        f"ticket {line.ticket} has {line.score}, and on {first.place} it has "
-                        f"{first.score}; leave one of them"
+                        f"ticket {line.ticket} has {line.score}, and on "
+                        f"{found.rows([first.row])} it has {first.score}; leave one of them"
                     )
                 receipts.append(desk.one(reply))
                 if line.note:
                     kept = desk.note_of(receipts[-1].evaluation) == line.note
                     (notes if kept else lost).append((line.ticket, line.note))
-        found.refuse()
+        found.refuse(_NOTHING)
         desk.close()
         fresh = [one for one in receipts if not one.repeated]
         return Imported(
@@ -151,7 +149,9 @@ def _take_sheet(follower: Follower, source: Table, decimal: str | None) -> Impor
     return follower.store.write(take)
 
 
-def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> Reply | None:
+def _reply(
+    follower: Follower, page: Page, line: SheetLine, decimal: str | None
+) -> TicketReply | None:
     """Return what a line of a sheet says, None if it is not filled in; refuse what is wrong."""
     with _column(TICKET):
         if not line.ticket:
@@ -168,12 +168,12 @@ def _reply(follower: Follower, page: Page, line: Line, decimal: str | None) -> R
     if line.score is None:
         return None
     score = _read(follower.reading, question, line.score, decimal)
-    return Reply(identifier(row.number, row.token), score, note=line.note)
+    return TicketReply(identifier(row.number, row.token), score, note=line.note)
 
 
 def _take_log(
     follower: Follower,
-    source: Table,
+    source: SourceTable,
     names: dict[str, str],
     key: str | None,
     decimal: str | None,
@@ -183,11 +183,11 @@ def _take_log(
     if not columns["score"]:
         raise InputError(f"{source.name} has no lines below its header; nothing was taken.")
     log = _Log(replica, columns, decimal, source.is_text)
-    found, rows, entries = _Problems(source.name), log.rows(), []
-    for row, place in zip(rows, source.where(rows), strict=True):
-        with found.at(place):
-            entries.append(log.entry(row, place))
-    found.refuse()
+    found, rows, entries = Defects(source), log.rows(), []
+    for row in rows:
+        with found.at(row):
+            entries.append(log.entry(row))
+    found.refuse(_NOTHING)
     taken = None
     while taken is None:  # as long as something happens meanwhile
         taken = _logged(follower, entries, found)
@@ -196,16 +196,16 @@ def _take_log(
 
 @dataclass(frozen=True)
 class _Entry:
-    """A logged score: where it stands, which question it answers, what and how it is known."""
+    """A logged score: its row, which question it answers, what and how it is known."""
 
-    place: str
+    row: int
     question: int
     score: float
     evaluator: str
     key: str
 
 
-def _logged(follower: Follower, entries: Sequence[_Entry], found: _Problems) -> Imported | None:
+def _logged(follower: Follower, entries: Sequence[_Entry], found: Defects) -> Imported | None:
     """Write logged scores down that the policy takes; None if the log went on meanwhile."""
 
     def unknown(page: Page) -> list[_Entry]:
@@ -214,7 +214,7 @@ def _logged(follower: Follower, entries: Sequence[_Entry], found: _Problems) -> 
     with follower.lock:
         replica = follower.followed()
         new, known = follower.read(unknown), replica.known
-        found.refuse()
+        found.refuse(_NOTHING)
         taken = Imported(counted=len(new), repeated=len(entries) - len(new))
         if not new:
             return taken
@@ -241,31 +241,31 @@ def _logged(follower: Follower, entries: Sequence[_Entry], found: _Problems) -> 
     return follower.write(put_in)
 
 
-def _told_before(page: Page, entry: _Entry, found: _Problems) -> bool:
+def _told_before(page: Page, entry: _Entry, found: Defects) -> bool:
     before = page.by_key(entry.evaluator, entry.key)
     if before is None:
         return False
     if (before.question, before.score) != (entry.question, entry.score):
-        with found.at(entry.place):
+        with found.at(entry.row):
             raise ConflictError(
                 f"{entry.key!r} was told before, as evaluation {before.number}, and otherwise"
             )
     return True
 
 
-def _try(replica: Replica, new: Sequence[_Entry], found: _Problems) -> None:
+def _try(replica: Replica, new: Sequence[_Entry], found: Defects) -> None:
     """Refuse logged scores that may not be asked, or that a copy of the policy does not take."""
     left = replica.policy.limits.left(replica.pending)
     for one in new:
         index = replica.places[one.question]
         left[index] -= 1
         if left[index] < 0:
-            with found.at(one.place):
+            with found.at(one.row):
                 raise InputError(
                     "this was asked as often as it may be; a ticket for it may be out, which "
                     "can be told instead"
                 )
-    found.refuse()
+    found.refuse(_NOTHING)
     try:
         told = replica.feedback([one.question for one in new], [one.score for one in new])
         copy.copy(replica.policy).observe(told)
@@ -274,7 +274,7 @@ def _try(replica: Replica, new: Sequence[_Entry], found: _Problems) -> None:
 
 
 def _columns(
-    source: Table, questions: Questions, names: dict[str, str], key: str | None
+    source: SourceTable, questions: Questions, names: dict[str, str], key: str | None
 ) -> dict[str, list[str | None]]:
     """Return the columns by what they are; an error for those missing and those too many."""
     needed = ["option", *(["rival"] if compares(questions) else [])]
@@ -283,13 +283,13 @@ def _columns(
     if key is not None:
         parts["key"] = key
     wanted = listed(list(parts.values()))
-    missing = [column for column in parts.values() if column not in source.columns]
-    if missing:
-        raise InputError(
-            f"{source.name} has no column {listed(missing)}; logged scores need {wanted} (other "
-            f"names can be given), and sheets a column 'ticket'. Its columns are "
-            f"{listed(source.columns, 30)}."
-        )
+    found_columns(
+        source,
+        parts,
+        hint=lambda: (
+            f"Logged scores need {wanted} (other names can be given), and sheets a column 'ticket'."
+        ),
+    )
     strange = [column for column in source.columns if column and column not in parts.values()]
     # without names of evaluators in the questions, who gave a score can still be kept
     if not questions.evaluators and names["evaluator"] in strange:
@@ -330,7 +330,7 @@ class _Log:
         n = len(self._columns["score"])
         return [row for row in range(n) if any(cells[row] for cells in self._columns.values())]
 
-    def entry(self, row: int, place: str) -> _Entry:
+    def entry(self, row: int) -> _Entry:
         """Return the score on a line, or refuse what is wrong with it."""
         cells = {part: column[row] or "" for part, column in self._columns.items()}
         lacking = [part for part, cell in cells.items() if not cell]
@@ -346,7 +346,7 @@ class _Log:
         question = self._replica.question(number)
         score = _read(self._replica.reading, question, cells["score"], self._decimal)
         who = checked_name(who, "the name of an evaluator", empty=True)
-        return _Entry(place, number, score, who, self._key(cells.get("key"), about, who, score))
+        return _Entry(row, number, score, who, self._key(cells.get("key"), about, who, score))
 
     def _known(self, part: str, text: str) -> str:
         name = name_in(text, self._sets[part], file=self._file)
@@ -388,31 +388,3 @@ def _column(name: str) -> Iterator[None]:
         yield
     except InputError as error:
         raise InputError(f"column {name!r}: {error}") from None
-
-
-class _Problems:
-    """What is wrong with a table, line by line, until all of it is said at once."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._found: list[str] = []
-        self._conflicts = 0
-
-    @contextmanager
-    def at(self, place: str) -> Iterator[None]:
-        """Take note of what is refused, and of the line it stands on."""
-        try:
-            yield
-        except (InputError, ConflictError) as error:
-            self._found.append(f"{place}: {str(error).rstrip('.')}")
-            self._conflicts += isinstance(error, ConflictError)
-
-    def refuse(self) -> None:
-        """Raise an error that names all of them, if there are any."""
-        n = len(self._found)
-        if not n:
-            return
-        kind = ConflictError if self._conflicts == n else InputError
-        more = [f"… and {n - _MOST_NAMED} more"] if n > _MOST_NAMED else []
-        lines = "".join(f"\n  - {one}" for one in [*self._found[:_MOST_NAMED], *more])
-        raise kind(f"{self._name}: {n} line{'s' * (n != 1)} to correct; nothing was taken.{lines}")

@@ -154,6 +154,7 @@ _SETTLE = """
 """
 _VOID = f"UPDATE ticket SET state = 'void', worker = '' WHERE campaign = :id AND {_WAITS}"
 _VOID_OF = f"{_VOID} AND evaluator = :evaluator RETURNING number"
+_VOID_ON = f"{_VOID} AND question = :question RETURNING number"
 _OUT = f"""
     SELECT evaluator, count(*), sum(CASE WHEN {_FREE} THEN 0 ELSE 1 END),
         min(CASE WHEN {_FREE} THEN NULL ELSE until END),
@@ -171,8 +172,9 @@ _BY_KEY = f"SELECT {_EVALUATION} AND evaluator = :evaluator AND key = :key"
 _BY_NUMBER = f"SELECT {_EVALUATION} AND number = :number"
 _ALL = f"SELECT {_EVALUATION} AND number > :after ORDER BY number LIMIT :most"
 _COUNTED = f"SELECT {_EVALUATION} AND ticket = :ticket AND standing = 'counted'"
-_WITHDRAWN_OF = f"SELECT {_EVALUATION} AND ticket = :ticket AND standing IN {_GONE} ORDER BY number"
+# what their index holds, and in no order: for more, SQLite would walk through the whole campaign
 _WITHDRAWN = f"SELECT number, standing FROM evaluation WHERE campaign = :id AND standing IN {_GONE}"
+_WITHDRAWN_OF = f"{_WITHDRAWN} AND ticket = :ticket"
 _MARK = "UPDATE evaluation SET standing = :standing WHERE campaign = :id AND number = :number"
 
 _KEEP = """
@@ -218,10 +220,10 @@ def tickets_after(session: Session, id: int, after: int, most: int) -> list[Tick
 
 def evaluation_of_ticket(session: Session, id: int, ticket: int) -> EvaluationRow | None:
     """Return the evaluation of a ticket that counts; if none does, the last that was withdrawn."""
-    for statement in (_COUNTED, _WITHDRAWN_OF):
-        if rows := session.rows(statement, id=id, ticket=ticket):
-            return EvaluationRow(*rows[-1])
-    return None
+    row = session.row(_COUNTED, id=id, ticket=ticket)
+    if row is None and (gone := session.rows(_WITHDRAWN_OF, id=id, ticket=ticket)):
+        row = session.row(_BY_NUMBER, id=id, number=max(number for number, _ in gone))
+    return None if row is None else EvaluationRow(*row)
 
 
 def withdrawn(session: Session, id: int) -> dict[int, bool]:
@@ -423,6 +425,11 @@ class Page:
     def void_of(self, evaluator: str) -> list[int]:
         """Take back the tickets of an evaluator that were not answered; return their numbers."""
         rows = self.session.rows(_VOID_OF, id=self.id, evaluator=evaluator)
+        return sorted(int(number) for (number,) in rows)
+
+    def void_on(self, question: int) -> list[int]:
+        """Take back the tickets of a question that were not answered; return their numbers."""
+        rows = self.session.rows(_VOID_ON, id=self.id, question=question)
         return sorted(int(number) for (number,) in rows)
 
     def harmful(self, tries: int) -> list[TicketRow]:

@@ -42,8 +42,8 @@ from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 
-FORMAT = 6
-NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0}
+FORMAT = 7
+NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0, "declined": 0}
 """What came from an evaluator before anything did."""
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
 _PATIENCE = 5  # questions given up in a row before somebody, or something, is taken to be broken
@@ -61,6 +61,7 @@ _PLAIN = (  # what a snapshot keeps as it is
     "voided",
     "alarms",
     "given_up",
+    "declined",
     "left",
     "tally",
     "_in_row",
@@ -107,6 +108,7 @@ class Replica:
         self.done = self.voided = 0  # tickets answered, and taken back
         self.alarms: list[str] = []
         self.given_up: list[tuple[int, int, str]] = []  # question, ticket and reason
+        self.declined: list[tuple[int, str]] = []  # question and reason
         self.left: dict[str, str] = {}  # who, and why
         self.tally: dict[str, dict[str, int]] = {}  # by evaluator; see `NOTHING`
         self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
@@ -242,6 +244,16 @@ class Replica:
         about = self.question(question).label
         self._in_row[who] = self._in_row.get(who, 0) + 1
         self._in_row_on[about] = self._in_row_on.get(about, 0) + 1
+
+    def _declined(self, content: Any) -> None:
+        question = content["question"]
+        self.declined.append((question, content["reason"]))
+        self._count(self.evaluator_of(question), "declined")
+        for ticket in content["tickets"]:
+            self._return(ticket)
+        self.voided += len(content["tickets"])
+        for policy in self._policies:
+            policy.limits.bar(int(self.places[question]))
 
     def _left(self, content: Any) -> None:
         name = content["evaluator"]

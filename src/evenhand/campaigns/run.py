@@ -78,7 +78,7 @@ def run(
     _take_back_from_the_dead(follower)
     give_another_chance(follower)
     with watching(_Watched(follower), progress) as watch:
-        desk = _Desk(follower, parallel, at_once, available)
+        desk = _TicketDesk(follower, parallel, at_once, available)
         ran = work(desk, crew_for(evaluate, parallel), parallel, watch)
     with follower.lock:
         answer = answer_from(follower.followed())
@@ -135,7 +135,7 @@ def _alive(pid: int) -> bool:
     return True
 
 
-class _Desk:
+class _TicketDesk:
     """Keeps track of the tickets of one run."""
 
     def __init__(

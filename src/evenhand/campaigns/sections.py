@@ -104,6 +104,7 @@ def _evaluators(status: Status) -> Table:
         "late": [one.late for one in status.evaluators],
         "withdrawn": [one.withdrawn for one in status.evaluators],
         "given up": [one.given_up for one in status.evaluators],
+        "declined": [one.declined for one in status.evaluators],
         "": [
             "" if one.left is None else f"left{': ' * bool(one.left)}{one.left}"
             for one in status.evaluators
@@ -231,6 +232,8 @@ def _said(kind: str, content: Any, given: Callable[[int], str]) -> str:
             return f"Paused{because}."
         case "resumed":
             return "Went on."
+        case "declined":
+            return f"Question {content['question']} was declined{because}."
         case "left":
             return f"{content['evaluator']} left{because}."
         case "joined":
@@ -277,7 +280,7 @@ def _extended(content: Any, new: set[tuple[str, str]]) -> str:
 
 
 def _asked(status: Status, told: _Story, priced: bool) -> list[Part]:
-    header = ["evaluator", "evaluations", "late", "withdrawn", "given up"]
+    header = ["evaluator", "evaluations", "late", "withdrawn", "given up", "declined"]
     header += ["paid"] if priced else []
     rows: list[list[Cell]] = [
         [
@@ -286,6 +289,7 @@ def _asked(status: Status, told: _Story, priced: bool) -> list[Part]:
             one.late,
             one.withdrawn,
             one.given_up,
+            one.declined,
             *([_money(told.paid[one.evaluator])] if priced else []),
         ]
         for one in status.evaluators
@@ -323,7 +327,7 @@ def _record(follower: Follower, status: Status, told: _Story) -> list[Part]:
                 "evaluations": f"{status.evaluations:,} that count, {status.late:,} late, "
                 f"{status.withdrawn:,} withdrawn",
                 "to check it": f"evenhand campaign verify {where}",
-                "to read it": f"evenhand campaign export {where} --to record",
+                "to read it": f"evenhand campaign export {where} record",
             },
         ),
         "Every event is sealed to all before it: whoever has written down the seal above can tell "

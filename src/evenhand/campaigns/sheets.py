@@ -11,22 +11,27 @@ import re
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from evenhand.campaigns.arguments import checked_reason
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError
-from evenhand.tables.names import listed
-from evenhand.tables.numerals import may_be_thousands
-from evenhand.tables.written import unguarded, write_csv
+from evenhand.tables.columns import found_columns
+from evenhand.tables.excel import openpyxl_module
+from evenhand.tables.texts import listed, may_be_thousands
+from evenhand.tables.written import unguarded, write_csv, write_workbook
 
 if TYPE_CHECKING:
     from evenhand.campaigns.campaign import Campaign
-    from evenhand.tables.sources import Table
+    from evenhand.tables.sources import SourceTable
 
+Sheet: TypeAlias = tuple[Path, list[Ticket]]
+"""A sheet that was written, and what is on it."""
 TICKET, SCORE, NOTE = "ticket", "score", "note"
+WORKBOOK = ".xlsx"
 _ONE, _TWO = ("option",), ("first", "second")
 _WORDS = ("first", "second", "tie")
+_LONGEST = 80  # letters of a file's name
 _NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 
 
@@ -36,24 +41,94 @@ def write_sheet(
     evaluator: str | None = None,
     n: int = 10,
     worker: str = "",
+    title: str = "",
 ) -> list[Ticket] | NoTicket:
-    """Hand out tickets on a sheet: a CSV file to print or mail, and to give back filled in."""
+    """Hand out tickets on a sheet to print or mail, and to give back filled in: an Excel workbook
+    if its name ends so, else a CSV file.
+    """
     # A file that is there is not written over: somebody may have filled it in.
-    if not Path(path).parent.is_dir():
+    path = Path(path)
+    if not path.parent.is_dir():
         raise InputError(
-            f"there is no folder {str(Path(path).parent)!r} for the sheet; make it, or choose "
-            "another."
+            f"there is no folder {str(path.parent)!r} for the sheet; make it, or choose another."
         )
-    if os.path.exists(path):
+    if path.exists():
         raise InputError(
             f"there is a file {str(path)!r}, and it may have scores in it; give the sheet another "
             "name, or remove the file."
         )
+    as_workbook = path.suffix.lower() == WORKBOOK
+    if as_workbook:
+        openpyxl_module()  # before anything is handed out
     tickets = campaign.ask(evaluator, worker=worker, n=n)
     if isinstance(tickets, NoTicket):
         return tickets
-    write_csv(path, *sheet_of(tickets), what="the sheet")
+    header, lines = sheet_of(tickets)
+    if not as_workbook:
+        write_csv(path, header, lines, what="the sheet")
+        return tickets
+    reading = campaign._follower.reading
+    words = [
+        title or f"Scores for {campaign.name}",
+        f"Evaluator: {tickets[0].holder}" if tickets[0].holder else "",
+        f"Please fill in the column 'score' of the first sheet, with {reading.wanted()}, and give "
+        "this file back. What stays empty stays open. Leave the column 'ticket' as it is.",
+        "What you must not judge, for a conflict of interest, leave empty, and say so.",
+    ]
+    write_workbook(
+        path,
+        header,
+        lines,
+        filled_in={SCORE: reading.cells, NOTE: None},
+        words=[text for text in words if text],
+        what="the sheet",
+    )
     return tickets
+
+
+def write_sheets(
+    campaign: Campaign,
+    folder: str | os.PathLike[str],
+    n: int = 10,
+    *,
+    title: str = "",
+    ending: str = WORKBOOK,
+) -> dict[str, Sheet | NoTicket]:
+    """Hand out tickets to every evaluator who is there, each on a sheet in a folder, which is made;
+    return what each got.
+    """
+    replica = campaign._followed()
+    names = [name for name in replica.questions.evaluators if name not in replica.left]
+    if not names:
+        raise InputError(
+            f"campaign {campaign.name!r} has no evaluators by name, for whom there would be sheets."
+        )
+    folder = Path(folder)
+    files = {name: folder / f"{stem}{ending}" for name, stem in _stems(names).items()}
+    there = [str(path) for path in files.values() if path.exists()]
+    if there:
+        raise InputError(
+            f"there are sheets that may have scores in them: {listed(there)}; import them and "
+            "remove them, or choose another folder."
+        )
+    if ending == WORKBOOK:
+        openpyxl_module()
+    folder.mkdir(parents=True, exist_ok=True)
+    found: dict[str, Sheet | NoTicket] = {}
+    for name, path in files.items():
+        got = write_sheet(campaign, path, name, n, title=title)
+        found[name] = got if isinstance(got, NoTicket) else (path, got)
+    return found
+
+
+def _stems(names: Sequence[str]) -> dict[str, str]:
+    """Return names of files for people: letters, digits, dots and dashes, each different."""
+    stems: dict[str, str] = {}
+    for number, name in enumerate(names, start=1):
+        stem = re.sub(r"[^\w.-]+", "-", name).strip("-.")[:_LONGEST] or f"evaluator-{number}"
+        taken = {one.casefold() for one in stems.values()}
+        stems[name] = f"{stem}-{number}" if stem.casefold() in taken else stem
+    return stems
 
 
 def sheet_of(tickets: Sequence[Ticket]) -> tuple[list[str], list[list[str]]]:
@@ -79,31 +154,28 @@ def shown_as(names: Sequence[str], columns: Sequence[str]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Line:
+class SheetLine:
     """One line of a sheet that came back."""
 
-    place: str  # as in "line 3"
+    row: int
     ticket: str
     score: str | None  # None if nothing is written
     note: str  # in one line
     labels: tuple[str, ...]  # what it says that it is about; () if it does not
 
 
-def is_sheet(source: Table) -> bool:
+def is_sheet(source: SourceTable) -> bool:
     """Tell whether a table is a sheet of tickets."""
     return TICKET in source.columns
 
 
-def read_sheet(source: Table, shown: Sequence[str]) -> list[Line]:
+def read_sheet(source: SourceTable, shown: Sequence[str]) -> list[SheetLine]:
     """Return the lines of a sheet; refuse columns that are missing or neither its own nor shown."""
     names = _TWO if _TWO[0] in source.columns else _ONE
-    needed = [TICKET, SCORE]
-    missing = [name for name in needed if name not in source.columns]
-    if missing:
-        raise InputError(
-            f"{source.name} has no column {listed(missing)}; a sheet needs {listed(needed)}, as "
-            f"`ask` wrote it. Its columns are {listed(source.columns, 30)}."
-        )
+    needed = {name: name for name in (TICKET, SCORE)}
+    found_columns(
+        source, needed, hint=lambda: f"A sheet needs {listed(list(needed))}, as `ask` wrote it."
+    )
     cells = {name: source.texts(name) for name in source.columns if name}
     known = {TICKET, SCORE, NOTE, *names, *shown_as(names, shown)}
     strange = [name for name in cells if name not in known and unguarded(name) not in known]
@@ -121,10 +193,9 @@ def read_sheet(source: Table, shown: Sequence[str]) -> list[Line]:
         for row in range(n)
         if any(column[row] is not None for column in cells.values())  # a spreadsheet's empty lines
     ]
-    places = dict(zip(rows, source.where(rows), strict=True))
     return [
-        Line(
-            places[row],
+        SheetLine(
+            row,
             cells[TICKET][row] or "",
             cells[SCORE][row],
             checked_reason(cells.get(NOTE, empty)[row] or "", "note"),

@@ -42,6 +42,7 @@ class EvaluatorStatus:
     late: int
     withdrawn: int
     given_up: int
+    declined: int
 
 
 @dataclass(frozen=True)

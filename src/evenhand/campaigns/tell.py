@@ -41,10 +41,11 @@ _LATE = {
 }
 _AGAIN = "it waits for the next try"
 _GIVEN_UP = "it is given up"
+_DECLINED = "{who} is never asked it again"
 
 
 @dataclass(frozen=True)
-class Reply:
+class TicketReply:
     """A score for a ticket, checked as far as it can be without the store."""
 
     id: str
@@ -72,8 +73,8 @@ def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]], note: Any = "
         value = reading.read(question, score)
         if key is not None:
             checked_name(key, "key")
-        replies.append(Reply(id, value, ticket, key, note))
-    return follower.store.write(lambda session: Desk(session, follower, replies).take(replies))
+        replies.append(TicketReply(id, value, ticket, key, note))
+    return follower.store.write(lambda session: ScoreDesk(session, follower, replies).take(replies))
 
 
 def _triples(told: Iterable[Any]) -> list[tuple[Any, Any, Any]]:
@@ -91,10 +92,12 @@ def _triples(told: Iterable[Any]) -> list[tuple[Any, Any, Any]]:
     return triples
 
 
-class Desk:
+class ScoreDesk:
     """Takes scores in one transaction; the rows of those in ``soon`` are looked up together."""
 
-    def __init__(self, session: Session, follower: Follower, soon: Iterable[Reply] = ()) -> None:
+    def __init__(
+        self, session: Session, follower: Follower, soon: Iterable[TicketReply] = ()
+    ) -> None:
         for reply in soon:
             if reply.ticket is not None:
                 key = _key(reply, reply.ticket.attempt)
@@ -103,7 +106,7 @@ class Desk:
         self._entered: dict[tuple[str, str], EvaluationRow] = {}  # in this transaction
         self._notes: dict[int, str] = {}  # likewise, by evaluation
 
-    def take(self, replies: list[Reply]) -> list[Receipt]:
+    def take(self, replies: list[TicketReply]) -> list[Receipt]:
         """Take scores; a refused one undoes all."""
         receipts = [self.one(reply) for reply in replies]
         self.close()
@@ -122,7 +125,7 @@ class Desk:
             at = self.page.append(kind, evaluations_to(said))
             self.page.enter(replace(row, event=at) for row in rows)
 
-    def one(self, reply: Reply) -> Receipt:
+    def one(self, reply: TicketReply) -> Receipt:
         """Take a score, as `close` will write it down."""
         page, row = self.page, row_of(self.page, reply.id)
         who = reply.ticket.holder if reply.ticket else row.holder or row.evaluator
@@ -158,7 +161,7 @@ class Desk:
         (note,) = (e.note for e in evaluations_in(event.content) if e.number == evaluation)
         return note
 
-    def _again(self, before: EvaluationRow, reply: Reply, key: str) -> Receipt:
+    def _again(self, before: EvaluationRow, reply: TicketReply, key: str) -> Receipt:
         """Return the first receipt again, or say that this is something else."""
         if before.ticket != reply.number or before.score != reply.score:
             was = ", and was withdrawn" if before.gone else ""
@@ -172,7 +175,7 @@ class Desk:
         return Receipt(before.number, before.standing == "counted", repeated=True, why=why)
 
 
-def _key(reply: Reply, attempt: int) -> str:
+def _key(reply: TicketReply, attempt: int) -> str:
     """Return what a score is told under: if nothing is said, its ticket and which try that is."""
     if reply.key is not None:
         return reply.key
@@ -180,7 +183,7 @@ def _key(reply: Reply, attempt: int) -> str:
     return reply.id if attempt <= 1 else f"{reply.id}.{attempt}"
 
 
-def _keys(reply: Reply, row: TicketRow) -> list[str]:
+def _keys(reply: TicketReply, row: TicketRow) -> list[str]:
     """Return under what a score may have been told before."""
     # Who names a ticket by its id alone does not say which try it was: any of them.
     if reply.key is not None or reply.ticket is not None or row.attempt <= 1:
@@ -263,6 +266,26 @@ def fail(follower: Follower, ticket: Ticket | str, reason: Any) -> Notice:
     if notice.why == _GIVEN_UP:
         mend(follower)
     return notice
+
+
+def decline(follower: Follower, ticket: Ticket | str, reason: Any) -> Notice:
+    """Never ask an evaluator a question again, such as for a conflict of interest."""
+    reason = checked_reason(reason)
+
+    def work(page: Page) -> Notice:
+        row, gone = _found(page, ticket)
+        if gone:
+            return Notice(False, gone)
+        if not row.evaluator:
+            raise InputError(
+                f"ticket {identifier(row.number, row.token)} is for anybody, so nobody in "
+                "particular can decline it; release gives it back to whoever asks next."
+            )
+        declined = {"question": row.question, "holder": row.holder, "reason": reason}
+        page.append("declined", declined | {"tickets": page.void_on(row.question)})
+        return Notice(True, _DECLINED.format(who=row.evaluator))
+
+    return follower.write(work)
 
 
 def release(follower: Follower, *tickets: Ticket | str) -> list[Notice]:

@@ -290,7 +290,7 @@ class _Books:
                 self._withdraw(**content)
             case "failed" if content["given_up"]:
                 self._settle("failed", content["ticket"])
-            case "left":
+            case "left" | "declined":
                 self._settle("void", *content["tickets"])
             case "decided":
                 self._settle("void", *(n for n, row in self.tickets.items() if row[4] == "waits"))

@@ -353,6 +353,7 @@ class Choice(Policy):
         new.limits.asked[to.questions] = self.limits.asked
         new.limits.outstanding[to.questions] = self.limits.outstanding
         new.limits.absent = {int(to.evaluators[e]) for e in self.limits.absent}
+        new.limits.barred = {int(to.questions[x]) for x in self.limits.barred}
         if self._checks is not None:
             new._checks = self._checks.extended(new.questions, to.questions)
         new.record, new._failure = self.record.moved(to, q), self._failure

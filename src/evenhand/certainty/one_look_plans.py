@@ -122,6 +122,7 @@ class FixedPlans:
             return plan.number if isinstance(plan, Plan) else 0
         lacking = np.maximum(now.plan.wanted(len(self.pending)) - now.total.counts, 0)
         gone = np.isin(self._questions.evaluator, list(self.limits.absent))
+        gone[list(self.limits.barred)] = True
         return min(int(lacking[~gone].sum()), now.plan.number - now.count)
 
     def forecast(self) -> float:

@@ -3,6 +3,6 @@
 from evenhand.checks.bounds import refuse_beyond
 from evenhand.checks.fit import LackOfFit
 from evenhand.checks.watch import Checks
-from evenhand.scores.finding import Finding
+from evenhand.scores.scores import Finding
 
 __all__ = ["Checks", "Finding", "LackOfFit", "refuse_beyond"]

@@ -47,8 +47,7 @@ from evenhand.checks.stream import (
     strays,
 )
 from evenhand.questions import Askable, Questions
-from evenhand.scores.finding import Finding
-from evenhand.scores.scores import AS_GIVEN, Level
+from evenhand.scores.scores import AS_GIVEN, Finding, Level
 
 RATE = 0.03
 _CHECKS = {"intercept": "fit"}  # what is found by a check of another name

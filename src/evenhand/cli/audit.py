@@ -9,10 +9,9 @@ import typer
 
 from evenhand.auditing import audit as audited
 from evenhand.cli.columns import ATTRIBUTES, FEATURES, ScoreTable, column, takes
-from evenhand.cli.options import AsJson, Figure, Report, Seed
-from evenhand.cli.score_tables import check_files, column_in
-from evenhand.cli.terminal import console, names_in, print_json
-from evenhand.report.terminal import print_result
+from evenhand.cli.options import AsJson, Figure, Report
+from evenhand.cli.tables import check_files
+from evenhand.cli.terminal import names_in, show
 
 _NOT_IDENTIFIABLE = 3
 
@@ -29,9 +28,6 @@ def audit(
     ],
     *,
     table: ScoreTable,
-    rival_group: Annotated[
-        str, column("In comparisons: groups of the second options.")
-    ] = "rival_group",
     reference: Annotated[
         str | None,
         column("What the score should have been, where something impartial knows."),
@@ -45,7 +41,6 @@ def audit(
         int | None,
         typer.Option(metavar="M", help="How many are wanted: which of the M best change, by what."),
     ] = None,
-    seed: Seed = 0,
     figure: Figure = None,
     report: Report = None,
     as_json: AsJson = False,
@@ -63,7 +58,7 @@ def audit(
 
     `evenhand audit scores.xlsx --option wine --evaluator taster --partial own_estate --scale 0,100`
 
-    `evenhand audit jury.csv --wide --option film --option-group country
+    `evenhand audit jury.csv --wide all --option film --option-group country
     --evaluator-group Ann=FR,Bo=IT,Cy=FR`
 
     `evenhand audit log.json --metric llm-rubric --report audit.html`
@@ -77,24 +72,12 @@ def audit(
     found = audited(
         table.at(scores),
         **table.parts(),
-        rival_group=column_in(rival_group),
         reference=reference,
         attributes=names_in(attributes) or (),
         features=names_in(features) or (),
         confidence=confidence,
         top=top,
-        seed=seed,
     )
-    if figure is not None:
-        found.plot(figure)
-    if report is not None:
-        found.report(report)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_result(console(), found)
-        for what, path in (("picture", figure), ("report", report)):
-            if path is not None:
-                typer.echo(f"\nThe {what} is in {path}.")
+    show(found, figure, report, as_json=as_json)
     if math.isnan(found.bias.value):
         raise typer.Exit(_NOT_IDENTIFIABLE)

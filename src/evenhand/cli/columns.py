@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evenhand.cli.score_tables import (
+from evenhand.cli.tables import (
     column_in,
     columns_in,
     groups_in,
@@ -55,7 +55,10 @@ ATTRIBUTES = column(
     "own.",
     "A,B,…",
 )
-PRICES = column("Of the evaluators: the price of an answer.")
+PRICES = column(
+    "The price of an answer, in the table of evaluators; of options alone, what an evaluation of "
+    "each costs, for κ(Δ)."
+)
 DECIMAL = _reading(metavar=". or ,", help="What stands before decimals; found out if not said.")
 
 
@@ -92,10 +95,12 @@ class ScoreTable:
         _reading(metavar="LOW,HIGH", help="The lowest and highest score that can be given."),
     ] = None
     wide: Annotated[
-        bool, _reading("--wide", help="A line for each option and a column for each evaluator.")
-    ] = False
-    wide_columns: Annotated[
-        str | None, _reading(metavar="A,B,…", help="Instead: which columns these are.")
+        str | None,
+        _reading(
+            metavar="all|A,B,…",
+            help="A line for each option and a column for each evaluator: all that play no other "
+            "part, or which.",
+        ),
     ] = None
     repeats: Annotated[
         bool,
@@ -108,12 +113,6 @@ class ScoreTable:
         ),
     ] = "refuse"
     decimal: Annotated[str | None, DECIMAL] = None
-    log_format: Annotated[
-        str | None,
-        _reading(
-            "--format", metavar="NAME", help="Which tool wrote the log; found out if not said."
-        ),
-    ] = None
     metric: Annotated[
         list[str] | None,
         _reading(
@@ -132,7 +131,7 @@ class ScoreTable:
 
     def at(self, scores: str) -> Any:
         """Return what to read."""
-        return scores_at(scores, self.log_format, self.metric or None, self.families)
+        return scores_at(scores, self.metric or None, self.families)
 
     def parts(self) -> dict[str, Any]:
         """Return how it is read, as `audit` and `decide` take it."""
@@ -148,7 +147,7 @@ class ScoreTable:
             "partial": self.partial,
             "time": self.time,
             "scale": scale_in(self.scale),
-            "wide": names_in(self.wide_columns) or self.wide,
+            "wide": self.wide == "all" or names_in(self.wide) or False,
             "repeats": self.repeats,
             "missing": missing_in(self.missing),
             "decimal": self.decimal,

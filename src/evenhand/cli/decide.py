@@ -10,12 +10,11 @@ import typer
 from evenhand.answers import decide as decided
 from evenhand.cli.columns import ScoreTable, column, takes
 from evenhand.cli.options import AsJson, Figure, Report
-from evenhand.cli.panel_files import table_at
-from evenhand.cli.score_tables import check_files, columns_in
+from evenhand.cli.tables import check_files, columns_in, table_at
 from evenhand.cli.terminal import console, print_json, say_written
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions.inputs import named
-from evenhand.report.terminal import print_result
+from evenhand.report.result import print_result
 
 _NOT_COMPARABLE = 3
 

@@ -11,9 +11,8 @@ import typer
 from evenhand.answers import Answer, decide
 from evenhand.auditing import Audit, audit
 from evenhand.cases.skating import scores
-from evenhand.cli.options import AsJson
-from evenhand.cli.terminal import console, print_json
-from evenhand.errors import InputError
+from evenhand.cli.terminal import console
+from evenhand.files import make_folder
 
 _PROGRAM = "ICE DANCE FREE DANCE"
 _COLUMNS: dict[str, Any] = {
@@ -36,7 +35,6 @@ def demo(
     figure: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Draw pictures into this folder.")
     ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Real judges and their own nation: who is best, how sure is that, and where nobody can say.
 
@@ -50,7 +48,7 @@ def demo(
     `evenhand demo --figure out`
     """
     if figure is not None:
-        _make(figure)
+        make_folder(figure)
     season = scores()
     told: dict[str, tuple[str, str, Answer | Audit]] = {
         "settled": (
@@ -72,9 +70,6 @@ def demo(
     if figure is not None:
         for picture, _, found in told.values():
             found.plot(figure / picture)
-    if as_json:
-        print_json({part: found.to_dict() for part, (_, _, found) in told.items()})
-        return
     out = console()
     for _, heading, found in told.values():
         out.print(f"{heading}\n", style="bold underline", soft_wrap=True)
@@ -91,12 +86,3 @@ def _decided(season: pd.DataFrame, competition: str) -> Answer:
     """Return who is best in the free dance, by all judges."""
     there = (season["competition"] == competition) & (season["program"] == _PROGRAM)
     return decide(scores=season[there], **_COLUMNS)
-
-
-def _make(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the folder {folder} cannot be made: {error.strerror or error}; choose another."
-        ) from None

@@ -21,18 +21,61 @@ from evenhand.cli.columns import (
     OPTION_GROUP,
     PRICES,
 )
-from evenhand.cli.inspect_panel import panel_of_files, panel_of_scores
 from evenhand.cli.options import AsJson, Figure
-from evenhand.cli.panel_files import table_at
-from evenhand.cli.terminal import console, names_in, print_json
+from evenhand.cli.tables import check_files, scores_at, table_at
+from evenhand.cli.terminal import names_in, show
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
-from evenhand.report.terminal import print_result
+from evenhand.questions import Questions
+from evenhand.questions.inputs import named
 from evenhand.tables.cells import read_numbers
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import Table as GivenTable
+    from evenhand.tables.sources import SourceTable
+
+
+def panel_of_files(
+    options: SourceTable,
+    evaluators: Path,
+    label: str | None,
+    option_group: str | None,
+    evaluator_group: str | None,
+    prices: str | None,
+    bias: str,
+) -> Questions:
+    """Return the panel of a table of options and one of evaluators."""
+    judges = table_at(evaluators)
+    if evaluator_group is None and option_group in judges.columns:
+        evaluator_group = option_group
+    costs = None if prices is None else judges.numbers(prices, "--prices", above=0.0)
+    return Questions.panel(
+        named(options, options.name, label=label, group=option_group),
+        named(judges, str(evaluators), group=evaluator_group),
+        bias=bias,  # type: ignore[arg-type] # checked there
+        prices=costs,
+    )
+
+
+def panel_of_scores(
+    scores: Path,
+    option: str | None,
+    evaluator: str | None,
+    option_group: str | None,
+    evaluator_group: str | None,
+    bias: str,
+) -> Questions:
+    """Return the panel behind a table of scores; what was not scored may not be asked."""
+    return Questions.from_scores(
+        scores_at(str(scores)),
+        option or "option",
+        evaluator or "evaluator",
+        option_group=option_group or "option_group",
+        evaluator_group=evaluator_group or "evaluator_group",
+        only_seen=True,
+        bias=bias,
+    )
+
 
 _NOT_IDENTIFIABLE = 3
 _PANELS = "Panels of evaluators"
@@ -58,10 +101,6 @@ def inspect(
         typer.Option(metavar="A,B,…", help="Columns that are categories though they are numbers."),
     ] = None,
     decimal: Annotated[str | None, DECIMAL] = None,
-    positive: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Group that a positive bias favours; last by name."),
-    ] = None,
     intercept: Annotated[bool, typer.Option(help="Whether values may share a constant.")] = True,
     standardize: Annotated[
         bool, typer.Option(help="Whether to measure features in standard deviations.")
@@ -76,10 +115,6 @@ def inspect(
     ] = None,
     evaluations: Annotated[
         int | None, typer.Option(metavar="N", help="Instead: divide N evaluations.")
-    ] = None,
-    gaps: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="Column with what an evaluation costs, for κ(Δ)."),
     ] = None,
     evaluators: Annotated[
         Path | None,
@@ -137,16 +172,11 @@ def inspect(
     by any number of evaluations (with attributes: one of the biases cannot; of a panel: options
     cannot be compared, or a bias cannot be told).
     """
-    if figure is not None:
-        # Drawing takes longer to import than most answers take to find.
-        from evenhand.report.pictures import checked_format  # noqa: PLC0415
-
-        checked_format(figure)
+    check_files(figure)
     if evaluators is not None or scores is not None:
         strange: dict[str, object] = {
             "--attributes": attributes,
             "--features": features,
-            "--gaps": gaps,
             "--precision": precision,
             "--evaluations": evaluations,
         }
@@ -170,31 +200,25 @@ def inspect(
         table,
         group=option_group,
         label=option,
-        features=_feature_columns(table, features, gaps, [option_group, option, *(reacting or [])]),
+        features=_feature_columns(
+            table, features, prices, [option_group, option, *(reacting or [])]
+        ),
         intercept=intercept,
         standardize=standardize,
-        positive=positive,
         attributes=reacting,
         categorical=names_in(categorical) or (),
         decimal=decimal,
     )
     assert actions.encoding is not None
-    costs = None if gaps is None else _costs(table, gaps, option, actions.encoding.decimal)
+    costs = None if prices is None else _costs(table, prices, option, actions.encoding.decimal)
     found = inspected(actions, precision=precision, evaluations=evaluations, gaps=costs, full=full)
     _show(found, figure, as_json)
 
 
 def _show(found: Inspection, figure: Path | None, as_json: bool) -> None:
     """Print what was found, draw it, and exit with 3 if something cannot be told."""
-    drawn = figure is not None and (found.check is not None or found.told)
-    if figure is not None and drawn:
-        found.plot(figure)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_result(console(), found)
-        if drawn:
-            typer.echo(f"\nThe picture is in {figure}.")
+    drawn = found.check is not None or found.told
+    show(found, figure if drawn else None, as_json=as_json)
     if not found.identifiable:
         raise typer.Exit(_NOT_IDENTIFIABLE)
 
@@ -215,17 +239,17 @@ def _refuse_for_panels(
 
 
 def _feature_columns(
-    table: GivenTable, features: str | None, gaps: str | None, others: Sequence[str | None]
+    table: SourceTable, features: str | None, prices: str | None, others: Sequence[str | None]
 ) -> list[str] | None:
     """Return the columns to use; the cost of an evaluation is not a feature unless named as one."""
-    if features is not None or gaps is None:
+    if features is not None or prices is None:
         return names_in(features)
-    return [name for name in table.columns if name and name not in (gaps, *others)]
+    return [name for name in table.columns if name and name not in (prices, *others)]
 
 
-def _costs(table: GivenTable, column: str, label: str | None, decimal: str) -> Floats:
+def _costs(table: SourceTable, column: str, label: str | None, decimal: str) -> Floats:
     """Return what an evaluation of each option costs."""
-    costs = read_numbers(table.cells(column, "--gaps"), decimal)
+    costs = read_numbers(table.cells(column, "--prices"), decimal)
     wrong = np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))
     if wrong.size:
         place = table.places([int(wrong[0])], label)[0]

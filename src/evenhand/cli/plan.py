@@ -9,12 +9,11 @@ import typer
 
 from evenhand.cli.columns import EVALUATOR, EVALUATOR_GROUP, OPTION, OPTION_GROUP, PRICES
 from evenhand.cli.options import AsJson, Figure
-from evenhand.cli.panel_files import capacity_in, named_in, table_at
-from evenhand.cli.terminal import console, print_json
+from evenhand.cli.tables import capacity_in, check_files, named_in, table_at
+from evenhand.cli.terminal import console, print_json, show
 from evenhand.errors import NotIdentifiableError
 from evenhand.planning import plan as planned
 from evenhand.questions import Questions
-from evenhand.report.terminal import print_result
 
 _NOT_IDENTIFIABLE = 3
 
@@ -103,11 +102,7 @@ def plan(
     **Exit codes**: 0 there is a plan; 2 what was given cannot be used; 3 no number of evaluations
     will do; 4 what there is, is not enough (the plan says what would be).
     """
-    if figure is not None:
-        # Drawing takes longer to import than most plans take to make.
-        from evenhand.report.pictures import checked_format  # noqa: PLC0415
-
-        checked_format(figure)
+    check_files(figure)
     what, who = table_at(options), table_at(evaluators)
     questions = Questions.panel(
         named_in(what, option, "--option", option_group, "--option-group"),
@@ -136,13 +131,6 @@ def plan(
         else:
             console().print(str(error), style="bold")
         raise typer.Exit(_NOT_IDENTIFIABLE) from None
-    if figure is not None:
-        found.plot(figure)
-    if as_json:
-        print_json({"identifiable": True} | found.to_dict())
-    else:
-        print_result(console(), found)
-        if figure is not None:
-            typer.echo(f"\nThe picture is in {figure}.")
+    show(found, figure, as_json=as_json, identifiable=True)
     if not found.enough:
         raise typer.Exit(4)

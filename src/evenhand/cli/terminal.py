@@ -15,16 +15,12 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from evenhand.errors import InputError
+from evenhand.report.result import Result, plain, print_result
 
 
 def console() -> Console:
     """Return where people read; the user's names are printed as they are, brackets and all."""
     return Console(markup=False, emoji=False, highlight=False)
-
-
-def heading(terminal: Console, text: str) -> None:
-    """Print the title of a part."""
-    terminal.print(f"\n{text}\n", style="bold underline")
 
 
 def say_written(picture: Path | None, report: Path | None = None) -> None:
@@ -36,7 +32,27 @@ def say_written(picture: Path | None, report: Path | None = None) -> None:
 
 def print_json(values: dict[str, Any]) -> None:
     """Print one JSON object in ASCII, which no terminal garbles; what is no number becomes null."""
-    typer.echo(json.dumps(_plain(values), indent=2, allow_nan=False))
+    typer.echo(json.dumps(plain(values), indent=2, allow_nan=False))
+
+
+def show(
+    found: Result,
+    figure: Path | None = None,
+    report: Path | None = None,
+    *,
+    as_json: bool = False,
+    **more: Any,
+) -> None:
+    """Draw and write a result where that is asked for, and print it for people or machines."""
+    if figure is not None:
+        found.plot(figure)
+    if report is not None:
+        found.report(report)
+    if as_json:
+        print_json(more | found.to_dict())
+    else:
+        print_result(console(), found)
+        say_written(figure, report)
 
 
 def names_in(text: str | None) -> list[str] | None:
@@ -74,13 +90,3 @@ def progress(doing: str, total: int) -> Iterator[Callable[[], None]]:
         task = bar.add_task("", total=total)
         bar.refresh()
         yield lambda: bar.update(task, advance=1, refresh=True)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(part) for name, part in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(part) for part in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -12,13 +12,37 @@ from evenhand.actions import ActionSet
 from evenhand.confounding import sentences
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry, delta_optimal_design
-from evenhand.inspection.inspection import InspectedBias, Inspection, Purchase
-from evenhand.inspection.panels import worst_lead
+from evenhand.inspection.inspection import InspectedBias, Inspection, Purchase, WorstLead
 from evenhand.numerics.passes import sample_rows
 from evenhand.numerics.row_space import row_space
 from evenhand.questions import Askable, Questions, checked_askable
+from evenhand.questions.accuracy import accuracy
 from evenhand.questions.neutral import with_neutral
 from evenhand.report.words import short
+
+_CHUNK = 1024  # options compared with all others at once
+
+
+def worst_lead(questions: Questions) -> WorstLead:
+    """Return the lead with the largest variance when every question is asked once."""
+    asked = questions.may_ask
+    found = accuracy(questions, asked.astype(np.float64))
+    if np.isinf(found.own).any():
+        raise InputError("some options can be asked of nobody; see questions.check().")
+    alone, among = found.own**2, found.shared
+    lengths = np.einsum("ij,ij->i", among, among)
+    variance, pair = 0.0, (0, 0)
+    for start in range(0, len(alone), _CHUNK):
+        some = slice(start, start + _CHUNK)
+        between = lengths[some, None] + lengths - 2.0 * among[some] @ among.T
+        total = alone[some, None] + alone + between
+        total[np.arange(total.shape[0]), start + np.arange(total.shape[0])] = 0.0
+        x, y = np.unravel_index(int(np.argmax(total)), total.shape)
+        if total[x, y] > variance:
+            variance, pair = float(total[x, y]), (start + int(x), int(y))
+    labels = questions.options.labels
+    return WorstLead((labels[pair[0]], labels[pair[1]]), variance, int(asked.sum()))
+
 
 QUANTILE = 1.959963984540054  # of the normal distribution, two-sided at 95%
 

@@ -18,7 +18,6 @@ from evenhand.errors import Confounding, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry
 from evenhand.geometry.hyperplane import Hyperplane, separating_hyperplane, unit_of_distance
 from evenhand.geometry.sections import grade, meaning_of_bias, verdict
-from evenhand.inspection.panels import WorstLead
 from evenhand.questions import Askable, Check, Questions
 from evenhand.report.model import Report
 from evenhand.report.result import Result
@@ -28,6 +27,44 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CONFIDENCE = 0.95
+
+
+@dataclass(frozen=True)
+class WorstLead:
+    """The lead that is known worst when every question that may be asked is asked once.
+
+    Parameters
+    ----------
+    options
+        The two options.
+    variance
+        Of the lead, in units of the noise.
+    questions
+        How many answers that takes.
+    """
+
+    options: tuple[str, str]
+    variance: float
+    questions: int
+
+    @property
+    def error(self) -> float:
+        """Its standard error, in units of the noise."""
+        return math.sqrt(self.variance)
+
+    @property
+    def per_answer(self) -> float:
+        """Variance times answers: what an answer is worth, the less the better."""
+        return self.variance * self.questions
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a plain value."""
+        return {
+            "options": list(self.options),
+            "standard_error": self.error,
+            "answers": self.questions,
+            "variance_per_answer": self.per_answer,
+        }
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from evenhand.judges.replies import read_score, read_verdict
 from evenhand.judges.texts import Text, Texts
 from evenhand.questions import UNLIMITED, Column, Questions
 from evenhand.tables import listed
-from evenhand.tables.names import repeated
+from evenhand.tables.texts import repeated
 
 if TYPE_CHECKING:
     import pandas as pd

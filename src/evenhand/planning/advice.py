@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from evenhand.planning.curve import Step
-from evenhand.planning.ways import Outcome
+from evenhand.planning.ways import WayOutcome
 
 _MOST_MORE = 64  # neutral evaluators that are looked for, at most
 _NEARLY = 1.05  # a price that is nearly as low
@@ -39,7 +39,7 @@ def more_neutral(enough_with: Callable[[int], bool], n: int, *, bias: bool = Fal
     )
 
 
-def asked_again(found: Outcome) -> str:
+def asked_again(found: WayOutcome) -> str:
     """Return what it takes if the same may be asked again."""
     return (
         "If the same evaluators may be asked the same again, about "
@@ -103,7 +103,7 @@ def budget_for_evaluators(budget: float, cheapest: float, wanted: Step | None) -
     return said
 
 
-def budget_for_bias(budget: float, found: Outcome | None, price: float) -> str:
+def budget_for_bias(budget: float, found: WayOutcome | None, price: float) -> str:
     """Return how well a budget lets the bias be known."""
     if found is None:
         return f"A budget of {budget:g} is too small to estimate the bias at all."

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evenhand.planning.panels import alike, asked_of, everything_once, price_of
-from evenhand.planning.ways import Outcome, Way
+from evenhand.planning.ways import Way, WayOutcome
 from evenhand.questions.accuracy import accuracy
 
 _POINTS, _FEW = 16, 6  # of a curve, at most; where the matrix of questions is large
@@ -94,7 +94,7 @@ def _worth(way: Way, evaluators: list[int]) -> float:
     return float(f"{way.roughly(accuracy(questions, counts)) * price_of(questions, counts):.9g}")
 
 
-def curve(way: Way, order: list[int], n_more: int) -> tuple[tuple[Step, ...], list[Outcome]]:
+def curve(way: Way, order: list[int], n_more: int) -> tuple[tuple[Step, ...], list[WayOutcome]]:
     """Return what the first evaluators of an order reach, then with the `n_more` neutral ones."""
     questions = way.questions
     n = len(order)

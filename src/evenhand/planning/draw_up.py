@@ -14,12 +14,10 @@ from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.planning import advice
 from evenhand.planning.assumed import Assumed, assumed
 from evenhand.planning.curve import Step, curve, order_of_evaluators
-from evenhand.planning.one_look import OneLook
 from evenhand.planning.panels import asked_of, everything_once
 from evenhand.planning.plan import Kind, Plan
-from evenhand.planning.precise import Precise
 from evenhand.planning.until_certain import UntilCertain
-from evenhand.planning.ways import Bias, Evaluators, Outcome, Terms, Way
+from evenhand.planning.ways import Bias, Evaluators, OneLookWay, Precise, Terms, Way, WayOutcome
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.neutral import with_neutral
@@ -108,7 +106,7 @@ def plan(
         if premise is None:
             return Precise(extended, terms)
         if extended.limited:
-            return OneLook(extended, terms, premise, chance)
+            return OneLookWay(extended, terms, premise, chance)
         return UntilCertain(extended, terms, premise)
 
     way = way_with(_MORE if n else 0)
@@ -121,7 +119,7 @@ def plan(
     order = order_of_evaluators(way, n)
     steps, outcomes = curve(way, order, _MORE)
     named = [given.evaluators[e] for e in order]
-    if isinstance(way, OneLook):
+    if isinstance(way, OneLookWay):
         return _with_fewest(told, steps, outcomes, named, way_with)
     whole = next(o for s, o in zip(steps, outcomes, strict=True) if s.evaluators == n)
     return _with_all(told, way, whole, steps, named, way_with)
@@ -146,7 +144,7 @@ class _Told:
 
     def made(
         self,
-        found: Outcome | None,
+        found: WayOutcome | None,
         steps: Sequence[Step],
         chosen: Sequence[str],
         said: Sequence[str],
@@ -184,7 +182,7 @@ class _Told:
 def _with_fewest(
     told: _Told,
     steps: Sequence[Step],
-    outcomes: Sequence[Outcome],
+    outcomes: Sequence[WayOutcome],
     named: Sequence[str],
     way_with: Callable[..., Way],
 ) -> Plan:
@@ -217,7 +215,7 @@ def _with_fewest(
 def _with_all(
     told: _Told,
     way: Way,
-    found: Outcome,
+    found: WayOutcome,
     steps: Sequence[Step],
     named: Sequence[str],
     way_with: Callable[..., Way],
@@ -250,10 +248,10 @@ def _all_precise(way: Way) -> bool:
     return way.terms.precise(accuracy(way.questions, everything.astype(float)))
 
 
-def _affordable(way: Precise, budget: float, there: Evaluators) -> Outcome | None:
+def _affordable(way: Precise, budget: float, there: Evaluators) -> WayOutcome | None:
     """Return the fixed design of about the smallest half-width that a budget pays for."""
 
-    def wider(factor: float) -> Outcome:
+    def wider(factor: float) -> WayOutcome:
         biases = tuple(
             replace(bias, half_width=bias.half_width * factor) for bias in way.terms.biases
         )
@@ -280,7 +278,7 @@ def _first(way: Way, n: int) -> Evaluators:
 
 
 def _kind(way: Way) -> Kind:
-    if isinstance(way, OneLook):
+    if isinstance(way, OneLookWay):
         return "one look"
     return "until certain" if isinstance(way, UntilCertain) else "fixed"
 

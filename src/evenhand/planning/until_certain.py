@@ -29,9 +29,9 @@ from evenhand.certainty.e_process import certainty_entropy
 from evenhand.certainty.proportions import proportions
 from evenhand.numerics.svd import Svd
 from evenhand.planning.assumed import Assumed
-from evenhand.planning.panels import asked_of, price_of
+from evenhand.planning.panels import asked_of
 from evenhand.planning.shares import PanelShares
-from evenhand.planning.ways import Evaluators, Outcome, Terms, impossible
+from evenhand.planning.ways import Evaluators, Terms, WayOutcome, impossible
 from evenhand.questions import Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
 from evenhand.questions.forms import form_of
@@ -52,7 +52,7 @@ class UntilCertain:
     terms: Terms
     assumed: Assumed
 
-    def outcome(self, evaluators: Evaluators = None) -> Outcome:
+    def outcome(self, evaluators: Evaluators = None) -> WayOutcome:
         """Return the mean price of certainty, over which option is best and how lucky one is."""
         questions, terms = self.questions, self.terms
         mask = asked_of(questions, evaluators)
@@ -72,15 +72,7 @@ class UntilCertain:
                 need = terms.half_width(found, bias) / bias.half_width
                 prices = np.maximum(prices, need**2)
             counts += prices.mean() * shares / questions.prices / len(cases)
-        found = accuracy(questions, counts)
-        return Outcome(
-            counts,
-            float(counts.sum()),
-            price_of(questions, counts),
-            terms.first_half_width(found),
-            math.nan,
-            terms.precise(found),
-        )
+        return terms.outcome_of(questions, counts)
 
     def roughly(self, found: Accuracy) -> float:
         """Return the mean variance of a lead; infinite where one, or a wanted bias, is lost."""

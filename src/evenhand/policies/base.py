@@ -389,7 +389,7 @@ class Policy(ABC):
 
     def _repr_html_(self) -> str:
         from evenhand.policies.sections import report_of  # noqa: PLC0415 # it speaks of policies
-        from evenhand.report.notebook import as_html  # noqa: PLC0415 # only notebooks need it
+        from evenhand.report.html import as_html  # noqa: PLC0415 # only notebooks need it
 
         return as_html(report_of(self))
 

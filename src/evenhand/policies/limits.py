@@ -40,6 +40,8 @@ class Limits:
         (q,) evaluations that were asked for and have not come back.
     absent
         Places of the evaluators who left.
+    barred
+        Questions that their evaluators declined.
     version
         Counts how often somebody left or joined: what was worked out before is out of date.
     available
@@ -59,6 +61,7 @@ class Limits:
         self.asked: Counts = np.zeros(len(questions), dtype=np.int64)
         self.outstanding: Counts = np.zeros(len(questions), dtype=np.int64)
         self.absent: set[int] = set()
+        self.barred: set[int] = set()
         self.version = 0
         self.available: NDArray[np.bool_] | None = None
 
@@ -102,11 +105,24 @@ class Limits:
         self.absent.discard(self.place(evaluator))
         self.version += 1
 
+    def bar(self, question: int) -> None:
+        """Take note that a question must not be asked any more: its evaluator declined it.
+
+        Examples
+        --------
+        >>> limits = Limits(Questions.panel(["Ann", "Bo"], ["P", "Q"]))
+        >>> limits.bar(1)                                  # Q supervised Ann
+        >>> limits.left(np.zeros(4, dtype=np.int64))
+        array([1, 0, 1, 1])
+        """
+        self.barred.add(question)
+        self.version += 1
+
     @property
     def restricted(self) -> bool:
         """Whether anything but the number of evaluations limits what may be asked."""
         limited = self.questions.limited or math.isfinite(self.money)
-        return limited or bool(self.absent) or self.available is not None
+        return limited or bool(self.absent or self.barred) or self.available is not None
 
     def left(self, pending: Counts) -> Counts:
         """Return (q,) how often every question may still be asked; `UNLIMITED` if nothing says."""
@@ -121,6 +137,8 @@ class Limits:
                 left[who >= 0] = np.minimum(left[who >= 0], free[who[who >= 0]])
         if self.absent:
             left[np.isin(questions.evaluator, list(self.absent))] = 0
+        if self.barred:
+            left[list(self.barred)] = 0
         if self.available is not None:
             left[~self.available] = 0
         return left
@@ -136,7 +154,8 @@ class Limits:
     def allowed(self, order: Indices, pending: Counts) -> Indices:
         """Return what of an order of questions may be asked now, from its beginning on."""
         questions = self.questions
-        if not (questions.limited or self.absent or self.available is not None):
+        free = not (questions.limited or self.absent or self.barred)
+        if free and self.available is None:
             return order
         order = order[nth(order) <= self.left(pending)[order]]
         if (questions.workload < UNLIMITED).any():

@@ -105,6 +105,7 @@ def snapshot_of(policy: Policy) -> tuple[dict[str, Any], dict[str, Any]]:
         "asked": limits.asked,
         "paid": limits.paid,
         "absent": sorted(limits.absent),
+        "barred": sorted(limits.barred),
         "memory": policy._memory(),
         "checks": None if policy._checks is None else policy._checks.memory(),
     }
@@ -122,6 +123,7 @@ def revived(cls: type[Policy], arguments: dict[str, Any], run: Mapping[str, Any]
     limits.asked = recalled_counts(run, "asked", q)
     evaluators = len(policy.questions.evaluators)
     limits.absent = set(recalled(run, "absent", (None,), int, 0, evaluators - 1).tolist())
+    limits.barred = set(recalled(run, "barred", (None,), int, 0, q - 1).tolist())
     outstanding = recalled_counts(run, "outstanding", q)
     policy._hook("recall")(run["memory"])  # with more evaluations than at first, perhaps
     if policy.spent > policy.horizon:

@@ -22,7 +22,7 @@ from evenhand.questions.options import Column
 from evenhand.tables import Names, column_names, listed, option_names, texts_or_none
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import Table
+    from evenhand.tables.sources import SourceTable
 
 GROUP = "group"
 """The column of a frame that holds groups."""
@@ -144,7 +144,7 @@ def _of_frame(
     return Named(option_names(texts, len(texts), what), _groups(groups, len(texts)), X, known)
 
 
-def _opened(frame: Any, what: str) -> Table:
+def _opened(frame: Any, what: str) -> SourceTable:
     from evenhand.tables.opened import opened  # noqa: PLC0415 - see evenhand.tables
 
     return opened(frame, what, what)

@@ -11,7 +11,7 @@ X       (k, d)  features of the options: their value is X γ. Where options stan
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Self
 
@@ -328,6 +328,29 @@ class Questions:
             kept[option_positions(given, len(self))] = True
         return self._changed(capacity=np.where(kept, self.capacity, 0))
 
+    def barring(self, conflicts: Iterable[tuple[str, str]]) -> Questions:
+        """Return the questions without those that would be a conflict of interest: capacity 0.
+
+        Parameters
+        ----------
+        conflicts
+            Names of an option and of an evaluator who must not judge it; in comparisons, neither
+            first nor second.
+
+        Examples
+        --------
+        >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q"])
+        >>> panel.barring([("Ann", "Q")]).capacity
+        array([1, 0, 1, 1])
+        """
+        barred, items = np.zeros(len(self), dtype=np.bool_), list(self.items)
+        for option, evaluator in conflicts:
+            if option not in items:
+                raise InputError(f"there is no option {option!r}; there are {listed(items)}.")
+            about = (self.about == items.index(option)).any(axis=1)
+            barred |= about & (self.evaluator == self._place(evaluator))
+        return self._changed(capacity=np.where(barred, 0, self.capacity))
+
     def _only(self, some: Indices) -> Questions:
         """Return some of the questions, in the order of their indices; options are the same."""
         return self._changed(
@@ -582,7 +605,7 @@ class Questions:
         return partial(self._made, **self._parts()), ()
 
     def _repr_html_(self) -> str:
-        from evenhand.report.notebook import as_html  # noqa: PLC0415 # only notebooks need it
+        from evenhand.report.html import as_html  # noqa: PLC0415 # only notebooks need it
 
         n = min(len(self), _SHOWN_QUESTIONS)
         Z = self.matrix[:n, self.n_features :].toarray()[:, :_SHOWN_COLUMNS]

@@ -13,8 +13,8 @@ from evenhand.tables import Names
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
     from evenhand.scores import Factor, Scores
-    from evenhand.scores.factor import Codes
     from evenhand.scores.read import Groups
+    from evenhand.scores.scores import Codes
 
 
 def from_scores(  # noqa: D417 - a method of `Questions`

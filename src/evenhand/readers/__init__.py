@@ -4,12 +4,10 @@ Columns of the frame: option, evaluator, item, score; in comparisons also rival 
 stands second; the score then says by how much the first is better); option_group, rival_group and
 evaluator_group (families of models); length and rival_length where answers are there.
 
-- `documents`: files, by their first bytes: JSON, lines of it, archives, tables; what stands in it;
-- `record`: a score as a log has it;
+- `documents`: files, by their first bytes: JSON, lines of it, archives; and plain tables;
 - `inspect_logs`, `promptfoo`, `alpaca_eval`, `deepeval`, `lm_eval`: logs of these tools;
-- `plain`: tables, long or wide;
 - `families`: whose model it is, by its name;
-- `frame`: which metric, what is an option, what an item;
+- `frame`: a score as a log has it; which metric, what is an option, what an item;
 - `read`: all of it together.
 """
 

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenhand.readers.documents import Document, name_of, reach
-from evenhand.readers.record import Record, item_name, size_of
-from evenhand.scores.grades import grade
+from evenhand.readers.frame import LoggedScore, item_name, size_of
+from evenhand.scores.read import grade
 
 NAME = "alpaca_eval"
 WANTED = "annotations of AlpacaEval (annotations.json, with generator_1, generator_2, preference)"
@@ -30,12 +30,12 @@ def recognises(content: Any) -> bool:
     )
 
 
-def records(document: Document) -> Iterator[Record]:
+def records(document: Document) -> Iterator[LoggedScore]:
     """Yield the verdicts of annotations."""
     for number, row in enumerate(document.content, 1):
         first, second = (name_of(reach(row, f"generator_{place}")) for place in (1, 2))
         alone = first == second
-        yield Record(
+        yield LoggedScore(
             None if alone else _verdict(reach(row, "preference")),
             item=item_name(reach(row, "instruction") or number),
             model=first,

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenhand.readers.documents import Document, entries, name_of, reach
-from evenhand.readers.record import Record, item_name, short, size_of
+from evenhand.readers.frame import LoggedScore, item_name, short, size_of
 
 NAME = "deepeval"
 WANTED = "a test run of DeepEval (JSON with 'testCases' and 'metricsData')"
@@ -35,7 +35,7 @@ def _cases(run: Mapping[str, Any]) -> list[Any]:
     return found
 
 
-def records(document: Document) -> Iterator[Record]:
+def records(document: Document) -> Iterator[LoggedScore]:
     """Yield the scores of a test run."""
     run = _run(document.content)
     settings = {name: short(value) for name, value in entries(run, "hyperparameters").items()}
@@ -55,11 +55,13 @@ def records(document: Document) -> Iterator[Record]:
         }
         metrics = _list(_of(case, "metricsData"))
         if not metrics:
-            yield Record(None, judge="", metric="", where=where, trouble="no metrics", **common)
+            yield LoggedScore(
+                None, judge="", metric="", where=where, trouble="no metrics", **common
+            )
         for metric in metrics:
             kind = name_of(_of(metric, "name")) or "metric"
             judge = name_of(_of(metric, "evaluationModel"))
-            yield Record(
+            yield LoggedScore(
                 _of(metric, "score"),
                 judge=judge or kind,
                 metric=kind,

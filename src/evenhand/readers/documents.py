@@ -2,7 +2,8 @@
 
 Zip files with JSON in them, such as Inspect's logs, are read one member at a time. Inspect
 compresses by Zstandard, which Python's own reader of zip files knows from 3.14 on only. So members
-are found by Python and unpacked here. In JSON, nested, anything may be missing or different.
+are found by Python and unpacked here. In JSON, nested, anything may be missing or different. A file
+that is a table, or a list of objects, is read as all tables are (`evenhand.scores`).
 """
 
 from __future__ import annotations
@@ -14,13 +15,16 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import InputError
-from evenhand.tables.limits import MOST_IN_LOG, OLD_EXCEL, PARQUET, ZIP, packing, size
+from evenhand.files import MOST_IN_LOG, OLD_EXCEL, PARQUET, ZIP, packing, size
+
+if TYPE_CHECKING:
+    from evenhand.tables.sources import SourceTable
 
 _EMPTY_ZIP = b"PK\x05\x06"
 _ZSTANDARD = 93  # the number of the method in zip files
@@ -228,3 +232,30 @@ def parsed(text: str, where: str) -> Any:
         ) from None
     except RecursionError:
         raise InputError(f"{where}: the JSON is nested too deeply; this is no log.") from None
+
+
+NAME = "table"
+WANTED = (
+    "a table (CSV, TSV, Excel, Parquet, lines of JSON) with the columns option, evaluator, score"
+)
+
+
+def recognises(content: Any) -> bool:
+    """Tell whether this is a table: one in a file, or a list of objects."""
+    if isinstance(content, TableFile):
+        return True
+    return isinstance(content, list) and bool(content) and all(isinstance(r, dict) for r in content)
+
+
+def table_of(documents: Sequence[Document]) -> SourceTable:
+    """Return the table in a file; of several, one below the other."""
+    from evenhand.tables.opened import opened as opened_table  # noqa: PLC0415 # pyarrow
+    from evenhand.tables.sources import Rows, StackedTables  # noqa: PLC0415
+
+    tables: list[SourceTable] = [
+        opened_table(document.path)
+        if isinstance(document.content, TableFile)
+        else Rows.of(document.content, document.where, "object")
+        for document in documents
+    ]
+    return tables[0] if len(tables) == 1 else StackedTables(tables)

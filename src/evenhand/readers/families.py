@@ -25,6 +25,8 @@ from evenhand.errors import InputError
 GivenFamilies: TypeAlias = Mapping[str, str | None] | str | PathLike[str] | None
 """Names or words with their families, a file of them, or nothing."""
 
+_CODE = 2  # letters of a name that could be anybody's code
+
 
 @dataclass(frozen=True)
 class Families:
@@ -57,13 +59,13 @@ class Families:
 
     def groups(self, part: str, names: Sequence[str]) -> dict[str, str | None] | None:
         """Return the families of names; None unless most options are known models, since people
-        have none.
+        have none, and somebody's o1 and o3 may be anything.
         """
         found: dict[str, str | None] = {}
         unknown = 0
         for name in names:
             found[name] = self.family(name)
-            unknown += found[name] is None
+            unknown += found[name] is None or len(name) <= _CODE
             if part == "option" and 2 * unknown > len(names) and not self.stated:
                 return None
         return found

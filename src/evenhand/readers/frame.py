@@ -1,25 +1,73 @@
-"""From the scores of logs to one frame: which metric, what is an option, what an item."""
+"""A score as a log has it, and all of them as one frame: which metric, which option, which item."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand.errors import InputError
 from evenhand.readers.families import Families
-from evenhand.readers.record import Record, short
-from evenhand.scores.grades import grade
-from evenhand.tables.names import listed
+from evenhand.scores.read import grade
+from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedScore:
+    """One score of a log."""
+
+    value: Any  # as it stands there: a number, a letter, a word; None where there is none
+    item: str  # what the model was tried on
+    # who answered; in comparisons, whose answer stands first; None: the log does not say
+    model: str | None
+    judge: str  # who gave the score: a model, or the name of what scored
+    metric: str  # what was scored, such as 'correctness'
+    where: str  # file and place in it, for messages
+    by_model: bool = False  # whether the judge is a model, which has a family
+    task: str = ""  # that the item is of; matters where a log has several
+    rival: str | None = None  # in comparisons, whose answer stands second
+    # what else may have been tried, such as prompts
+    settings: Mapping[str, str] = field(default_factory=dict)
+    length: int | None = None  # characters of the answer
+    rival_length: int | None = None
+    repeat: int = 1  # which time it was, where the same was tried several times
+    # what no other score has, if the tool gives it: a retried run has the scores of the run before
+    identity: str | None = None
+    # names that say less, with the other name
+    known_as: Mapping[str, str] = field(default_factory=dict)
+    trouble: str | None = None  # why there is no score, where there is none
+
+
+def short(text: Any, most: int = 80) -> str:
+    """Return a text on one line, cut where it is long."""
+    line = " ".join(str(text).split())
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def item_name(text: Any, most: int = 200) -> str:
+    """Return what an item is called by its text; a long one is cut, and ends with a checksum."""
+    line = " ".join(str(text).split())
+    if len(line) <= most:
+        return line
+    checksum = f" #{zlib.crc32(line.encode()):08x}"
+    return short(line, most - len(checksum)) + checksum
+
+
+def size_of(text: Any) -> int | None:
+    """Return the characters of a text; None for what is no text."""
+    return len(text) if isinstance(text, str) else None
+
 
 Choice: TypeAlias = str | Sequence[str] | None
 """One name, several, or none."""
 
 
 def framed(
-    records: Iterable[Record], option: Choice, metric: Choice, families: Families
+    records: Iterable[LoggedScore], option: Choice, metric: Choice, families: Families
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the scores as a frame, and what is to be said about them."""
     notes: list[str] = []
@@ -39,18 +87,18 @@ def framed(
     return _with_families(table, chosen, families.also_as(known_as), notes), notes
 
 
-def _table(records: Iterable[Record], notes: list[str]) -> tuple[pd.DataFrame, list[str]]:
+def _table(records: Iterable[LoggedScore], notes: list[str]) -> tuple[pd.DataFrame, list[str]]:
     """All that was scored, a row each, with the names of the settings."""
     import pandas as pd  # noqa: PLC0415 # slow to load
 
     rows, settings = [], dict[str, None]()
     parts = [
         name
-        for name in Record.__slots__
+        for name in LoggedScore.__slots__
         if name not in ("value", "settings", "identity", "known_as", "trouble")
     ]
-    unread: dict[str, Record] = {}
-    missing: list[Record] = []
+    unread: dict[str, LoggedScore] = {}
+    missing: list[LoggedScore] = []
     seen: set[str] = set()
     again = 0
     for record in records:
@@ -102,7 +150,7 @@ def _table(records: Iterable[Record], notes: list[str]) -> tuple[pd.DataFrame, l
 
 def _setting(name: str) -> str:
     """What a setting is called beside the parts of a record."""
-    return f"setting {name}" if name in (*Record.__slots__, "option", "score") else name
+    return f"setting {name}" if name in (*LoggedScore.__slots__, "option", "score") else name
 
 
 def _of_metric(table: pd.DataFrame, metric: Choice) -> pd.DataFrame:

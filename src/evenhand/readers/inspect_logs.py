@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from evenhand.readers.documents import Archive, Document, entries, members, name_of, reach
-from evenhand.readers.record import Record, short, size_of
+from evenhand.readers.frame import LoggedScore, short, size_of
 
 NAME = "inspect"
 WANTED = "a log of Inspect (.eval or .json, with 'eval' and 'samples')"
@@ -28,7 +28,7 @@ def recognises(content: Any) -> bool:
     return isinstance(reach(content, "eval"), Mapping)
 
 
-def records(document: Document) -> Iterator[Record]:
+def records(document: Document) -> Iterator[LoggedScore]:
     """Yield the scores of a log."""
     header = _header(document.content)
     run = entries(header, "eval")
@@ -84,7 +84,7 @@ def _plain(name: Any) -> str:
 
 def _scores(
     run: Mapping[str, Any], scorers: Mapping[str, Any], sample: Any, file: str
-) -> Iterator[Record]:
+) -> Iterator[LoggedScore]:
     item, epoch = name_of(reach(sample, "id")) or "?", reach(sample, "epoch")
     repeat = epoch if isinstance(epoch, int) else 1
     where = f"{file}, sample {item!r}" + (f", epoch {repeat}" if repeat != 1 else "")
@@ -102,7 +102,7 @@ def _scores(
         scores = {next(iter(scorers), "score"): entries(sample, "score")}
     if not scores:
         why = reach(sample, "error", "message") or "it was not scored"
-        yield Record(None, judge="", metric="", where=where, trouble=short(why), **common)
+        yield LoggedScore(None, judge="", metric="", where=where, trouble=short(why), **common)
     for name, score in scores.items():
         scorer = scorers.get(name) or {"name": name}
         metric = _plain(reach(scorer, "name"))
@@ -114,7 +114,7 @@ def _scores(
             given = [(" + ".join(graders) or name, reach(score, "value"))]
         for judge, vote in given:
             for part, value in _parts(metric, vote):
-                yield Record(
+                yield LoggedScore(
                     value,
                     judge=judge,
                     metric=part,

@@ -14,7 +14,7 @@ from typing import Any
 
 from evenhand.errors import InputError
 from evenhand.readers.documents import Document, entries, members, name_of, opened, reach
-from evenhand.readers.record import Record, size_of
+from evenhand.readers.frame import LoggedScore, size_of
 
 NAME = "lm_eval"
 WANTED = "results of lm-evaluation-harness (results_*.json, or samples_*.jsonl of --log_samples)"
@@ -62,7 +62,7 @@ def _run(path: Path) -> tuple[Path, str]:
     return path.parent, time[0] if time else path.stem
 
 
-def records(document: Document) -> Iterator[Record]:
+def records(document: Document) -> Iterator[LoggedScore]:
     """Yield the scores of samples, or of whole tasks."""
     if _are_samples(document.content):
         yield from _of_samples(document)
@@ -70,7 +70,7 @@ def records(document: Document) -> Iterator[Record]:
         yield from _of_tasks(document)
 
 
-def _of_samples(document: Document) -> Iterator[Record]:
+def _of_samples(document: Document) -> Iterator[LoggedScore]:
     model, task = _model(document.path), _task(document.path)
     for number, row in enumerate(document.content, 1):
         metrics = members(row, "metrics") or [
@@ -92,13 +92,15 @@ def _of_samples(document: Document) -> Iterator[Record]:
         }
         for name in scalars:
             metric = _called(name, str(row.get("filter") or "none"))
-            yield Record(row[name], judge=metric, metric=metric, length=size_of(answer), **common)
+            yield LoggedScore(
+                row[name], judge=metric, metric=metric, length=size_of(answer), **common
+            )
         if not scalars:
             said = "its metrics have no score for a single document"
-            yield Record(None, judge="", metric="", trouble=said, **common)
+            yield LoggedScore(None, judge="", metric="", trouble=said, **common)
 
 
-def _of_tasks(document: Document) -> Iterator[Record]:
+def _of_tasks(document: Document) -> Iterator[LoggedScore]:
     content = document.content
     model = name_of(content.get("model_name")) or _model_of_arguments(content)
     model = model or document.path.stem
@@ -110,7 +112,7 @@ def _of_tasks(document: Document) -> Iterator[Record]:
             if isinstance(value, bool) or not isinstance(value, (int, float)):
                 continue
             metric = _called(name, kind or "none")
-            yield Record(
+            yield LoggedScore(
                 value,
                 item=task,
                 model=model,

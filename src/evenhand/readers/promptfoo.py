@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenhand.readers.documents import Document, entries, members, name_of, reach
-from evenhand.readers.record import Record, item_name, short, size_of
+from evenhand.readers.frame import LoggedScore, item_name, short, size_of
 
 NAME = "promptfoo"
 WANTED = "results of promptfoo (JSON with 'results', from `promptfoo eval -o results.json`)"
@@ -55,7 +55,7 @@ def _rows(content: Any) -> list[Any]:
     return members(content, "results") or members(content, "results", "results")
 
 
-def records(document: Document) -> Iterator[Record]:
+def records(document: Document) -> Iterator[LoggedScore]:
     """Yield the scores of results."""
     default = reach(document.content, "config", "defaultTest", "options", "provider")
     times = Counter[tuple[Any, ...]]()
@@ -78,7 +78,7 @@ def records(document: Document) -> Iterator[Record]:
 
 def _scores(
     row: Any, item: str, common: Mapping[str, Any], default: Any, where: str
-) -> Iterator[Record]:
+) -> Iterator[LoggedScore]:
     known_as = _known_as(reach(row, "provider"))
     parts = list(_leaves(members(row, "gradingResult", "componentResults")))
     if not parts:
@@ -86,7 +86,7 @@ def _scores(
         failed = reach(row, "failureReason") == _FAILED or (
             reach(row, "error") and not reach(row, "gradingResult")
         )
-        yield Record(
+        yield LoggedScore(
             None if failed or reason == "No assertions" else reach(row, "score"),
             item,
             judge="promptfoo",
@@ -103,7 +103,7 @@ def _scores(
         judge, metric, by_model = who
         seen[who] += 1
         of_several = f", assertion {seen[who]}" if times[who] > 1 else ""
-        yield Record(
+        yield LoggedScore(
             None if by_model and _no_verdict(part) else _value(part),
             item + of_several,
             judge=judge,

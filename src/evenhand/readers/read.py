@@ -9,13 +9,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from evenhand.errors import InputError
-from evenhand.readers import alpaca_eval, deepeval, inspect_logs, lm_eval, plain, promptfoo
+from evenhand.readers import alpaca_eval, deepeval, inspect_logs, lm_eval, promptfoo
+from evenhand.readers import documents as plain
 from evenhand.readers.documents import Archive, Document, TableFile, opened
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.scores import Scores
-from evenhand.scores.read import Reading, read_table
-from evenhand.tables.names import listed
+from evenhand.scores.read import ReadOptions, read_table
+from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +35,7 @@ def read_scores(
     *,
     families: GivenFamilies = None,
     metric: Choice = None,
-    **columns: Unpack[Reading],
+    **columns: Unpack[ReadOptions],
 ) -> Scores:
     """Return the scores in a table, or in logs of evaluation tools.
 
@@ -91,7 +92,7 @@ def read_scores(
     """
     if format is not None and format not in _FORMATS:
         raise InputError(f"format={format!r} is not known; known are {listed(list(_FORMATS))}.")
-    columns = Reading(repeats=True, beside=True, telling=False) | columns
+    columns = ReadOptions(repeats=True, beside=True, telling=False) | columns
     known = Families.of(families)
     if not _is_path(table) and not (isinstance(table, list | tuple) and all(map(_is_path, table))):
         if metric is not None or format not in (None, plain.NAME):

@@ -1,9 +1,8 @@
-"""What is wrong with a table of scores, where it stands, and what to do about it."""
+"""What is wrong with a table of scores, and what its owner should know though it stops nobody."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,68 +11,36 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.scores.columns import Columns, Torn
-from evenhand.scores.factor import Codes, first_repeated
-from evenhand.scores.layouts import Wide
-from evenhand.scores.parts import Parts, unused
-from evenhand.scores.scores import WHOLE
-from evenhand.tables.cells import as_text, calendar_dates, coded, is_date, spreadsheet_days
-from evenhand.tables.complaints import plainly
-from evenhand.tables.names import listed
-from evenhand.tables.numerals import parsed, written_elsewhere
-from evenhand.tables.scan import ColumnScan
-from evenhand.tables.sources import Table
+from evenhand.scores.layouts import Columns, Torn, Wide
+from evenhand.scores.read import Parts, shown, unused
+from evenhand.scores.scores import WHOLE, Codes, Factor, Finding, Scores, first_repeated
+from evenhand.tables.cells import as_text, calendar_dates, coded, spreadsheet_days
+from evenhand.tables.columns import Defects
+from evenhand.tables.sources import SourceTable
+from evenhand.tables.texts import is_date, listed, parsed
 
 _DROP = ", or say missing='drop' to leave these scores out"
 
 
-@dataclass(frozen=True, eq=False)
-class Places:
-    """Where rows of a table stand, in the user's words."""
-
-    source: Table
-    label: str | None
-
-    def at(self, row: int, column: str) -> str:
-        """Return where a cell stands."""
-        return f"{self.source.places([row], self.label)[0]}, column {self._shown(row, column)!r}"
-
-    def rows(self, rows: Sequence[int], most: int = 5) -> str:
-        """Return where several rows stand."""
-        return ", ".join(self.source.where(rows[:most])) + (", …" * (len(rows) > most))
-
-    def _shown(self, row: int, column: str) -> str:
-        return self.source.column_of(row, column) if isinstance(self.source, Wide) else column
-
-
-def refuse(source: Table, problems: Sequence[str]) -> None:
-    """Refuse a table with problems, all of them at once."""
-    if len(problems) == 1:
-        raise InputError(f"{source.name}: {problems[0]}")
-    if problems:
-        lines = "".join(f"\n  - {problem}" for problem in problems)
-        raise InputError(f"{source.name}: {len(problems)} things to correct:{lines}")
-
-
-def check_cells(
-    places: Places,
-    parts: Parts,
-    read: Columns,
-    drop: Sequence[str] = (),
-    remedy: str = _DROP,
-) -> None:
+def check_cells(found: Defects, parts: Parts, read: Columns, drop: Sequence[str] = ()) -> None:
     """Refuse a table with cells that are empty, or not what their column is for."""
     if read.n_rows == 0:
-        raise InputError(f"{places.source.name} has a header but no rows; it needs a row per score")
-    problems = list(_problems_of_names(places, read, drop, remedy))
+        raise InputError(f"{found.source.name} has a header but no rows; it needs a row per score")
+    for column, missing in read.missing.items():
+        if column not in drop:
+            found.of_cells(column, missing, read.n_rows, _DROP)
     for column in parts.numbers:
-        problems += _problems_of_numbers(places, parts, read, column, drop, remedy)
-    problems += [_in_two_groups(places, torn) for torn in read.torn]
-    refuse(places.source, problems)
+        scan = read.scans[column]
+        if column not in drop or scan.missing.count == read.n_rows:
+            found.of_cells(column, scan.missing, read.n_rows, _DROP)
+        found.of_numbers(scan, is_time=column == parts.one("time"))
+    for torn in read.torn:
+        found.add(*_in_two_groups(found, torn))
+    found.refuse()
 
 
 def check_scores(
-    places: Places,
+    found: Defects,
     parts: Parts,
     read: Columns,
     scale: tuple[float, float] | None,
@@ -86,50 +53,51 @@ def check_scores(
     scores = read.numbers[column]
     if len(scores) == 0:
         raise InputError(
-            f"{places.source.name}: of {read.n_rows:,} rows every one has an empty cell, from "
-            f"{places.rows([0])} on, column {column!r} or another; nothing is left"
+            f"{found.source.name}: of {read.n_rows:,} rows every one has an empty cell, from "
+            f"{found.rows([0])} on, column {column!r} or another; nothing is left"
         )
     if len(scores) == 1 and telling:
-        place = places.at(read.row(0), column)
+        place = found.place(read.row(0), column)
         raise InputError(
-            f"{places.source.name} has one score only ({place}): there is nothing to compare it "
+            f"{found.source.name} has one score only ({place}): there is nothing to compare it "
             "with; give the scores of several options by several evaluators"
         )
-    problem = _beyond(places, read, column, scores, scale) or _of_dates(
-        places, read, column, scores, scale
-    )
-    refuse(places.source, [] if problem is None else [problem])
+    if scale is None:
+        _note_dates(found, read, column, scores)
+    else:
+        _note_beyond(found, read, column, scores, scale)
+    found.refuse()
     low, high = float(scores.min()), float(scores.max())
     if high == low and telling:
         size = abs(low)
         rounded = f" (numbers of that size are rounded to {np.spacing(size):.2g})"
         raise InputError(
-            f"{places.source.name}: from {places.at(read.row(0), column)} on every score is "
+            f"{found.source.name}: from {found.place(read.row(0), column)} on every score is "
             f"{low:.15g}{rounded if size > WHOLE else ''}: nothing to compare; is it the column of "
             "the scores?"
         )
 
 
-def check_repeats(places: Places, parts: Parts, read: Columns, copies_only: bool = False) -> None:
+def check_repeats(found: Defects, parts: Parts, read: Columns, copies_only: bool = False) -> None:
     """Refuse a table in which an evaluator scored the same thing twice, or a row comes twice."""
     if parts.one("evaluator") is None:
         return  # then it may have been two
     keys = parts.names
     codes = [read.names[column].codes for column in keys]
-    found = _first_copied(places, parts, read, codes) if copies_only else first_repeated(*codes)
-    if found is None:
+    again = _first_copied(found, parts, read, codes) if copies_only else first_repeated(*codes)
+    if again is None:
         return
-    rows, n = found
+    rows, n = again
     what = ", ".join(
         f"{column} {read.names[column].names[read.names[column].codes[rows[0]]]!r}"
         for column in keys
     )
     at = [read.row(row) for row in rows.tolist()]
     more = f"; {n:,} rows repeat one" if n > 1 else ""
-    others = _differing(places.source, parts, at[:2])
+    others = _differing(found.source, parts, at[:2])
     tell = f" ({', '.join(repr(c) for c in others[:4])} differs there)" if others else ""
     raise InputError(
-        f"{places.source.name}: {places.rows(at)}, column {parts.one('score')!r}: one evaluator "
+        f"{found.source.name}: {found.rows(at)}, column {parts.one('score')!r}: one evaluator "
         f"scored the same thing twice ({what}{more}). If something tells the scores apart, name "
         f"its column as item= or event={tell}; if the evaluator was asked again, say "
         "repeats=True; else remove the copies"
@@ -137,15 +105,15 @@ def check_repeats(places: Places, parts: Parts, read: Columns, copies_only: bool
 
 
 def _first_copied(
-    places: Places, parts: Parts, read: Columns, codes: Sequence[Codes]
+    found: Defects, parts: Parts, read: Columns, codes: Sequence[Codes]
 ) -> tuple[NDArray[np.int64], int] | None:
     """Return rows that are the same in every cell, and how many repeat one; None if none do."""
     columns = [*codes, *(_coded(read.numbers[column]) for column in parts.numbers)]
     if first_repeated(*columns) is None:
         return None
-    others = [] if isinstance(places.source, Wide) else unused(places.source, parts)
+    others = [] if isinstance(found.source, Wide) else unused(found.source, parts)
     kept = slice(None) if read.rows is None else read.rows
-    columns += [coded(cells)[1][kept] + 1 for cells in places.source.read(others, others).values()]
+    columns += [coded(cells)[1][kept] + 1 for cells in found.source.read(others, others).values()]
     return first_repeated(*columns)
 
 
@@ -154,7 +122,7 @@ def _coded(values: NDArray[Any]) -> Codes:
     return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
-def check_spelling(places: Places, parts: Parts, read: Columns) -> None:
+def check_spelling(found: Defects, parts: Parts, read: Columns) -> None:
     """Refuse groups of options and of evaluators that differ in spelling only."""
     if {"option", "evaluator"} - read.members.keys():
         return
@@ -173,13 +141,13 @@ def check_spelling(places: Places, parts: Parts, read: Columns) -> None:
         who = np.flatnonzero(read.members["option"] == read.groups.index(one))[0]
         row = read.row(int(np.argmax(read.names[option].codes == who)))
         raise InputError(
-            f"{places.source.name}: {places.at(row, group)}: {one!r} is {other!r} in column "
+            f"{found.source.name}: {found.place(row, group)}: {one!r} is {other!r} in column "
             f"{parts.one('evaluator_group')!r} ({len(alike)} groups differ so, and none is the "
             "same in both); spell groups alike"
         )
 
 
-def check_two_groups(places: Places, parts: Parts, read: Columns) -> None:
+def check_two_groups(found: Defects, parts: Parts, read: Columns) -> None:
     """Refuse more or fewer than two groups where features alone have to tell the bias."""
     group, option = parts.one("option_group"), parts.one("option")
     alone = parts.all("features") and not parts.one("partial") and "evaluator" not in read.members
@@ -191,11 +159,11 @@ def check_two_groups(places: Places, parts: Parts, read: Columns) -> None:
     if not odd.size:
         return
     row = int(np.argmax(np.isin(codes, odd)))
-    found = members[codes[row]]
-    what = "no group" if found < 0 else "the only group" if len(known) < 2 else "a third group"
+    own = members[codes[row]]
+    what = "no group" if own < 0 else "the only group" if len(known) < 2 else "a third group"
     raise InputError(
-        f"{places.source.name}: {places.at(read.row(row), group)}: {what}"
-        f"{'' if found < 0 else f', {read.groups[found]!r}'}, where features= needs two and every "
+        f"{found.source.name}: {found.place(read.row(row), group)}: {what}"
+        f"{'' if own < 0 else f', {read.groups[own]!r}'}, where features= needs two and every "
         f"option in one of them ({len(known)} are there: {listed(known)}); make a column with two, "
         "or one that is 1 for those who may be favoured (partial=)"
     )
@@ -215,127 +183,50 @@ def _bare(name: str) -> str:
     return "".join(c for c in name.casefold() if c.isalnum()) or name
 
 
-def _problems_of_names(
-    places: Places, read: Columns, drop: Sequence[str], remedy: str
-) -> Iterator[str]:
-    for column, missing in read.missing.items():
-        if not missing.count or column in drop:
-            continue
-        if missing.count == read.n_rows:
-            yield _all_empty(places, column)
-        else:
-            place = Places(places.source, None).at(missing.first, column)
-            yield (
-                f"{place} is empty ({missing.count:,} of {read.n_rows:,} rows are); fill in the "
-                f"cells or remove the rows{remedy}"
-            )
-
-
-def _all_empty(places: Places, column: str) -> str:
-    cell = Places(places.source, None).at(0, column)
-    return f"{cell} and all cells below are empty; name another column, or leave it out"
-
-
-def _problems_of_numbers(
-    places: Places, parts: Parts, read: Columns, column: str, drop: Sequence[str], remedy: str
-) -> Iterator[str]:
-    scan, n = read.scans[column], read.n_rows
-    if scan.unsupported is not None:
-        dates = any(word in scan.unsupported for word in ("date", "time", "duration"))
-        yield (
-            f"{places.at(0, column)} and the cells below hold {'dates or times, ' * dates}"
-            f"{scan.unsupported}, not numbers; name another column, or convert it"
-        )
-    elif scan.missing.count == n:
-        yield _all_empty(places, column)
-    elif scan.missing.count and column not in drop:
-        yield (
-            f"{places.at(scan.missing.first, column)} is empty ({scan.missing.count:,} of {n:,} "
-            f"rows are); fill in the cells or remove the rows{remedy}"
-        )
-    if scan.first_text is not None:
-        yield _problem_of_text(places, parts, column, scan)
-    elif scan.points.doubtful is not None:
-        row, text = scan.points.doubtful
-        yield (
-            f"{places.at(row, column)}: {text!r} may be {text.replace('.', '')} or "
-            f"{float(text):g}, as the other numbers have no point; "
-            f"{plainly(places.source, scan, '.')}"
-        )
-    if scan.first_infinite is not None:
-        row, number = scan.first_infinite
-        yield f"{places.at(row, column)}: {number} is no finite number; correct or remove it"
-
-
-def _problem_of_text(places: Places, parts: Parts, column: str, scan: ColumnScan) -> str:
-    assert scan.first_text is not None
-    row, text = scan.first_text
-    cell = f"{places.at(row, column)}: {text!r}"
-    more = f" ({scan.n_texts:,} cells are not)" if scan.n_texts > 1 else ""
-    if is_date(text):
-        remedy = (
-            "write all times in one way, such as 2016-01-05"
-            if column == parts.one("time")
-            else "a spreadsheet may have made it of a number such as 5.1: have it show the column "
-            "as numbers and save it again"
-        )
-        return f"{cell} is a date or a time, not a number{more}; {remedy}"
-    if not written_elsewhere(text):
-        if not scan.n_numbers:
-            return f"{cell} is not a number, and no cell of the column is; name another column"
-        return f"{cell} is not a number{more}; correct the cells or remove the rows"
-    mark = "," if scan.decimal == "." and parsed([text], ",")[1][0] else None
-    return f"{cell} is not plainly a number{more}; {plainly(places.source, scan, mark)}"
-
-
-def _in_two_groups(places: Places, torn: Torn) -> str:
+def _in_two_groups(found: Defects, torn: Torn) -> tuple[str, str]:
     first, second = torn.groups
     more = f" ({torn.count:,} have several)" if torn.count > 1 else ""
-    return (
-        f"column {torn.column!r}: {torn.part} {torn.name!r} is of the group {first!r} and, in "
-        f"{places.rows([torn.row])}, of {second!r}{more}; give everybody one group, or say with "
-        "partial= who is partial to what"
+    said = (
+        f": {torn.part} {torn.name!r} is of the group {first!r} and, in {found.rows([torn.row])}, "
+        f"of {second!r}{more}; give everybody one group, or say with partial= who is partial to "
+        "what"
     )
+    return said, torn.column
 
 
-def _beyond(
-    places: Places, read: Columns, column: str, scores: Floats, scale: tuple[float, float] | None
-) -> str | None:
-    if scale is None:
-        return None
+def _note_beyond(
+    found: Defects, read: Columns, column: str, scores: Floats, scale: tuple[float, float]
+) -> None:
     outside = np.flatnonzero((scores < scale[0]) | (scores > scale[1]))
-    if not outside.size:
-        return None
-    first = int(outside[0])
-    return (
-        f"{places.at(read.row(first), column)}: {scores[first]:.15g} is outside the scale from "
-        f"{scale[0]:g} to {scale[1]:g} ({outside.size:,} of {len(scores):,} scores are); correct "
-        "the scores or scale="
-    )
+    if outside.size:
+        first = int(outside[0])
+        found.add(
+            f": {scores[first]:.15g} is outside the scale from {scale[0]:g} to {scale[1]:g} "
+            f"({outside.size:,} of {len(scores):,} scores are); correct the scores or scale=",
+            column,
+            read.row(first),
+        )
 
 
-def _of_dates(
-    places: Places, read: Columns, column: str, scores: Floats, scale: tuple[float, float] | None
-) -> str | None:
-    if scale is not None:
-        return None
+def _note_dates(found: Defects, read: Columns, column: str, scores: Floats) -> None:
     remedy = "if they are scores all the same, say so with scale=(lowest, highest)"
     if calendar_dates(scores) is not None:
-        return (
-            f"{places.at(read.row(0), column)}: {scores[0]:.0f} looks like a date, and so do all "
-            f"others; name the column of the scores, or, {remedy}"
+        found.add(
+            f": {scores[0]:.0f} looks like a date, and so do all others; name the column of the "
+            f"scores, or, {remedy}",
+            column,
+            read.row(0),
         )
-    found = spreadsheet_days(scores)
-    if found is None:
-        return None
-    row, day = found
-    return (
-        f"{places.at(read.row(row), column)}: {scores[row]:.0f} is {day} as spreadsheets count "
-        f"days, which looks like a date among scores; correct it, or, {remedy}"
-    )
+    elif (day := spreadsheet_days(scores)) is not None:
+        found.add(
+            f": {scores[day[0]]:.0f} is {day[1]} as spreadsheets count days, which looks like a "
+            f"date among scores; correct it, or, {remedy}",
+            column,
+            read.row(day[0]),
+        )
 
 
-def _differing(source: Table, parts: Parts, rows: Sequence[int]) -> list[str]:
+def _differing(source: SourceTable, parts: Parts, rows: Sequence[int]) -> list[str]:
     """Return columns without a part in which two rows differ."""
     if isinstance(source, Wide):
         return []
@@ -344,17 +235,169 @@ def _differing(source: Table, parts: Parts, rows: Sequence[int]) -> list[str]:
     return [column for column, texts in both.items() if len(set(texts.to_pylist())) > 1]
 
 
-def check_evaluators(places: Places, parts: Parts, read: Columns) -> None:
+def check_evaluators(found: Defects, parts: Parts, read: Columns) -> None:
     """Refuse scores in the place of evaluators: numbers with decimals, which names have not."""
     column = parts.one("evaluator")
-    if column is None or isinstance(places.source, Wide):
+    if column is None or isinstance(found.source, Wide):
         return
     names = read.names[column].names
     values, fits = parsed(names)
     if not fits.all() or np.count_nonzero(values != np.floor(values)) * 2 <= len(names):
         return
     raise InputError(
-        f"{places.source.name}: {places.at(read.row(0), column)} and the cells below hold numbers "
+        f"{found.source.name}: {found.place(read.row(0), column)} and the cells below hold numbers "
         f"such as {listed(names[:3])}, not names of evaluators; if each evaluator has a column of "
         "scores, say wide=True"
     )
+
+
+_MOST_NAMES = 100_000  # of which spellings are compared
+
+
+def notes_on(
+    scores: Scores,
+    defects: Defects,
+    left_out: int = 0,
+    repeats: int = 0,
+    beside: Sequence[str] = (),
+) -> Iterator[Finding]:
+    """Yield what is worth saying about scores that can be used."""
+    if left_out:
+        yield Finding.note(
+            "missing",
+            f"{left_out:,} rows were left out since a cell was empty, as missing='drop' says. That "
+            "is harmless only if it has nothing to do with what the scores would have been.",
+        )
+    if repeats:
+        yield Finding.note("repeats", f"{repeats:,} scores were given again by the same evaluator.")
+    evaluator = scores.evaluator
+    if evaluator is None:
+        yield Finding.note(
+            "evaluator",
+            "Nobody says who gave the scores, so lenient and severe evaluators can't be told from "
+            "good and bad options. If a column names them, say which: evaluator=."
+            + (f" If {shown(beside)} are evaluators, say wide=True." if beside else ""),
+        )
+    else:
+        yield from _on_one_score(scores, evaluator)
+    for part, names in (("option", scores.option), ("evaluator", evaluator)):
+        if names is not None:
+            yield from _on_names(part, scores.called.get(part, part), names, defects)
+    yield from _on_groups(scores)
+    yield from _on_partiality(scores)
+
+
+def on_standing(left_out: Mapping[str, int]) -> Iterator[Finding]:
+    """Yield how many rows of a campaign's table are left out, by their standing."""
+    if left_out:
+        n, parts = sum(left_out.values()), listed_counts(left_out)
+        yield Finding.note(
+            "standing",
+            f"{n:,} row{'' if n == 1 else 's'} of the campaign's record "
+            f"{'is' if n == 1 else 'are'} left out: {parts}. Who withdraws scores after looking at "
+            "them chooses among them: `evenhand campaign answer` says what holds with them, too.",
+        )
+
+
+def listed_counts(counts: Mapping[str, int]) -> str:
+    """Return counts in words."""
+    return ", ".join(f"{n:,} {name}" for name, n in counts.items())
+
+
+def _on_one_score(scores: Scores, evaluator: Factor) -> Iterator[Finding]:
+    if scores.rival is not None:
+        return
+    single = np.flatnonzero(evaluator.counts == 1)
+    if single.size:
+        who = listed([evaluator.names[code] for code in single[:5].tolist()])
+        more = ", …" if single.size > 5 else ""
+        yield Finding.note(
+            "evaluator",
+            f"Evaluators with one score only ({single.size:,} of {len(evaluator):,}: {who}{more}) "
+            "say nothing about a bias: one score can't tell who is lenient from what is good.",
+        )
+
+
+def _on_names(part: str, column: str, names: Factor, defects: Defects) -> Iterator[Finding]:
+    few = names.names[:_MOST_NAMES]
+    dated = [code for code, name in enumerate(few) if is_date(name)]
+    if dated:
+        row = int(np.argmax(names.codes == dated[0]))
+        yield Finding.note(
+            part,
+            f"{defects.place(row, column)}: {few[dated[0]]!r} looks like a date, as spreadsheets "
+            f"make of names ({len(dated):,} of {len(names):,} names do). If not, correct it.",
+        )
+    known: dict[str, str] = {}
+    alike = [
+        (first, name) for name in few if (first := known.setdefault(name.casefold(), name)) != name
+    ]
+    if alike:
+        one, other = alike[0]
+        yield Finding.note(
+            part,
+            f"Column {column!r}: {one!r} and {other!r} count as two ({len(alike):,} such); if they "
+            "are one, spell them alike.",
+        )
+
+
+def _on_groups(scores: Scores) -> Iterator[Finding]:
+    for part, groups in (("option", scores.option_group), ("evaluator", scores.evaluator_group)):
+        if groups is not None and (groups < 0).any() and (groups >= 0).any():
+            names = (
+                scores.option if part == "option" or scores.evaluator is None else scores.evaluator
+            )
+            without = np.flatnonzero(groups < 0)
+            who = listed([names.names[code] for code in without[:5].tolist()])
+            yield Finding.note(
+                f"{part}_group",
+                f"{without.size:,} of {len(groups):,} {part}s have no group ({who}"
+                f"{', …' if without.size > 5 else ''}): nobody counts as partial to them, and they "
+                "to nobody.",
+            )
+    if scores.option_group is None or scores.evaluator_group is None:
+        return
+    ours, theirs = (_seen(scores, codes) for codes in (scores.option_group, scores.evaluator_group))
+    alike = alike_names(sorted(ours - theirs), sorted(theirs))
+    if alike:
+        one, other = alike[0]
+        yield Finding.note(
+            "option_group",
+            f"The group {one!r} of options and {other!r} of evaluators count as two "
+            f"({len(alike):,} such); if they are one, spell them alike.",
+        )
+    elif not ours & theirs and scores.stated is None:
+        yield Finding.note(
+            "evaluator_group",
+            f"No evaluator is of a group that an option is of: options have {_some(ours)}, "
+            f"evaluators {_some(theirs)}. So nobody is partial to anything here.",
+        )
+
+
+def _on_partiality(scores: Scores) -> Iterator[Finding]:
+    stated = scores.stated
+    if stated is None:
+        return
+    column = scores.called.get("partial", "partial")
+    low, high = float(stated.min()), float(stated.max())
+    if low == high:
+        yield Finding.note(
+            "partial",
+            f"Column {column!r} is {low:g} in every row: everybody is as partial to everything, "
+            "and no scores tell what that adds.",
+        )
+    elif low < (0.0 if scores.rival is None else -1.0) or high > 1.0:
+        yield Finding.note(
+            "partial",
+            f"Column {column!r} runs from {low:g} to {high:g}, not from 0 (impartial) to 1 "
+            "(partial): the bias is what one unit of it adds.",
+        )
+
+
+def _seen(scores: Scores, codes: np.ndarray[tuple[int], np.dtype[np.int32]]) -> set[str]:
+    return {scores.groups[code] for code in np.unique(codes).tolist() if code >= 0}
+
+
+def _some(names: set[str]) -> str:
+    few: Sequence[str] = sorted(names)
+    return listed(few[:3]) + (", …" if len(few) > 3 else "")

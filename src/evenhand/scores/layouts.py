@@ -1,28 +1,49 @@
-"""Tables of other layouts than a row for each score that counts: wide, exported, or read before.
+"""The table behind scores: its layout, and its columns, names as codes, numbers as numbers.
 
 Wide tables have a row for each option and a column for each evaluator, or for each item: they are
 read as long ones, with a row for each cell. Of those that a campaign exported, what was withdrawn,
 or came late, is no score. Scores that were read are a table again, to be shown, or read for more.
+
+Nothing is refused of the columns here: what is wrong is noted with its row, and `defects` puts it
+into words. What is kept of a table is twelve bytes a row or so.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
+from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.scores.factor import Codes, Factor
-from evenhand.scores.parts import BY_NAME, SEVERAL
-from evenhand.scores.scores import Scores
-from evenhand.tables.cells import as_text, is_number, is_text, plain_numbers
-from evenhand.tables.names import listed
-from evenhand.tables.recipe import no_such_column
-from evenhand.tables.sources import Cells, Table
+from evenhand.scores.read import BY_NAME, SEVERAL, WORDS, Parts
+from evenhand.scores.scores import Codes, Factor, Scores, chunks
+from evenhand.tables.cells import (
+    ColumnScan,
+    DecimalPoints,
+    Missing,
+    as_text,
+    calendar_dates,
+    coded,
+    coded_among,
+    give_back,
+    has_decimal_commas,
+    is_moment,
+    is_number,
+    is_text,
+    moments,
+    plain_numbers,
+    scanned,
+)
+from evenhand.tables.columns import no_such_column
+from evenhand.tables.sources import Cells, SourceTable
+from evenhand.tables.texts import is_absent, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,10 +55,10 @@ _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 _BY_COLUMN = ("attributes", "features")  # parts whose columns keep their names
 
 
-class Wide(Table):
+class Wide(SourceTable):
     """A wide table as a long one, a row for each of its cells."""
 
-    def __init__(self, source: Table, turned: Sequence[str], across: str) -> None:
+    def __init__(self, source: SourceTable, turned: Sequence[str], across: str) -> None:
         self._source = source
         self.turned = tuple(turned)
         self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
@@ -71,7 +92,7 @@ class Wide(Table):
         )
 
 
-def turned(source: Table, wide: bool | Sequence[str], given: dict[str, Any]) -> Wide:
+def turned(source: SourceTable, wide: bool | Sequence[str], given: dict[str, Any]) -> Wide:
     """Return a wide table as a long one, and put its new columns among those that were named."""
     across = next((part for part in _ACROSS if given.get(part) not in source.columns), None)
     if across is None:
@@ -106,7 +127,7 @@ def turned(source: Table, wide: bool | Sequence[str], given: dict[str, Any]) -> 
     return table
 
 
-def _first_names(source: Table) -> str:
+def _first_names(source: SourceTable) -> str:
     """Return the first column, where names stand; refuse one with numbers, which may be scores."""
     first = source.columns[0]
     if _range(source, first) is not None:
@@ -118,7 +139,7 @@ def _first_names(source: Table) -> str:
     return first
 
 
-def looks_wide(source: Table, others: Sequence[str], like: str | None = None) -> list[str]:
+def looks_wide(source: SourceTable, others: Sequence[str], like: str | None = None) -> list[str]:
     """Return the columns that hold numbers only, where two do or more: perhaps evaluators."""
     ranges = {column: _range(source, column) for column in others}
     found = {column: ends for column, ends in ranges.items() if ends is not None}
@@ -129,7 +150,7 @@ def looks_wide(source: Table, others: Sequence[str], like: str | None = None) ->
     return list(found) if len(found) > 1 else []
 
 
-def _range(source: Table, column: str) -> tuple[float, float] | None:
+def _range(source: SourceTable, column: str) -> tuple[float, float] | None:
     """Return the least and the largest number in a column; None if not all are numbers."""
     try:
         cells = source.cells(column)
@@ -164,10 +185,10 @@ def _named(part: str, value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-class Counted(Table):
+class Counted(SourceTable):
     """A campaign's table of evaluations, without those that do not count."""
 
-    def __init__(self, source: Table, standing: Sequence[str | None]) -> None:
+    def __init__(self, source: SourceTable, standing: Sequence[str | None]) -> None:
         super().__init__(source.name, source.columns)
         self._source = source
         self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
@@ -185,7 +206,7 @@ class Counted(Table):
         return self._source.where(np.flatnonzero(self._kept)[list(rows)].tolist())
 
 
-def counted(source: Table, given: Mapping[str, Any]) -> Table:
+def counted(source: SourceTable, given: Mapping[str, Any]) -> SourceTable:
     """Return a table without what does not count, if a campaign exported it; else as it is."""
     if not set(source.columns) >= _COLUMNS or _STANDING in map(str, given.values()):
         return source
@@ -195,7 +216,7 @@ def counted(source: Table, given: Mapping[str, Any]) -> Table:
     return Counted(source, standing)
 
 
-class Kept(Table):
+class Kept(SourceTable):
     """A table of scores whose columns are called as the parts that they play."""
 
     def __init__(self, scores: Scores) -> None:
@@ -287,3 +308,190 @@ def _cells(column: Factor | np.ndarray[Any, Any]) -> pa.Array:
     return pa.DictionaryArray.from_arrays(
         pa.array(column.codes, mask=column.codes < 0), pa.array(column.names, pa.string())
     )
+
+
+@dataclass(frozen=True)
+class Torn:
+    """A name with two groups, and how many such names there are."""
+
+    column: str
+    row: int
+    part: str
+    name: str
+    groups: tuple[str, str]
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What was read of a table."""
+
+    names: Mapping[str, Factor]  # by column
+    numbers: Mapping[str, Floats]  # by column, NaN where there is none
+    scans: Mapping[str, ColumnScan]  # by column of numbers: what is in it, defects included
+    missing: Mapping[str, Missing]  # by column of names: how many cells are empty
+    groups: tuple[str, ...]  # names of all groups
+    # by part (option, evaluator): the group of each name, where a column has them
+    members: Mapping[str, Codes]
+    torn: tuple[Torn, ...]  # names with two groups
+    n_rows: int  # of the table
+    rows: NDArray[np.int64] | None  # (n,) those that were kept; None where all were
+
+    def row(self, position: int) -> int:
+        """Return the row of the table behind a row that was kept."""
+        return position if self.rows is None else int(self.rows[position])
+
+
+def read_columns(
+    source: SourceTable, parts: Parts, *, decimal: str | None = None, drop: Sequence[str] = ()
+) -> Columns:
+    """Read the columns of a table of scores."""
+    groupings = {  # a column of groups, of which names, and what these are
+        group: (of, "evaluator" if part == "evaluator" else "option")
+        for part in ("option", "rival", "evaluator")
+        if (group := parts.one(f"{part}_group")) and (of := parts.one(part))
+    }
+    texts = [*parts.names, *groupings]
+    cells = source.read([*dict.fromkeys([*texts, *parts.numbers])], names=texts)
+    n = len(next(iter(cells.values())))
+    of_numbers = {c: _plain(cells.pop(c), graded=c == parts.one("score")) for c in parts.numbers}
+    rows = None
+    if drop:
+        gone = np.zeros(n, dtype=np.bool_)
+        for column in drop:
+            lost = of_numbers[column] if column in of_numbers else as_text(cells[column])
+            gone |= pc.is_null(lost).to_numpy(zero_copy_only=False)
+        if gone.any():
+            rows = np.flatnonzero(~gone)
+            cells = {column: values.take(pa.array(rows)) for column, values in cells.items()}
+    # Names first: of their cells little is left, and numbers take room while they are looked at.
+    numbering: dict[str, dict[str, int]] = {column: {} for column in parts.names}
+    if rival := parts.one("rival"):  # both options of a comparison are numbered together
+        numbering[rival] = numbering[str(parts.one("option"))]
+    codes = {column: coded_among(cells.pop(column), numbering[column]) for column in parts.names}
+    names = {column: Factor(own, tuple(numbering[column])) for column, own in codes.items()}
+    of_groups: dict[str, int] = {}
+    found: dict[str, list[tuple[str, Codes, Codes]]] = {}
+    for column, (of, part) in groupings.items():
+        groups = coded_among(cells.pop(column), of_groups)
+        found.setdefault(part, []).append((column, codes[of], groups))
+    members, torn = {}, []
+    for part in list(found):
+        own = names[str(parts.one(part))].names
+        members[part], strange = _members(part, found.pop(part), own, tuple(of_groups), rows)
+        torn += [] if strange is None else [strange]
+    give_back()
+    scans, numbers = _numbers(of_numbers, parts, decimal)
+    if decimal is None and source.commas_are_free and has_decimal_commas(scans.values()):
+        scans, numbers = _numbers(of_numbers, parts, ",")
+    if rows is not None:
+        numbers = {column: values[rows] for column, values in numbers.items()}
+    return Columns(
+        names=names,
+        numbers=numbers,
+        scans=scans,
+        missing={column: _missing(own, rows) for column, own in codes.items()},
+        groups=tuple(of_groups),
+        members=members,
+        torn=tuple(torn),
+        n_rows=n,
+        rows=rows,
+    )
+
+
+def _missing(codes: Codes, rows: NDArray[np.int64] | None) -> Missing:
+    found = Missing.of(codes < 0)
+    return (
+        found if rows is None or not found.count else Missing(found.count, int(rows[found.first]))
+    )
+
+
+def _members(
+    part: str,
+    columns: Sequence[tuple[str, Codes, Codes]],
+    names: Sequence[str],
+    groups: Sequence[str],
+    rows: NDArray[np.int64] | None,
+) -> tuple[Codes, Torn | None]:
+    """Return (names,) the group of each name, −1 for none, and a name with two."""
+    member = np.full(len(names), -1, dtype=np.int32)
+    first: tuple[str, int, int, int] | None = None
+    torn: set[int] = set()
+    for column, of, side in columns:
+        for part_of in chunks(len(of)):  # of millions of rows, numbers of all are a lot
+            known = np.flatnonzero((side[part_of] >= 0) & (of[part_of] >= 0)) + part_of.start
+            who, theirs = of[known], side[known]
+            # Of several rows of a name the last to be written stays: backwards, the first.
+            fresh = member[who] < 0
+            member[who[fresh][::-1]] = theirs[fresh][::-1]
+            odd = np.flatnonzero(member[who] != theirs)
+            torn.update(np.unique(who[odd]).tolist())
+            if odd.size and first is None:
+                row = int(known[odd[0]])
+                place = row if rows is None else int(rows[row])
+                first = column, place, int(who[odd[0]]), int(theirs[odd[0]])
+    if first is None:
+        return member, None
+    column, row, name, other = first
+    both = groups[member[name]], groups[other]
+    return member, Torn(column, row, part, names[name], both, len(torn))
+
+
+def _numbers(
+    cells: Mapping[str, pa.Array], parts: Parts, decimal: str | None
+) -> tuple[dict[str, ColumnScan], dict[str, Floats]]:
+    """Return what is in columns of numbers, and the numbers: of times, days if they are dates."""
+    scans, numbers = {}, {}
+    for column, own in cells.items():
+        is_time = column == parts.one("time")
+        days = _days(own) if is_time else None
+        if days is not None:
+            scans[column] = ColumnScan(column, missing=Missing.of(np.isnan(days)))
+            numbers[column] = days
+            continue
+        scan = scanned(column, own, decimal=decimal or ".", keep=True)
+        if decimal is not None:  # then nobody doubts what points are
+            scan.points = DecimalPoints(scan.points.first)
+        scans[column] = scan
+        values = np.full(len(own), np.nan) if scan.values is None else scan.values
+        whole = calendar_dates(values) if is_time else None
+        numbers[column] = values if whole is None else whole
+    return scans, numbers
+
+
+def _days(cells: pa.Array) -> Floats | None:
+    """Return dates as days; None if they are none, or numbers."""
+    if is_moment(cells.type):
+        return moments(cells)
+    return moments(cells) if is_text(cells.type) and plain_numbers(cells) is None else None
+
+
+def _plain(cells: pa.Array, graded: bool = False) -> pa.Array:
+    """Return cells of a column of numbers, truth values and grades as such; what says that there is
+    none becomes null.
+    """
+    kind = cells.type
+    if pa.types.is_dictionary(kind):
+        return _plain(cells.dictionary_decode(), graded)
+    if pa.types.is_boolean(kind):
+        return cells.cast(pa.float64())
+    if pa.types.is_floating(kind):
+        lost = pc.is_nan(cells)
+        return pc.if_else(lost, pa.scalar(None, kind), cells) if pc.any(lost).as_py() else cells
+    if not is_text(kind) or _all_plain(cells) or _all_plain(cells := as_text(cells)):
+        return cells
+    names, codes = coded(cells)
+    known = WORDS if graded else {word: WORDS[word] for word in ("true", "false")}
+    new: list[str | None] = []
+    for name in names:
+        word = name.casefold()
+        absent = word == "nan" or is_absent(name)
+        new.append(None if absent else str(known[word]) if word in known else name)
+    if new == names:
+        return cells
+    return pa.array([*new, None], pa.string()).take(pa.array(codes % (len(new) + 1)))
+
+
+def _all_plain(cells: pa.Array) -> bool:
+    numbers = plain_numbers(cells)
+    return numbers is not None and np.count_nonzero(np.isnan(numbers)) == cells.null_count

@@ -1,11 +1,11 @@
-"""From a frame or a file to scores."""
+"""From a frame or a file to scores: which column plays which part, and what grades count."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
@@ -13,14 +13,186 @@ import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.scores.factor import Codes, Factor, crossed, taken_together
-from evenhand.scores.finding import Finding
-from evenhand.scores.parts import BY_NAME, Parts, assigned, is_there, shown, unused
-from evenhand.scores.scores import Scores
+from evenhand.scores.scores import Codes, Factor, Finding, Scores, crossed, taken_together
+from evenhand.tables.columns import Defects, check_decimal, found_columns
+from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
-    from evenhand.scores.columns import Columns
-    from evenhand.tables.sources import Table
+    from evenhand.scores.layouts import Columns
+    from evenhand.tables.sources import SourceTable
+
+BY_NAME = (
+    "evaluator",
+    "rival",
+    "item",
+    "event",
+    "cluster",
+    "option_group",
+    "rival_group",
+    "evaluator_group",
+)
+"""Parts that a column of the same name plays, where there is one and nothing else was said."""
+
+SEVERAL = ("item", "event", "cluster", "attributes", "features")
+"""Parts that several columns may play together."""
+
+OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
+    "option": ("model", "system", "candidate", "generator", "generator_1"),
+    "rival": ("generator_2",),
+    "evaluator": ("judge", "grader", "annotator", "rater"),
+    "item": ("prompt", "question", "instruction", "sample", "task"),
+    "score": ("rating", "grade", "mark"),
+}
+"""What else people call a column with a part: it is found by that, if one such column is there."""
+
+NUMBERS = ("score", "partial", "reference", "time", "attributes", "features")
+"""Parts that columns of numbers play; the others are names."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The columns of a table by the parts that they play."""
+
+    columns: Mapping[str, tuple[str, ...]]  # by part; one that nothing plays is not there
+    # columns of numbers about the first option, with those about the second
+    against: Mapping[str, str] = field(default_factory=dict)
+    # columns that were found by another word, with their parts
+    read_as: Mapping[str, str] = field(default_factory=dict)
+
+    def one(self, part: str) -> str | None:
+        """Return the column with this part; None if there is none."""
+        return next(iter(self.columns.get(part, ())), None)
+
+    def all(self, part: str) -> tuple[str, ...]:
+        """Return the columns with this part."""
+        return self.columns.get(part, ())
+
+    @property
+    def numbers(self) -> list[str]:
+        """All columns of numbers."""
+        own = [column for part in NUMBERS for column in self.all(part)]
+        return own + [self.against[column] for column in own if column in self.against]
+
+    @property
+    def names(self) -> list[str]:
+        """All columns of names that no row may lack."""
+        parts = ("option", "evaluator", "rival", "item", "event", "cluster")
+        return [column for part in parts for column in self.all(part)]
+
+    @property
+    def called(self) -> dict[str, str]:
+        """What the user calls the parts."""
+        return {part: ", ".join(columns) for part, columns in self.columns.items() if columns}
+
+
+def assigned(
+    source: SourceTable,
+    given: Mapping[str, Any],
+    hint: Callable[[], str] = str,
+    *,
+    other_words: bool = True,
+) -> Parts:
+    """Return the columns of a table by the parts that they play; an error for one not there."""
+    for part in ("option", "score"):
+        if part in given and given[part] is None:
+            raise InputError(f"{part}= must be the name of a column; got None")
+    read_as = _by_other_words(source, given) if other_words else {}
+    given = dict(given) | {part: column for column, part in read_as.items()}
+    kept = found_columns(source, given, by_name=BY_NAME, several=SEVERAL, hint=hint)
+    return Parts(kept, _against(source, kept), read_as)
+
+
+def is_there(source: SourceTable, given: Mapping[str, Any], part: str) -> bool:
+    """Tell whether a column has a part: the one that was named, or one that is called so."""
+    asked = given[part] not in (part, None)
+    return asked or part in source.columns or part in _by_other_words(source, given).values()
+
+
+def _by_other_words(source: SourceTable, given: Mapping[str, Any]) -> dict[str, str]:
+    """Return columns with the parts that they play by another word, of parts that nothing has."""
+    taken = {c for part, value in given.items() if value != part for c in _named(value)}
+    small = {c.lower(): c for c in source.columns if c not in taken and c not in given}
+    found = {}
+    for part, words in OTHER_WORDS.items():
+        if given.get(part) == part and part not in source.columns:
+            known = [small[word] for word in (part, *words) if word in small]
+            if len(known) == 1:
+                found[known[0]] = part
+    return found
+
+
+def _named(value: Any) -> list[Any]:
+    """Return the columns that a value of the user's names."""
+    if value is None or isinstance(value, Mapping):
+        return []
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _against(source: SourceTable, columns: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    if "rival" not in columns:
+        return {}
+    own = [column for part in ("partial", "attributes") for column in columns.get(part, ())]
+    return {column: f"rival_{column}" for column in own if f"rival_{column}" in source.columns}
+
+
+def unused(source: SourceTable, parts: Parts) -> list[str]:
+    """Return the columns that play no part."""
+    used = {column for columns in parts.columns.values() for column in columns}
+    used |= set(parts.against.values())
+    return [column for column in source.columns if column and column not in used]
+
+
+def shown(columns: Sequence[str]) -> str:
+    """Return columns for a message."""
+    return ("columns " if len(columns) > 1 else "column ") + listed(columns, 6)
+
+
+WORDS = {
+    "c": 1.0,
+    "correct": 1.0,
+    "i": 0.0,
+    "incorrect": 0.0,
+    "p": 0.5,
+    "partial": 0.5,
+    "n": 0.0,
+    "noanswer": 0.0,
+    "yes": 1.0,
+    "no": 0.0,
+    "true": 1.0,
+    "false": 0.0,
+    "pass": 1.0,
+    "passed": 1.0,
+    "fail": 0.0,
+    "failed": 0.0,
+}
+"""What letters and words count."""
+
+
+def grade(value: Any) -> float:
+    """Return a grade, letter or word as a number; NaN where there is none, ValueError for what
+    means nothing here or is infinite.
+    """
+    if value is None or type(value).__name__ == "NAType":  # pandas' name for nothing
+        return math.nan
+    if isinstance(value, (bool, int, float)):
+        return _finite(float(value))
+    if not isinstance(value, str):
+        raise ValueError(value)
+    text = value.strip()
+    known = WORDS.get(text.lower())
+    if known is not None:
+        return known
+    try:
+        return _finite(float(text)) if text else math.nan
+    except ValueError:
+        raise ValueError(value) from None
+
+
+def _finite(number: float) -> float:
+    if math.isinf(number):
+        raise ValueError(number)
+    return number
+
 
 Groups = str | Mapping[str, str] | None
 
@@ -28,7 +200,7 @@ Families = Callable[[str, Sequence[str]], Mapping[str, str | None] | None]
 """Says of a part and its names which groups they are of, where no column does."""
 
 
-class Reading(TypedDict, total=False):
+class ReadOptions(TypedDict, total=False):
     """How a table of scores is read.
 
     ``option`` to ``evaluator_group`` are the columns with these parts, see `Scores`. Where nothing
@@ -90,7 +262,7 @@ def read_table(
     *,
     families: Families | None = None,
     said: Iterable[str] = (),
-    **reading: Unpack[Reading],
+    **reading: Unpack[ReadOptions],
 ) -> Scores:
     """Return the scores in a table; an `InputError` names row and column of what is wrong."""
     scale = _checked_scale(reading.get("scale"))
@@ -103,15 +275,15 @@ def read_table(
     given: dict[str, Any] = {part: reading.get(part, unsaid) for part, unsaid in _UNSAID.items()}
     # All that follows works with pyarrow, which takes long to import.
     from evenhand.scores import defects  # noqa: PLC0415
-    from evenhand.scores.columns import read_columns  # noqa: PLC0415
+    from evenhand.scores.defects import notes_on, on_standing  # noqa: PLC0415
     from evenhand.scores.layouts import (  # noqa: PLC0415
         Counted,
         Kept,
         counted,
         looks_wide,
+        read_columns,
         turned,
     )
-    from evenhand.scores.notes import notes_on, on_standing  # noqa: PLC0415
     from evenhand.tables.cells import give_back  # noqa: PLC0415
     from evenhand.tables.opened import opened  # noqa: PLC0415
 
@@ -124,7 +296,7 @@ def read_table(
         checked = table.place is None or (repeats is True and not telling)
         if not new and checked and scale is None:
             return table
-        source: Table = kept
+        source: SourceTable = kept
         notes = [note for note in table.notes if note.assumption in _OF_TABLES]
     else:
         source = counted(opened(table, "scores"), given)
@@ -143,15 +315,15 @@ def read_table(
     drop += parts.all("score") if wide else ()
     read = read_columns(source, parts, decimal=decimal, drop=drop)
     give_back()
-    places = defects.Places(source, parts.one("option"))
-    defects.check_cells(places, parts, read, drop)
-    defects.check_evaluators(places, parts, read)
+    found = Defects(source, parts.one("option"))
+    defects.check_cells(found, parts, read, drop)
+    defects.check_evaluators(found, parts, read)
     if parts.one("score"):
-        defects.check_scores(places, parts, read, scale, telling=telling)
+        defects.check_scores(found, parts, read, scale, telling=telling)
     if repeats is not True:
-        defects.check_repeats(places, parts, read, copies_only=repeats == "unless copied")
-    defects.check_spelling(places, parts, read)
-    defects.check_two_groups(places, parts, read)
+        defects.check_repeats(found, parts, read, copies_only=repeats == "unless copied")
+    defects.check_spelling(found, parts, read)
+    defects.check_two_groups(found, parts, read)
     if families is not None and given["partial"] is None:
         named |= _families(families, given, parts, read)
     scores = _scores(parts, read, named, scale)
@@ -165,7 +337,7 @@ def read_table(
         if column.lower() != part
     ]
     notes += on_standing(left_out)
-    notes += notes_on(scores, places, lost, _n_again(scores, bool(repeats)), by_whom)
+    notes += notes_on(scores, found, lost, _n_again(scores, bool(repeats)), by_whom)
     others = [] if wide or not reading.get("beside") else unused(source, parts)
     if isinstance(table, Scores):
         scores = replace(scores, called={**table.called, **scores.called})
@@ -202,7 +374,7 @@ def _families(
     return found
 
 
-def _beside(source: Table, columns: list[str], read: Columns) -> dict[str, Factor]:
+def _beside(source: SourceTable, columns: list[str], read: Columns) -> dict[str, Factor]:
     """Return columns that play no part, as names in the rows that were kept."""
     from evenhand.tables.cells import coded  # noqa: PLC0415 - as above
 
@@ -299,7 +471,7 @@ def _n_again(scores: Scores, repeats: bool) -> int:
     return len(scores) - crossed(*columns)[1]
 
 
-def _hint(table: Any, source: Table, given: Mapping[str, Any]) -> str:
+def _hint(table: Any, source: SourceTable, given: Mapping[str, Any]) -> str:
     """Return what may be the matter if a column is not there: a wide table, or an index."""
     from evenhand.scores.layouts import looks_wide  # noqa: PLC0415 - as above
 
@@ -311,7 +483,7 @@ def _hint(table: Any, source: Table, given: Mapping[str, Any]) -> str:
     if found:
         hints.append(
             f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: "
-            "say wide=True (--wide)"
+            "say wide=True (--wide all)"
         )
     index = [name for name in getattr(getattr(table, "index", None), "names", ()) if name]
     if index:
@@ -337,5 +509,4 @@ def _checked_scale(scale: Any) -> tuple[float, float] | None:
 def _check_words(missing: str, decimal: str | None) -> None:
     if missing not in ("refuse", "drop"):
         raise InputError(f"missing= is 'refuse' or 'drop'; got {missing!r}")
-    if decimal not in (None, ".", ","):
-        raise InputError(f"decimal={decimal!r} is neither '.' nor ','; leave it out to find it out")
+    check_decimal(decimal)

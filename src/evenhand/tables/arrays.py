@@ -14,9 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import unmasked
 from evenhand.errors import InputError
-from evenhand.tables.groups import two_groups
-from evenhand.tables.names import Names, listed, repeated
-from evenhand.tables.numerals import text_of
+from evenhand.tables.texts import Names, listed, repeated, text_of, two_groups
 
 
 def check_length(what: str, n: int, k: int) -> None:

@@ -220,3 +220,19 @@ def linear_rule(terms: dict[str, float], digits: int = 3, most: int = 12) -> str
         sign = ("−" if value < 0 else "") if not text else (" − " if value < 0 else " + ")
         text += sign + size
     return (text or "0") + (" + …" if len(shown) > most else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Which columns play which part, and how they are to be encoded: perhaps as others were."""
+
+    group: str | None = None
+    label: str | None = None
+    features: Sequence[str] | None = None
+    attributes: Sequence[str] | None = None
+    categorical: Sequence[str] = ()
+    intercept: bool = True
+    standardize: bool = True
+    positive: object = None
+    decimal: str | None = None
+    like: Encoding | None = None

@@ -1,30 +1,250 @@
 """A table of whatever kind, opened: frames, rows, CSV, Parquet and Excel files, pipes.
 
-Of Excel workbooks, the first sheet is read: a header and rows below it.
+CSV files are text with a header line, cells separated by commas, semicolons, tabs or bars. Of Excel
+workbooks, the first sheet is read: a header and rows below it.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import os
 import tempfile
 import weakref
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
 
 from evenhand.errors import InputError
-from evenhand.tables.csv_files import CsvFile
-from evenhand.tables.limits import MOST_IN_WORKBOOK, OLD_EXCEL, PARQUET, ZIP, Watch, packing, size
-from evenhand.tables.numerals import text_of
-from evenhand.tables.sources import Frame, ParquetFile, Rows, Table
+from evenhand.files import (
+    MOST_BYTES,
+    MOST_IN_LINE,
+    MOST_IN_WORKBOOK,
+    OLD_EXCEL,
+    PARQUET,
+    ZIP,
+    Watch,
+    packing,
+    size,
+)
+from evenhand.tables.excel import openpyxl_module
+from evenhand.tables.sources import Cells, FrameTable, ParquetFile, Rows, SourceTable, combined
+from evenhand.tables.texts import text_of
 
-_CHUNK = 1 << 20
+_READ_AT_ONCE = 1 << 20
+# Lines longer than the first are rare; the second holds the longest that is read.
+_BLOCKS = 8 << 20, 2 * MOST_IN_LINE
 
 
-def opened(table: Any, what: str = "the table", name: str | None = None) -> Table:
+class CsvFile(SourceTable):
+    """A CSV file with a header line, in UTF-8, which may be compressed."""
+
+    is_text = True
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path, self.name = path, name
+        with self._failures_named(), path.open("rb") as file:
+            self._packed = packing(file.read(4))
+        closed = self._surveyed()
+        with self._text() as text:
+            first = next((line for line in text if line.strip()), None)
+        if first is None:
+            raise InputError(f"{name} is empty; it needs a header line and lines below it")
+        self._delimiter = max(",;\t|", key=first.count)
+        self.commas_are_free = self._delimiter != ","
+        try:
+            self._header = next(self._records())[1]
+        except csv.Error as error:
+            raise InputError(f"{name}: the header cannot be read: {error}") from None
+        # A name keeps no blanks around it: ' age' in a header is 'age' to everybody who reads it.
+        super().__init__(name, [column.strip() for column in self._header])
+        if not closed:
+            self._refuse_stray_quotes()
+
+    @contextmanager
+    def _bytes(self) -> Iterator[Any]:
+        """The content of the file, unpacked."""
+        with (
+            self._failures_named(),
+            pa.input_stream(str(self._path), compression=self._packed) as stream,
+        ):
+            yield stream
+
+    @contextmanager
+    def _failures_named(self) -> Iterator[None]:
+        """Turn what fails while the file is read into an InputError."""
+        try:
+            yield
+        except FileNotFoundError:
+            where = "" if self._path.is_absolute() else f" in {Path.cwd()}"
+            raise InputError(f"there is no file {self.name}{where}; check the path") from None
+        except OSError as error:
+            raise InputError(f"{self.name} cannot be read: {error}") from None
+
+    @contextmanager
+    def _text(self) -> Iterator[IO[str]]:
+        with self._bytes() as stream:
+            try:
+                yield io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+            except UnicodeDecodeError:
+                raise self._not_utf8() from None
+
+    def _not_utf8(self) -> InputError:
+        """Say which byte of which line is not UTF-8."""
+        with self._bytes() as stream:
+            for line, raw in enumerate(io.BufferedReader(stream), start=1):
+                try:
+                    raw.decode()
+                except UnicodeDecodeError as error:
+                    return InputError(
+                        f"{self.name}: line {line} has the byte 0x{raw[error.start]:02x} at "
+                        f"position {error.start + 1}, which is not UTF-8; save the file as UTF-8 "
+                        "(in a spreadsheet: 'CSV UTF-8')"
+                    )
+        return InputError(f"{self.name} is not text in UTF-8; save it as UTF-8")
+
+    def _records(self, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
+        """The non-empty records with the line they start on; slow, for the header and messages."""
+        with self._text() as text:
+            reader = csv.reader(text, delimiter=self._delimiter, strict=strict)
+            start = 1
+            for record in reader:
+                if record:
+                    yield start, record
+                start = reader.line_num + 1
+
+    def _surveyed(self) -> bool:
+        """Look at all bytes: refuse what does not end; whether quotation marks close on lines."""
+        watch = Watch(self.name, None if self._packed is None else MOST_BYTES)
+        odd, closed = False, True
+        with self._bytes() as stream:
+            while chunk := stream.read(_READ_AT_ONCE):
+                watch.take(chunk)
+                if not closed or (not odd and b'"' not in chunk):
+                    continue
+                characters = np.frombuffer(chunk, dtype=np.uint8)
+                inside = np.logical_xor.accumulate(characters == ord('"')) ^ odd
+                closed = not inside[(characters == ord("\n")) | (characters == ord("\r"))].any()
+                odd = bool(inside[-1])
+        return closed and not odd
+
+    def _refuse_stray_quotes(self) -> None:
+        """A quotation mark without its partner swallows lines without a word: find it.
+
+        A cell over several lines begins on a line with an odd number of marks. It is refused if
+        its mark never closes, if something other than the end of a cell follows the closing one,
+        or if every line that it makes one row of is a whole row by itself.
+        """
+        with self._text() as text:
+            lines = iter(enumerate(text, start=1))
+            for number, line in lines:
+                if line.count('"') % 2 == 0:
+                    continue
+                row: list[str] = []
+                read = _noted(chain([line], (more for _, more in lines)), row)
+                try:
+                    next(csv.reader(read, delimiter=self._delimiter, strict=True))
+                except csv.Error:
+                    raise self._stray_quote(number, len(row)) from None
+                whole = (part.count(self._delimiter) == len(self._header) - 1 for part in row)
+                if len(row) > 1 and all(whole):
+                    raise self._stray_quote(number, len(row))
+
+    def _stray_quote(self, line: int, n_lines: int) -> InputError:
+        remedy = 'remove it, or, if it belongs to the text, write it twice ("")'
+        if n_lines == 1:
+            return InputError(
+                f"{self.name}: line {line} has a quotation mark that neither opens nor closes a "
+                f"cell; {remedy}"
+            )
+        return InputError(
+            f"{self.name}: a quotation mark opens a cell on line {line} and is not closed there, "
+            f"so that {n_lines} lines would become one row; close it, {remedy}"
+        )
+
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
+        """Return the cells of some columns as texts."""
+        if not columns:
+            return {}
+        header = [self._header[self.columns.index(column)] for column in columns]
+        # Text throughout: what is a number is decided where a cell can be named that is none.
+        kinds = [_NAMES if column in names else pa.string() for column in columns]
+        for block in _BLOCKS:
+            try:
+                return combined(self._parsed(header, kinds, block), columns, names)
+            except pa.ArrowInvalid as error:
+                reason = str(error)
+                if "cannot infer number of columns" not in reason and "straddling" not in reason:
+                    break
+        if "cannot infer number of columns" in reason:  # a header without a line end: no rows
+            return {column: pa.array([], pa.string()) for column in columns}
+        raise self._malformed(reason)
+
+    def _parsed(self, header: list[str], kinds: list[pa.DataType], block: int) -> pa.Table:
+        with self._bytes() as stream:
+            return pacsv.read_csv(
+                stream,
+                read_options=pacsv.ReadOptions(block_size=block, use_threads=False),
+                parse_options=pacsv.ParseOptions(
+                    delimiter=self._delimiter, newlines_in_values=True
+                ),
+                convert_options=pacsv.ConvertOptions(
+                    column_types=dict(zip(header, kinds, strict=True)),
+                    include_columns=header,
+                    strings_can_be_null=False,
+                ),
+            )
+
+    def _malformed(self, reason: str) -> InputError:
+        """Say which line made the file unreadable."""
+        line = 0
+        try:
+            for line, record in self._records():
+                if len(record) != len(self._header):
+                    return InputError(
+                        f"{self.name}: line {line} has {len(record)} cells, the header has "
+                        f"{len(self._header)}; fix the line (text that contains "
+                        f"{self._delimiter!r} stands in double quotes)"
+                    )
+        except csv.Error as error:
+            return InputError(f"{self.name}: after line {line}: {error}")
+        return InputError(f"{self.name} cannot be read: {reason}")
+
+    def where(self, rows: Sequence[int]) -> list[str]:
+        """Return the lines of the file where rows stand."""
+        found: dict[int, str] = {}
+        wanted = set(rows)
+        # A cell may be too long for this reader: then the row's number has to do.
+        with suppress(csv.Error):
+            for row, (line, _) in enumerate(self._records(), start=-1):
+                if row in wanted:
+                    found[row] = f"line {line}"
+                    if len(found) == len(wanted):
+                        break
+        return [found.get(row, f"row {row}") for row in rows]
+
+
+# Names come again and again: numbers of them take less than the texts.
+_NAMES = pa.dictionary(pa.int32(), pa.string())
+
+
+def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+    """The lines, each put into a list as somebody takes it."""
+    for line in lines:
+        taken.append(line)
+        yield line
+
+
+def opened(table: Any, what: str = "the table", name: str | None = None) -> SourceTable:
     """Return a table, whatever it is kept in."""
-    if isinstance(table, Table):
+    if isinstance(table, SourceTable):
         return table
     if isinstance(table, str | os.PathLike):
         return _file(Path(table), name or str(table))
@@ -36,7 +256,7 @@ def opened(table: Any, what: str = "the table", name: str | None = None) -> Tabl
         return Rows.of(table, name or "the rows given")
     # Of the type: a lazy frame would work to say its columns.
     if hasattr(type(table), "columns") and not isinstance(table, Mapping):
-        return Frame(table, name or "the frame")
+        return FrameTable(table, name or "the frame")
     arrays = "; arrays go to ActionSet(features, groups)" if hasattr(table, "__array__") else ""
     raise InputError(
         f"{what} must be a frame of pandas, polars or pyarrow, a list of rows that are mappings, a "
@@ -48,7 +268,7 @@ def _is_list(values: Any) -> bool:
     return isinstance(values, Sequence) and not isinstance(values, str | bytes)
 
 
-def _columns(columns: Mapping[Any, Any], name: str) -> Table:
+def _columns(columns: Mapping[Any, Any], name: str) -> SourceTable:
     sizes = {str(column): len(cells) for column, cells in columns.items()}
     if len(set(sizes.values())) > 1:
         said = ", ".join(f"{column!r} has {n}" for column, n in sizes.items())
@@ -56,7 +276,7 @@ def _columns(columns: Mapping[Any, Any], name: str) -> Table:
     return Rows(name, list(sizes), list(columns.values()))
 
 
-def _file(path: Path, name: str) -> Table:
+def _file(path: Path, name: str) -> SourceTable:
     """A file by what it begins with, so that its name may end as it likes."""
     if not _is_text(name):
         raise InputError(f"{name!r} cannot be opened: its name is no text")
@@ -77,7 +297,7 @@ def _file(path: Path, name: str) -> Table:
     return CsvFile(path, name)
 
 
-def _copied(stream: Any, name: str) -> Table:
+def _copied(stream: Any, name: str) -> SourceTable:
     """What can be read only once, copied to the disk for as long as the table lives."""
     with tempfile.NamedTemporaryFile(prefix="evenhand-", delete=False) as copy:
         path = Path(copy.name)
@@ -95,7 +315,7 @@ def _copied(stream: Any, name: str) -> Table:
 def _copy(stream: Any, copy: Any, name: str) -> None:
     watch: Watch | None = None
     try:
-        while chunk := stream.read(_CHUNK):
+        while chunk := stream.read(_READ_AT_ONCE):
             chunk = chunk.encode() if isinstance(chunk, str) else chunk
             if watch is None:
                 start = chunk[:4]
@@ -125,7 +345,7 @@ def workbook(path: Path, name: str) -> Rows:
     """Return the first sheet of a workbook (.xlsx), without empty rows, formulas as what they came
     to.
     """
-    openpyxl = _openpyxl()
+    openpyxl = openpyxl_module()
     try:
         _refuse_bombs(path, name)
         # not by its path: its name may end as it likes
@@ -169,14 +389,3 @@ def _refuse_bombs(path: Path, name: str) -> None:
             f"{name} unpacks to {size(unpacked)}, and of a workbook no more than "
             f"{size(MOST_IN_WORKBOOK)} are read; save the sheet as CSV UTF-8"
         )
-
-
-def _openpyxl() -> Any:
-    try:
-        import openpyxl  # noqa: PLC0415 - an extra
-    except ModuleNotFoundError:
-        raise InputError(
-            'Excel workbooks need openpyxl: pip install "evenhand[excel]", or save the sheet as '
-            "CSV UTF-8"
-        ) from None
-    return openpyxl

@@ -14,16 +14,15 @@ import pyarrow.parquet as pq
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.tables.cells import as_text, read_numbers
-from evenhand.tables.names import listed, repeated
-from evenhand.tables.numerals import text_of
-from evenhand.tables.recipe import no_such_column
+from evenhand.tables.cells import as_text, read_numbers, repeated_name
+from evenhand.tables.columns import no_such_column
+from evenhand.tables.texts import listed, repeated, text_of
 
 Cells: TypeAlias = "pa.Array | pa.ChunkedArray"
 """The cells of a column, in one piece or several."""
 
 
-class Table:
+class SourceTable:
     """A table: its name in messages, its columns (one may have an empty name), read when they are
     asked for, and where its rows stand.
     """
@@ -52,6 +51,10 @@ class Table:
         """Return where rows, counted from 0, stand in what the user has."""
         return [f"row {row}" for row in rows]
 
+    def column_of(self, row: int, column: str) -> str:
+        """Return the column of what the user has that holds a cell."""
+        return column
+
     def places(self, rows: Sequence[int], label: str | None = None) -> list[str]:
         """Return where rows stand, with the names in a column."""
         found = self.where(rows)
@@ -68,6 +71,24 @@ class Table:
         if not column or column not in self.columns:
             raise InputError(no_such_column(self, column, said))
         return self.read([column])[column]
+
+    def names(self, column: str, said: str = "") -> pa.Array:
+        """Return the cells of a column as names; an error where one is empty, or stands twice."""
+        names = as_text(self.cells(column, said))
+        if names.null_count:
+            row = int(np.argmax(names.is_null().to_numpy(zero_copy_only=False)))
+            raise InputError(
+                f"{self.name}: {self.where([row])[0]}, column {column!r} is empty; everything "
+                "needs a name: fill it in, or name another column"
+            )
+        if (twice := repeated_name(names)) is not None:
+            name, rows = twice
+            places = ", ".join(self.where(rows[:5])) + (", …" if len(rows) > 5 else "")
+            raise InputError(
+                f"{self.name}: the name {name!r} in column {column!r} stands in {len(rows)} rows "
+                f"({places}); names must differ: keep one row of each, or name another column"
+            )
+        return names
 
     def texts(self, column: str, said: str = "") -> list[str | None]:
         """Return the cells of a column as trimmed texts; None where one is empty."""
@@ -93,7 +114,7 @@ class Table:
         return found
 
 
-class Frame(Table):
+class FrameTable(SourceTable):
     """A data frame of pandas, polars or pyarrow, read through narwhals."""
 
     def __init__(self, frame: Any, name: str = "the frame") -> None:
@@ -125,7 +146,7 @@ class Frame(Table):
         return {c: _of_series(self._frame.get_column(self._keys[c]), self, c) for c in columns}
 
 
-class ParquetFile(Table):
+class ParquetFile(SourceTable):
     """A Parquet file."""
 
     def __init__(self, path: Path, name: str) -> None:
@@ -145,7 +166,7 @@ class ParquetFile(Table):
             raise InputError(f"{self.name} cannot be read: {error}") from None
 
 
-class Rows(Table):
+class Rows(SourceTable):
     """Rows that are in memory: of a workbook, objects of JSON, mappings."""
 
     def __init__(
@@ -175,10 +196,10 @@ class Rows(Table):
         return super().where(rows) if self._places is None else [self._places[row] for row in rows]
 
 
-class StackedTables(Table):
+class StackedTables(SourceTable):
     """Several tables, one below the other; what one has no column for is empty there."""
 
-    def __init__(self, tables: Sequence[Table]) -> None:
+    def __init__(self, tables: Sequence[SourceTable]) -> None:
         columns = dict.fromkeys(c for table in tables for c in table.columns if c)
         super().__init__(f"{tables[0].name} and {len(tables) - 1} more", list(columns))
         self._tables = tables
@@ -228,7 +249,7 @@ def _whole(cells: pa.ChunkedArray) -> pa.Array:
     return whole if isinstance(whole, pa.Array) else cells.cast(pa.large_string()).combine_chunks()
 
 
-def _of_cells(cells: Sequence[Any], table: Table, column: str) -> pa.Array:
+def _of_cells(cells: Sequence[Any], table: SourceTable, column: str) -> pa.Array:
     """Return numbers, dates or truths where all cells are, else texts."""
     kinds = {type(cell) for cell in cells if cell is not None}
     try:
@@ -257,7 +278,7 @@ def _text(cell: Any) -> str:
     return cell.isoformat() if isinstance(cell, date) else text_of(cell)
 
 
-def _of_series(series: nw.Series[Any], table: Table, column: str) -> pa.Array:
+def _of_series(series: nw.Series[Any], table: SourceTable, column: str) -> pa.Array:
     try:
         cells = series.to_arrow()
         cells = _whole(cells) if isinstance(cells, pa.ChunkedArray) else cells
@@ -278,14 +299,14 @@ def _of_series(series: nw.Series[Any], table: Table, column: str) -> pa.Array:
     )
 
 
-def _of_texts(texts: list[str | None], table: Table, column: str) -> pa.Array:
+def _of_texts(texts: list[str | None], table: SourceTable, column: str) -> pa.Array:
     try:
         return pa.array(texts, pa.string())
     except UnicodeEncodeError as error:
         raise _no_text(table, column, error) from None
 
 
-def _no_text(table: Table, column: str, error: UnicodeEncodeError) -> InputError:
+def _no_text(table: SourceTable, column: str, error: UnicodeEncodeError) -> InputError:
     return InputError(
         f"{table.name}: column {column!r} has {error.object!r}, with half of a character "
         f"({error.object[error.start]!r}), which is no text; read the table again with its encoding"

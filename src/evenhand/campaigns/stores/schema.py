@@ -67,7 +67,7 @@ CREATE TABLE evaluation (
 ) @without_rowid;
 CREATE UNIQUE INDEX evaluation_of_ticket ON evaluation (campaign, ticket)
     WHERE ticket IS NOT NULL AND standing = 'counted';
-CREATE INDEX evaluation_withdrawn ON evaluation (campaign, number)
+CREATE INDEX evaluation_withdrawn ON evaluation (campaign, ticket, standing, number)
     WHERE standing IN ('withdrawn', 'withdrawn blind');
 
 CREATE TABLE event (

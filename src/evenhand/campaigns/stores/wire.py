@@ -37,7 +37,7 @@ _READ: Mapping[int, Callable[[bytes], Any]] = {
 }
 
 
-class Answer:
+class StatementRows:
     """What a statement comes to: its rows, once they are there."""
 
     def __init__(self, wire: Wire) -> None:
@@ -73,14 +73,14 @@ class Wire:
         self._connection, self._pg = connection, connection.pgconn
         self._pg.enter_pipeline_mode()
         self._known: dict[tuple[Any, ...], bytes] = {}  # names of what is prepared
-        self._sent: list[Answer | None] = []  # what is not answered yet, in order
+        self._sent: list[StatementRows | None] = []  # what is not answered yet, in order
 
     @property
     def closed(self) -> bool:
         """Whether it is of no use any more."""
         return self._connection.closed
 
-    def send(self, words: str, values: Mapping[str, Any] = {}) -> Answer:
+    def send(self, words: str, values: Mapping[str, Any] = {}) -> StatementRows:
         """Send a statement, and do not wait; names of values stand in it as ``:name``."""
         text, names = _numbered(words)
         given = [_plain(values[name]) for name in names]
@@ -91,7 +91,7 @@ class Wire:
             self._pg.send_prepare(known, text, [_TYPES[type(value)] for value in given])
             self._sent.append(None)
         self._pg.send_query_prepared(known, [_WRITE[type(value)](value) for value in given])
-        answer = Answer(self)
+        answer = StatementRows(self)
         self._sent.append(answer)
         return answer
 

@@ -16,6 +16,7 @@ class _Deeds(LateCommands):
     homes = {  # noqa: RUF012 - read only
         "new": f"{_HERE}.new:new",
         "ask": f"{_HERE}.ask:ask",
+        "sheets": f"{_HERE}.ask:sheets",
         "tell": f"{_HERE}.tell:tell",
         "import": f"{_HERE}.tell:import_",
         "status": f"{_HERE}.look:status",
@@ -28,6 +29,7 @@ class _Deeds(LateCommands):
         "extend": f"{_HERE}.change:extend",
         "withdraw": f"{_HERE}.change:withdraw",
         "fail": f"{_HERE}.change:fail",
+        "decline": f"{_HERE}.change:decline",
         "release": f"{_HERE}.change:release",
         "leave": f"{_HERE}.change:leave",
         "join": f"{_HERE}.change:join",

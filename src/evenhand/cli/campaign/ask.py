@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,15 +11,15 @@ import typer
 from rich.console import Console
 
 from evenhand.campaigns import Campaign, NoTicket, Ticket
-from evenhand.campaigns.sheets import sheet_of, write_sheet
+from evenhand.campaigns.sheets import WORKBOOK, Sheet, sheet_of, write_sheet, write_sheets
 from evenhand.cli.campaign.store import CampaignName, StoreName, command, opened
 from evenhand.cli.options import AsJson
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
-from evenhand.report.model import Facts, Section, Table
-from evenhand.report.text import section_text
+from evenhand.report.model import Cell, Facts, Section, Table
+from evenhand.report.result import section_text
 from evenhand.report.words import counted, short
-from evenhand.tables.names import listed
+from evenhand.tables.texts import listed
 
 _NOTHING = 4
 
@@ -40,16 +40,10 @@ def ask(
     sheet: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.csv",
-            help="Write a sheet to print or mail: filled in, it goes to `import`.",
+            metavar="FILE",
+            help="Write a sheet to print or mail, .csv or .xlsx: filled in, it goes to `import`.",
         ),
     ] = None,
-    worker: Annotated[
-        str,
-        typer.Option(
-            metavar="TEXT", help="For which of the evaluator's tasks at once: each has its tickets."
-        ),
-    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Hand out what an evaluator is to evaluate next.
@@ -70,9 +64,9 @@ def ask(
         evaluator = _who(campaign, evaluator)
         wanted = campaign._follower.reading.wanted()
         if sheet is None:
-            got = campaign.ask(evaluator, worker=worker, n=n)
+            got = campaign.ask(evaluator, n=n)
         else:
-            got = write_sheet(campaign, sheet, evaluator, n, worker)
+            got = write_sheet(campaign, sheet, evaluator, n)
     if isinstance(got, NoTicket):
         _nothing(got, as_json)
         raise typer.Exit(_NOTHING)
@@ -82,6 +76,85 @@ def ask(
         _say_sheet(console(), store, name, got, sheet, wanted)
     else:
         _show(console(), store, name, got, wanted)
+
+
+def sheets(
+    store: StoreName,
+    name: CampaignName,
+    folder: Annotated[
+        Path, typer.Argument(metavar="FOLDER", help="Made if it is not there.", show_default=False)
+    ],
+    *,
+    n: Annotated[
+        int, typer.Option("-n", min=1, max=10_000, metavar="N", help="How many tickets each.")
+    ] = 10,
+    title: Annotated[
+        str, typer.Option(metavar="TEXT", help="What the workbooks' second sheet begins with.")
+    ] = "",
+    csv: Annotated[bool, typer.Option("--csv", help="CSV files, and no Excel workbooks.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Write a sheet for every evaluator into a folder: Excel workbooks to mail.
+
+    The cells of scores take what the scale allows, and nothing else. Filled in, `import` takes the
+    folder. Files that are there are not written over.
+
+    **Examples**
+
+    `evenhand campaign sheets prize.db prize round1/ -n 12 --title "Prize 2027, first round"`
+
+    `evenhand campaign import prize.db prize round1/`
+
+    **Exit codes**: 0 there is something to evaluate; 2 what was given cannot be used; 4 there is
+    nothing now for anybody.
+    """
+    with opened(store, name) as campaign:
+        found = write_sheets(campaign, folder, n, title=title, ending=".csv" if csv else WORKBOOK)
+        wanted = campaign._follower.reading.wanted()
+    if as_json:
+        print_json({"sheets": {who: _sheet_as_dict(one) for who, one in found.items()}})
+    else:
+        _say_sheets(console(), store, name, found, folder, wanted)
+    if not any(map(_tickets_of, found.values())):
+        raise typer.Exit(_NOTHING)
+
+
+def _tickets_of(one: Sheet | NoTicket) -> list[Ticket]:
+    return [] if isinstance(one, NoTicket) else one[1]
+
+
+def _sheet_as_dict(one: Sheet | NoTicket) -> dict[str, Any]:
+    if isinstance(one, NoTicket):
+        return {"sheet": None, "tickets": 0, "why": one.why}
+    return {"sheet": str(one[0]), "tickets": len(one[1]), "why": ""}
+
+
+def _say_sheets(
+    out: Console,
+    store: str,
+    name: str,
+    found: Mapping[str, Sheet | NoTicket],
+    folder: Path,
+    wanted: str,
+) -> None:
+    rows: list[list[Cell]] = [
+        [short(who), "" if isinstance(one, NoTicket) else one[0].name, len(_tickets_of(one))]
+        for who, one in found.items()
+    ]
+    handed_out = [ticket for one in found.values() for ticket in _tickets_of(one)]
+    if handed_out:
+        until = _when(min(one.until for one in handed_out))
+        n = counted(len(handed_out), "ticket")
+        out.print(f"{n} on sheets in {folder}, until {until}.\n", style="bold", soft_wrap=True)
+    table = Table("", ["evaluator", "sheet", "tickets"], rows)
+    out.print(section_text(Section("", [table]), out.width, len(rows)), soft_wrap=True)
+    for who, one in found.items():
+        if isinstance(one, NoTicket):
+            out.print(f"Nothing for {short(who)}: {one.why.rstrip('.')}.", soft_wrap=True)
+    if handed_out:
+        said = f"\nHave the columns 'score' filled in, with {wanted}. Then:"
+        out.print(said, soft_wrap=True)
+        out.print(f"  {command('import', store, name, str(folder))}", soft_wrap=True)
 
 
 def _who(campaign: Campaign, evaluator: str | None) -> str | None:

@@ -11,7 +11,6 @@ from evenhand.campaigns.export import evaluation_of
 from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened, say
 from evenhand.cli.campaign.tables import WHO, Tables
 from evenhand.cli.columns import takes
-from evenhand.cli.options import AsJson
 from evenhand.errors import InputError
 
 TicketId = Annotated[
@@ -22,20 +21,18 @@ Evaluator = Annotated[
 ]
 
 
-def pause(
-    store: StoreName, name: CampaignName, *, because: Because = "", as_json: AsJson = False
-) -> None:
+def pause(store: StoreName, name: CampaignName, *, because: Because = "") -> None:
     """Hand out nothing until `resume`. What is out may still come back."""
     with opened(store, name) as campaign:
         campaign.pause(because)
-    say(as_json, f"Campaign {name!r} is paused.", status="paused")
+    say(f"Campaign {name!r} is paused.")
 
 
-def resume(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> None:
+def resume(store: StoreName, name: CampaignName) -> None:
     """Go on after `pause`."""
     with opened(store, name) as campaign:
         campaign.resume()
-    say(as_json, f"Campaign {name!r} goes on.", status="running")
+    say(f"Campaign {name!r} goes on.")
 
 
 @takes(tables=Tables)
@@ -55,13 +52,12 @@ def extend(
         Path | None,
         typer.Option(
             metavar="OPTIONS.csv",
-            help="All options, those before and new ones. With it go all other options that "
+            help="All options, those before and new ones. With it go the options below that "
             "`new` had.",
             rich_help_panel=WHO,
         ),
     ] = None,
     tables: Tables,
-    as_json: AsJson = False,
 ) -> None:
     """Go on with more to spend, more options or more evaluators.
 
@@ -73,23 +69,21 @@ def extend(
     `evenhand campaign extend prize.db prize --at-most 200`
 
     `evenhand campaign extend prize.db prize --options skaters.csv --evaluators more_judges.csv
-    --option-group nation --show programme,video`
+    --option-group nation`
     """
     if options is None and tables.evaluators is not None:
         raise InputError("--evaluators goes with the options that they are asked about: --options.")
     with opened(store, name) as campaign:
-        before = campaign._followed().policy.actions
-        asked, shown = (None, None) if options is None else tables.read(options, before)
+        asked, shown = None, None
+        if options is not None:
+            followed = campaign._followed()
+            before = followed.policy.actions
+            columns = dict.fromkeys(c for own in followed.display.values() for c in own)
+            asked, shown = tables.like(options, before, list(columns)).read(options, before)
         campaign.extend(at_most=at_most, budget=budget, questions=asked, display=shown)
         found = campaign.status()
     money = "" if found.budget == float("inf") else f" for {found.budget:g}"
-    say(
-        as_json,
-        f"Campaign {name!r} goes on, with at most {found.at_most:,} evaluations{money}.",
-        status=found.status,
-        at_most=found.at_most,
-        budget=found.budget,
-    )
+    say(f"Campaign {name!r} goes on, with at most {found.at_most:,} evaluations{money}.")
 
 
 def withdraw(
@@ -113,7 +107,6 @@ def withdraw(
             "form. Else the answer is sure only if it is with the score put back, too.",
         ),
     ] = False,
-    as_json: AsJson = False,
 ) -> None:
     """Have an evaluation count no more, such as a typing error. It is kept, and marked.
 
@@ -131,7 +124,7 @@ def withdraw(
     again = " before" if receipt.repeated else ""
     what = receipt.why.removeprefix("it was withdrawn")
     said = f"Evaluation {number} was withdrawn{again}. It counts no more{what}."
-    say(as_json, said, evaluation=number, repeated=receipt.repeated)
+    say(said)
 
 
 def fail(
@@ -140,21 +133,38 @@ def fail(
     ticket: TicketId,
     *,
     because: Because,
-    as_json: AsJson = False,
 ) -> None:
     """Give a ticket back that could not be answered; after some tries it is given up."""
     with opened(store, name) as campaign:
         notice = campaign.fail(ticket, because)
-    say(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
+    say(f"Ticket {ticket}: {notice.why}.")
 
 
-def release(
-    store: StoreName, name: CampaignName, ticket: TicketId, *, as_json: AsJson = False
+def decline(
+    store: StoreName,
+    name: CampaignName,
+    ticket: TicketId,
+    *,
+    because: Because,
 ) -> None:
+    """Never ask this evaluator this question again, such as for a conflict of interest.
+
+    Others are asked instead. What is known beforehand goes into `campaign new --conflicts`.
+
+    **Example**
+
+    `evenhand campaign decline prize.db prize 17-9f3a2c --because "he was my student"`
+    """
+    with opened(store, name) as campaign:
+        notice = campaign.decline(ticket, because)
+    say(f"Ticket {ticket}: {notice.why}.")
+
+
+def release(store: StoreName, name: CampaignName, ticket: TicketId) -> None:
     """Give a ticket back unanswered; it waits for whoever asks next."""
     with opened(store, name) as campaign:
         notice = campaign.release(ticket)
-    say(as_json, f"Ticket {ticket}: {notice.why}.", done=notice.done, why=notice.why)
+    say(f"Ticket {ticket}: {notice.why}.")
 
 
 def leave(
@@ -163,18 +173,15 @@ def leave(
     evaluator: Evaluator,
     *,
     because: Because = "",
-    as_json: AsJson = False,
 ) -> None:
     """Go on without an evaluator, until `join`."""
     with opened(store, name) as campaign:
         campaign.leave(evaluator, because)
-    say(as_json, f"The campaign goes on without {evaluator}.", left=evaluator)
+    say(f"The campaign goes on without {evaluator}.")
 
 
-def join(
-    store: StoreName, name: CampaignName, evaluator: Evaluator, *, as_json: AsJson = False
-) -> None:
+def join(store: StoreName, name: CampaignName, evaluator: Evaluator) -> None:
     """Have an evaluator back who left."""
     with opened(store, name) as campaign:
         campaign.join(evaluator)
-    say(as_json, f"{evaluator} is asked again.", joined=evaluator)
+    say(f"{evaluator} is asked again.")

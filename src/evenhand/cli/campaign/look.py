@@ -13,12 +13,11 @@ from evenhand.campaigns.verification import verify_file
 from evenhand.cli.campaign.environment import VARIABLE
 from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
 from evenhand.cli.options import AsJson, Figure
-from evenhand.cli.score_tables import check_files
-from evenhand.cli.terminal import console, print_json, say_written
+from evenhand.cli.tables import check_files
+from evenhand.cli.terminal import console, print_json, show
 from evenhand.errors import InputError
 from evenhand.report.model import Table
-from evenhand.report.terminal import print_result
-from evenhand.report.text import table_lines
+from evenhand.report.result import table_lines
 
 _NOT_VERIFIED = 1
 
@@ -48,10 +47,7 @@ def status(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> 
     """
     with opened(store, name) as campaign:
         found = campaign.status()
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_result(console(), found)
+    show(found, as_json=as_json)
 
 
 def answer(
@@ -70,13 +66,7 @@ def answer(
     check_files(figure, None)
     with opened(store, name) as campaign:
         found = campaign.answer()
-    if figure is not None:
-        found.plot(figure)
-    if as_json:
-        print_json({"comparable": found.comparable} | found.to_dict())
-    else:
-        print_result(console(), found)
-        say_written(figure)
+    show(found, figure, as_json=as_json, comparable=found.comparable)
 
 
 def report(
@@ -85,22 +75,17 @@ def report(
     file: Annotated[
         Path, typer.Argument(metavar="FILE.html", help="The page to write.", show_default=False)
     ],
-    *,
-    title: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What the report is called.")
-    ] = None,
-    as_json: AsJson = False,
 ) -> None:
     """Write a report that a committee can read and print, with the record and how to check it.
 
     **Example**
 
-    `evenhand campaign report prize.db prize prize.html --title "The prize of the season"`
+    `evenhand campaign report prize.db prize prize.html`
     """
     check_files(None, file)
     with opened(store, name) as campaign:
-        campaign.report(file, title=title)
-    say(as_json, f"The report is in {file}.", file=str(file))
+        campaign.report(file)
+    say(f"The report is in {file}.")
 
 
 def verify(
@@ -147,10 +132,7 @@ def verify(
     else:
         with opened(store, name or "") as campaign:
             found = campaign.verify(seal)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        print_result(console(), found)
+    show(found, as_json=as_json)
     if not found:
         raise typer.Exit(_NOT_VERIFIED)
 
@@ -158,25 +140,23 @@ def verify(
 def export(
     store: StoreName,
     name: CampaignName,
-    *,
     to: Annotated[
         Path,
-        typer.Option(
+        typer.Argument(
             metavar="PATH",
             help="FILE.csv for the evaluations, FILE.jsonl for all events, a folder for both.",
+            show_default=False,
         ),
     ],
-    as_json: AsJson = False,
 ) -> None:
     """Write the record to files that others can read.
 
     **Examples**
 
-    `evenhand campaign export prize.db prize --to record/`
+    `evenhand campaign export prize.db prize record/`
 
-    `evenhand campaign export prize.db prize --to scores.csv`
+    `evenhand campaign export prize.db prize scores.csv`
     """
     with opened(store, name) as campaign:
         files = campaign.export(to)
-    written = [str(file) for file in files]
-    say(as_json, f"Written: {', '.join(written)}", files=written)
+    say(f"Written: {', '.join(map(str, files))}")

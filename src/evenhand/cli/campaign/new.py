@@ -10,11 +10,11 @@ import typer
 
 from evenhand.campaigns import Campaign
 from evenhand.cli.campaign.store import CampaignName, StoreName, command
-from evenhand.cli.campaign.tables import Tables
+from evenhand.cli.campaign.tables import NewTables
 from evenhand.cli.columns import takes
-from evenhand.cli.options import AsJson, Seed
-from evenhand.cli.score_tables import scale_in
-from evenhand.cli.terminal import console, print_json
+from evenhand.cli.options import Seed
+from evenhand.cli.tables import scale_in
+from evenhand.cli.terminal import console
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, Questions
 from evenhand.report.words import counted
@@ -25,7 +25,7 @@ _TICKETS = "How tickets are handed out"
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
-@takes(tables=Tables)
+@takes(tables=NewTables)
 def new(
     store: StoreName,
     name: CampaignName,
@@ -38,7 +38,7 @@ def new(
         ),
     ],
     *,
-    tables: Tables,
+    tables: NewTables,
     scores: Annotated[
         Literal["votes", "verdicts"] | None,
         typer.Option(
@@ -123,7 +123,6 @@ def new(
         ),
     ] = 2,
     seed: Seed = 0,
-    as_json: AsJson = False,
 ) -> None:
     """Begin a campaign: who is to be asked about what, until when.
 
@@ -166,32 +165,15 @@ def new(
             display=shown,
         )
     except NotIdentifiableError as error:
-        if as_json:
-            print_json({"comparable": False, "reason": str(error)})
-        else:
-            console().print(str(error), style="bold")
+        console().print(str(error), style="bold")
         raise typer.Exit(_NOT_COMPARABLE) from None
     made.close()
-    _say(store, name, asked, shown, as_json)
+    _say(store, name, asked, shown)
 
 
-def _say(
-    store: str, name: str, asked: Askable, shown: dict[str, dict[str, str]], as_json: bool
-) -> None:
+def _say(store: str, name: str, asked: Askable, shown: dict[str, dict[str, str]]) -> None:
     questions = Questions.of(asked)
     columns = list(dict.fromkeys(column for own in shown.values() for column in own))
-    if as_json:
-        print_json(
-            {
-                "store": store,
-                "campaign": name,
-                "options": len(questions.options),
-                "evaluators": list(questions.evaluators),
-                "questions": len(questions),
-                "shown": columns,
-            }
-        )
-        return
     out = console()
     n = len(questions.evaluators)
     by = f", {counted(n, 'evaluator')}" if n else ""

@@ -6,13 +6,13 @@ import os
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from evenhand.campaigns import Campaign
 from evenhand.cli.campaign.environment import VARIABLE
-from evenhand.cli.terminal import console, print_json
+from evenhand.cli.terminal import console
 
 StoreName = Annotated[
     str,
@@ -46,9 +46,6 @@ def command(deed: str, store: str, name: str, *more: str) -> str:
     return " ".join(["evenhand campaign", deed, *map(shlex.quote, (*where, name, *more))])
 
 
-def say(as_json: bool, text: str, **values: Any) -> None:
-    """Say what was done, to a person or to a machine."""
-    if as_json:
-        print_json(values)
-    else:
-        console().print(text, soft_wrap=True)
+def say(text: str) -> None:
+    """Say what was done."""
+    console().print(text, soft_wrap=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,6 +12,7 @@ import numpy as np
 import typer
 
 from evenhand.actions import ActionSet
+from evenhand.answers.scores import compares
 from evenhand.cli.columns import (
     EVALUATOR,
     EVALUATOR_GROUP,
@@ -19,14 +21,14 @@ from evenhand.cli.columns import (
     OPTION_GROUP,
     PRICES,
 )
-from evenhand.cli.panel_files import capacity_in, label_of, named_in, table_at
+from evenhand.cli.tables import capacity_in, label_of, named_in, table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
-from evenhand.questions import Askable, Questions
-from evenhand.tables.names import listed
+from evenhand.questions import UNLIMITED, Askable, Questions
+from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import Table
+    from evenhand.tables.sources import SourceTable
 
 _MOST = 10**9  # evaluations of one evaluator
 _ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", ".zst", ".bz2")
@@ -51,26 +53,74 @@ class Tables:
             "Without it there is one evaluator, and options need features.",
         ),
     ] = None
-    option: Annotated[str | None, OPTION] = None
-    evaluator: Annotated[str | None, EVALUATOR] = None
     option_group: Annotated[str | None, OPTION_GROUP] = None
     evaluator_group: Annotated[str | None, EVALUATOR_GROUP] = None
     features: Annotated[str | None, FEATURES] = None
     prices: Annotated[str | None, PRICES] = None
-    show: Annotated[
-        str | None,
-        _option(
-            metavar="A,B,…",
-            help="Columns of the options that evaluators are shown, beside the name. Nothing else "
-            "is.",
-        ),
-    ] = None
     bias: Annotated[
         str | None,
         _option(
             metavar="KIND",
             help="Whose bias it is: common to all, of each evaluator, or group; in comparisons "
             "common, or of each judge.",
+        ),
+    ] = None
+    workload: Annotated[
+        str | None,
+        _option(
+            metavar="N|COL",
+            help="How much an evaluator may be asked in all: a number, or a column of the "
+            "evaluators.",
+        ),
+    ] = None
+    conflicts: Annotated[
+        Path | None,
+        _option(
+            metavar="FILE",
+            help="Who must not judge what: a table with the columns option and evaluator, a line "
+            "for each conflict of interest.",
+        ),
+    ] = None
+
+    def like(self, options: Path, before: Askable, shown: Sequence[str]) -> NewTables:
+        """Return what is left unsaid of more questions, by those before and by where names are."""
+        questions = Questions.of(before)
+        who, often = None, None
+        if self.evaluators is not None:
+            largest = int(questions.capacity.max())
+            often = "none" if largest >= UNLIMITED else str(largest)
+            if _is_file(self.evaluators):
+                who = _column_with(self.evaluators, questions.evaluators)
+        return NewTables(
+            **vars(self),
+            option=_column_with(options, questions.options.labels),
+            evaluator=who,
+            capacity=often,
+            show=",".join(shown),
+            compare=isinstance(before, Questions) and compares(before),
+            position=any(column.kind == "position" for column in questions.columns),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewTables(Tables):
+    """What the user says about tables of a new campaign."""
+
+    option: Annotated[str | None, OPTION] = None
+    evaluator: Annotated[str | None, EVALUATOR] = None
+    capacity: Annotated[
+        str | None,
+        _option(
+            metavar="N|none",
+            help="How often an evaluator may be asked the same; people once, if not given.",
+        ),
+    ] = None
+    show: Annotated[
+        str | None,
+        _option(
+            metavar="A,B,…",
+            help="Columns of the options that evaluators are shown, beside the name. Nothing else "
+            "is.",
         ),
     ] = None
     compare: Annotated[
@@ -86,21 +136,6 @@ class Tables:
             help="In comparisons: whether judges may favour what is named first.",
         ),
     ] = True
-    capacity: Annotated[
-        str | None,
-        _option(
-            metavar="N|none",
-            help="How often an evaluator may be asked the same; people once, if not given.",
-        ),
-    ] = None
-    workload: Annotated[
-        str | None,
-        _option(
-            metavar="N|COL",
-            help="How much an evaluator may be asked in all: a number, or a column of the "
-            "evaluators.",
-        ),
-    ] = None
 
     def read(
         self, options: Path, like: Askable | None = None
@@ -110,15 +145,16 @@ class Tables:
         table = table_at(options)
         shown = self._display(table)
         if self.evaluators is not None:
-            return self._panel(table, self.evaluators), shown
-        for name in ("compare", "capacity", "workload", "prices", "bias"):
+            panel = self._panel(table, self.evaluators)
+            return panel if self.conflicts is None else _barred(panel, self.conflicts), shown
+        for name in ("compare", "conflicts", "capacity", "workload", "prices", "bias"):
             if getattr(self, name):
                 raise InputError(
                     f"--{name} is for several evaluators; say who they are: --evaluators."
                 )
         return self._alone(table, like), shown
 
-    def _alone(self, table: Table, like: Askable | None) -> Askable:
+    def _alone(self, table: SourceTable, like: Askable | None) -> Askable:
         """Return options that one evaluator is asked about, by their features."""
         if self.option_group is None or self.features is None:
             raise InputError(
@@ -135,7 +171,7 @@ class Tables:
             like=like if isinstance(like, ActionSet) else None,
         )
 
-    def _panel(self, what: Table, evaluators: str) -> Questions:
+    def _panel(self, what: SourceTable, evaluators: str) -> Questions:
         """Return the questions to several evaluators."""
         options = named_in(what, self.option, "--option", self.option_group, "--option-group")
         judges, who = self._evaluators(evaluators)
@@ -174,10 +210,9 @@ class Tables:
             **more,
         )
 
-    def _evaluators(self, given: str) -> tuple[dict[str, str | None], Table | None]:
+    def _evaluators(self, given: str) -> tuple[dict[str, str | None], SourceTable | None]:
         """Return evaluators with their groups, and their table if they have one."""
-        # names may have dots, as gpt-4.1 has; a file that is not there should be missed as one
-        if given == "-" or os.path.exists(given) or Path(given).suffix.lower() in _ENDINGS:
+        if _is_file(given):
             who = table_at(given)
             column = self.evaluator_group or self.option_group
             flag = "--evaluator-group" if self.evaluator_group else "--option-group"
@@ -193,7 +228,7 @@ class Tables:
             judges[person] = side or None
         return judges, None
 
-    def _display(self, table: Table) -> dict[str, dict[str, str]]:
+    def _display(self, table: SourceTable) -> dict[str, dict[str, str]]:
         """Return what evaluators are shown of each option."""
         columns = names_in(self.show) or []
         if self.option_group is not None and self.option_group in columns:
@@ -211,13 +246,36 @@ class Tables:
         }
 
 
-def _needs(who: Table | None, flag: str) -> Table:
+def _is_file(given: str) -> bool:
+    # names may have dots, as gpt-4.1 has; a file that is not there should be missed as one
+    return given == "-" or os.path.exists(given) or Path(given).suffix.lower() in _ENDINGS
+
+
+def _column_with(path: str | Path, names: Sequence[str]) -> str | None:
+    """Return the column of a table that has all of these names; None if none has."""
+    table = table_at(path)
+    return next((c for c in table.columns if c and set(names) <= {*table.texts(c)}), None)
+
+
+def _barred(panel: Questions, path: Path) -> Questions:
+    """Return the questions without the conflicts of interest of a file."""
+    table = table_at(path)
+    conflicts = zip(table.texts("option"), table.texts("evaluator"), strict=True)
+    for row, (option, evaluator) in enumerate(conflicts):
+        try:
+            panel = panel.barring([(option or "", evaluator or "")])
+        except InputError as error:
+            raise InputError(f"{table.name}: {table.where([row])[0]}: {error}") from None
+    return panel
+
+
+def _needs(who: SourceTable | None, flag: str) -> SourceTable:
     if who is None:
         raise InputError(f"{flag} names a column of the evaluators; give --evaluators as a file.")
     return who
 
 
-def _workload(who: Table | None, given: str) -> Any:
+def _workload(who: SourceTable | None, given: str) -> Any:
     if not given.lstrip("+-").isdecimal():
         return _needs(who, "--workload").numbers(given, "--workload", above=0.0)
     number = float(given)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
+from evenhand.campaigns.imports import Imported
 from evenhand.campaigns.sheets import score_in
 from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
 from evenhand.cli.columns import DECIMAL, EVALUATOR, OPTION, RIVAL, SCORE, column
 from evenhand.cli.options import AsJson
-from evenhand.cli.panel_files import table_at
+from evenhand.cli.tables import table_at
 from evenhand.cli.terminal import console, print_json
+from evenhand.errors import EvenhandError, InputError
 from evenhand.report.words import counted
 
 
@@ -31,13 +34,6 @@ def tell(
         ),
     ],
     *,
-    key: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TEXT",
-            help="A name for this score: telling it twice counts once. The ticket if not given.",
-        ),
-    ] = None,
     note: Annotated[
         str, typer.Option(metavar="TEXT", help="What was said beside it; kept in the record.")
     ] = "",
@@ -56,7 +52,7 @@ def tell(
     """
     value = score_in(score)
     with opened(store, name) as campaign:
-        receipt = campaign.tell(ticket, value, key=key, note=note)
+        receipt = campaign.tell(ticket, value, note=note)
     said = f"Evaluation {receipt.evaluation}"
     if receipt.repeated:
         said += " was taken before"
@@ -64,7 +60,10 @@ def tell(
         said += " is taken"
     else:
         said += f" is kept as late, and does not count: {receipt.why}"
-    say(as_json, f"{said}.", **asdict(receipt))
+    if as_json:
+        print_json(asdict(receipt))
+    else:
+        say(f"{said}.")
 
 
 def import_(
@@ -74,8 +73,8 @@ def import_(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A sheet that was filled in, or logged scores: CSV, Parquet or Excel; - reads a "
-            "pipe.",
+            help="A sheet that was filled in, a folder of them, or logged scores: CSV, Parquet or "
+            "Excel; - reads a pipe.",
             show_default=False,
         ),
     ],
@@ -97,7 +96,8 @@ def import_(
 
     A sheet is known by its column 'ticket'; a line without a score stays open. Other tables are
     scores that were given without being asked for: an option, an evaluator and a score a line, and
-    no other columns. The same file again changes nothing.
+    no other columns. The same file again changes nothing. Of a folder, every file is taken or
+    refused by itself.
 
     **Examples**
 
@@ -108,19 +108,47 @@ def import_(
 
     **Exit codes**: 0 they were taken; 2 they were refused, and nothing changed.
     """
+    columns = {"option": option, "evaluator": evaluator, "score": score, "rival": rival}
     with opened(store, name) as campaign:
-        taken = campaign.import_scores(
-            table_at(file),
-            option=option,
-            evaluator=evaluator,
-            score=score,
-            rival=rival,
-            key=key,
-            decimal=decimal,
-        )
+        if not Path(file).is_dir():
+            taken = campaign.import_scores(table_at(file), key=key, decimal=decimal, **columns)
+            if as_json:
+                print_json(taken.to_dict())
+            else:
+                _say_taken(taken)
+            return
+        refused = False
+        said: dict[str, Any] = {}
+        for path in _files_in(Path(file)):
+            try:
+                taken = campaign.import_scores(table_at(path), key=key, decimal=decimal, **columns)
+            except EvenhandError as error:
+                refused, said[path.name] = True, {"refused": str(error)}
+                if not as_json:
+                    console().print(f"{path.name}: refused. {error}", soft_wrap=True)
+            else:
+                said[path.name] = taken.to_dict()
+                if not as_json:
+                    _say_taken(taken, f"{path.name}: ")
     if as_json:
-        print_json(taken.to_dict())
-        return
+        print_json({"files": said})
+    if refused:
+        raise typer.Exit(2)
+
+
+def _files_in(folder: Path) -> list[Path]:
+    """Return the files of a folder, but for hidden ones and what a spreadsheet has open."""
+    found = [
+        path
+        for path in sorted(folder.iterdir())
+        if path.is_file() and not path.name.startswith((".", "~$"))
+    ]
+    if not found:
+        raise InputError(f"the folder {str(folder)!r} has no files in it; give one with sheets.")
+    return found
+
+
+def _say_taken(taken: Imported, begin: str = "") -> None:
     out = console()
     parts = [
         f"{counted(taken.counted, 'score')} taken",
@@ -128,7 +156,8 @@ def import_(
         f"{taken.late:,} kept as late, which do not count" if taken.late else "",
         f"{taken.unfilled:,} not filled in, which stay open" if taken.unfilled else "",
     ]
-    out.print(f"{'; '.join(part for part in parts if part)}.", style="bold", soft_wrap=True)
+    said = "; ".join(part for part in parts if part)
+    out.print(f"{begin}{said}.", style="bold", soft_wrap=True)
     for ticket, note in taken.notes:
         out.print(f"Note on {ticket}: {note}", soft_wrap=True)
     for ticket, note in taken.lost_notes:

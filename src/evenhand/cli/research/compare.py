@@ -10,10 +10,11 @@ import typer
 
 from evenhand.cli.options import AsJson, Cluster, Seed, Workers
 from evenhand.cli.research.workers import POLICIES, processors, worker_pool
-from evenhand.cli.terminal import console, print_json, progress, whole_number
+from evenhand.cli.tables import check_files
+from evenhand.cli.terminal import console, names_in, print_json, progress, whole_number
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
-from evenhand.report.terminal import print_result
+from evenhand.report.result import print_result
 from evenhand.research.comparison import Comparison, chosen, entrants, measure, steps
 from evenhand.research.simulation import Parallel
 
@@ -56,21 +57,15 @@ def compare(
         typer.Option(min=1, metavar="N", help="Runs of every policy on every problem."),
     ] = None,
     parallel: Annotated[
-        int | None,
+        str | None,
         typer.Option(
-            min=1,
-            metavar="N",
+            metavar="N[,rounds]",
             help="N evaluators side by side, whose times differ (their logarithm has standard "
-            "deviation 1); whoever is free asks at once. Shows how long the runs take. Give "
-            "--horizon: evaluations are then simulated one by one.",
+            "deviation 1); whoever is free asks at once, or, with rounds, all wait for the slowest "
+            "before they ask for more. Shows how long the runs take. Give --horizon: evaluations "
+            "are then simulated one by one.",
         ),
     ] = None,
-    rounds: Annotated[
-        bool,
-        typer.Option(
-            "--rounds", help="With --parallel: all wait for the slowest before they ask for more."
-        ),
-    ] = False,
     seed: Seed = 0,
     workers: Workers = None,
     cluster: Cluster = None,
@@ -116,24 +111,19 @@ def compare(
 
     **Exit codes**: 0 fine; 2 what was given cannot be used.
     """
-    for path in (figure, csv):
-        if path is not None and not path.parent.is_dir():
-            raise InputError(f"there is no folder {str(path.parent)!r} for {path}; make it.")
-    if figure is not None:
-        # Drawing takes long to import
-        from evenhand.report.pictures import checked_format  # noqa: PLC0415
-
-        checked_format(figure)
-    benchmark = chosen(None if suite is None else _names(suite), full=full)
+    check_files(figure, None, csv)
+    benchmark = chosen(names_in(suite), full=full)
     if horizon:
         benchmark = benchmark.over([whole_number(text, "--horizon") for text in horizon])
-    if rounds and parallel is None:
-        raise InputError("--rounds says how evaluators work side by side; give --parallel N too.")
     if parallel is not None:
-        benchmark = dataclasses.replace(benchmark, parallel=Parallel(parallel, rounds=rounds))
+        n, _, word = parallel.partition(",")
+        if word not in ("", "rounds"):
+            raise InputError(f"--parallel is a number, or a number and rounds; got {parallel!r}.")
+        side = Parallel(whole_number(n, "--parallel"), rounds=word == "rounds")
+        benchmark = dataclasses.replace(benchmark, parallel=side)
     if replications is not None:
         benchmark = dataclasses.replace(benchmark, replications=replications)
-    players = entrants(None if policies is None else _names(policies), benchmark.counted)
+    players = entrants(names_in(policies), benchmark.counted)
     with (
         worker_pool(workers, cluster, default=processors()) as pool,
         progress("comparing", steps(benchmark)) as done,
@@ -152,7 +142,3 @@ def compare(
     for what, path in (("picture is", figure), ("table is", csv), ("runs are", store)):
         if path is not None:
             typer.echo(f"The {what} in {path}.")
-
-
-def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",") if name.strip()]

@@ -7,10 +7,11 @@ from typing import Annotated
 
 import typer
 
-from evenhand.cli.options import AsJson, Seed, Workers
+from evenhand.cli.options import Seed, Workers
 from evenhand.cli.research.workers import processors, worker_pool
-from evenhand.cli.terminal import console, print_json, progress
-from evenhand.report.terminal import print_result
+from evenhand.cli.terminal import console, progress
+from evenhand.files import make_folder
+from evenhand.report.result import print_result
 from evenhand.research.reproduction import FULL, QUICK, Reproduction, measure, statements, steps
 
 _DIFFERS = 1
@@ -26,7 +27,6 @@ def reproduce(
     ] = Path("out/reproduction"),
     seed: Seed = 0,
     workers: Workers = None,
-    as_json: AsJson = False,
 ) -> None:
     """Run every theorem of the paper, and draw what comes out beside what it claims.
 
@@ -42,10 +42,7 @@ def reproduce(
     **Exit codes**: 0 every statement holds in what was measured; 1 one does not; 2 what was given
     cannot be used.
     """
-    from evenhand.research.reproduction.output import (  # noqa: PLC0415  # drawing is slow to import
-        make_folder,
-        write_reproduction,
-    )
+    from evenhand.research.reproduction.output import write_reproduction  # noqa: PLC0415 # draws
 
     make_folder(out)
     programme = QUICK if quick else FULL
@@ -57,14 +54,7 @@ def reproduce(
     command = f"evenhand reproduce{' --quick' if quick else ''} --seed {seed}"
     reproduction = Reproduction(found, statements(found), command)
     page = write_reproduction(reproduction, out)
-    if as_json:
-        said = [
-            {"source": r.source, "claim": r.claim, "measured": r.measured, "holds": r.holds}
-            for r in reproduction.statements
-        ]
-        print_json({"page": str(page), "seed": seed, "statements": said})
-    else:
-        print_result(console(), reproduction)
-        typer.echo(f"\nThe page is {page}; the figures are beside it.")
+    print_result(console(), reproduction)
+    typer.echo(f"\nThe page is {page}; the figures are beside it.")
     if not reproduction.holds:
         raise typer.Exit(_DIFFERS)

@@ -35,7 +35,7 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class Panel:
+class PicturePanel:
     """One suite."""
 
     title: str  # what was played
@@ -53,7 +53,7 @@ class ComparisonPicture:
     subject: str  # the policy that the title speaks of
     # from the one that needs least to the one that needs most, without the oracle
     policies: tuple[str, ...]
-    panels: tuple[Panel, ...]  # one per suite
+    panels: tuple[PicturePanel, ...]  # one per suite
 
 
 def comparison_picture(comparison: Comparison) -> ComparisonPicture:
@@ -93,7 +93,7 @@ def draw_comparison_picture(picture: ComparisonPicture, axes: Axes | None = None
     return figure
 
 
-def _panel(suite: Suite, rows: pd.DataFrame, counted: Counted) -> Panel:
+def _panel(suite: Suite, rows: pd.DataFrame, counted: Counted) -> PicturePanel:
     unit, column = (
         ("what no policy can be below", "over_limit")
         if suite.bounded
@@ -105,7 +105,7 @@ def _panel(suite: Suite, rows: pd.DataFrame, counted: Counted) -> Panel:
     }
     oracle = found.pop(ORACLE, None)
     mean = None if oracle is None else oracle.mean
-    return Panel(suite.title, f"{counted} ÷ {unit}", found, mean)
+    return PicturePanel(suite.title, f"{counted} ÷ {unit}", found, mean)
 
 
 def _note(comparison: Comparison) -> str:
@@ -127,7 +127,7 @@ def _note(comparison: Comparison) -> str:
     return note
 
 
-def _draw_panel(axes: Axes, picture: ComparisonPicture, panel: Panel) -> None:
+def _draw_panel(axes: Axes, picture: ComparisonPicture, panel: PicturePanel) -> None:
     axes.set_xscale("log")
     axes.axvline(1.0, color=INK, lw=1.0, zorder=1)
     if panel.oracle is not None and panel.oracle > 0:
@@ -171,7 +171,7 @@ def _name_rows(axes: Axes, picture: ComparisonPicture, shown: bool) -> None:
             text.set(color=_SUBJECT, weight="bold")
 
 
-def _scale(axes: Axes, panel: Panel) -> None:
+def _scale(axes: Axes, panel: PicturePanel) -> None:
     """Choose the range, so that everything is in it, and few ticks."""
     shown = np.concatenate([row.ratios for row in panel.rows.values()])
     if panel.oracle is not None:

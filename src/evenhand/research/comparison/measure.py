@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.errors import EvenhandError, InputError
+from evenhand.files import make_folder
 from evenhand.policies.registry import built_in_policies, policy_class, registered_policies
 from evenhand.research.comparison.instances import Benchmark, Counted, Instance
 from evenhand.research.environments.problem import BiasedLinearBandit
@@ -188,7 +189,7 @@ def measure(
     [(1, 2)]
     """
     if store is not None:
-        _make_folder(Path(store))
+        make_folder(Path(store))
     beside = benchmark.parallel
     outcomes: list[Outcome] = []
     for instance in benchmark.instances:
@@ -259,16 +260,6 @@ def _refusal(
         if counted == "evaluations" and policy.spends_all:
             return "it never stops by itself: it spends all evaluations there are."
     return None
-
-
-def _make_folder(folder: Path) -> None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the runs cannot be stored in {str(folder)!r}: it is not a folder, and cannot be made "
-            f"one ({error.strerror or error}); choose another."
-        ) from None
 
 
 def _shelf(

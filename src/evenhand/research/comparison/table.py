@@ -116,6 +116,11 @@ class Comparison(Result):
         """Who took part, in the order in which they were named."""
         return tuple(dict.fromkeys(outcome.name for outcome in self.outcomes))
 
+    @cached_property
+    def _limits(self) -> tuple[float, ...]:
+        """What no policy can beat, of each instance."""
+        return tuple(each.shape.limit(each.horizon) for each in self.benchmark.instances)
+
     def instances(self) -> pd.DataFrame:
         """Return a row per instance and policy; NaN for who did not take part.
 
@@ -130,8 +135,7 @@ class Comparison(Result):
         import pandas as pd  # noqa: PLC0415 # slow to load
 
         rows = []
-        for instance in self.benchmark.instances:
-            limit = instance.shape.limit(instance.horizon)
+        for instance, limit in zip(self.benchmark.instances, self._limits, strict=True):
             rows += [self._row(outcome, limit) for outcome in self._on(instance)]
         return pd.DataFrame(rows)
 

@@ -1,11 +1,13 @@
-"""Problems on disk: parameters beside a table of options, and whole problems as JSON.
+"""Problems on disk, as JSON: parameters that name a table of options, and whole problems.
 
 Parameters are a JSON object with `gamma`, `omega` and `noise_scale` (1 if not given). `gamma` is
 either a list over the encoded features, or an object over the columns of the table in the user's
 own units: what one more unit of a column is worth, "column=category" for a category compared to
 the reference category, "(constant)" for what all options share.
 
-A problem file holds everything: features, groups or attributes, names and parameters. Numbers
+A file that names a table has its path, beside the file, as `options`, its columns as `group` and
+perhaps `label` and `features`, and the group that a positive ω favours as `positive`. A file of a
+whole problem holds everything: features, groups or attributes, names and parameters. Numbers
 are written in full, so a problem comes back the same to the last bit.
 """
 
@@ -28,6 +30,7 @@ from evenhand.tables.encoding import CONSTANT
 
 _KIND = "evenhand problem, version 1"
 _PARAMETERS = {"gamma", "omega", "noise_scale"}
+_TABLE, _COLUMNS = {"options", "group"}, ("label", "features", "positive")
 
 
 def problem_with_parameters(
@@ -51,26 +54,34 @@ def problem_with_parameters(
         raise InputError(f"{source}: {error}") from None
 
 
-def load_parameters(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return the parameters in a JSON file."""
-    return _json_object(path)
-
-
 def load_problem(path: str | os.PathLike[str]) -> BiasedLinearBandit:
-    """Return the problem that `save_problem` wrote."""
+    """Return the problem that `save_problem` wrote, or one of a table of options."""
     content = _json_object(path)
-    if content.get("kind") != _KIND:
-        raise InputError(
-            f"{path} is not a problem file: its 'kind' is {content.get('kind')!r}, not {_KIND!r}. "
-            "Write one with --save-problem, or give --options and --parameters."
-        )
-    options = {name: content[name] for name in content if name not in {"kind", *_PARAMETERS}}
+    parameters = {name: content.pop(name) for name in _PARAMETERS if name in content}
     try:
-        actions = ActionSet.from_dict(options)
+        actions = _of_table(content, path) if _TABLE & content.keys() else _of_problem(content)
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
-    parameters = {name: content[name] for name in _PARAMETERS if name in content}
     return problem_with_parameters(actions, parameters, str(path))
+
+
+def _of_table(content: Mapping[str, Any], path: str | os.PathLike[str]) -> ActionSet:
+    """Return the options of a table that a file names, beside it or by a whole path."""
+    _refuse_unknown(content, {*_TABLE, *_COLUMNS, *_PARAMETERS}, "a problem of a table")
+    lacking = [name for name in _TABLE if not isinstance(content.get(name), str)]
+    if lacking:
+        raise InputError(f"there is no {lacking[0]!r}; name the table and its column of groups.")
+    table = Path(path).parent / content["options"]
+    return ActionSet.from_csv(table, **{n: given for n, given in content.items() if n != "options"})
+
+
+def _of_problem(content: dict[str, Any]) -> ActionSet:
+    if content.pop("kind", None) != _KIND:
+        raise InputError(
+            "it is not a problem file: it neither names a table (options, group) nor was it "
+            "written by `save_problem`."
+        )
+    return ActionSet.from_dict(content)
 
 
 def save_problem(problem: BiasedLinearBandit, path: str | os.PathLike[str]) -> None:

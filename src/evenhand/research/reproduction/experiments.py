@@ -71,7 +71,7 @@ class Blindness:
 
 
 @dataclass(frozen=True)
-class Case:
+class Played:
     """One problem of a family, and how long it is played."""
 
     family: str
@@ -107,11 +107,11 @@ class Case:
 class Audits:
     """Runs that are looked into, step by step: the lemmas of the proofs."""
 
-    cases: tuple[Case, ...]  # what is played to check the lemmas
+    cases: tuple[Played, ...]  # what is played to check the lemmas
     delta: float  # large, so that phases are short, estimates wild, and the lemmas tried
     replications: int
     # what is played to count failures, for each of `deltas`; short, so that they happen
-    frail: Case
+    frail: Played
     deltas: tuple[float, ...]
     frail_replications: int
 
@@ -150,17 +150,17 @@ def _geometric(first: float, last: float, n: int) -> tuple[float, ...]:
 
 _CASES = (
     # Gaps that are found in time …
-    Case("worst_case", (("d", 2), ("kappa", 1.0), ("horizon", 1e4), ("c", 9.0)), 1, 10**6),
-    Case("worst_case", (("d", 3), ("kappa", 4.0), ("horizon", 1e4), ("c", 6.0)), 2, 10**6),
-    Case("gap_dependent", (("d", 4), ("kappa", 2.0), ("delta_min", 0.1), ("delta_neq", 0.4)), 2,
-         10**7),
-    Case("gap_dependent", (("d", 6), ("kappa", 4.0), ("delta_min", 0.1), ("delta_neq", 0.2)), 4,
-         10**8),
-    Case("random", (("k", 20), ("d", 3), ("seed", 1)), 1, 10**7),
+    Played("worst_case", (("d", 2), ("kappa", 1.0), ("horizon", 1e4), ("c", 9.0)), 1, 10**6),
+    Played("worst_case", (("d", 3), ("kappa", 4.0), ("horizon", 1e4), ("c", 6.0)), 2, 10**6),
+    Played("gap_dependent", (("d", 4), ("kappa", 2.0), ("delta_min", 0.1), ("delta_neq", 0.4)), 2,
+        10**7),
+    Played("gap_dependent", (("d", 6), ("kappa", 4.0), ("delta_min", 0.1), ("delta_neq", 0.2)), 4,
+        10**8),
+    Played("random", (("k", 20), ("d", 3), ("seed", 1)), 1, 10**7),
     # … and gaps that are not
-    Case("worst_case", (("d", 3), ("kappa", 4.0), ("horizon", 1e6), ("c", 1.0)), 1, 10**6),
+    Played("worst_case", (("d", 3), ("kappa", 4.0), ("horizon", 1e6), ("c", 1.0)), 1, 10**6),
 )  # fmt: skip
-_FRAIL = Case("worst_case", (("d", 2), ("kappa", 1.0), ("horizon", 400), ("c", 2.0)), 1, 400)
+_FRAIL = Played("worst_case", (("d", 2), ("kappa", 1.0), ("horizon", 400), ("c", 2.0)), 1, 400)
 
 FULL = Programme(
     RateInHorizon(((2, 1.0), (5, 4.0)), (1.0, 3.0), _horizons(14, 43), 200),

@@ -18,8 +18,8 @@ from evenhand.research.reproduction.audit import AuditedRuns, audit_runs
 from evenhand.research.reproduction.experiments import (
     Audits,
     Blindness,
-    Case,
     GrowthInHorizon,
+    Played,
     Programme,
     RateInHorizon,
     RateInKappa,
@@ -161,7 +161,7 @@ class Measurements:
     growth: GrowthCurve
     transition: TransitionCurve
     blind: BlindCurve
-    lemmas: tuple[tuple[Case, AuditedRuns], ...]
+    lemmas: tuple[tuple[Played, AuditedRuns], ...]
     failures: tuple[tuple[float, AuditedRuns], ...]
 
 
@@ -335,7 +335,7 @@ def _blindness(plan: Blindness, seed: int, executor: Executor | None, done: Done
 
 def _lemmas(
     plan: Audits, seed: int, executor: Executor | None, done: Done
-) -> Iterator[tuple[Case, AuditedRuns]]:
+) -> Iterator[tuple[Played, AuditedRuns]]:
     for case in plan.cases:
         problem, n = case.problem(), plan.replications
         yield case, audit_runs(problem, case.horizon, plan.delta, n, seed, executor)

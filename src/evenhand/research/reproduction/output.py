@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from evenhand.errors import InputError
-from evenhand.files import write_atomically
+from evenhand.files import make_folder, write_atomically
 from evenhand.report.pictures import save_figure
 from evenhand.research.reproduction.figures import FIGURES
 from evenhand.research.reproduction.reproduction import Reproduction
@@ -25,13 +24,3 @@ def write_reproduction(reproduction: Reproduction, folder: Path) -> Path:
         draft.write_text(json.dumps(reproduction.to_dict(), indent=1) + "\n", "utf-8")
     reproduction.report(folder / "index.html")
     return folder / "index.html"
-
-
-def make_folder(folder: Path) -> None:
-    """Make a folder that can be written to, or say why not."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"the folder {folder} cannot be made: {error.strerror or error}; choose another."
-        ) from None

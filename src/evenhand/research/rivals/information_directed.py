@@ -57,8 +57,6 @@ class InformationDirectedSampling(RidgePolicy):
 
     Parameters
     ----------
-    actions, horizon
-        The options, and the number of evaluations in all.
     beta
         Width of the confidence set: "self-normalised" as in the source, or "log" for √(2 log t).
     factor
@@ -69,14 +67,9 @@ class InformationDirectedSampling(RidgePolicy):
     bias_bound
         Bound Ω of the bias in evaluations; 100 times the value bound if not given. A smaller one
         makes the confidence set narrower.
-    delta
-        The interval of the bias has level 1 − delta, at all times at once. It is not part of the
-        decisions.
     ridge, switching
         λ as for `RidgePolicy`; and by which share a decision may add to what it rests on, 0 for
         one evaluation at a time.
-    settings
-        ``noise_scale``, ``value_bound`` and ``seed``, as for every policy.
 
     Examples
     --------

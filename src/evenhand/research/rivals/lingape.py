@@ -36,16 +36,6 @@ _REPEAT = 0.04  # share by which a decision may add to what is known of what it 
 class LinGapE(IdentificationPolicy):
     """Evaluates what tells the leader best from whoever may be better by most, until it is sure.
 
-    Parameters
-    ----------
-    actions
-        The options: two groups, or any attributes.
-    horizon, at_most
-        Evaluations after which it gives up, by either name; 1,000 per option if neither is given.
-    settings
-        ``confidence``, ``tolerance``, ``threshold`` and ``noise_scale``, as for
-        `IdentificationPolicy`.
-
     Examples
     --------
     >>> import evenhand as eh

@@ -63,15 +63,6 @@ class OptimisticPolicy(RidgePolicy):
 class OFUL(OptimisticPolicy):
     """Optimistic linear bandit that takes evaluations for values: blind to bias.
 
-    Parameters
-    ----------
-    actions, horizon
-        The options, and the number of evaluations in all.
-    delta, ridge, switching
-        As for `RidgePolicy`.
-    settings
-        ``noise_scale``, ``value_bound`` and ``seed``, as for every policy.
-
     Examples
     --------
     >>> import evenhand as eh
@@ -100,14 +91,8 @@ class OFULEvaluation(OptimisticPolicy):
 
     Parameters
     ----------
-    actions, horizon
-        The options, and the number of evaluations in all.
     bias_bound
         Bound Ω of the bias in evaluations; 100 times the value bound if not given.
-    delta, ridge, switching
-        As for `RidgePolicy`.
-    settings
-        ``noise_scale``, ``value_bound`` and ``seed``, as for every policy.
 
     Examples
     --------
@@ -147,15 +132,6 @@ class OFULDebiased(OFULEvaluation):
     It evaluates what may be the best. Where no such option shows the bias, it never learns it:
     optimism pays nothing for information.
 
-    Parameters
-    ----------
-    actions, horizon
-        The options, and the number of evaluations in all.
-    bias_bound, delta, ridge, switching
-        As for `OFULEvaluation`.
-    settings
-        ``noise_scale``, ``value_bound`` and ``seed``, as for every policy.
-
     Examples
     --------
     >>> import evenhand as eh
@@ -177,14 +153,8 @@ class Oracle(OptimisticPolicy):
 
     Parameters
     ----------
-    actions, horizon
-        The options, and the number of evaluations in all.
     omega
         The bias: a number, or one for each attribute.
-    delta, ridge, switching
-        As for `RidgePolicy`.
-    settings
-        ``noise_scale``, ``value_bound`` and ``seed``, as for every policy.
 
     Examples
     --------

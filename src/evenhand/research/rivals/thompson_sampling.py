@@ -38,16 +38,10 @@ class ThompsonSampling(RidgePolicy):
 
     Parameters
     ----------
-    actions, horizon
-        The options, and the number of evaluations in all.
     scale
         v/σ: how far draws scatter, in units of the posterior.
     bias_bound
         Scale Ω of the bias; 100 times the value bound if not given.
-    delta, ridge, switching
-        As for `RidgePolicy`; delta is for the interval of the bias only.
-    settings
-        ``noise_scale``, ``value_bound`` and ``seed``, as for every policy.
 
     Examples
     --------

@@ -48,16 +48,6 @@ _BATCH = 0.02  # evaluations of a decision, as a share of those there are
 class TrackAndStop(IdentificationPolicy):
     """Evaluates in the proportions that are optimal for the estimate, until it is sure.
 
-    Parameters
-    ----------
-    actions
-        The options: two groups, or any attributes.
-    horizon, at_most
-        Evaluations after which it gives up, by either name; 1,000 per option if neither is given.
-    settings
-        ``confidence``, ``tolerance``, ``threshold`` and ``noise_scale``, as for
-        `IdentificationPolicy`.
-
     Examples
     --------
     >>> import evenhand as eh

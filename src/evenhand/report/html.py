@@ -1,24 +1,27 @@
-"""A report as one HTML file, to read on a screen, to print and to send on.
+"""A report as HTML: one file to read, print and send on, or a block in a notebook.
 
-Everything is in the file: styles, pictures, numbers. Nothing in it runs, nothing is fetched, and
-the file says so to the browser (its content security policy). Texts are escaped; what is HTML
-already is `Markup`, which only the functions of this package return.
+Everything is in it: styles, pictures, numbers. Nothing in it runs, nothing is fetched, and the file
+says so to the browser (its content security policy). A cell or sentence may be any value: texts are
+escaped, numbers are written as people read them, only `Markup`, which the functions here return,
+goes in as it is. Styles stand in the tags, since a notebook may drop style sheets.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
+from html import escape
 from importlib.metadata import version
 from os import PathLike
 from xml.etree import ElementTree
 
 from evenhand.files import write_atomically
-from evenhand.report import markup
-from evenhand.report.markup import Markup, text
 from evenhand.report.model import (
     Assumptions,
+    Bar,
+    Cell,
     Facts,
     Note,
     Part,
@@ -26,13 +29,150 @@ from evenhand.report.model import (
     Points,
     Report,
     Section,
+    Span,
     Standing,
+    Strong,
     Table,
+    cell,
+    is_number,
 )
 from evenhand.report.pictures import svg_text
-from evenhand.report.words import sentence
+from evenhand.report.words import number, sentence
 
-_MOST_ROWS, _MOST_LINES = 50, 100
+_FAINT = "opacity:.65"
+_LINE = "1px solid rgba(128,128,128,.35)"
+_CELL = "padding:.15em 1em .15em 0;white-space:nowrap"
+_WIDTH, _HEIGHT = 120, 14  # of a drawing in a table, in pixels
+
+
+class Markup(str):
+    """A text that is HTML already."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(self)
+
+
+def text(value: Cell) -> Markup:
+    """Return a value as HTML: escaped, unless it is `Markup` already."""
+    if isinstance(value, Markup):
+        return value
+    if isinstance(value, Strong):
+        return Markup(f"<b>{escape(cell(value))}</b>")
+    if isinstance(value, Span):
+        return interval(value.value, value.low, value.high, value.ends)
+    if isinstance(value, Bar):
+        return bar(value.share)
+    return Markup(escape(cell(value)))
+
+
+def block(title: str, *parts: str) -> Markup:
+    """Return a title, and below it tables and sentences."""
+    below = "".join(part if isinstance(part, Markup) else block_line(part) for part in parts)
+    return Markup(
+        '<div style="max-width:60em">'
+        f'<div style="font-weight:600;margin:.2em 0">{text(title)}</div>{below}</div>'
+    )
+
+
+def block_line(sentence: str) -> Markup:
+    """Return a sentence on a line of its own."""
+    return Markup(f'<div style="margin:.2em 0">{text(sentence)}</div>')
+
+
+def faint(value: Cell) -> Markup:
+    """Return a sentence that stands back behind the others."""
+    return Markup(f'<div style="{_FAINT};margin:.2em 0">{text(value)}</div>')
+
+
+def facts(entries: Mapping[str, Cell]) -> Markup:
+    """Return a table of two columns, what and how much."""
+    rows = "".join(
+        '<tr style="background:none">'
+        f'<td style="text-align:left;{_CELL};{_FAINT}">{text(name)}</td>'
+        f'<td style="text-align:left;overflow-wrap:anywhere">{text(value)}</td></tr>'
+        for name, value in entries.items()
+    )
+    return Markup(f'<table style="border-collapse:collapse"><tbody>{rows}</tbody></table>')
+
+
+def table(shown: Table, most: int) -> Markup:
+    """Return a table; numbers stand right, and a last line says how many rows were left out."""
+    header, rows = shown.header, shown.shown(most)
+    left_out = shown.left_out(rows)
+    sides = [
+        "right" if any(is_number(row[i]) for row in rows) else "left" for i in range(len(header))
+    ]
+
+    def line(tag: str, cells: Sequence[Cell], style: str) -> str:
+        opening = 'th scope="col"' if tag == "th" else tag
+        written = "".join(
+            f'<{opening} style="text-align:{side};{style}">{text(cell)}</{tag}>'
+            for side, cell in zip(sides, cells, strict=True)
+        )
+        return f'<tr style="background:none">{written}</tr>'
+
+    body = "".join(line("td", row, _CELL) for row in rows)
+    if left_out:
+        body += (
+            f'<tr style="background:none"><td colspan="{len(header)}" '
+            f'style="text-align:left;{_FAINT}">… and {left_out:,} more</td></tr>'
+        )
+    return Markup(
+        '<table style="border-collapse:collapse"><thead>'
+        + line("th", header, f"{_CELL};border-bottom:{_LINE}")
+        + f"</thead><tbody>{body}</tbody></table>"
+    )
+
+
+def bar(share: float) -> Markup:
+    """Return a bar that fills so much of its room, from 0 to 1."""
+    share = min(max(share, 0.0), 1.0)
+    return _drawing(
+        f'<rect x="0" y="3" width="{_WIDTH * share:.4g}" height="8" fill="currentColor" '
+        'fill-opacity=".55"/>',
+        f"{100 * share:.3g}%",
+    )
+
+
+def interval(value: float, low: float, high: float, ends: tuple[float, float]) -> Markup:
+    """Return a line from low to high (none where neither is known) with a dot at the value, on an
+    axis.
+    """
+    first, last = ends
+    if not (math.isfinite(value) and last > first):
+        return Markup("–")
+
+    def place(x: float) -> str:
+        return f"{_WIDTH * min(max((x - first) / (last - first), 0.0), 1.0):.4g}"
+
+    zero = ""
+    if first < 0.0 < last:
+        zero = (
+            f'<line x1="{place(0.0)}" x2="{place(0.0)}" y1="0" y2="{_HEIGHT}" '
+            'stroke="currentColor" stroke-opacity=".35" stroke-dasharray="2"/>'
+        )
+    line = ""
+    if math.isfinite(low) or math.isfinite(high):
+        line = (
+            f'<line x1="{place(low)}" x2="{place(high)}" y1="7" y2="7" stroke="currentColor" '
+            'stroke-width="2" stroke-opacity=".55"/>'
+        )
+    return _drawing(
+        f'{zero}{line}<circle cx="{place(value)}" cy="7" r="3" fill="currentColor"/>',
+        f"{number(value)}, from {number(low)} to {number(high)}",
+    )
+
+
+def _drawing(shapes: str, description: str) -> Markup:
+    return Markup(
+        f'<svg width="{_WIDTH}" height="{_HEIGHT}" style="overflow:visible;vertical-align:middle" '
+        f'role="img" aria-label="{escape(description)}">{shapes}</svg>'
+    )
+
+
+_MOST_ON_PAGE, _MOST_LINES = 50, 100
 
 LIGHT = {
     "ink": "#1f2328", "faint": "#5c636b", "paper": "#ffffff", "box": "#f3f5f7", "rule": "#d5dadf",
@@ -152,9 +292,9 @@ def write_page(html: str, path: str | PathLike[str]) -> None:
 def _part(part: Part) -> str:
     """Return a part of a section as HTML."""
     if isinstance(part, Table):
-        return _scrolling(part.caption, markup.table(part, _MOST_ROWS))
+        return _scrolling(part.caption, table(part, _MOST_ON_PAGE))
     if isinstance(part, Facts):
-        return _scrolling(part.caption, markup.facts(part.entries))
+        return _scrolling(part.caption, facts(part.entries))
     if isinstance(part, Points):
         return f"<ul>{''.join(f'<li>{text(one)}</li>' for one in part.shown(_MOST_LINES))}</ul>\n"
     if isinstance(part, Note):
@@ -254,3 +394,35 @@ def _section(name: str, section: Section) -> str:
 
 def _colours(palette: Mapping[str, str]) -> str:
     return " ".join(f"--{name}: {colour};" for name, colour in palette.items())
+
+
+_MOST_IN_NOTEBOOK = 25
+
+
+def as_html(report: Report) -> Markup:
+    """Return what notebooks show: nothing in it runs, all names are escaped."""
+    said: dict[str, list[Markup]] = {}
+    for title, one in report.told:
+        said.setdefault(title, []).append(text(one))
+    told = {t: Markup("".join(f"<div>{one}</div>" for one in ones)) for t, ones in said.items()}
+    parts: list[str] = [facts(told)] if told else []
+    for section in report.at("print", "brief"):
+        parts += [faint(section.title)] if section.title else []
+        parts += [_brief_part(part) for part in section.filled]
+    return block(report.verdict, *parts)
+
+
+def _brief_part(part: Part) -> str:
+    if isinstance(part, Table):
+        return table(part, _MOST_IN_NOTEBOOK)
+    if isinstance(part, Facts):
+        return facts(part.entries)
+    if isinstance(part, Points):
+        return Markup("".join(block_line(one) for one in part.shown(_MOST_IN_NOTEBOOK)))
+    if isinstance(part, Note):
+        return faint(part.sentence)
+    if isinstance(part, Assumptions):
+        return facts({what: f"{stand}. {seen}" for what, stand, seen in part.entries})
+    if isinstance(part, Picture):
+        return Markup("")
+    return part

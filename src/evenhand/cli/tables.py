@@ -1,0 +1,120 @@
+"""What commands on tables share: files, what people write in options, names and groups."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import typer
+
+from evenhand.cli.terminal import names_in
+from evenhand.errors import InputError
+from evenhand.report.pictures import checked_format
+
+if TYPE_CHECKING:
+    from evenhand.tables.sources import SourceTable
+
+_UNLIMITED = "none"
+
+
+def table_at(path: str | Path) -> SourceTable:
+    """Return the table in a file of any kind; "-" is the standard input."""
+    from evenhand.tables.opened import opened  # noqa: PLC0415 - see evenhand.tables
+
+    if str(path) == "-":
+        return opened(typer.get_binary_stream("stdin"), name="the standard input")
+    return opened(path)
+
+
+def named_in(
+    table: SourceTable, label: str | None, label_flag: str, group: str | None, group_flag: str
+) -> dict[str, str | None]:
+    """Return names and groups; a missing or repeated name is refused with its line."""
+    names = table.names(label_of(table, label, group), label_flag).to_pylist()
+    if not names:
+        raise InputError(f"{table.name} has no lines below its header; it needs at least one")
+    groups = [None] * len(names) if group is None else table.texts(group, group_flag)
+    return dict(zip(names, groups, strict=True))
+
+
+def label_of(table: SourceTable, label: str | None, group: str | None) -> str:
+    """Return the column with the names: the first that is no group, if nobody says."""
+    if label is not None:
+        return label
+    return next((name for name in table.columns if name and name != group), "")
+
+
+def capacity_in(text: str) -> int | None:
+    """Return how often the same may be asked; None for as often as one likes."""
+    if text.strip().lower() == _UNLIMITED:
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        number = 0
+    if not 1 <= number <= 10**9:
+        raise InputError(f"--capacity must be a whole number ≥ 1, or none; got {text!r}.")
+    return number
+
+
+_NOTHING = "none"
+
+
+def scores_at(scores: str, metric: list[str] | None = None, families: Path | None = None) -> Any:
+    """Return what to read; "-" is the standard input."""
+    if scores == "-":
+        return table_at(scores)
+    if metric is None and families is None:
+        return scores
+    from evenhand.readers import read_scores  # noqa: PLC0415 - see evenhand.tables
+
+    return read_scores(scores, metric=metric, families=families)
+
+
+def column_in(text: str) -> str | None:
+    """Return a column; None where 'none' says that there is none."""
+    return None if text == _NOTHING else text
+
+
+def columns_in(text: str) -> str | list[str] | None:
+    """Return a column, or several that are separated by commas; None for 'none'."""
+    return names_in(text) if "," in text else column_in(text)
+
+
+def groups_in(text: str) -> Any:
+    """Return a column, or groups by name where they are written out."""
+    pairs = names_in(text) or []
+    if not pairs or not all("=" in pair for pair in pairs):
+        return column_in(text)
+    return {name.strip(): group.strip() for name, group in (p.split("=", 1) for p in pairs)}
+
+
+def scale_in(text: str | None) -> tuple[float, float] | None:
+    """Return the lowest and the highest score."""
+    if text is None:
+        return None
+    try:
+        low, high = (float(end) for end in text.split(","))
+    except ValueError:
+        raise InputError(
+            f"--scale is the lowest and the highest score, such as 0,10; got {text!r}."
+        ) from None
+    return low, high
+
+
+def missing_in(text: str) -> Literal["refuse", "drop"]:
+    """Return what becomes of rows with empty cells."""
+    return text  # type: ignore[return-value] # checked where it is used
+
+
+def check_files(figure: Path | None, report: Path | None = None, *others: Path | None) -> None:
+    """Refuse files that cannot be written before any work."""
+    if figure is not None:
+        checked_format(figure)
+    if report is not None and report.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"--report writes a page: FILE.html; got {str(report)!r}.")
+    for path in (figure, report, *others):
+        if path is not None and not path.parent.is_dir():
+            raise InputError(
+                f"there is no folder {str(path.parent)!r}; make it, or choose another."
+            )

@@ -1,0 +1,221 @@
+"""Columns: which one plays which part, and what is wrong in them, by row and column.
+
+One finder and one list of defects serve scores, options, evaluators, sheets, labels and logs.
+Nothing here imports pyarrow.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evenhand.errors import ConflictError, InputError
+from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
+
+if TYPE_CHECKING:
+    from evenhand.tables.cells import ColumnScan, Missing
+    from evenhand.tables.sources import SourceTable
+
+_MOST_NAMED = 50  # defects that are said
+
+
+def found_columns(
+    source: SourceTable,
+    given: Mapping[str, Any],
+    *,
+    by_name: Sequence[str] = (),
+    several: Sequence[str] = (),
+    hint: Callable[[], str] = str,
+) -> dict[str, tuple[str, ...]]:
+    """Return the columns by the parts that they play; an error, with a hint, for one not there.
+
+    A part of `by_name` that nobody named another column for (its column is called as itself) has
+    none if there is no such column; parts of `several` may have more than one.
+    """
+    columns: dict[str, tuple[str, ...]] = {}
+    roles: dict[str, str] = {}
+    absent: list[str] = []
+    unsaid = {part for part in by_name if given.get(part) == part}
+    for part in sorted(given, key=unsaid.__contains__):
+        chosen = list(_named(part, given[part], several))
+        if part in unsaid and (part not in source.columns or part in roles):
+            continue
+        for column in chosen:
+            if not column or column not in source.columns:
+                absent.append(f"{part}={column!r}: {no_such_column(source, column)}")
+            elif chosen.count(column) > 1:
+                raise InputError(f"{part}= names {column!r} twice; name every column once")
+            elif roles.setdefault(column, part) != part:
+                raise InputError(
+                    f"{source.name}: column {column!r} is named as {roles[column]}= and as "
+                    f"{part}=; a column can be only one of them"
+                )
+        columns[part] = tuple(chosen)
+    if absent:
+        raise InputError("\n".join(filter(None, [*absent, hint()])))
+    return {part: columns[part] for part in given if columns.get(part)}
+
+
+def _named(part: str, value: Any, several: Sequence[str]) -> Iterator[str]:
+    if value is None:
+        return
+    if isinstance(value, str):
+        yield value
+        return
+    if part not in several or isinstance(value, bytes) or not isinstance(value, Sequence):
+        needed = "a column, or several in a list" if part in several else "the name of a column"
+        raise InputError(f"{part}= must be {needed}; got {value!r}")
+    for column in value:
+        if not isinstance(column, str):
+            raise InputError(f"{part}= must be names of columns; got {column!r} among them")
+        yield column
+
+
+def no_such_column(source: SourceTable, column: str, said: str = "") -> str:
+    """Say that a column is not there, and which one may be meant; `said` is what named it."""
+    columns = [name for name in source.columns if name]
+    lower = {name.casefold(): name for name in columns}
+    close = difflib.get_close_matches(str(column).casefold(), list(lower), n=3)
+    hint = f"did you mean {' or '.join(repr(lower[name]) for name in close)}? " if close else ""
+    if parsed(columns)[1].any():
+        hint += "The first line looks like data: does the table have a header? "
+    named = f", named by {said}" if said else ""
+    return (
+        f"{source.name} has no column {column!r}{named}; {hint}Its columns are "
+        f"{listed(columns, 30)}"
+    )
+
+
+def check_decimal(decimal: str | None) -> None:
+    """Refuse what does not stand before decimals."""
+    if decimal not in (None, ".", ","):
+        raise InputError(f"decimal={decimal!r} is neither '.' nor ','; leave it out to find it out")
+
+
+@dataclass(frozen=True)
+class Defect:
+    """What is wrong in a table, in which row and column; it goes on from there: ' is empty; …'."""
+
+    what: str
+    column: str | None = None
+    row: int | None = None  # None: in all of them
+
+
+class Defects:
+    """What is wrong in a table, until all of it is said at once."""
+
+    def __init__(self, source: SourceTable, label: str | None = None) -> None:
+        self.source, self._label = source, label
+        self._found: list[Defect] = []
+        self._conflicts = 0
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def add(self, what: str, column: str | None = None, row: int | None = None) -> None:
+        """Take note of a defect."""
+        self._found.append(Defect(what, column, row))
+
+    @contextmanager
+    def at(self, row: int) -> Iterator[None]:
+        """Take note of what is refused, and of the row it stands in."""
+        try:
+            yield
+        except (InputError, ConflictError) as error:
+            self.add(f": {str(error).rstrip('.')}", row=row)
+            self._conflicts += isinstance(error, ConflictError)
+
+    def place(self, row: int | None, column: str | None) -> str:
+        """Return where a cell stands, in the user's words."""
+        shown = column if column is None or row is None else self.source.column_of(row, column)
+        where = [] if row is None else self.source.places([row], self._label)
+        return ", ".join([*where, *([] if shown is None else [f"column {shown!r}"])])
+
+    def rows(self, rows: Sequence[int], most: int = 5) -> str:
+        """Return where several rows stand."""
+        return ", ".join(self.source.where(rows[:most])) + (", …" * (len(rows) > most))
+
+    def refuse(self, advice: str = "") -> None:
+        """Raise an error that names all defects, if there are any."""
+        n = len(self._found)
+        if not n:
+            return
+        kind = ConflictError if self._conflicts == n else InputError
+        said = [f"{self.place(one.row, one.column)}{one.what}" for one in self._found[:_MOST_NAMED]]
+        if n == 1:
+            raise kind(f"{self.source.name}: {said[0]}{advice}")
+        said += [f"… and {n - _MOST_NAMED} more"] if n > _MOST_NAMED else []
+        lines = "".join(f"\n  - {one}" for one in said)
+        raise kind(f"{self.source.name}: {n} things to correct:{lines}{advice}")
+
+    def of_cells(self, column: str, missing: Missing, n: int, remedy: str) -> None:
+        """Take note of the empty cells of a column of n."""
+        if missing.count == n:
+            self.add(" is empty in every row; name another, or leave it out", column)
+        elif missing.count:
+            self.add(
+                f" is empty ({missing.count:,} of {n:,} rows are); fill in the cells, remove the "
+                f"rows{remedy}",
+                column,
+                missing.first,
+            )
+
+    def of_numbers(self, scan: ColumnScan, *, category: str = "", is_time: bool = False) -> bool:
+        """Take note of what is no number in a column of numbers; tell whether something is."""
+        before, column = len(self), scan.name
+        if scan.unsupported is not None:
+            dates = any(word in scan.unsupported for word in ("date", "time", "duration"))
+            self.add(
+                f" holds {'dates or times, ' * dates}{scan.unsupported}, not numbers"
+                f"{' or categories' * bool(category)}; name another column, or convert it",
+                column,
+            )
+        elif scan.first_text is not None:
+            row, text = scan.first_text
+            self.add(f": {text!r} {self._of_text(scan, text, category, is_time)}", column, row)
+        elif scan.points.doubtful is not None:
+            row, text = scan.points.doubtful
+            self.add(
+                f": {text!r} may be {text.replace('.', '')} or {float(text):g}, as the other "
+                f"numbers have no point; {self._plainly(scan, '.')}",
+                column,
+                row,
+            )
+        if scan.first_infinite is not None:
+            row, number = scan.first_infinite
+            what = f": {number} is not a finite number; correct the cell or remove the row"
+            self.add(what, column, row)
+        return len(self) > before
+
+    def _of_text(self, scan: ColumnScan, text: str, category: str, is_time: bool) -> str:
+        """Say what is wrong with a text among numbers, and what to do."""
+        more = f" ({scan.n_texts:,} cells are not)" if scan.n_texts > 1 else ""
+        if is_date(text):
+            remedy = (
+                "write all times in one way, such as 2016-01-05"
+                if is_time
+                else "a spreadsheet may have made it of a number such as 5.1: have it show the "
+                "column as numbers and save it again"
+            )
+            return f"is a date or a time, not a number{more}; {remedy}{category}"
+        if not written_elsewhere(text):
+            if not scan.n_numbers:
+                return (
+                    f"is not a number, and no cell of the column is; name another column{category}"
+                )
+            return f"is not a number{more}; correct the cells or remove the rows{category}"
+        mark = "," if scan.decimal == "." and parsed([text], ",")[1][0] else None
+        return f"is not plainly a number{more}; {self._plainly(scan, mark)}{category}"
+
+    def _plainly(self, scan: ColumnScan, mark: str | None) -> str:
+        """Say what to do about another notation; `mark` is what may stand before decimals."""
+        if not self.source.is_text:
+            return "convert the column to numbers"
+        plain = f"write numbers plainly, such as 1234{scan.decimal}5, without signs or separators"
+        if mark is None:
+            return plain
+        called = {".": "point", ",": "comma"}[mark]
+        return f"say decimal={mark!r} if the {called} stands before decimals; if not, {plain}"

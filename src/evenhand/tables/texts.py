@@ -1,0 +1,282 @@
+"""Texts in tables and messages: names, groups, and numbers and dates as people write them.
+
+A number is written with digits and at most one decimal point, such as -3.5 or 1e6; where a file
+has decimal commas, with a comma in its place. Numbers written in other ways (1,200; 1 200; 20%;
+€20) are recognised, so that a column of them is not taken for categories, but they are not read:
+1,200 is a thousand and two hundred to some and one and a fifth to others.
+
+Nothing here imports pyarrow: whoever brings options as arrays does not wait for it.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evenhand.errors import InputError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Names(Sequence[str]):
+    """The names of the options: a sequence of texts that takes little memory until it is read.
+
+    Options without names of their own are called "option 1", "option 2", and so on.
+
+    Parameters
+    ----------
+    texts : tuple of str, or pyarrow text, optional
+        The names given by the user; pyarrow text where they come from a table.
+    numbers : (k,) ints or range, optional
+        The numbers of the options where no names were given, counted from 1.
+
+    Examples
+    --------
+    >>> names = Names(numbers=range(1, 1_000_001))
+    >>> len(names), names[0], names[-1], names.index("option 7")
+    (1000000, 'option 1', 'option 1000000', 6)
+    >>> Names(("Ann", "Bo")) == ("Ann", "Bo")
+    True
+    """
+
+    __slots__ = ("_numbers", "_texts")
+
+    def __init__(
+        self,
+        texts: tuple[str, ...] | pa.ChunkedArray | None = None,
+        numbers: NDArray[np.int64] | range = range(0),
+    ) -> None:
+        self._texts = texts
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers if self._texts is None else self._texts)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Names: ...
+    def __getitem__(self, index: int | slice) -> str | Names:
+        if isinstance(index, slice):
+            if self._texts is None:
+                return Names(numbers=self._numbers[index])
+            return Names(self._texts[index])
+        position = int(index) + (len(self) if index < 0 else 0)
+        if not 0 <= position < len(self):
+            raise IndexError(f"there are {len(self)} names; index {index} is outside")
+        if self._texts is None:
+            return f"option {self._numbers[position]}"
+        return str(self._texts[position])
+
+    def __iter__(self) -> Iterator[str]:
+        if self._texts is None:
+            return (f"option {number}" for number in self._numbers)
+        if isinstance(self._texts, tuple):
+            return iter(self._texts)
+        return (name for chunk in self._texts.iterchunks() for name in chunk.to_pylist())
+
+    def __contains__(self, name: object) -> bool:
+        return self._position(name) >= 0
+
+    def index(self, name: object, start: int = 0, stop: int | None = None) -> int:
+        """The position of a name; ValueError if it is not there."""
+        position = self._position(name)
+        if position not in range(*slice(start, stop).indices(len(self))):
+            raise ValueError(f"there is no option {name!r}")
+        return position
+
+    def _position(self, name: object) -> int:
+        if not isinstance(name, str):
+            return -1
+        if isinstance(self._texts, tuple):
+            return self._texts.index(name) if name in self._texts else -1
+        if self._texts is not None:
+            return int(self._texts.index(name).as_py())
+        digits = name.removeprefix("option ")
+        if not digits.isdecimal() or name != f"option {int(digits)}":
+            return -1
+        number = int(digits)
+        if isinstance(self._numbers, range):
+            return self._numbers.index(number) if number in self._numbers else -1
+        found = np.flatnonzero(self._numbers == number)
+        return int(found[0]) if found.size else -1
+
+    def take(self, indices: NDArray[np.int64]) -> Names:
+        """The names at these positions."""
+        if isinstance(self._texts, tuple):
+            return Names(tuple(self._texts[i] for i in indices.tolist()))
+        if self._texts is not None:
+            return Names(self._texts.take(indices))
+        return Names(numbers=np.asarray(self._numbers)[indices])
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Names) and type(self._texts) is type(other._texts):
+            if self._texts is None:
+                return np.array_equal(self._numbers, other._numbers)
+            return bool(self._texts == other._texts)
+        if isinstance(other, (Names, tuple, list)):
+            return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        # That of the tuple which it equals.
+        return hash(tuple(self))
+
+    def __reduce__(self) -> tuple[type[Names], tuple[Any, Any]]:
+        return Names, (self._texts, self._numbers)
+
+    def __repr__(self) -> str:
+        return f"Names({listed(list(self[:3]))}{f', … ({len(self)})' if len(self) > 3 else ''})"
+
+
+def listed(names: Sequence[str], most: int = 8) -> str:
+    """Names in quotes for a message, the first few of many.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(["a", "b", "c"], most=1)
+    ("'a', 'b'", "'a', … (3 in all)")
+    """
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown}, … ({len(names)} in all)"
+
+
+def repeated(names: Iterable[str]) -> list[str]:
+    """The names that stand more than once, of a few names, such as those of columns."""
+    return [name for name, count in Counter(names).items() if count > 1]
+
+
+# More categories than this are names or free text: one column each would fill the memory.
+MAX_LEVELS = 1000
+
+
+def two_groups(
+    counts: Mapping[str, int], positive: object, what: str, several: str
+) -> tuple[str, str]:
+    """The names of groups −1 and +1; an error unless there are exactly two."""
+    if len(counts) > MAX_LEVELS:
+        raise InputError(
+            f"{what} has more than {MAX_LEVELS} different values, such as "
+            f"{listed(list(counts)[:3])}; give every option one of two labels"
+        )
+    names = sorted_levels(list(counts))
+    if len(names) == 1:
+        raise InputError(
+            f"{what} has one group only, {names[0]!r} ({counts[names[0]]} options): the bias is a "
+            "difference between two groups; add options of the other group"
+        )
+    if len(names) != 2:
+        shown = ", ".join(f"{name!r} ({counts[name]})" for name in names[:8])
+        more = ", …" if len(names) > 8 else ""
+        raise InputError(
+            f"{what} has {len(names)} groups, two are needed: {shown}{more}; {several}"
+        )
+    first, last = names
+    if positive is None:
+        return first, last
+    wanted = text_of(positive)
+    if wanted not in names:
+        # Numbers may be written in several ways: 1 means the group '+1'.
+        values, _ = parsed([first, last, wanted])
+        same = [name for name, value in zip(names, values[:2], strict=True) if value == values[2]]
+        if len(same) != 1:
+            raise InputError(
+                f"{what} has no group {positive!r}, named by positive=; "
+                f"its groups are {listed(names)}"
+            )
+        wanted = same[0]
+    return (last, first) if wanted == first else (first, last)
+
+
+_NUMBER = re.compile(
+    r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE
+)
+
+_MARKS = "%‰°"
+_CODES = r"(?:EUR|USD|GBP|CHF|JPY|CNY|INR)"
+# What may group thousands: a point, a comma, an apostrophe, or one of several blanks.
+_GROUPED = r"[0-9]{1,3}([.,' \u2019\u00a0\u2009\u202f])[0-9]{3}(?:\1[0-9]{3})*(?:[.,][0-9]+)?"
+_ELSEWHERE = re.compile(
+    rf"[+-]?(?:{_GROUPED}|[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
+)
+
+# One point or comma that may as well group thousands.
+ONE_GROUP = r"^\s*[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}\s*$"
+
+_MONTHS = (
+    r"(?:jan|feb|mar|apr|may|mai|jun|jul|aug|sep|sept|oct|okt|nov|dec|dez)[a-z]*\.?|"
+    r"(?:märz|mrz|janv|févr|avr|juin|juil|août|déc)\.?"
+)
+_DATE = re.compile(
+    r"[0-9]{4}([-/.])[0-9]{1,2}\1[0-9]{1,2}([T ].*)?"
+    r"|[0-9]{1,2}([-/.])[0-9]{1,2}\3(?:[0-9]{4}|[0-9]{2})([T ].*)?"
+    rf"|(?:{_MONTHS})[ -]?[0-9]{{1,4}}(,? [0-9]{{4}})?"
+    rf"|[0-9]{{1,2}}\.?[ -]?(?:{_MONTHS})([ -][0-9]{{2,4}})?"
+    r"|[0-9]{1,2}:[0-9]{2}(:[0-9]{2}([.,][0-9]+)?)?( ?[ap]m)?",
+    re.IGNORECASE,
+)
+
+_ABSENT = {"n/a", "na", "n.a.", "#n/a", "none", "null", "nil", "missing", "unknown"}
+_ABSENT |= {"-", "--", "–", "—", "?", ".", "..", "...", "…"}
+_SWAPPED = str.maketrans(".,", ",.")
+
+
+def text_of(value: object) -> str:
+    """The name of one value given by the user: 1.0 and 1 are the same group."""
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def parsed(
+    texts: Sequence[str], decimal: str = "."
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Texts as numbers, NaN where a text is not one; and which of them are (as 'nan' is)."""
+    if decimal == ",":
+        texts = [text.translate(_SWAPPED) for text in texts]
+    fits = np.fromiter((_NUMBER.fullmatch(text) is not None for text in texts), bool, len(texts))
+    numbers = np.full(len(texts), np.nan)
+    numbers[fits] = [float(texts[i]) for i in np.flatnonzero(fits).tolist()]
+    return numbers, fits
+
+
+def sorted_levels(levels: Sequence[str]) -> list[str]:
+    """Levels in the order a reader expects: by value if all are numbers, else as text."""
+    values, _ = parsed(levels)
+    if not np.isfinite(values).all():
+        return sorted(levels)
+    return [level for _, level in sorted(zip(values.tolist(), levels, strict=True))]
+
+
+def written_elsewhere(text: str) -> bool:
+    """Whether a text is a number in some notation: 3.5, 3,5, 1,200, 1 200, 20%, €20 or −4."""
+    return _ELSEWHERE.fullmatch(_bare(text)) is not None
+
+
+def is_absent(text: str) -> bool:
+    """Whether a text says that there is no value, as 'n/a', '-' or '?' do."""
+    return text.casefold() in _ABSENT
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is a date or a time of day."""
+    return _DATE.fullmatch(text.strip()) is not None
+
+
+def may_be_thousands(text: str) -> bool:
+    """Whether a point or comma in a text may as well group thousands, as in 1,200 and 1.200."""
+    return re.match(ONE_GROUP, text) is not None
+
+
+def _bare(text: str) -> str:
+    """A text without currencies, percent signs and the typographer's minus."""
+    text = re.sub(rf"^{_CODES}\b|\b{_CODES}$", "", text.replace("\u2212", "-").strip())
+    kept = "".join(c for c in text if unicodedata.category(c) != "Sc" and c not in _MARKS)
+    return re.sub(r"^([+-])\s+", r"\1", kept.strip())
