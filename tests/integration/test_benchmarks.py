@@ -345,6 +345,23 @@ def test_audit_checks_look_at_every_shape(
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("benchmark_", ["targets"], indirect=True)
+def test_targets_are_held_to_the_truth(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    assert shown.count("\n## ") == 6
+    grants = benchmark_.Round(3, tied=4)
+    assert len(grants.reviews) == benchmark_.REVIEWERS * benchmark_.EACH
+    assert np.unique(grants.worth).size == benchmark_.APPLICATIONS - 3
+    worth = np.array([3.0, 2.0, 2.0, 1.0])
+    assert benchmark_.is_wrong(worth, 2, [3], [])
+    assert not benchmark_.is_wrong(worth, 2, [0, 1], [2, 3])
+    assert benchmark_.is_wrong(worth, 2, [], [0])
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["audit_verdicts"], indirect=True)
 def test_audit_verdicts_are_held_to_the_truth(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
