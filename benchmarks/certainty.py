@@ -29,7 +29,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.certainty.e_process import certainty_entropy
 from evenhand.certainty.models import Fit
 from evenhand.certainty.places import Places, SetEvidence, SetInference
-from evenhand.certainty.stage_plans import Planner, SetPlanner
+from evenhand.certainty.stage_plans import SetPlanner, StagePlanner
 from evenhand.certainty.stages import Evidence
 from evenhand.designs.joint import joint_design
 from evenhand.research.environments.skating import skate_canada
@@ -235,7 +235,7 @@ def side_by_side(runs: int, seed: int) -> None:
 # ---------------------------------------------------------------------- how often it is false
 
 
-class Fickle(Planner):
+class Fickle(StagePlanner):
     """An enemy: a leader at random in every plan, of those not rejected."""
 
     def leading(self, guess: Fit, now: Evidence) -> int:
@@ -244,7 +244,7 @@ class Fickle(Planner):
         return int(chance.choice(open_))
 
 
-class Contrary(Planner):
+class Contrary(StagePlanner):
     """An enemy: whoever has least evidence against it leads; the nearly rejected are tested."""
 
     def leading(self, guess: Fit, now: Evidence) -> int:

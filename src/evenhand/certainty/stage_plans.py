@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.kinds import of_trusted
+from evenhand.certainty.alike import of_trusted
 from evenhand.certainty.models import Fit
 from evenhand.certainty.places import Places, SetEvidence, SetInference
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
 from evenhand.certainty.stages import Evidence, Inference, InOrder, S
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.limits import Limits, nth
 from evenhand.policies.messages import Feedback, Selection
 
@@ -293,7 +293,7 @@ class AnyPlanner(ABC, Generic[S]):
     def _confirming(self, settled: Tested) -> Indices:
         """Return what to ask trusted judges, so that they confirm what others made certain."""
         # Once, as much as it takes by the leads as they are; nothing if there is no money for half
-        # of it, or if trusted judges cannot compare all options by themselves. `kinds` says why.
+        # of it, or if trusted judges cannot compare all options by themselves. `alike` says why.
         aim, record, none = self.inference.aim, self.inference.record, np.zeros(0, dtype=np.intp)
         told = record.everything.counts
         checked = any(one.plan.purpose == "check the model" for one in record.rounds)
@@ -347,7 +347,7 @@ class AnyPlanner(ABC, Generic[S]):
 
 
 @dataclass(frozen=True, eq=False)
-class Planner(AnyPlanner[Evidence]):
+class StagePlanner(AnyPlanner[Evidence]):
     """Plans what to ask next to find the best option."""
 
     inference: Inference
