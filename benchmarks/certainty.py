@@ -25,7 +25,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.certainty.models import Fit
-from evenhand.certainty.stage_plans import Planner
+from evenhand.certainty.stage_plans import StagePlanner
 from evenhand.certainty.stages import Evidence
 from evenhand.research.environments.skating import skate_canada
 
@@ -230,7 +230,7 @@ def side_by_side(runs: int, seed: int) -> None:
 # ---------------------------------------------------------------------- how often it is false
 
 
-class Fickle(Planner):
+class Fickle(StagePlanner):
     """An enemy: a leader at random in every plan, of those not rejected."""
 
     def leading(self, guess: Fit, now: Evidence) -> int:
@@ -239,7 +239,7 @@ class Fickle(Planner):
         return int(chance.choice(open_))
 
 
-class Contrary(Planner):
+class Contrary(StagePlanner):
     """An enemy: whoever has least evidence against it leads; the nearly rejected are tested."""
 
     def leading(self, guess: Fit, now: Evidence) -> int:

@@ -24,9 +24,9 @@ import numpy as np
 import evenhand as eh
 from evenhand.cases.panels import skating_panels
 from evenhand.certainty.dense import DenseModel
-from evenhand.certainty.models import Design
+from evenhand.certainty.models import QuestionOrder
 from evenhand.certainty.stages import Inference
-from evenhand.policies.sayings import checks_of
+from evenhand.policies.conclusion import checks_of
 from evenhand.questions import Questions
 
 DELTA = 0.05
@@ -203,11 +203,13 @@ class EvenModel(DenseModel):
         """Return all questions once, or more."""
         return self._passes(max(length, len(left)))
 
-    def plan(self, leader: int, rivals: Any, weights: Any, length: int, *rest: Any) -> Design:
+    def plan(
+        self, leader: int, rivals: Any, weights: Any, length: int, *rest: Any
+    ) -> QuestionOrder:
         """Return all questions in turn."""
         q = len(self.questions)
         variances = q * self.lead_variances(leader, rivals, np.arange(q))
-        return Design(self._passes(length), variances)
+        return QuestionOrder(self._passes(length), variances)
 
     def _passes(self, length: int) -> np.ndarray:
         q, rng = len(self.frame.points), np.random.default_rng(length)

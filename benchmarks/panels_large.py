@@ -37,7 +37,7 @@ from rich.table import Table
 import evenhand as eh
 from evenhand.certainty.arrow import ArrowModel
 from evenhand.certainty.dense import DenseModel
-from evenhand.policies.sayings import checks_of
+from evenhand.policies.conclusion import checks_of
 from evenhand.research.environments import SimulatedEvaluations
 
 MODELS = {"arrow": ArrowModel, "dense": DenseModel}

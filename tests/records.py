@@ -13,7 +13,7 @@ from evenhand.answers.answer import answer_of
 from evenhand.answers.choose import policy_for
 from evenhand.arrays import Floats
 from evenhand.policies.base import Policy
-from evenhand.policies.sayings import certificate_of, checks_of
+from evenhand.policies.conclusion import certificate_of, checks_of
 from evenhand.policies.state import plain as plain_state
 
 Log = list[tuple[str, dict[str, Any]]]

@@ -73,7 +73,10 @@ def prompts(path: Path) -> None:
             option = answer.options.labels.index(name)
             ahead, most, least = (-x for x in answer.decision.leads[option].tolist())
             most = min(most, answer.loss)  # which is known, too
-            left.plot([least, most], [row + beside] * 2, color=colour, lw=1.6)
+            if np.isfinite([least, most]).all():
+                left.plot([least, most], [row + beside] * 2, color=colour, lw=1.6)
+            elif name != answer.label:  # unbounded: without a line it would look exact
+                left.axhline(row + beside, color=colour, lw=1.2, ls=":", alpha=0.7)
             left.plot(ahead, row + beside, marker, color=colour, ms=8, mec="white", mew=0.6)
         label = {"both": "people and model"}.get(way, way)
         chosen = f"{label}: {answer.label}, {'95% sure' if answer.sure else 'not sure'}"
@@ -84,20 +87,28 @@ def prompts(path: Path) -> None:
     left.set_xlabel("behind the prompt that is chosen, in verdicts, with 95% intervals", color=INK)
     left.set_title("from the truly best prompt down to the worst", fontsize=10, color=INK)
     left.legend(frameon=False, fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncol=1)
-    for seed in range(40):
-        paid = {one.way: one for one in cases.outcomes(seed)}
-        alone, both = paid["people alone"], paid["both"]
-        fill = {one.way: ("none" if not one.sure else None) for one in (alone, both)}
-        right.plot([0, 1], [alone.paid, both.paid], color=FAINT, lw=0.7, zorder=1)
-        right.plot(0, alone.paid, "s", color="#009E73", mfc=fill[alone.way] or "#009E73", ms=6)
-        right.plot(1, both.paid, "o", color="#0072B2", mfc=fill[both.way] or "#0072B2", ms=6)
+    worlds = [{one.way: one for one in cases.outcomes(seed)} for seed in range(40)]
+    for place, way, colour, marker in (
+        (0, "people alone", "#009E73", "s"),
+        (1, "both", "#0072B2", "o"),
+    ):
+        asked_so = sorted((world[way] for world in worlds), key=lambda one: one.paid)
+        beside = place + np.linspace(-0.3, 0.3, len(asked_so))  # from the cheapest to the dearest
+        for x, one in zip(beside, asked_so, strict=True):
+            right.plot(x, one.paid, marker, color=colour, ms=5, mfc=colour if one.sure else "none")
+        n_sure = sum(one.sure for one in asked_so)
+        right.text(place, 40, f"sure in {n_sure} of 40", ha="center", fontsize=9, color=INK)
+    fooled = [world["the model alone, believed"] for world in worlds]
+    n_fooled = sum(one.sure and not one.right for one in fooled)
     right.axhline(cases.BUDGET, color=FAINT, ls="--", lw=0.8)
     right.text(0.5, cases.BUDGET, "the budget", ha="center", va="bottom", fontsize=8, color=FAINT)
     right.set_xticks([0, 1], ["people alone", "people and model"])
-    right.set_xlim(-0.35, 1.35)
+    right.set_xlim(-0.45, 1.45)
     right.set_ylim(0, 1.1 * cases.BUDGET)
     right.set_ylabel("paid until sure, or until it stopped (hollow)", color=INK)
-    right.set_title("40 worlds; the model alone is sure and wrong in all", fontsize=10, color=INK)
+    right.set_title(
+        f"40 worlds; the model alone is sure and wrong in {n_fooled}", fontsize=10, color=INK
+    )
     figure.tight_layout()
     figure.savefig(path, dpi=110)
 

@@ -374,8 +374,11 @@ class ActionSet:
         """
         if self.encoding is not None and self.encoding.intercept:
             return True
-        from evenhand.numerics.passes import sample_rows  # noqa: PLC0415 - only this needs them
-        from evenhand.numerics.row_space import DoubtfulRankError, row_space  # noqa: PLC0415
+        from evenhand.numerics.row_space import (  # noqa: PLC0415 - only this needs them
+            DoubtfulRankError,
+            row_space,
+            sample_rows,
+        )
 
         # 1 = X γ for some γ, unless weights w on the options have wᵀX = 0 and wᵀ1 = 1
         X = np.column_stack([self.features, np.ones(self.n_actions)])

@@ -14,12 +14,15 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
-from evenhand.numerics.passes import sample_rows
-from evenhand.numerics.row_space import DoubtfulRankError, row_space
+from evenhand.numerics.row_space import DoubtfulRankError, space_of
 from evenhand.questions import Askable, Questions
-from evenhand.questions.forms import form_of
+from evenhand.scores.scores import Finding
 
 _FEW = 2  # questions beside those that the parameters need, that check the model but poorly
+_NOT_CHECKED = (
+    "No evaluation was spent on checking the model (checks=False): where it fails, that may not "
+    "have been seen."
+)
 
 
 def model(actions: Askable) -> str:
@@ -70,9 +73,9 @@ def spare_options(actions: Askable) -> int:
     """Return q − r: how many options, or questions, are left to check the model with."""
     if isinstance(actions, Questions) and actions.has_arrow_form:
         (asked,) = np.nonzero(actions.may_ask)
-        return len(asked) - form_of(actions, asked, np.ones(len(asked))).rank
+        return len(asked) - actions.panel_form(asked, np.ones(len(asked))).rank
     A = _askable(actions)
-    return len(A) - row_space(A, sample_rows(len(A), 48 * A.shape[1])).rank
+    return len(A) - space_of(A).rank
 
 
 def _askable(actions: Askable) -> Floats:
@@ -122,3 +125,16 @@ def assumed(actions: Askable) -> tuple[str, ...]:
     """Return all of it that there is to say, the model first."""
     said = (model(actions), hardly_checked(actions), without_constant(actions))
     return tuple(sentence for sentence in said if sentence is not None)
+
+
+def taken_for_granted(actions: Askable, exact: bool, checks: bool = True) -> list[Finding]:
+    """Return what a decision takes for granted, whatever the scores are: ``exact`` if it takes the
+    features to tell values exactly, ``checks`` if evaluations were spent on checking the model.
+    """
+    unchecked = hardly_checked(actions) if exact or isinstance(actions, Questions) else None
+    said = {
+        "checks": None if checks else _NOT_CHECKED,
+        "looks": None if unchecked is None else f"{model(actions)} {unchecked}",
+        "intercept": without_constant(actions),
+    }
+    return [Finding(name, text, alarm=False) for name, text in said.items() if text is not None]

@@ -11,14 +11,15 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.errors import Confounding, NotIdentifiableError
-from evenhand.numerics.passes import products, sample_rows
 from evenhand.numerics.row_space import (
     DOUBT,
     ERASED,
     HIDING,
     DoubtfulRankError,
     RowSpace,
+    products,
     row_space,
+    sample_rows,
 )
 from evenhand.tables import linear_rule
 from evenhand.tables.encoding import CONSTANT

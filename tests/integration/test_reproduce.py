@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from evenhand.report.document import inline_svg
 from scipy.optimize import linprog
 from typer.testing import CliRunner, Result
 
@@ -25,7 +24,8 @@ import evenhand as eh
 from evenhand.cli import app
 from evenhand.policies.base import Feedback
 from evenhand.policies.fair_phased_elimination import Phase
-from evenhand.report import document
+from evenhand.report import html
+from evenhand.report.html import inline_svg
 from evenhand.report.pictures import svg_text
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.reproduction import (
@@ -441,7 +441,7 @@ def test_a_full_disk_keeps_the_old_report(
     for path in old.values():
         path.write_text("what was there before")
     monkeypatch.setattr(os, "replace", full_disk)
-    monkeypatch.setattr(document, "svg_text", lambda figure: "<svg/>")  # the disk is the matter
+    monkeypatch.setattr(html, "svg_text", lambda figure: "<svg/>")  # the disk is the matter
     with pytest.raises(eh.InputError, match="No space left"):
         write_reproduction(Reproduction(found, statements(found)), tmp_path)
     with pytest.raises(eh.InputError, match="the report cannot be written"):

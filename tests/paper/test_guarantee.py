@@ -32,7 +32,7 @@ from evenhand.policies import core as the_core
 from evenhand.policies._sequential import Ledger
 from evenhand.policies.certified import Certified
 from evenhand.policies.confidence import noise_bound
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.priced_exploration import PricedExploration
 from instances import worst_case
 from reference import Floats, kappa_star
@@ -330,7 +330,7 @@ def test_noise_is_bounded_by_errors_of_predictions(kind: str, runs: int) -> None
     S is what regularised least squares leaves, by another route; σ̄ covers at all times; it is
     tight at the end; and S and L(1) keep to their bounds.
     """
-    frame, failure, horizon, sigma = Frame.of(SPREAD), 0.2, 400, 2.0
+    frame, failure, horizon, sigma = OptionFrame.of(SPREAD), 0.2, 400, 2.0
     theta = np.array([30.0, -20.0, 7.0])[: SPREAD.points.shape[1]]
     means = SPREAD.points @ theta
     rank = frame.points.shape[1]

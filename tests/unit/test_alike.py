@@ -8,11 +8,10 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand import families
-from evenhand.certainty import model_choice
-from evenhand.certainty.alike import chance_of_difference
+from evenhand.certainty import aim as aims
+from evenhand.certainty.alike import chance_of_difference, with_own_biases
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.policies.messages import Feedback
-from evenhand.questions.variants import with_own_biases
 from rotation import nightly
 
 PANEL = {"A": "x", "B": "y", "C": "z", "D": "x"}, {"P": "x", "Q": "y", "R": "z", "S": "x"}
@@ -66,7 +65,7 @@ def test_the_chance_is_that_of_two_nested_regressions(monkeypatch: pytest.Monkey
     more, freedom = ranks[1] - ranks[0], 16 - ranks[1]
     exact = stats.f.sf((r0 - r1) / more / (r1 / freedom), more, freedom)
     assert chance_of_difference(common, told(common, scores), None) == pytest.approx(exact)
-    monkeypatch.setattr(model_choice, "_LARGE", 0)  # as on large panels
+    monkeypatch.setattr(aims, "_LARGE", 0)  # as on large panels
     assert chance_of_difference(common, told(common, scores), None) == pytest.approx(exact)
     known = stats.chi2.sf((r0 - r1) / 0.25, more)
     assert chance_of_difference(common, told(common, scores), 0.5) == pytest.approx(known)

@@ -24,7 +24,7 @@ from evenhand.answers.answer import answer_of
 from evenhand.answers.figure import answer_picture, draw_answer_picture
 from evenhand.answers.question import Failure
 from evenhand.arrays import Counts, Floats
-from evenhand.policies.sayings import checks_of
+from evenhand.policies.conclusion import checks_of
 from evenhand.report.result import WIDTH
 
 NAN, INF = float("nan"), float("inf")

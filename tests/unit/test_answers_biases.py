@@ -13,8 +13,7 @@ import evenhand as eh
 from evenhand.answers.biases import Biases, NamedBias, shrunk
 from evenhand.answers.difference import Difference
 from evenhand.answers.least_squares import _OfPanel, _OfRows
-from evenhand.answers.scale import Scale
-from evenhand.answers.scores import Scores
+from evenhand.answers.scale import ReplyScale, Scale
 from evenhand.answers.withdrawn import Withdrawal, Withdrawals
 from evenhand.answers.words import biases_in_words, evaluators_in_words
 from evenhand.checks import Checks
@@ -97,7 +96,7 @@ ASKED = eh.Question(0, "Ann against Bo", 1, "J", (0, 1), ("Ann", "Bo"))
 def test_a_comparison_is_measured_from_a_tie(
     kind: str | None, bounds: tuple[float, float] | None, reply: object, score: float
 ) -> None:
-    reading = Scores(kind, bounds, comparing=True)  # type: ignore[arg-type]
+    reading = ReplyScale(kind, bounds, comparing=True)  # type: ignore[arg-type]
     assert reading.read(ASKED, reply) == score
     if reading.limits is not None:
         assert reading.limits[0] == -reading.limits[1]
@@ -116,7 +115,7 @@ def test_a_comparison_is_measured_from_a_tie(
 )
 def test_what_is_no_verdict_is_refused(kind: str | None, reply: object, message: str) -> None:
     with pytest.raises(eh.InputError, match=message):
-        Scores(kind, None, comparing=True).read(ASKED, reply)  # type: ignore[arg-type]
+        ReplyScale(kind, None, comparing=True).read(ASKED, reply)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("noise", [None, [1.0, 2.0, 0.5]])
@@ -157,9 +156,9 @@ def test_values_end_where_the_scale_does_unless_they_are_not_known() -> None:
 
 
 def test_evaluators_are_told_what_to_write() -> None:
-    assert Scores("verdicts", None, comparing=True).wanted() == "first, second or tie"
-    assert Scores(None, (0, 10), comparing=False).wanted() == "a number from 0 to 10"
-    votes = Scores("votes", None, comparing=True)
+    assert ReplyScale("verdicts", None, comparing=True).wanted() == "first, second or tie"
+    assert ReplyScale(None, (0, 10), comparing=False).wanted() == "a number from 0 to 10"
+    votes = ReplyScale("votes", None, comparing=True)
     assert votes.reply(votes.read(eh.Question(0, "Ann against Bo", 1), 1)) == 1.0
 
 

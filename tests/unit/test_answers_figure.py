@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.transforms import Bbox
 
 import evenhand as eh
 from asking import Wants
 from evenhand.answers.figure import answer_picture, draw_answer_picture
+from evenhand.report.pictures import ForestRow, draw_forest
 
 K, E = 20, 12
 
@@ -85,6 +87,18 @@ def test_every_bias_stands_in_a_row_with_its_name() -> None:
     assert low < 0.0 < high
     assert [one.name for one in picture.biases if not one.known] == ["own group of S"]
     assert sum(text.get_text() == "not known" for text in axes.texts) == 1
+
+
+def test_an_unbounded_interval_runs_from_side_to_side_and_none_is_not_drawn() -> None:
+    axes = Figure().subplots()
+    rows = [(1.0, 0.5, 1.5), (2.0, -math.inf, math.inf), (3.0, math.nan, math.nan)]
+    draw_forest(axes, [ForestRow("abc"[i], *row) for i, row in enumerate(rows)])
+    spans = {
+        float(line.get_ydata()[0]): [float(x) for x in line.get_xdata()]
+        for line in axes.get_lines()
+        if len(line.get_xdata()) == 2
+    }
+    assert spans == {0.0: [0.5, 1.5], 1.0: [0.0, 1.0]}  # the second in shares of the width
 
 
 def test_too_many_evaluators_are_cut_in_the_middle() -> None:

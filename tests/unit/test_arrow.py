@@ -7,15 +7,13 @@ import pytest
 from scipy import sparse
 
 import evenhand as eh
-from evenhand.certainty import model_choice
+from evenhand.certainty import aim as aims
 from evenhand.certainty.arrow import ArrowModel
-from evenhand.checks.fit import residuals
-from evenhand.checks.spans import RowSpan
-from evenhand.numerics.arrow import Arrow
+from evenhand.checks.statistics import RowSpan, residuals
+from evenhand.numerics.least_squares import Arrow
 from evenhand.numerics.panels import PanelForm
+from evenhand.policies.conclusion import checks_of
 from evenhand.policies.messages import Feedback
-from evenhand.policies.sayings import checks_of
-from evenhand.questions.forms import form_of
 from evenhand.research.environments import SimulatedEvaluations
 from random_panels import random_panel
 
@@ -164,7 +162,7 @@ def test_either_side_of_a_panel_may_have_the_diagonal_block(seed):
     seen = np.flatnonzero(rng.random(len(questions)) < (0.35, 0.7, 1.0)[seed % 3])
     counts = rng.integers(1, 4, len(seen)).astype(float)
     items, n = questions.about[seen, 0], len(questions.items)
-    turned = form_of(questions, seen, counts)
+    turned = questions.panel_form(seen, counts)
     Z = sparse.csr_array(questions.matrix[seen][:, questions.n_features :])
     plain = PanelForm.of(items, Z, turned.weights, n)
     assert turned.levels is not None
@@ -281,7 +279,7 @@ def searched(questions, truth, *, interrupted):
 
 
 def test_a_search_is_right_and_goes_on_from_its_state_exactly(monkeypatch):
-    monkeypatch.setattr(model_choice, "_LARGE", 0)
+    monkeypatch.setattr(aims, "_LARGE", 0)
     questions = eh.Questions.panel(
         {f"o{i}": f"g{i % 3}" for i in range(8)},
         {f"e{i}": f"g{i}" for i in range(4)},
@@ -303,7 +301,7 @@ def test_what_most_combinations_share_is_taken_out_without_a_change() -> None:
     names = [f"o{o}" for o in range(5)], [f"e{e}" for e in range(30)]
     rng, questions = np.random.default_rng(12), eh.Questions.panel(*names, capacity=None)
     counts = rng.integers(1, 4, size=len(questions))
-    form = form_of(questions, np.arange(len(questions)), counts)
+    form = questions.panel_form(np.arange(len(questions)), counts)
     p = questions.n_attributes
     rows = np.vstack([rng.normal(size=(1, p)), np.eye(p) - 1.0 / p])
     alone = [form.variances(row[None])[0] for row in rows]

@@ -12,8 +12,8 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.answers.attempts import Attempts
-from evenhand.answers.attendance import Attendance
 from evenhand.answers.question import Turns
+from evenhand.answers.run import Attendance
 from evenhand.campaigns.tell import end_lease
 
 PANEL = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)

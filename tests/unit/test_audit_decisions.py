@@ -17,7 +17,7 @@ from evenhand.auditing.leads import LeadCovariance, winner_test
 from evenhand.auditing.rules import Ballots, Contests, Levels, RuleComparison
 from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.look import Look
-from evenhand.certainty.own_noise import with_own_noise
+from evenhand.certainty.models import with_own_noise
 from evenhand.policies.messages import Feedback
 from evenhand.scores import Factor, Scores
 from evenhand.scores.read import read_table

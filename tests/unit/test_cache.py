@@ -9,7 +9,7 @@ import weakref
 import pytest
 
 import evenhand as eh
-from evenhand.policies.cache import per_action_set
+from evenhand.policies.frame import per_action_set
 
 
 def options(top: float = 1.0) -> eh.ActionSet:

@@ -14,8 +14,8 @@ from evenhand.answers.answer import answer_of
 from evenhand.answers.choose import notes_on
 from evenhand.campaigns import ledger, status
 from evenhand.campaigns.events import Event
+from evenhand.policies.conclusion import checks_of
 from evenhand.policies.registry import policy_class
-from evenhand.policies.sayings import checks_of
 from rotation import nightly
 
 pytestmark = pytest.mark.usefixtures("hasty")

@@ -15,7 +15,7 @@ from evenhand.certainty import intervals
 from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.record import Plan
-from evenhand.certainty.stage_plans import Planner, with_looks
+from evenhand.certainty.stage_plans import StagePlanner, with_looks
 from evenhand.certainty.stages import Evidence, prior, reading
 from evenhand.research.environments.skating import skate_canada
 
@@ -254,10 +254,10 @@ def test_rivals_are_rejected_by_enough_evidence_and_losses_count_in_own_plans(
     The first two lead in turn, whatever the scores are.
     """
 
-    def in_turn(self: Planner, guess: Fit, now: Evidence) -> int:
+    def in_turn(self: StagePlanner, guess: Fit, now: Evidence) -> int:
         return len(self.inference.record.rounds) % 2
 
-    monkeypatch.setattr(Planner, "leading", in_turn)
+    monkeypatch.setattr(StagePlanner, "leading", in_turn)
     policy = eh.CertainChoice(THREE, at_most=4_000, noise_scale=1.0)
     rng, needed = np.random.default_rng(3), math.log(1.0 / 0.05)
     means = eh.BiasedLinearBandit(THREE, [gamma, gamma], 0.4).evaluations

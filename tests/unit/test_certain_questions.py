@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.certainty.biases import named_biases
 from evenhand.certainty.dense import DenseModel
-from evenhand.certainty.proportions import dealt
+from evenhand.certainty.shares import dealt
 from evenhand.certainty.stages import prior
-from evenhand.numerics.gram import gram
-from evenhand.policies.sayings import checks_of
+from evenhand.numerics.least_squares import gram
+from evenhand.policies.conclusion import checks_of
 from evenhand.questions import UNLIMITED, Questions
+from evenhand.questions.options import named_biases
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr", "Ed": "it"}
 JUDGES = {"P": "fr", "Q": "it", "R": "us", "S": None}

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import evenhand as eh
-from evenhand.checks import Checks, Finding, refuse_beyond
+from evenhand.checks import Checks, Finding
 from evenhand.checks._record import BLOCK, CAPACITY, Record
-from evenhand.checks.fit import residuals
-from evenhand.checks.stream import (
+from evenhand.checks.statistics import (
     _FAR,
     TOLERATED,
     Entries,
@@ -24,11 +23,13 @@ from evenhand.checks.stream import (
     drift,
     innovations,
     lattice_step,
+    residuals,
     robust_scale,
     scale_p_value,
     strays,
 )
-from evenhand.policies.sayings import checks_of
+from evenhand.policies.conclusion import checks_of
+from evenhand.policies.messages import refuse_beyond
 
 Stream = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 

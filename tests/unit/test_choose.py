@@ -19,8 +19,8 @@ import pytest
 import evenhand as eh
 from evenhand.answers import watch
 from evenhand.arrays import Counts
+from evenhand.policies.conclusion import checks_of
 from evenhand.policies.messages import nothing
-from evenhand.policies.sayings import checks_of
 from evenhand.research.environments.skating import skate_canada
 
 OPTIONS = eh.ActionSet(

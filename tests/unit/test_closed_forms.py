@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.certainty import assignment, careful_plans, choice, one_look, shares
+from evenhand.certainty import careful_plans, choice, one_look, one_look_plans, shares
 from evenhand.certainty.any_design import by_any_design
-from evenhand.certainty.bounded import BoundedLeads, bounded_intervals
 from evenhand.certainty.by_items import by_items
 from evenhand.certainty.dense import DenseModel, _deviation
 from evenhand.certainty.idle import Idle
@@ -18,7 +17,13 @@ from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.look import difference_by, guess, plain_intervals
 from evenhand.certainty.models import Shared, Spread
 from evenhand.certainty.record import Plan, Record
-from evenhand.certainty.with_best import largest, smallest_variance, stronger
+from evenhand.certainty.winner import (
+    BoundedLeads,
+    bounded_intervals,
+    largest,
+    smallest_variance,
+    stronger,
+)
 
 ONE, QUARTER = np.ones(1), np.full(1, 0.25)
 
@@ -98,9 +103,9 @@ def test_what_is_left_is_asked_of_those_who_are_there():
 def test_plans_are_counted_within_what_may_be_asked():
     panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], workload=[2, 1])
     tries = ([1, 0, 1, 1], [0, 1, 0, 1])
-    assert [assignment.fits(panel, np.array(n), 3, 9.0) for n in tries] == [True, False]
-    assert assignment.all_there_is(eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])) == 4
-    order = assignment.in_turns(np.array([2, 1, 0]), np.array([2, 0, 1]), np.array([0, 1, 0]))
+    assert [one_look_plans.fits(panel, np.array(n), 3, 9.0) for n in tries] == [True, False]
+    assert one_look_plans.all_there_is(eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])) == 4
+    order = one_look_plans.in_turns(np.array([2, 1, 0]), np.array([2, 0, 1]), np.array([0, 1, 0]))
     assert order.tolist() == [0, 0, 1]
 
 

@@ -12,7 +12,7 @@ from scipy.stats import binom
 import evenhand as eh
 from evenhand.policies import confidence
 from evenhand.policies.confidence import Ellipsoid, noise_bound, noise_room
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 from rotation import nightly
 
 Floats = np.ndarray
@@ -129,7 +129,7 @@ def test_what_was_evaluated_is_known_before_all_is(seed: int, used: int) -> None
     """
     actions = scattered(k=8, d=3, seed=seed)
     rng = np.random.default_rng(seed)
-    points = Frame.of(actions).points
+    points = OptionFrame.of(actions).points
     counts = np.zeros(8, dtype=np.int64)
     counts[:used] = rng.integers(1, 10**4, size=used)
     truth = rng.standard_normal(4)
@@ -162,7 +162,7 @@ def test_nearly_dependent_rows_are_not_taken_for_dependent() -> None:
     actions = eh.ActionSet([[1.0, 0.0], [1.0, 1e-7], [0.0, 1.0], [1.0, 1.0]], [1, 1, -1, 1])
     counts = np.array([100, 100, 100, 0])
     fit = Ellipsoid(actions, 10**4).fit(counts, np.zeros(4))
-    widths = fit.widths(Frame.of(actions).points, 0.1)
+    widths = fit.widths(OptionFrame.of(actions).points, 0.1)
     assert fit.identified
     assert np.isfinite(widths).all()
     assert widths[3] > 1e5 * widths[0]
@@ -271,7 +271,7 @@ def test_the_noise_bound_is_the_least_on_its_grid() -> None:
 def test_coordinates_make_the_design_a_unit() -> None:
     rng = np.random.default_rng(0)
     plane = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 5))  # five columns, rank three
-    frame = Frame.of(eh.ActionSet(plane, attributes=plane[:, :1] ** 2))
+    frame = OptionFrame.of(eh.ActionSet(plane, attributes=plane[:, :1] ** 2))
     assert frame.rank == 4
     moments = frame.points.T @ (frame.weights[:, None] * frame.points)
     np.testing.assert_allclose(moments, np.eye(4), atol=1e-6)
@@ -281,7 +281,7 @@ def test_values_differ_by_features_only() -> None:
     """Differences of the value rows are (x − y; 0), in the coordinates of the points."""
     rng = np.random.default_rng(0)
     actions = eh.ActionSet(rng.standard_normal((9, 2)), attributes=rng.standard_normal((9, 2)))
-    frame = Frame.of(actions)
+    frame = OptionFrame.of(actions)
     theta = rng.standard_normal(4)
     phi, *_ = np.linalg.lstsq(frame.points, actions.points @ theta, rcond=None)
     worth = actions.features @ theta[:2]

@@ -12,8 +12,8 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.policies import core as module
-from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.core import Core
+from evenhand.policies.phase_designs import AttributePlan
 
 Floats = np.ndarray
 FAILURES = (0.01, 0.02)

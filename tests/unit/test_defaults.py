@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import evenhand as eh
-from evenhand.estimation import fixed_design_width, gaussian_width
+from evenhand.policies.phase_designs import fixed_design_width, gaussian_width
 from evenhand.policies.priced_exploration import BoundaryExploration
 from evenhand.policies.registry import policy_class
 from evenhand.research.environments import SimulatedEvaluations

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.designs.check import checked
+from evenhand.designs.design import checked
 from evenhand.designs.joint import joint_design
 
 SQUARE = np.array([[1.0, 1.0], [2.0, -1.0], [0.5, 3.0]])

@@ -11,14 +11,15 @@ from scipy import integrate, stats
 
 from evenhand.arrays import Floats
 from evenhand.certainty._evidence import log_moment
-from evenhand.certainty.e_process import Reading, interval, one_sided, planned_interval
+from evenhand.certainty.e_process import StageReading, interval, one_sided
+from evenhand.numerics.intervals import planned_interval
 
 
 def reading(
     estimate: float, J: float, scatter: float = 0.0, freedom: float = math.inf, centre: float = 0.3
-) -> Reading:
+) -> StageReading:
     parts = (estimate, J, scatter, freedom, centre, 0.25, 1.0)
-    return Reading(*(np.array([part], dtype=np.float64) for part in parts))
+    return StageReading(*(np.array([part], dtype=np.float64) for part in parts))
 
 
 def exact_log_moment(nu: int, y: float) -> float:
@@ -106,7 +107,7 @@ def test_a_noise_that_was_not_heard_makes_no_evidence(unit: float) -> None:
     One answer that is left when all others are used up says z or −z: evidence of 2 at most.
     """
     for estimate in (0.7, 1.0, 3.1):
-        said = Reading(*(np.array([x]) for x in (estimate, 0.5, 0.0, 0.0, 1.0, 1.0, unit)))
+        said = StageReading(*(np.array([x]) for x in (estimate, 0.5, 0.0, 0.0, 1.0, 1.0, unit)))
         assert said.evidence(said.prior(0.0, 2.0))[0] <= math.log(2.0) + 1e-6
         assert said.against_equality(np.zeros(1))[0] <= math.log(2.0) + 1e-6
 

@@ -11,7 +11,7 @@ from scipy.optimize import linprog
 from scipy.stats import chi, norm
 
 import evenhand as eh
-from evenhand.policies.attribute_plan import AttributePlan
+from evenhand.policies.phase_designs import AttributePlan
 from evenhand.research.rivals.explore_then_commit import ExploreThenCommit, expected_maximum
 from rotation import nightly
 

@@ -10,8 +10,7 @@ import pytest
 import evenhand as eh
 from evenhand.designs._ascent import interior_point, multiplicative, newton
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
-from evenhand.designs.screen import Screen, factor
-from evenhand.designs.support import cut_support
+from evenhand.designs.g_optimal import Screen, cut_support, factor
 from evenhand.numerics.row_space import row_space
 from reference import Floats, g_optimal_check
 from rotation import nightly

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 import evenhand as eh
 from evenhand.arrays import Floats
-from evenhand.certainty import model_choice
+from evenhand.certainty import aim as aims
 from evenhand.certainty.greedy_questions import GreedyQuestions
 from evenhand.certainty.posteriors import posterior_of
 
@@ -44,7 +44,7 @@ def expected_loss(theta: Floats, covariance: Floats, leads: Floats) -> float:
 @pytest.fixture(params=["dense", "panels"])
 def algebra(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Questions as they are for small and for large panels."""
-    monkeypatch.setattr(model_choice, "_LARGE", 0 if request.param == "panels" else 10**9)
+    monkeypatch.setattr(aims, "_LARGE", 0 if request.param == "panels" else 10**9)
 
 
 @pytest.mark.parametrize("n_judges", [2, 5, 30])
@@ -64,7 +64,7 @@ def test_both_algebras_know_the_same(
     told, more = eh.Feedback(counts, y, y**2 + 1.0), rng.integers(0, 2, q)
     found = []
     for large in (10**9, 0):
-        monkeypatch.setattr(model_choice, "_LARGE", large)
+        monkeypatch.setattr(aims, "_LARGE", large)
         found.append(posterior_of(questions).told(told).expecting(more))
     one, other = found
     assert [type(x).__name__ for x in found] == ["RootPosterior", "PanelPosterior"]

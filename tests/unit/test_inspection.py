@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.geometry.hyperplane import separating_hyperplane, varying_features
+from evenhand.geometry.bias import separating_hyperplane, varying_features
 from evenhand.geometry.sections import grade
 from evenhand.tables import linear_rule
 from reference import elfving_value

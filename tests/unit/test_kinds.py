@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.certainty.aim import Aim
-from evenhand.certainty.kinds import trusted_ones, unconfirmed
-from evenhand.certainty.model_choice import model_of
+from evenhand.certainty.aim import Aim, model_of
+from evenhand.certainty.alike import trusted_ones, unconfirmed
 from evenhand.policies.messages import Feedback
 
 PEOPLE = ("P", "Q", "R")

@@ -8,11 +8,11 @@ import pytest
 
 import evenhand as eh
 from evenhand.arrays import Floats
+from evenhand.certainty.aim import model_of
+from evenhand.certainty.by_items import corrected_items
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.likings import CorrectedFit, Likings, corrected, doubts
-from evenhand.certainty.likings_on_items import corrected_items
 from evenhand.certainty.look import Look
-from evenhand.certainty.model_choice import model_of
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 

@@ -12,18 +12,24 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evenhand.designs.conic import solve_conic
+from evenhand.designs.joint import solve_conic
 from evenhand.errors import AccuracyError
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics._passes import products_into, rows_beyond, squared_norms_into
-from evenhand.numerics.gram import Gram
-from evenhand.numerics.identifying import classes, first_independent, identifying_leads, parts
-from evenhand.numerics.passes import leverages, products, sample_rows
-from evenhand.numerics.row_space import row_space
+from evenhand.numerics.intervals import student_quantile, student_tail
+from evenhand.numerics.least_squares import Gram, Svd
+from evenhand.numerics.row_space import (
+    classes,
+    first_independent,
+    identifying_leads,
+    leverages,
+    parts,
+    products,
+    row_space,
+    sample_rows,
+)
 from evenhand.numerics.shrinkage import population
 from evenhand.numerics.solves import RefinedSolver, observed
-from evenhand.numerics.svd import Svd
-from evenhand.numerics.tails import student_quantile, student_tail
 from reference import exact_rank, in_range
 
 Floats = NDArray[np.float64]

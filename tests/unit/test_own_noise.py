@@ -16,8 +16,7 @@ from evenhand.campaigns.proof.loudness import heard
 from evenhand.campaigns.proof.squares import Fit
 from evenhand.certainty.arrow.model import ArrowModel
 from evenhand.certainty.dense import DenseModel
-from evenhand.certainty.models import freedom_of
-from evenhand.certainty.own_noise import in_pairs, own_variances, with_own_noise
+from evenhand.certainty.models import freedom_of, in_pairs, own_variances, with_own_noise
 from evenhand.policies.messages import Feedback
 from rotation import nightly
 

@@ -11,8 +11,7 @@ from scipy.linalg import null_space
 from scipy.stats import binom, multivariate_normal, norm, t
 
 import evenhand as eh
-from evenhand.certainty.duels import Duels
-from evenhand.certainty.own_scores import Contrasts, LinearFit, Scores, deviations
+from evenhand.certainty.own_scores import Contrasts, DuelScores, LinearFit, OwnScores, deviations
 
 RNG = np.random.default_rng(5)
 K, R = 9, 4
@@ -21,8 +20,8 @@ MEANS = RNG.normal(0.0, 2.0, K)
 COUNTS = np.array([4, 7, 16, 5, 4, 30, 9, 4, 6])
 
 
-def known(scale: float = 1.0) -> Scores:
-    return Scores(COUNTS, MEANS, np.zeros(K), np.full(K, scale), np.inf)
+def known(scale: float = 1.0) -> OwnScores:
+    return OwnScores(COUNTS, MEANS, np.zeros(K), np.full(K, scale), np.inf)
 
 
 def pair(i: int, j: int) -> np.ndarray:
@@ -77,7 +76,7 @@ def test_the_posterior_of_tau_is_that_of_the_residual_contrasts() -> None:
 @pytest.mark.parametrize("failure", [0.05, 0.01])
 def test_without_noise_a_lead_is_students(failure: float) -> None:
     """k − r degrees of freedom: the textbook interval of a least squares estimate."""
-    scores = Scores(COUNTS * 10**9, MEANS, np.zeros(K), np.ones(K), np.inf)
+    scores = OwnScores(COUNTS * 10**9, MEANS, np.zeros(K), np.ones(K), np.inf)
     direction = np.array([[0.0, 0.0, 0.0, 2.0]])
     posterior = deviations(POINTS, MEANS, scores.variances)
     assert posterior is not None
@@ -104,14 +103,14 @@ def test_the_linear_fit_is_least_squares_on_single_scores() -> None:
     scales = np.linspace(0.5, 2.0, K)
     rows = np.repeat(np.arange(K), COUNTS)
     A = POINTS[rows] / scales[rows, None]
-    fit = LinearFit.of(POINTS, Scores(COUNTS, MEANS, np.ones(K), scales, np.inf))
+    fit = LinearFit.of(POINTS, OwnScores(COUNTS, MEANS, np.ones(K), scales, np.inf))
     assert fit is not None
     expected, *_ = np.linalg.lstsq(A, MEANS[rows] / scales[rows], rcond=None)
     assert fit.parameters == pytest.approx(expected)
     sds = np.sqrt(np.diag(np.linalg.inv(A.T @ A)))
     assert fit.deviations(np.eye(R)) == pytest.approx(sds)
     assert (
-        LinearFit.of(POINTS, Scores(np.eye(K, dtype=np.int64)[0], MEANS, *[np.ones(K)] * 2, 1))
+        LinearFit.of(POINTS, OwnScores(np.eye(K, dtype=np.int64)[0], MEANS, *[np.ones(K)] * 2, 1))
         is None
     )
 
@@ -119,18 +118,18 @@ def test_the_linear_fit_is_least_squares_on_single_scores() -> None:
 def test_noise_is_the_largest_of_pooled_group_and_own_scatter() -> None:
     """Two scores each at ±1, ±1 and ±3: variances 2, 2 and 18; groups {0, 1} and {2}."""
     told = eh.Feedback([2, 2, 2], [0.0, 0.0, 0.0], [2.0, 2.0, 18.0])
-    found = Scores.of(told, np.array([0, 0, 1]))
+    found = OwnScores.of(told, np.array([0, 0, 1]))
     pooled = 22.0 / 3.0
     assert found.freedom == 3.0
     assert found.scales[:2] ** 2 == pytest.approx(pooled)
     assert found.scales[2] ** 2 == pytest.approx((18.0 + 8.0 * pooled) / 9.0)
-    stated = Scores.of(told, np.array([0, 0, 1]), noise_scale=10.0)
+    stated = OwnScores.of(told, np.array([0, 0, 1]), noise_scale=10.0)
     assert (stated.scales == 10.0).all()
     assert stated.freedom == math.inf
 
 
 def test_scores_that_never_differ_leave_the_noise_unknown() -> None:
-    found = Scores.of(eh.Feedback([4, 4], [8.0, 4.0], [16.0, 4.0]), np.array([0, 1]))
+    found = OwnScores.of(eh.Feedback([4, 4], [8.0, 4.0], [16.0, 4.0]), np.array([0, 1]))
     assert found.quantile(0.01) == math.inf
 
 
@@ -150,7 +149,7 @@ def mixture(S: float, v: float, rho: float) -> float:
 
 
 def test_a_lead_ends_where_its_martingale_reaches_one_in_delta() -> None:
-    duels = Duels.none(3).after(np.array([4, 4, 0]), np.array([3.0, 1.0, 0.0]))
+    duels = DuelScores.none(3).after(np.array([4, 4, 0]), np.array([3.0, 1.0, 0.0]))
     duels = duels.after(np.array([10, 2, 5]), np.array([2.5, 1.5, 9.0]))
     scales = np.array([1.5, 2.0, 1.0])
     # by hand: w = 4·4/8 = 2 and 10·2/12 = 5/3; the variance of a difference of means is σ²/n
@@ -166,7 +165,7 @@ def test_a_lead_ends_where_its_martingale_reaches_one_in_delta() -> None:
 
 
 def test_batches_without_one_of_the_two_say_nothing() -> None:
-    duels = Duels.none(2).after(np.array([5, 0]), np.array([1.0, 0.0]))
+    duels = DuelScores.none(2).after(np.array([5, 0]), np.array([1.0, 0.0]))
     assert duels.leads(0, np.ones(2), 0.05)[1].tolist()[1:] == [-math.inf, math.inf]
 
 
@@ -175,7 +174,7 @@ def test_leads_of_equals_hold_at_all_times_whoever_is_asked_next() -> None:
     failure, runs, wrong = 0.05, 400, 0
     rng = np.random.default_rng(8)
     for _ in range(runs):
-        duels, counts = Duels.none(2), np.array([4, 4])
+        duels, counts = DuelScores.none(2), np.array([4, 4])
         for _ in range(25):
             means = rng.standard_normal(2) / np.sqrt(counts)
             duels = duels.after(counts, means)

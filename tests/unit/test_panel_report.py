@@ -10,8 +10,8 @@ from hypothesis import assume, given, settings
 
 import evenhand as eh
 from evenhand.inspection.examination import worst_lead
+from evenhand.questions.advice import with_neutral
 from evenhand.questions.figure import draw_panel_picture, panel_picture
-from evenhand.questions.neutral import with_neutral
 from panels import panels
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}

@@ -15,12 +15,12 @@ from evenhand import families
 from evenhand.campaigns.proof.loudness import heard
 from evenhand.campaigns.proof.squares import Fit
 from evenhand.cases.panels import skating_panels
-from evenhand.certainty import model_choice
-from evenhand.certainty.assignment import even_order, in_turns
+from evenhand.certainty import aim as aims
+from evenhand.certainty.one_look_plans import even_order, in_turns
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.record import Plan
+from evenhand.policies.conclusion import checks_of
 from evenhand.policies.messages import Feedback
-from evenhand.policies.sayings import checks_of
 from rotation import nightly
 
 
@@ -283,9 +283,9 @@ def test_large_panels_are_judged_alike_without_large_matrices(
     mode: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The arrow form of a panel, and its dense rows, tell the same of every lead and bias."""
-    monkeypatch.setattr(model_choice, "_LARGE", 10**9)
+    monkeypatch.setattr(aims, "_LARGE", 10**9)
     ways = [PlannedChoice(PROBLEM.questions, **mode)]
-    monkeypatch.setattr(model_choice, "_LARGE", 0)
+    monkeypatch.setattr(aims, "_LARGE", 0)
     ways.append(PlannedChoice(PROBLEM.questions, **mode))
     assert [type(policy.aim.model).__name__ for policy in ways] == ["DenseModel", "ArrowModel"]
     scores = scores_of(PROBLEM, 4)

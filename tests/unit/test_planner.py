@@ -5,11 +5,11 @@ import pytest
 
 import evenhand as eh
 from evenhand.certainty.dense import DenseModel
-from evenhand.certainty.proportions import proportions, spread_out_by
+from evenhand.certainty.shares import proportions, spread_out_by
 from evenhand.designs.joint import joint_design
-from evenhand.numerics.gram import Gram
-from evenhand.numerics.identifying import identifying
-from evenhand.policies.frame import Frame
+from evenhand.numerics.least_squares import Gram
+from evenhand.numerics.row_space import identifying
+from evenhand.policies.frame import OptionFrame
 from evenhand.questions import UNLIMITED
 from evenhand.research.environments.skating import skate_canada
 
@@ -65,7 +65,7 @@ def test_a_direction_needs_its_small_parts_and_no_rounding() -> None:
 def test_proportions_are_those_of_the_joint_design(k: int, d: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     actions = eh.ActionSet(rng.standard_normal((k, d)), np.where(np.arange(k) % 2, 1, -1))
-    frame = Frame.of(actions)
+    frame = OptionFrame.of(actions)
     U = (frame.values[0] - frame.values[1:]) / rng.uniform(0.3, 2.0, k - 1)[:, None]
     weights, f = proportions(frame.points, U)
     exact = joint_design(frame.points, U).value
@@ -76,7 +76,7 @@ def test_proportions_are_those_of_the_joint_design(k: int, d: int, seed: int) ->
 def test_an_order_keeps_what_is_rare_and_needed() -> None:
     """A lead that takes 3 in 10,000 evaluations of an option has no estimate without them."""
     X = [[-0.27682133, -0.57859354], [-0.98956202, 0.82389174], [1.27085778, 0.38729676]]
-    frame = Frame.of(eh.ActionSet(X, [1, -1, 1]))
+    frame = OptionFrame.of(eh.ActionSet(X, [1, -1, 1]))
     U = frame.values[1:2] - frame.values[2:]
     weights, _ = proportions(frame.points, U)
     assert 0 < weights[2] < 1e-3

@@ -25,7 +25,7 @@ from evenhand.planning.until_certain import Asked, UntilCertain
 from evenhand.planning.ways import OneLookWay, Terms
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
-from evenhand.questions.neutral import with_neutral
+from evenhand.questions.advice import with_neutral
 
 SKATERS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr", "Eva": "jp"}
 JUDGES = {"P": "fr", "Q": "it", "R": "us", "S": "ca"}

@@ -16,7 +16,7 @@ from scipy.stats import binom, norm
 import evenhand as eh
 from evenhand.policies._priced import PricedSteps
 from evenhand.policies.confidence import Ellipsoid
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.priced_exploration import (
     BoundaryExploration,
     PricedExploration,
@@ -49,7 +49,7 @@ class Setting:
     repeat: float = REPEAT
 
     def steps(self, actions: eh.ActionSet) -> PricedSteps:
-        frame = Frame.of(actions)
+        frame = OptionFrame.of(actions)
         return PricedSteps(
             frame.points,
             frame.values,
@@ -312,7 +312,10 @@ def test_a_batch_keeps_the_estimate_and_the_open_rivals(
 def test_the_start_spans_everything_with_long_rows() -> None:
     """Pivoted Gram and Schmidt: each row is the farthest from the span of those before."""
     for problem in PROBLEMS.values():
-        points, basis = Frame.of(problem.actions).points, Frame.of(problem.actions).basis
+        points, basis = (
+            OptionFrame.of(problem.actions).points,
+            OptionFrame.of(problem.actions).basis,
+        )
         rest = points.copy()
         for x in basis:
             length = np.linalg.norm(rest, axis=1)
@@ -542,7 +545,7 @@ def test_what_is_said_of_a_decision(name: str) -> None:
     assert said.option == int(np.argmax(values))
     assert said.leads is not None
     np.testing.assert_allclose(said.leads[:, 0], values.max() - values, atol=1e-8)
-    fit, values_ = Ellipsoid(actions, 10**5).fit(counts, sums), Frame.of(actions).values
+    fit, values_ = Ellipsoid(actions, 10**5).fit(counts, sums), OptionFrame.of(actions).values
     for x in range(len(actions)):
         width = float(fit.widths((values_[said.option] - values_[x])[None, :], 0.1)[0])
         estimate = said.lead_over(x)

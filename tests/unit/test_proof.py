@@ -18,10 +18,11 @@ from evenhand.campaigns.proof.evidence import Reading, against_equality, log_mom
 from evenhand.campaigns.proof.record import record_of
 from evenhand.campaigns.proof.squares import Fit, Spread
 from evenhand.campaigns.proof.winner import Winner
-from evenhand.certainty.e_process import Reading as Stage
-from evenhand.certainty.e_process import interval, planned_interval
-from evenhand.certainty.model_choice import model_of
+from evenhand.certainty.aim import model_of
+from evenhand.certainty.e_process import StageReading as Stage
+from evenhand.certainty.e_process import interval
 from evenhand.certainty.stages import reading
+from evenhand.numerics.intervals import planned_interval
 from records import Log, Play, changed, played
 from rotation import nightly
 

@@ -23,8 +23,8 @@ from evenhand.campaigns.status import decision_of
 from evenhand.campaigns.verification import RecordVerification, verify_file
 from evenhand.certainty import one_look
 from evenhand.certainty.dense import DenseFit
-from evenhand.certainty.duels import Duels
-from evenhand.certainty.e_process import Reading
+from evenhand.certainty.e_process import StageReading
+from evenhand.certainty.own_scores import DuelScores
 from evenhand.certainty.winner import Winner
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -414,14 +414,15 @@ def _stronger(of: Callable[..., Any], change: Callable[[Any], Any]) -> Callable[
 @pytest.mark.parametrize(
     ("asked", "settings", "where", "change"),
     [
-        (panel(), {"at_most": 90}, (Reading, "evidence"), lambda found: found + 2.0),
-        (panel(), {"at_most": 90}, (Reading, "against_equality"), lambda found: found + 0.5),
+        (panel(), {"at_most": 90}, (StageReading, "evidence"), lambda found: found + 2.0),
+        (panel(), {"at_most": 90}, (StageReading, "against_equality"), lambda found: found + 0.5),
         (panel(), {"at_most": 90}, (DenseFit, "leads"), lambda found: found._replace(
             variances=0.5 * found.variances)),
         (panel(capacity=2), {}, (Winner, "chances"), lambda found: 0.02 * found),
         (panel(capacity=2), {}, (one_look, "planned_interval"), lambda ends: (
             0.9 * ends[0] + 0.1 * ends[1], ends[1])),
-        (skaters(), {"at_most": 90, "noise_scale": 0.5}, (Duels, "leads"), lambda found: np.where(
+        (skaters(), {"at_most": 90, "noise_scale": 0.5}, (DuelScores, "leads"),
+         lambda found: np.where(
             np.isfinite(found), 0.8 * found + 0.2 * found[:, :1], found)),
     ],
 )  # fmt: skip

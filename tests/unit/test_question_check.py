@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.linalg import qr
 
 import evenhand as eh
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 from evenhand.questions import Ask
 from pages import read
 from panels import panels
@@ -302,11 +302,11 @@ def test_calibration_tells_who_is_partial() -> None:
 def test_a_policy_that_cannot_compare_says_what_the_check_says() -> None:
     questions = eh.Questions.panel(OPTIONS, {"P": "fr"})
     with pytest.raises(eh.NotIdentifiableError) as refused:
-        Frame.of(questions)
+        OptionFrame.of(questions)
     for sentence in questions.check().sentences:
         assert sentence in str(refused.value)
     assert "Add" in questions.check().advice[0].text
-    Frame.of(questions.adding(questions.check().advice))  # and what it says can be followed
+    OptionFrame.of(questions.adding(questions.check().advice))  # and what it says can be followed
 
 
 # ------------------------------------------------------------------ what a start costs

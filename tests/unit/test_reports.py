@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 import evenhand as eh
 from asking import Wants
-from evenhand.answers.price import share_for_biases
+from evenhand.answers.least_squares import share_for_biases
 from evenhand.report import words
 from evenhand.report.html import DARK, LIGHT, as_page, inline_svg
 from evenhand.report.model import (

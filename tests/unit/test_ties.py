@@ -15,10 +15,9 @@ import pytest
 import evenhand as eh
 from evenhand.arrays import Floats
 from evenhand.designs.elfving import ElfvingProgram
-from evenhand.numerics.ties import first_largest, rounded_up
-from evenhand.numerics.tolerance import TIE
-from evenhand.policies.attribute_plan import AttributePlan
-from evenhand.policies.frame import Frame
+from evenhand.numerics.tolerance import TIE, first_largest, rounded_up
+from evenhand.policies.frame import OptionFrame
+from evenhand.policies.phase_designs import AttributePlan
 from evenhand.research.environments import families
 from evenhand.research.rivals._ids import best_mixture
 
@@ -108,7 +107,7 @@ def test_a_basis_of_points_that_are_alike_is_in_their_order(size: int) -> None:
     for seed in range(5):
         points = np.vstack([rotation(size, seed), 0.5 * rotation(size, seed + 50)])
         actions = eh.ActionSet(points[:, 1:], attributes=points[:, :1])
-        assert Frame(actions).basis.tolist() == list(range(size))
+        assert OptionFrame(actions).basis.tolist() == list(range(size))
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -11,7 +11,7 @@ from scipy import stats
 
 from evenhand.certainty.models import Shared
 from evenhand.certainty.winner import Winner
-from evenhand.numerics.tails import log_mass, log_normal_tail, log_student_tail
+from evenhand.numerics.intervals import log_mass, log_normal_tail, log_student_tail
 
 
 def winner_of(

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from evenhand.campaigns.proof.winner import Winner as Proved
-from evenhand.certainty import with_best
 from evenhand.certainty.look import Look
 from evenhand.certainty.models import Shared, Spread
+from evenhand.certainty.winner import largest, largest_tail
 from rotation import nightly
 
 
@@ -100,7 +100,7 @@ def test_the_stronger_test_is_taken() -> None:
         k, slack = int(rng.integers(3, 12)), float(rng.uniform(0.1, 4.0))
         look = look_at(rng.standard_normal(k) + np.eye(k)[0] * 2.5, np.eye(k), slack)
         winner = look.winner
-        other = with_best.largest_tail((winner.leads + slack) / winner.errors, k - 1, math.inf)
+        other = largest_tail((winner.leads + slack) / winner.errors, k - 1, math.inf)
         either = winner.chances(-slack).max() < 0.05 or other.max() < 0.05
         assert look.certain == either
         taken[bool(look.chances.max() == other.max())] += either
@@ -168,12 +168,12 @@ def estimated(freedom: float) -> NDArray[np.float64]:
 @pytest.mark.parametrize("freedom", [1.0, 3.6, 9.0, 60.0, 5e3, math.inf])
 def test_the_largest_of_n_is_bounded_given_the_noise(n: int, freedom: float) -> None:
     """By averages over the distribution of the estimated noise, and by the proof's own integral."""
-    c = with_best.largest(0.05, n, freedom)
+    c = largest(0.05, n, freedom)
     chance = np.minimum(1.0, n * stats.norm.sf(c * estimated(freedom))).mean()
     assert chance == pytest.approx(0.05, rel=2e-4)
     proof = Proved(np.zeros(n), np.eye(n), 0.0 if math.isinf(freedom) else freedom, freedom)
     assert proof.largest(0.05) == pytest.approx(c, rel=1e-6)
-    assert with_best.largest_tail(np.array([c, -1.0, 0.0]), n, freedom)[0] == pytest.approx(0.05)
+    assert largest_tail(np.array([c, -1.0, 0.0]), n, freedom)[0] == pytest.approx(0.05)
 
 
 def test_far_fewer_errors_will_do_than_bonferroni_has_where_little_is_known_of_the_noise() -> None:
@@ -181,5 +181,5 @@ def test_far_fewer_errors_will_do_than_bonferroni_has_where_little_is_known_of_t
     rng, nu, n = np.random.default_rng(6), 4.0, 47
     q = np.sqrt(rng.chisquare(nu, 40_000) / nu)
     most = rng.standard_normal((40_000, n)).max(axis=1) / q
-    assert 0.04 < (most > with_best.largest(0.05, n, nu)).mean() < 0.05
+    assert 0.04 < (most > largest(0.05, n, nu)).mean() < 0.05
     assert (most > stats.t.isf(0.05 / n, nu)).mean() < 0.03

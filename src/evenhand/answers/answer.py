@@ -12,19 +12,19 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.attempts import Attempts
 from evenhand.answers.biases import Biases, all_biases
-from evenhand.answers.least_squares import LeastSquares, least_squares
+from evenhand.answers.difference import difference
+from evenhand.answers.least_squares import RawScores, ScoresFit, least_squares, raw_scores
 from evenhand.answers.logged import SOMEBODY
 from evenhand.answers.next_questions import NextQuestions
 from evenhand.answers.placing import Placing
 from evenhand.answers.question import Failure
-from evenhand.answers.raw import RawScores, raw_scores
-from evenhand.answers.scale import Scale
-from evenhand.answers.scores import compares
+from evenhand.answers.scale import Scale, compares
+from evenhand.answers.sections import record_of, report_of
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
 from evenhand.certainty.targets import Target
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion, conclusion_of
 from evenhand.policies.messages import Certainty, Decision
@@ -331,18 +331,12 @@ class Answer(Result):
         >>> [round(x, 2) for x in (two.value, two.low, two.high, two.at_least)]
         [-0.1, -0.36, 0.16, -0.29]
         """
-        from evenhand.answers.difference import difference  # noqa: PLC0415 # it is about answers
-
         return difference(self, option, rival)
 
     def _report(self) -> Report:
-        from evenhand.answers.sections import report_of  # noqa: PLC0415 # it speaks of answers
-
         return report_of(self)
 
     def _record(self) -> dict[str, Any]:
-        from evenhand.answers.sections import record_of  # noqa: PLC0415 # likewise
-
         return record_of(self)
 
     def _draw(self, axes: Axes | None) -> Figure:
@@ -495,7 +489,7 @@ def _everything_around(estimates: Floats) -> Floats:
     return np.column_stack([estimates, -everything, everything])
 
 
-def _values(said: Conclusion, fit: LeastSquares) -> Floats:
+def _values(said: Conclusion, fit: ScoresFit) -> Floats:
     """Return (k, 3) values with intervals as concluded, else by least squares."""
     # Scores of other options never stand in for an option's own. Comparisons identify differences
     # alone: there values are measured from the chosen option.

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.answers.least_squares import LeastSquares
+from evenhand.answers.least_squares import ScoresFit
 from evenhand.arrays import Floats
-from evenhand.certainty.biases import named_biases
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.shrinkage import population
 from evenhand.policies.conclusion import Conclusion
 from evenhand.questions import Column
-from evenhand.questions.options import Kind
+from evenhand.questions.options import Kind, named_biases
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,7 +120,7 @@ class Biases(tuple[NamedBias, ...]):
         return Biases(replace(one, low=-math.inf, high=math.inf) for one in self)
 
 
-def all_biases(said: Conclusion, fit: LeastSquares, noise: Mapping[str, float]) -> Biases:
+def all_biases(said: Conclusion, fit: ScoresFit, noise: Mapping[str, float]) -> Biases:
     """Return biases as concluded, else by least squares; shrunken by variances in `noise`."""
     columns, rows = named_biases(said.questions, said.questions.neutral_among(said.checks.counts))
     if not columns:

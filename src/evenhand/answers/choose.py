@@ -8,22 +8,21 @@ from typing import Any, Literal
 
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_of
-from evenhand.answers.attendance import Attendance, Available
 from evenhand.answers.crews import Evaluate, crew_for
-from evenhand.answers.loop import Run
-from evenhand.answers.run import run
-from evenhand.answers.scores import Bounds, Kind, Scores, compares
+from evenhand.answers.run import Attendance, Available, Run, run
+from evenhand.answers.scale import Bounds, Kind, ReplyScale, compares
 from evenhand.answers.watch import Progress, watching
 from evenhand.arrays import is_number
-from evenhand.assumptions import hardly_checked, model, without_constant
-from evenhand.certainty import CarefulChoice, CertainChoice, PlannedChoice
+from evenhand.assumptions import taken_for_granted
+from evenhand.certainty.careful_choice import CarefulChoice
+from evenhand.certainty.certain_choice import CertainChoice
 from evenhand.certainty.choice import Choice, limit_of
+from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
-from evenhand.policies.messages import Decision
-from evenhand.policies.sayings import checks_of
+from evenhand.policies.conclusion import checks_of
 from evenhand.questions import Askable, Questions, checked_askable
-from evenhand.questions.check import refuse_incomparable
+from evenhand.questions.identifiable import refuse_incomparable
 from evenhand.scores.scores import Finding
 
 Looks = Literal["always", "once"]
@@ -32,11 +31,6 @@ _MOST_PARALLEL = 10_000
 _FEW = 4  # up to so often for each question, a fixed plan is sure more often than a search
 _LOOKS = 0.1  # share of the evaluations that look where the design does not, to check the model
 _LEASE = 3600.0  # seconds for which somebody else than a run may hold a question of a choice
-_NOT_CHECKED = (
-    "No evaluation was spent on checking the model (checks=False): where it fails, that may not "
-    "have been seen."
-)
-
 _ANY_SCORES = (
     "How sure it is holds for any scores from {low} to {high}, as was stated, however they are "
     "distributed; that takes more of them than noise which is heard from the scores."
@@ -218,7 +212,7 @@ def choose(
         }
         return choose_on(store, options, made, run_by)
     asked = asked_of(options, deviation)
-    reading = Scores(scores, bounds, comparing=compares(Questions.of(asked)))
+    reading = ReplyScale(scores, bounds, comparing=compares(Questions.of(asked)))
     if policy is None:
         settings: dict[str, Any] = {
             "at_most": at_most,
@@ -349,25 +343,13 @@ def absences(left: Mapping[str, str]) -> list[Finding]:
 
 def notes_on(policy: Policy, checks: bool = True) -> list[Finding]:
     """Return what is taken for granted of a policy's scores, whatever they are."""
-    notes = taken_for_granted(policy.actions, policy.recommend(), checks)
+    exact = policy.recommend().certainty == "features exact"
+    notes = taken_for_granted(policy.actions, exact, checks)
     if isinstance(policy, PlannedChoice) and policy.bounds is not None:
         low, high = policy.bounds
         said = _ANY_SCORES.format(low=f"{low:g}", high=f"{high:g}")
         notes.append(Finding("bounds", said, alarm=False))
     return notes
-
-
-def taken_for_granted(options: Askable, decision: Decision, checks: bool = True) -> list[Finding]:
-    """Return what a decision takes for granted, whatever the scores are."""
-    unchecked = None
-    if isinstance(options, Questions) or decision.certainty == "features exact":
-        unchecked = hardly_checked(options)
-    said = {
-        "checks": None if checks else _NOT_CHECKED,
-        "looks": None if unchecked is None else f"{model(options)} {unchecked}",
-        "intercept": without_constant(options),
-    }
-    return [Finding(name, text, alarm=False) for name, text in said.items() if text is not None]
 
 
 def _whole(name: str, value: object, least: int, most: int) -> int:

@@ -27,7 +27,7 @@ _FAREWELL = 1.0  # seconds that tasks have to put things away when they are canc
 
 
 @dataclass(frozen=True)
-class Reply:
+class CrewReply:
     """What came back of a question: a score, or the error that took its place."""
 
     question: Question
@@ -41,7 +41,7 @@ class Crew(Protocol):
     def start(self, question: Question) -> None:
         """Hand out a question."""
 
-    def wait(self, seconds: float) -> Reply | None:
+    def wait(self, seconds: float) -> CrewReply | None:
         """Return what comes back next, or None if nothing does in so many seconds."""
 
     def close(self) -> None:
@@ -73,7 +73,7 @@ class Caller:
         """Put the question in line."""
         self._questions.append(question)
 
-    def wait(self, seconds: float) -> Reply | None:
+    def wait(self, seconds: float) -> CrewReply | None:
         """Evaluate the next question, however long that takes."""
         return _attempt(self._evaluate, self._questions.popleft())
 
@@ -88,7 +88,7 @@ class Threads:
     def __init__(self, evaluate: Evaluate, size: int) -> None:
         self._evaluate = evaluate
         self._questions: queue.SimpleQueue[Question | None] = queue.SimpleQueue()
-        self._replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
+        self._replies: queue.SimpleQueue[CrewReply] = queue.SimpleQueue()
         self._size, self._started = size, 0
 
     def start(self, question: Question) -> None:
@@ -98,7 +98,7 @@ class Threads:
             threading.Thread(target=self._work, name="evaluator", daemon=True).start()
         self._questions.put(question)
 
-    def wait(self, seconds: float) -> Reply | None:
+    def wait(self, seconds: float) -> CrewReply | None:
         """Return what comes back next."""
         return _next(self._replies, seconds)
 
@@ -124,7 +124,7 @@ class Tasks:
 
     def __init__(self, evaluate: Evaluate) -> None:
         self._evaluate = evaluate
-        self._replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
+        self._replies: queue.SimpleQueue[CrewReply] = queue.SimpleQueue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._closing = False
         self._loop = asyncio.new_event_loop()
@@ -135,7 +135,7 @@ class Tasks:
         """Start a task for the question."""
         self._loop.call_soon_threadsafe(self._begin, question)
 
-    def wait(self, seconds: float) -> Reply | None:
+    def wait(self, seconds: float) -> CrewReply | None:
         """Return what comes back next."""
         return _next(self._replies, seconds)
 
@@ -155,13 +155,13 @@ class Tasks:
     async def _ask(self, question: Question) -> None:
         try:
             coming = self._evaluate(question)
-            reply = Reply(question, await coming if isinstance(coming, Awaitable) else coming)
+            reply = CrewReply(question, await coming if isinstance(coming, Awaitable) else coming)
         except asyncio.CancelledError:
             if self._closing:
                 raise
-            reply = Reply(question, error=RuntimeError("the evaluator's task was cancelled"))
+            reply = CrewReply(question, error=RuntimeError("the evaluator's task was cancelled"))
         except BaseException as error:  # whoever waits decides what it means
-            reply = Reply(question, error=error)
+            reply = CrewReply(question, error=error)
         self._replies.put(reply)
 
     def _work(self) -> None:
@@ -175,22 +175,22 @@ class Tasks:
         self._loop.close()
 
 
-def _attempt(evaluate: Evaluate, question: Question) -> Reply:
+def _attempt(evaluate: Evaluate, question: Question) -> CrewReply:
     try:
         score = evaluate(question)
     except BaseException as error:  # whoever waits decides what it means
-        return Reply(question, error=error)
+        return CrewReply(question, error=error)
     if isinstance(score, Awaitable):
         if inspect.iscoroutine(score):
             score.close()
-        return Reply(
+        return CrewReply(
             question,
             error=_MisuseError(
                 "evaluate returned something to await, but is no async function; wrap it: "
                 "async def evaluate(question): return await …"
             ),
         )
-    return Reply(question, score)
+    return CrewReply(question, score)
 
 
 class _MisuseError(InputError):
@@ -202,7 +202,7 @@ def is_hopeless(error: BaseException) -> bool:
     return isinstance(error, _MisuseError) or not isinstance(error, Exception)
 
 
-def _next(replies: queue.SimpleQueue[Reply], seconds: float) -> Reply | None:
+def _next(replies: queue.SimpleQueue[CrewReply], seconds: float) -> CrewReply | None:
     try:
         return replies.get(timeout=seconds)
     except queue.Empty:

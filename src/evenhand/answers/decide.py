@@ -11,38 +11,36 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_from, answer_of
-from evenhand.answers.choose import notes_on, taken_for_granted
+from evenhand.answers.choose import notes_on
 from evenhand.answers.line_questions import line_questions
 from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.placing import placing_of
-from evenhand.answers.scores import compares
+from evenhand.answers.scale import compares
 from evenhand.arrays import Indices, is_number
+from evenhand.assumptions import taken_for_granted
 from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.dependence import copies, findings, together
 from evenhand.auditing.diagnosis import diagnose
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.individual_biases import of_evaluators, of_favoured
 from evenhand.auditing.shortlists import Shortlist, shortlist
-from evenhand.certainty import PlannedChoice
+from evenhand.certainty.aim import model_of
 from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.by_items import by_items
 from evenhand.certainty.items import ItemsFit
-from evenhand.certainty.model_choice import model_of
-from evenhand.certainty.models import LeastSquares
-from evenhand.certainty.own_noise import in_pairs
+from evenhand.certainty.models import LeastSquares, in_pairs
+from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.targets import Target
 from evenhand.certainty.unanimous import by_agreement
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
-from evenhand.policies.conclusion import Conclusion, Scope, conclusion_of
+from evenhand.policies.conclusion import Conclusion, Scope, checks_of, conclusion_of
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Feedback
-from evenhand.policies.sayings import checks_of
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
-from evenhand.questions.forms import form_of
 from evenhand.questions.identifiable import identified_by
 from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
@@ -484,7 +482,7 @@ def _compared(log: Log) -> bool:
     seen = log.questions._only(log.seen)
     if not seen.has_arrow_form:
         return _n_parts(seen) == 1
-    told = form_of(seen, np.arange(len(seen)), np.ones(len(seen)))
+    told = seen.panel_form(np.arange(len(seen)), np.ones(len(seen)))
     return bool(np.isfinite(told.lead_variances(0, np.arange(len(seen.options)))).all())
 
 
@@ -688,7 +686,7 @@ def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     notes = [*table.notes]
     if _only_votes(table):
         notes.append(Finding("scale", _ONLY_VOTES, alarm=False))
-    notes += taken_for_granted(said.actions, said.decision)
+    notes += taken_for_granted(said.actions, said.decision.certainty == "features exact")
     notes += _mostly_by_one(log, table)
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:

@@ -12,8 +12,8 @@ from evenhand.answers.scale import Scale
 from evenhand.arrays import Floats
 from evenhand.certainty.look import difference_by
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
-from evenhand.policies.sayings import difference_of
+from evenhand.numerics.intervals import Estimate
+from evenhand.policies.conclusion import difference_of
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.report.words import interval, number, percent, short

@@ -17,7 +17,7 @@ from evenhand.answers.answer import Answer, Standing
 from evenhand.answers.biases import NamedBias
 from evenhand.answers.sections import spoken_of
 from evenhand.answers.words import verdict
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.report.model import first_places
 from evenhand.report.pictures import (
     FAINT,

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
-from evenhand.numerics.svd import Svd
+from evenhand.numerics.least_squares import Svd
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
 from evenhand.questions.inputs import Named, named

@@ -27,14 +27,13 @@ from numpy.typing import NDArray
 from scipy import sparse, special
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.certainty.aim import keeps_structure, model_of
 from evenhand.certainty.greedy_questions import GreedyQuestions
 from evenhand.certainty.items import ItemsFit
-from evenhand.certainty.model_choice import keeps_structure, model_of
-from evenhand.certainty.models import Model
-from evenhand.certainty.own_noise import with_own_noise
+from evenhand.certainty.models import Model, with_own_noise
 from evenhand.certainty.prospects import chance_to_settle
-from evenhand.certainty.words import SCALE
-from evenhand.numerics.ties import first_largest
+from evenhand.certainty.record import SCALE
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.questions import Askable, Questions

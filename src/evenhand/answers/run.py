@@ -1,31 +1,270 @@
-"""The run of a policy in memory: ask it, have it evaluated, tell what came back, as it comes.
+"""A run: hand questions out, wait for what comes back, tell it or give it up.
 
-Within what the policy asks for, the order of the questions is drawn at random, so that a drift of
-the evaluator favours nobody. Of several evaluators one who fails again and again is taken to have
-left, and the others go on.
+Up to ``parallel`` questions are out at once, and scores are told one at a time, in the order of
+arrival. Where questions come from, and what a failure means, a `QuestionDesk` knows: of a policy in
+memory (`run`), or of a campaign in a store (`campaigns.run`). Ctrl-C ends the asking, and loses
+nothing that was told.
+
+Of a policy in memory: within what the policy asks for, the order of the questions is drawn at
+random, so that a drift of the evaluator favours nobody. Of several evaluators one who fails again
+and again is taken to have left, and the others go on.
 """
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evenhand.answers.attendance import Attendance
-from evenhand.answers.crews import Crew
-from evenhand.answers.loop import LEAST_PATIENCE, Run, work
+from evenhand.answers.attempts import Attempts
+from evenhand.answers.crews import Crew, CrewReply, is_hopeless
 from evenhand.answers.question import Failure, Question, Turns, question_of
 from evenhand.arrays import Counts
-from evenhand.errors import NotIdentifiableError
+from evenhand.errors import AbsentError, EvenhandError, InputError, NotIdentifiableError
 from evenhand.policies.base import Policy
+from evenhand.policies.conclusion import checks_of
 from evenhand.policies.messages import Feedback, counts_of
-from evenhand.policies.sayings import checks_of
+from evenhand.tables.texts import listed
 
 _NOBODY = (
     "those who are to be asked now are not available; policy=answer.policy goes on when they are"
 )
+TICK = 0.2  # seconds between two looks at the clock, for a progress bar
+LEAST_PATIENCE = 5  # questions given up in a row before the evaluator is taken to be broken
+_INTERRUPTED = "it was interrupted"
+Available = Callable[[], Iterable[str]]
+
+
+class Interrupts:
+    """Lets Ctrl-C through only while evaluations are waited for, never while a policy learns."""
+
+    # A second Ctrl-C always gets through. Where interrupts are somebody else's business (not the
+    # main thread, a handler of the program's own) nothing is changed.
+
+    def __init__(self) -> None:
+        self.seen = False
+        self._open = False
+        self._ours = False
+
+    def __enter__(self) -> Interrupts:
+        self._ours = (
+            threading.current_thread() is threading.main_thread()
+            and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        )
+        if self._ours:
+            signal.signal(signal.SIGINT, self._handle)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    @contextmanager
+    def allowed(self) -> Iterator[None]:
+        """Wait here: an interrupt ends the block, and is remembered."""
+        try:
+            self._open = True
+            yield
+        except KeyboardInterrupt:
+            self.seen = True
+        finally:
+            self._open = False
+
+    def _handle(self, _signal: int, _frame: FrameType | None) -> None:
+        again, self.seen = self.seen, True
+        if self._open or again:
+            raise KeyboardInterrupt
+
+
+def those_available(available: Available, names: Sequence[str]) -> set[str]:
+    """Return who is there, by the function that says so; they must be among the evaluators."""
+    said = available()
+    there = {said} if isinstance(said, str) else set(said)
+    unknown = there.difference(names)
+    if unknown:
+        raise InputError(
+            f"available returned {min(map(str, unknown))!r}, who is no evaluator; there are "
+            f"{listed(list(names))}."
+        )
+    return there
+
+
+class Attendance:
+    """Keeps the attendance of evaluators, and tells the policy when one joins or leaves."""
+
+    # `at_once` limits the open questions of an evaluator; `available` names who is there, None: all
+    # who have not left; `left` says who left during the run, and why.
+
+    def __init__(
+        self, policy: Policy, at_once: int | None = None, available: Available | None = None
+    ) -> None:
+        self._policy, self._at_once, self._available = policy, at_once, available
+        names, self._who = policy.questions.evaluators, policy.questions.evaluator
+        self._names = tuple(names)
+        self._busy = np.zeros(len(names), dtype=np.int64)
+        self._failed: Counter[str] = Counter()  # questions given up in a row
+        self.left: dict[str, str] = {}
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether what is free may change with every question that is handed out."""
+        return self._at_once is not None
+
+    def look(self) -> None:
+        """Ask who is there, if somebody says, and tell the policy who joined and who left."""
+        if self._available is None:
+            return
+        there = those_available(self._available, self._names) - self.left.keys()
+        absent = set(self._policy.limits.absent_names)
+        for name in self._names:
+            if name in there and name in absent:
+                self._policy.limits.join(name)
+            elif name not in there and name not in absent:
+                self._policy.limits.leave(name)
+
+    def free(self) -> NDArray[np.bool_] | None:
+        """Return (q,) which questions may be asked now; None if all."""
+        can = np.ones(len(self._names) + 1, dtype=np.bool_)  # the last: nobody in particular
+        for name in self._policy.limits.absent_names:
+            can[self._names.index(name)] = False
+        if self._at_once is not None:
+            can[:-1] &= self._busy < self._at_once
+        return None if can.all() else can[self._who]
+
+    def begin(self, question: int) -> None:
+        """Take note that a question was handed out, by its index."""
+        if self._who[question] >= 0:
+            self._busy[self._who[question]] += 1
+
+    def end(self, question: int) -> None:
+        """Take note that a question came back, or was given up."""
+        if self._who[question] >= 0:
+            self._busy[self._who[question]] -= 1
+
+    def answered(self, name: str | None) -> None:
+        """Take note that an evaluator answered."""
+        if name is not None:
+            self._failed[name] = 0
+
+    def failed(self, name: str) -> int:
+        """Take note that a question to an evaluator was given up; return how many in a row."""
+        self._failed[name] += 1
+        return self._failed[name]
+
+    def leave(self, name: str, why: str) -> None:
+        """Take note that an evaluator is not to be asked again in this run."""
+        self.left.setdefault(name, why)
+        if name not in self._policy.limits.absent_names:
+            self._policy.limits.leave(name)
+
+
+@dataclass
+class Run:
+    """What came of asking."""
+
+    stopped_because: str | None = None  # if not because the policy was done
+    failures: list[Failure] = field(default_factory=list)
+    attempts: Attempts = field(default_factory=Attempts)
+    left: dict[str, str] = field(default_factory=dict)
+
+
+class QuestionDesk(Protocol):
+    """Where questions come from and replies go; the loop ends when its run says it stopped."""
+
+    run: Run
+
+    def next(self, room: int) -> Sequence[Question] | None:
+        """Return up to ``room`` questions to be asked now; none: to wait; None: that is all."""
+
+    def tell(self, question: Question, score: object) -> None:
+        """Take a score; `InputError` if it is none."""
+
+    def fail(self, question: Question, said: str) -> bool:
+        """Take note that a question was not answered; return whether to try it again at once."""
+
+    def part_with(self, question: Question, why: str) -> None:
+        """Go on without whom a question was for, if there are others."""
+
+    def close(self) -> None:
+        """Let go of the questions that are out."""
+
+
+def work(desk: QuestionDesk, crew: Crew, parallel: int, watch: Callable[[Run], None]) -> Run:
+    """Ask until the desk says that it is over, or somebody interrupts; then close the crew."""
+    # `watch` is called after every reply, and now and then while nothing comes back.
+    run, out = desk.run, set[int]()
+    try:
+        with Interrupts() as interrupts:
+            while run.stopped_because is None and not interrupts.seen:
+                if not _hand_out(desk, crew, out, parallel):
+                    break
+                reply = None
+                with interrupts.allowed():
+                    if out:
+                        reply = crew.wait(TICK)
+                    else:
+                        time.sleep(TICK)
+                if reply is not None and not _taken(desk, reply):
+                    crew.start(reply.question)
+                elif reply is not None:
+                    out.discard(reply.question.number)
+                watch(run)
+            if interrupts.seen:
+                run.stopped_because = _INTERRUPTED
+    finally:
+        crew.close()
+        desk.close()
+    return run
+
+
+def _hand_out(desk: QuestionDesk, crew: Crew, out: set[int], parallel: int) -> bool:
+    """Hand out what there is; return whether there is anything to wait for."""
+    while len(out) < parallel:
+        new = desk.next(parallel - len(out))
+        if new is None:
+            return False
+        for question in new:
+            out.add(question.number)
+            crew.start(question)
+        if not new:
+            break
+    return True
+
+
+def _taken(desk: QuestionDesk, reply: CrewReply) -> bool:
+    """Tell a score, or that there is none; return whether the question is done with."""
+    question, error = reply.question, reply.error
+    if isinstance(error, KeyboardInterrupt):
+        desk.run.stopped_because = _INTERRUPTED
+        return True
+    if error is not None and is_hopeless(error):
+        raise error
+    if isinstance(error, AbsentError):
+        desk.part_with(question, in_one_line(error) or "not available")
+        return True
+    if error is None:
+        try:
+            desk.tell(question, reply.score)
+        except InputError as refused:  # nothing has changed
+            error = refused
+        else:
+            return True
+    return not desk.fail(question, in_one_line(error))
+
+
+def in_one_line(error: BaseException) -> str:
+    """Return an error in one line, after its kind; ours speak for themselves."""
+    kind = "" if isinstance(error, EvenhandError) else type(error).__name__
+    return " ".join(": ".join(part for part in (kind, str(error)) if part).split())
 
 
 def run(
@@ -42,7 +281,7 @@ def run(
     """Ask until the policy is done, the evaluator is broken, or somebody interrupts."""
     # `read` returns the score in a reply, or raises `InputError`; `seed` orders the questions.
     there = Attendance(policy) if attendance is None else attendance
-    desk = _Desk(policy, retries, max(LEAST_PATIENCE, 2 * parallel), read, seed, there)
+    desk = _PolicyDesk(policy, retries, max(LEAST_PATIENCE, 2 * parallel), read, seed, there)
     try:
         return work(desk, crew, parallel, watch)
     except NotIdentifiableError as error:
@@ -52,7 +291,7 @@ def run(
         return desk.run
 
 
-class _Desk:
+class _PolicyDesk:
     """Keeps track of what a policy has asked and what came of it."""
 
     def __init__(

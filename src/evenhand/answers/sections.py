@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.actions import ActionSet
 from evenhand.answers import words
+from evenhand.answers.least_squares import share_for_biases
 from evenhand.answers.placing import Placing
-from evenhand.answers.price import share_for_biases
 from evenhand.assumptions import model
-from evenhand.checks.stream import FEWEST
-from evenhand.numerics.estimate import Estimate
+from evenhand.checks.statistics import FEWEST
+from evenhand.numerics.intervals import Estimate
 from evenhand.report.model import (
     Assumptions,
     Cell,

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from evenhand.answers.loop import Run
+from evenhand.answers.run import Run
 from evenhand.errors import InputError
+from evenhand.policies.conclusion import forecast_of
 from evenhand.policies.messages import Decision
-from evenhand.policies.sayings import forecast_of
 from evenhand.report.words import counted, short
 
 if TYPE_CHECKING:

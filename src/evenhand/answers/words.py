@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, NamedBias
 from evenhand.answers.line_words import target_facts, target_verdict
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.report.words import (
     counted,
     decimals,

@@ -24,7 +24,7 @@ as the least weight: a sum over three evaluators may happen to be small, and is 
 it. They are never below those of the least sure part, so that many evaluators and options give the
 usual interval.
 
-On 24 shapes of tables and 8 ways of scoring (`docs/audit_intervals.md`) it holds in 93% to
+On 24 shapes of tables and 8 ways of scoring (`docs/audit_methods.md`) it holds in 93% to
 100% where 95% is asked for; the plain G/(G − 1) with min G − 1 degrees in 81% to 100%.
 
 One partial evaluator, or two who are partial to each other's favourites only, don't show b_e: the
@@ -59,7 +59,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, column_of, without
 from evenhand.auditing.pairs import Components, Pairs, components_of, kinds_of, pairs_of
 from evenhand.auditing.projections import ENOUGH
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import PROJECTED
 from evenhand.scores.scores import Codes, chunks, crossed, sums, sums_over
 

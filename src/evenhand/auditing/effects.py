@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats
 from evenhand.auditing.projections import ENOUGH, Projection
 from evenhand.errors import InputError
-from evenhand.numerics.gram import Gram
+from evenhand.numerics.least_squares import Gram
 from evenhand.numerics.tolerance import IN_SPAN, RANK
 from evenhand.scores import Scores
 from evenhand.scores.scores import Codes, chunks, crossed

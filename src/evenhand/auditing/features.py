@@ -23,7 +23,7 @@ from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.effects import Effects, FittedEffects, beside, regressors_of
 from evenhand.errors import InputError
-from evenhand.numerics.gram import Gram
+from evenhand.numerics.least_squares import Gram
 from evenhand.numerics.tolerance import RANK
 from evenhand.report.words import number
 from evenhand.scores import Scores

@@ -7,7 +7,7 @@ f, g        where the bias cannot be told, p = f(o) + g(c) in every row of a con
 
 So v_o + s_c + (f(o) + g(c))β is all that scores tell of o and c. Of scores that may be asked for
 the cheapest are taken that say something new, until the bias is a combination of rows; it needs
-those that have a part in it (`numerics.identifying`, as the advice on questions does).
+those that have a part in it (`numerics.row_space`, as the advice on questions does).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, sides, two_way, whose_position
 from evenhand.auditing.features import FeatureColumns
-from evenhand.numerics.identifying import identifying
+from evenhand.numerics.row_space import identifying
 from evenhand.numerics.tolerance import ROUNDING
 from evenhand.scores import Scores
 from evenhand.scores.scores import Codes, Finding

@@ -37,9 +37,9 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import _CELLS, blocks, taken_off
 from evenhand.auditing.effects import Effects, column_of, without
 from evenhand.auditing.pairs import Pairs, Variances
-from evenhand.numerics.gram import Gram
+from evenhand.numerics.intervals import student_quantile
+from evenhand.numerics.least_squares import Gram
 from evenhand.numerics.shrinkage import population
-from evenhand.numerics.tails import student_quantile
 from evenhand.numerics.tolerance import IN_SPAN, PROJECTED
 from evenhand.scores.scores import Codes, crossed, sums, sums_over
 

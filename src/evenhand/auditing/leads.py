@@ -4,7 +4,7 @@ Notation
 --------
 o, c        options and evaluators at one event;  B  (o, c) a 1 where c has scored o;  N = B 1
 S           diag(Bᵀ1) − Bᵀ N⁻¹ B: what is left of evaluators once options are swept out;  P = S⁺
-σ_o²        the variance of a score of option o (`certainty.own_noise`)
+σ_o²        the variance of a score of option o (`certainty.models`)
 v̂, ŝ        levels of both: ŝ = P z with z_c = Σ (y − ȳ_o) over c, and v̂ = ȳ − N⁻¹B ŝ
 e           y − v̂ − ŝ, what they leave over of scores;  ν its degrees of freedom
 L_j, q_j    the lead over rival j, and how much of it one standard error of the bias is
@@ -44,10 +44,9 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import sides, whose_position
 from evenhand.auditing.projections import Projection
 from evenhand.auditing.rules import Ballots, Levels
-from evenhand.certainty.models import Leftovers, OwnParts, Shared
-from evenhand.certainty.own_noise import own_variances
+from evenhand.certainty.models import Leftovers, OwnParts, Shared, own_variances
 from evenhand.certainty.winner import Winner
-from evenhand.numerics.gram import Gram
+from evenhand.numerics.least_squares import Gram
 from evenhand.numerics.tolerance import ROUNDING
 from evenhand.scores import Scores
 from evenhand.scores.scores import Codes, crossed, sums_over

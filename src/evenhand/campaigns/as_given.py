@@ -31,8 +31,8 @@ from typing import Any
 
 from evenhand.certainty.choice import Choice
 from evenhand.policies.base import Policy
+from evenhand.policies.conclusion import certificate_of
 from evenhand.policies.messages import Feedback
-from evenhand.policies.sayings import certificate_of
 from evenhand.policies.state import restore
 from evenhand.questions import Askable
 

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from evenhand.answers.answer import Answer
-from evenhand.answers.attendance import Available
 from evenhand.answers.choose import Looks
 from evenhand.answers.crews import Evaluate
-from evenhand.answers.scores import Bounds, Kind
+from evenhand.answers.run import Available
+from evenhand.answers.scale import Bounds, Kind
 from evenhand.answers.watch import Progress
 from evenhand.campaigns import ask, ledger, lifecycle, run, tell
 from evenhand.campaigns.arguments import checked_name

@@ -8,7 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from evenhand.answers.choose import asked_of, policy_for
-from evenhand.answers.scores import Scores, compares
+from evenhand.answers.scale import ReplyScale, compares
 from evenhand.arrays import is_number
 from evenhand.campaigns import ledger
 from evenhand.campaigns.arguments import (
@@ -76,7 +76,7 @@ def first_event(
         given["bounds"] = policy.bounds
     asked = asked_of(questions, deviation)
     about = Questions.of(asked)
-    reading = Scores(given["scores"], given["bounds"], comparing=compares(about))
+    reading = ReplyScale(given["scores"], given["bounds"], comparing=compares(about))
     given["bounds"] = None if given["bounds"] is None else checked_bounds(given["bounds"])
     if policy is None:
         arguments = {

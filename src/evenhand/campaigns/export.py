@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evenhand.answers.scores import compares
+from evenhand.answers.scale import compares
 from evenhand.campaigns import ledger
 from evenhand.campaigns.events import Evaluation, Event, as_line, evaluations_in
 from evenhand.campaigns.follower import Follower

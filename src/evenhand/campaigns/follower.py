@@ -17,7 +17,7 @@ from functools import partial
 from typing import TypeVar
 
 from evenhand.answers.question import Question
-from evenhand.answers.scores import Scores
+from evenhand.answers.scale import ReplyScale
 from evenhand.campaigns import ledger
 from evenhand.campaigns.events import Event
 from evenhand.campaigns.ledger import Page, TicketRow
@@ -171,7 +171,7 @@ class Follower:
     # ------------------------------------------------------------------ tickets
 
     @property
-    def reading(self) -> Scores:
+    def reading(self) -> ReplyScale:
         """Which scores are possible."""
         return self.known().reading
 

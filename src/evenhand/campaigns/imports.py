@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evenhand.answers.question import Question
-from evenhand.answers.scores import Scores, compares
+from evenhand.answers.scale import ReplyScale, compares
 from evenhand.campaigns.arguments import checked_name
 from evenhand.campaigns.events import evaluations_to
 from evenhand.campaigns.follower import Follower
@@ -374,7 +374,7 @@ def _digest(about: Sequence[str], evaluator: str, score: float) -> str:
     return f"logged-{hashlib.sha256(said.encode()).hexdigest()[:24]}"
 
 
-def _read(reading: Scores, question: Question, text: str, decimal: str | None) -> float:
+def _read(reading: ReplyScale, question: Question, text: str, decimal: str | None) -> float:
     """Return the score that a cell has, or refuse it."""
     with _column(SCORE):
         value = score_in(text, decimal, reading.allows, verdicts=reading.kind == "verdicts")

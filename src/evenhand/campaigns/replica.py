@@ -30,7 +30,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.attempts import Attempts
 from evenhand.answers.question import Failure, Question, Turns, question_of
-from evenhand.answers.scores import Scores, compares
+from evenhand.answers.scale import ReplyScale, compares
 from evenhand.arrays import Counts, Indices
 from evenhand.campaigns.as_given import AsGiven, is_certain, plan_of
 from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluations_in
@@ -91,7 +91,7 @@ class Replica:
     pending: Counts  # (q,) evaluations in tickets that were not answered
     places: Indices  # (q,) where the policy has the question of a number
     has_anybodys: bool  # whether some questions are nobody's in particular
-    reading: Scores  # which scores are possible
+    reading: ReplyScale  # which scores are possible
 
     def __init__(self, withdrawn: Mapping[int, bool] | None = None) -> None:
         self.withdrawn = dict(withdrawn or {})  # now or later in the log: whether blindly
@@ -457,7 +457,7 @@ class Replica:
         self._catalogue = self.questions, self.places
         self.has_anybodys = bool((self.questions.evaluator < 0).any())
         bounds = self.settings["bounds"]
-        self.reading = Scores(
+        self.reading = ReplyScale(
             self.settings["scores"],
             None if bounds is None else tuple(bounds),
             comparing=compares(self.questions),

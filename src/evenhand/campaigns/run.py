@@ -23,10 +23,9 @@ from dataclasses import replace
 from typing import Any
 
 from evenhand.answers.answer import Answer
-from evenhand.answers.attendance import Available, those_available
 from evenhand.answers.crews import Evaluate, crew_for
-from evenhand.answers.loop import LEAST_PATIENCE, Run, work
 from evenhand.answers.question import Failure, Question
+from evenhand.answers.run import LEAST_PATIENCE, Available, Run, those_available, work
 from evenhand.answers.watch import Progress, watching
 from evenhand.campaigns.arguments import checked_count
 from evenhand.campaigns.ask import ask
@@ -40,8 +39,8 @@ from evenhand.campaigns.tell import end_lease, fail, release, renew, tell
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import ConflictError, EvenhandError, InputError
 from evenhand.policies.base import Policy
+from evenhand.policies.conclusion import forecast_of
 from evenhand.policies.messages import Decision
-from evenhand.policies.sayings import forecast_of
 from evenhand.policies.state import restore
 from evenhand.questions import Askable
 

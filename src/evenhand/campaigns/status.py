@@ -18,8 +18,8 @@ from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
 from evenhand.campaigns.replica import NOTHING, Replica
 from evenhand.policies.base import Policy
+from evenhand.policies.conclusion import certificate_of, chance_of, checks_of, forecast_of
 from evenhand.policies.messages import Finding
-from evenhand.policies.sayings import certificate_of, chance_of, checks_of, forecast_of
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 

@@ -1,8 +1,22 @@
-"""Certainty: which option is best, and how sure that is, by what was asked and told."""
+"""Certainty: which option is best, and how sure that is, by what was asked and told.
 
-from evenhand.certainty.careful_choice import CarefulChoice
-from evenhand.certainty.certain_bias import CertainBias
-from evenhand.certainty.certain_choice import CertainChoice
-from evenhand.certainty.planned_choice import PlannedChoice
+A policy is loaded when its name is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.certainty.careful_choice import CarefulChoice
+    from evenhand.certainty.certain_bias import CertainBias
+    from evenhand.certainty.certain_choice import CertainChoice
+    from evenhand.certainty.planned_choice import PlannedChoice
 
 __all__ = ["CarefulChoice", "CertainBias", "CertainChoice", "PlannedChoice"]
+
+
+def __getattr__(name: str) -> object:
+    for module in ("careful_choice", "certain_bias", "certain_choice", "planned_choice"):
+        if name == module.title().replace("_", ""):
+            return getattr(import_module(f"evenhand.certainty.{module}"), name)
+    raise AttributeError(f"module 'evenhand.certainty' has no attribute {name!r}")

@@ -28,7 +28,7 @@ def dealt(
     ``inverse`` is V⁻¹ before the first, S_ax = aᵀV⁻¹u_x, f_x = u_xᵀV⁻¹u_x, lever_a = 1 + aᵀV⁻¹a:
     one more of a lessens f_x by S_ax²/lever_a. These follow by rank-one corrections, in place. The
     next is the point of largest Σ_x f_x^lean S_ax²/lever_a for its price, by which Σ f^(1 + lean)
-    falls. See `proportions` for ``peers`` and what ``stays``.
+    falls. See `shares` for ``peers`` and what ``stays``.
     """
     cdef Py_ssize_t q = P.shape[0], n = S.shape[1], r = P.shape[1], a, x, i, j, t, chosen
     cdef Py_ssize_t groups = np.max(peers, initial=-1) + 1

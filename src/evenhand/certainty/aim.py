@@ -1,4 +1,4 @@
-"""What a search is to find out, and what is taken for granted in it."""
+"""What a search is to find out, what is taken for granted in it, and which model it works with."""
 
 from __future__ import annotations
 
@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Indices
-from evenhand.certainty.dense import DenseFit
+from evenhand.certainty.arrow import ArrowModel
+from evenhand.certainty.dense import DenseFit, DenseModel
 from evenhand.certainty.models import Fit, Model
 from evenhand.policies.messages import Feedback
-from evenhand.questions import Questions
+from evenhand.questions import Askable, Questions
+
+_LARGE = 200_000  # numbers in a dense matrix of rows, from which on panels keep their structure
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,3 +67,16 @@ class Aim:
         if deviation is not None:
             deviation = max(deviation, 1e-6 * fit.unit) / (self.noise or 1.0)
         return fit.helped(options.known_features, deviation, among)
+
+
+def model_of(actions: Askable) -> Model:
+    """Return the model for these options, or for the questions that can be asked about them."""
+    if isinstance(actions, Questions) and keeps_structure(actions):
+        return ArrowModel(actions)
+    return DenseModel(actions)
+
+
+def keeps_structure(questions: Questions) -> bool:
+    """Tell whether these questions are a panel that is large enough for the arrow form."""
+    q, m = questions.rows.shape
+    return bool(q * m > _LARGE) and questions.has_arrow_form

@@ -1,34 +1,46 @@
-"""Whether evaluators favour their own by as much as each other, where that is taken for granted.
+"""Whether evaluators are alike: in whom they favour by how much, and in being trusted.
 
 Notation
 --------
 R_0, m_0    residual sum of squares and rank with one bias for all
 R_1, m_1    the same with a bias for each evaluator;  n answers in all
 
-If they are alike, (R_0 − R_1)/(m_1 − m_0) over R_1/(n − m_1) has the distribution F of these
-degrees of freedom; over σ², where that is known, χ².
+If all favour their own by as much, (R_0 − R_1)/(m_1 − m_0) over R_1/(n − m_1) has the distribution
+F of these degrees of freedom; over σ², where that is known, χ².
+
+A cheap judge, such as a model beside a few people, is asked most, and what a search for certainty
+makes of it is as certain as it is true that judges differ by leniency and favours alone. If the
+model likes an option for itself, asking it again finds that liking with ever more certainty. So
+where some judges are trusted, by name or by price, their scores correct those of the others
+(`likings`), and what a search has found must be certain by scores that are corrected, too. That is
+one look, by the winner test; it makes nothing certain by itself.
 """
 
 from __future__ import annotations
 
-import numpy as np
-from scipy import special
+from typing import TYPE_CHECKING
 
-from evenhand.arrays import Indices
-from evenhand.certainty.aim import Aim
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse, special
+
+from evenhand.arrays import Counts, Indices
+from evenhand.certainty.aim import Aim, model_of
+from evenhand.certainty.likings import corrected
 from evenhand.certainty.look import Look, leading, rounding
-from evenhand.certainty.model_choice import model_of
-from evenhand.certainty.models import Fit
-from evenhand.certainty.one_look import OneLook
-from evenhand.certainty.own_noise import in_pairs, with_own_noise
+from evenhand.certainty.models import Fit, in_pairs, with_own_noise
 from evenhand.checks import Finding
-from evenhand.checks.spans import span_of
+from evenhand.checks.statistics import span_of
 from evenhand.errors import NotIdentifiableError
 from evenhand.policies.messages import Feedback
-from evenhand.questions import Questions
-from evenhand.questions.variants import with_own_biases
+from evenhand.questions import Column, Questions
+from evenhand.tables import listed
+
+if TYPE_CHECKING:
+    from evenhand.certainty.one_look import OneLook
 
 _RARE = 0.01  # how improbable a difference must be by chance to be told of
+_DEARER = 5.0  # times the price of the next cheaper, from which on judges are trusted
 
 
 def chance_of_difference(
@@ -73,6 +85,36 @@ def difference(inference: OneLook) -> Finding | None:
     return _finding(chance, confirmed, fit is not None)
 
 
+def with_own_biases(questions: Questions) -> Questions | None:
+    """Return the same questions with a bias for each evaluator; None if nobody shares one."""
+    if not any(column.kind == "bias" and column.evaluator is None for column in questions.columns):
+        return None
+    d, matrix = questions.n_features, questions.matrix.tocsc()
+    biases: list[tuple[Column, sparse.csc_array]] = []
+    others: list[tuple[Column, sparse.csc_array]] = []
+    for place, column in enumerate(questions.columns):
+        entries = matrix[:, [d + place]]
+        if column.kind != "bias" or column.evaluator is not None:
+            (biases if column.kind == "bias" else others).append((column, entries))
+            continue
+        rows = entries.nonzero()[0]
+        for who in np.unique(questions.evaluator[rows]).tolist():
+            if who < 0:
+                biases.append((column, entries))
+                break
+            name = questions.evaluators[who]
+            own = sparse.csc_array(entries.multiply((questions.evaluator == who)[:, None]))
+            named = Column(f"{column.name} of {name}", "bias", name, column.group)
+            biases.append((named, own))
+    if len(biases) + len(others) == len(questions.columns):
+        return None
+    columns = [*biases, *others]
+    stacked = sparse.hstack([matrix[:, :d], *(entries for _, entries in columns)], format="csr")
+    rows_ = sparse.csr_array(stacked)
+    rows_.eliminate_zeros()
+    return questions._changed(rows=rows_, columns=tuple(column for column, _ in columns))
+
+
 def _own_fit(aim: Aim, told: Feedback, judges_too: bool) -> Fit | None:
     """Return least squares with a bias for each evaluator; None where that leaves values open."""
     apart = with_own_biases(aim.questions)
@@ -113,3 +155,77 @@ def _left_over(questions: Questions, told: Feedback, used: Indices) -> tuple[flo
     left = span.without(np.sqrt(counts) * told.means[used])
     left = span.without(left)  # what rounding left of the span
     return float(left @ left), span.rank
+
+
+def trusted_ones(questions: Questions, counts: Counts) -> NDArray[np.bool_] | None:
+    """Return (evaluators,) which of those who were asked are trusted; None if all are, or none.
+
+    Those who are named, or else who cost several times as much as the others.
+
+    Examples
+    --------
+    >>> panel = Questions.panel(["Ann", "Bo"], ["model", "Paul", "Rosa"], capacity=None,
+    ...                         prices={"model": 0.01, "Rosa": 1.5})
+    >>> trusted_ones(panel, np.ones(6, dtype=np.int64))
+    array([False,  True,  True])
+    """
+    who, n = questions.evaluator, len(questions.evaluators)
+    asked = (counts > 0) & (who >= 0)
+    often = np.bincount(who[asked], minlength=n)
+    there = often > 0
+    if questions.trusted is not None:
+        names = set(questions.trusted)
+        found = there & np.array([name in names for name in questions.evaluators], dtype=np.bool_)
+        return found if found.any() and (there & ~found).any() else None
+    prices = np.zeros(n) + np.bincount(who[asked], questions.prices[asked], n)
+    prices[there] /= often[there]
+    steps = np.sort(prices[there])
+    ratios = steps[1:] / steps[:-1]
+    if not len(ratios) or ratios.max() < _DEARER:
+        return None
+    return np.asarray(there & (prices > steps[int(ratios.argmax())] * (1.0 + 1e-9)))
+
+
+def of_trusted(questions: Questions, counts: Counts) -> NDArray[np.bool_] | None:
+    """Return (q,) which questions go to trusted judges; None if they are not told apart."""
+    trusted = trusted_ones(questions, counts)
+    if trusted is None:
+        return None
+    return np.where(questions.evaluator >= 0, trusted[questions.evaluator], True)
+
+
+def fitted(aim: Aim, told: Feedback, units: Feedback, corrects: bool) -> Fit:
+    """Return least squares with each option's own noise on all scores, as they count (``units``);
+    corrected, where some judges are trusted and the policy ``corrects``.
+    """
+    theirs = of_trusted(aim.questions, told.counts) if corrects and not aim.bounded else None
+    if theirs is not None:
+        found = corrected(aim.model, told, units, aim.noise, aim.grain, theirs)
+        if found is not None:
+            return found
+    return with_own_noise(aim.questions, aim.model.fit(units, aim.noise), units, aim.grain)
+
+
+def unconfirmed(aim: Aim, told: Feedback, option: int) -> Finding | None:
+    """Return what is to be said of a choice that trusted judges do not confirm; None if they do."""
+    questions = aim.questions
+    theirs = of_trusted(questions, told.counts)
+    if theirs is None:
+        return None
+    fit = corrected(aim.model, told, told, aim.noise, aim.grain, theirs)
+    rivals = np.flatnonzero(~aim.same(option))
+    if fit is not None and (fit.leads(option, rivals).estimates >= 0.0).all():
+        slack = aim.tolerance / (aim.noise or 1.0)
+        if Look.at(fit, option, rivals, slack, aim.delta).certain:
+            return None
+    who = np.unique(questions.evaluator[(told.counts > 0) & ~theirs])
+    names = [questions.evaluators[e] for e in who.tolist()]
+    share = 1.0 - float(told.counts[theirs].sum()) / float(told.counts.sum())
+    return Finding(
+        "kinds",
+        f"{share:.0%} of the scores are those of {listed(names, 3)}, who are not trusted as the "
+        "others are. A liking for single options that such judges have looks like value, however "
+        "often they are asked; and with their scores corrected by those of the others the choice "
+        "is not certain. Ask the others more.",
+        alarm=True,
+    )

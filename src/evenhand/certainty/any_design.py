@@ -22,10 +22,9 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.certainty.choice import checked_aim, withstood
 from evenhand.certainty.look import guess, rounding, told_apart
-from evenhand.certainty.words import grounds, nothing_left_over
+from evenhand.certainty.record import grounds, nothing_left_over
 from evenhand.numerics.solves import observed
-from evenhand.numerics.ties import first_largest
-from evenhand.numerics.tolerance import ROUNDING
+from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
 from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.policies.messages import Decision

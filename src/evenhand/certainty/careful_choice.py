@@ -16,17 +16,17 @@ from evenhand.arrays import Counts, Floats, is_number
 from evenhand.certainty.careful_conclusions import (
     CarefulAim,
     CarefulConclusion,
+    CarefulLook,
     Conclusions,
     by_own_scores,
 )
-from evenhand.certainty.careful_looks import CarefulLook
-from evenhand.certainty.careful_plans import Planner
+from evenhand.certainty.careful_plans import CarefulPlanner
 from evenhand.certainty.choice import Choice, checked_bounds, limit_of
 from evenhand.certainty.own_scores import Contrasts
 from evenhand.certainty.record import Plan, Stop
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
-from evenhand.policies.frame import Frame
+from evenhand.numerics.intervals import Estimate
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Decision, Feedback, Finding
 from evenhand.policies.registry import registered
 
@@ -125,7 +125,7 @@ class CarefulChoice(Choice):
         self.deviation = None if deviation is None else float(deviation)
         self.bounds = checked_bounds(bounds)
         self._aim = CarefulAim(
-            Frame.of(self.actions),
+            OptionFrame.of(self.actions),
             self.confidence,
             self.tolerance,
             self.stated_noise,
@@ -153,7 +153,9 @@ class CarefulChoice(Choice):
         alarm, now = self._alarm, self.conclusion
         if alarm is not None:
             return Stop("alarm", why=f"An assumption failed. {alarm}")
-        made = Planner(self.actions, self._aim, self.record, now, self.horizon, self.seed).next()
+        made = CarefulPlanner(
+            self.actions, self._aim, self.record, now, self.horizon, self.seed
+        ).next()
         sure = now is not None and now.certainty is not None
         return made if sure else self.or_what_waits(made, pending)
 

@@ -19,7 +19,7 @@ A batch is a plan of the record. When it is over all scores by then are looked a
 What holds
 ----------
 Let δ = 1 − confidence. Leads within a group are proved for Gaussian noise of known scale, at all
-times at once, at δ/5 for all rivals (`duels`). An unknown scale is estimated by the scatter of
+times at once, at δ/5 for all rivals (`DuelScores`). An unknown scale is estimated by the scatter of
 options about their own means, the largest of that of all, of the group and of the option, and made
 up for by Student's quantiles: approximate. Leads across groups are a posterior under exchangeable
 Gaussian u_o, δ on the side that matters, with the noise at δ/5 for all looks and rivals: exactly
@@ -33,6 +33,9 @@ planned (`Plan.at_most`); so what is concluded follows from the record alone. Wh
 again and again there are more looks than that: one whose share is more than what is left has a
 tenth of it, so that all looks together never have more than there is. Options that came
 later (`Plan.among`) are no rivals at earlier looks, and nothing is certain before they were scored.
+
+Leads within a group come from `DuelScores`, those across groups from contrasts with the bias taken
+out.
 """
 
 from __future__ import annotations
@@ -40,16 +43,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.careful_looks import MOST_GROUPS, CarefulLook, FailureProbabilities
-from evenhand.certainty.duels import Duels
-from evenhand.certainty.own_scores import Scores
+from evenhand.certainty.own_scores import (
+    Contrasts,
+    Deviations,
+    DuelScores,
+    LinearFit,
+    OwnScores,
+    deviations,
+)
 from evenhand.certainty.record import Plan, Record
-from evenhand.numerics.ties import first_largest
-from evenhand.policies.frame import Frame
+from evenhand.numerics.tolerance import first_largest
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Certainty, nothing
 
 FIRST = 4
@@ -63,13 +74,125 @@ _SPARE = 100.0  # options beyond the parameters, from which on fewer looks at ea
 _ALARM = 0.03  # probability of seeing a lack of fit where there is none, in all tests
 _REST = 0.1  # of what is left, to a look that there should not have been
 _MOST_PAIRED = 1_000  # options that are compared in pairs; memory grows with the square
+MOST_GROUPS = 8
+"""More distinct attributes than that are no groups."""
+
+_USUAL_BIAS = 0.25  # in units of the noise: what an unsure choice reckons a bias to be
+
+
+class FailureProbabilities(NamedTuple):
+    """Probabilities of failure, each for one statement."""
+
+    unexplained: float  # what the features do not explain misleads about a lead across groups
+    noise: float  # noise does, at one look
+    duel: float  # noise does about a lead within a group, at any time
+    linear: float  # noise misleads about a lead of the linear model, at one look
+
+
+@dataclass(frozen=True, eq=False)
+class CarefulLook:
+    """All scores by the end of a batch, and what they say."""
+
+    frame: OptionFrame
+    scores: OwnScores
+    duels: DuelScores | None  # comparisons within groups; None where there are too many options
+    levels: FailureProbabilities
+    deviation: float | None  # τ where it is known
+
+    @cached_property
+    def known(self) -> Deviations | None:
+        """What is known of τ; None if nothing is."""
+        s = self.scores
+        return deviations(self.frame.points, s.means, s.variances, self.deviation)
+
+    @cached_property
+    def fit(self) -> LinearFit | None:
+        """The linear fit; None while the options with scores do not show all parameters."""
+        return LinearFit.of(self.frame.points, self.scores)
+
+    @cached_property
+    def bias_part(self) -> Floats:
+        """B, (k, r)."""
+        return np.asarray(self.frame.points - self.frame.values)
+
+    @cached_property
+    def guesses(self) -> Floats:
+        """(k,) own scores, less the bias as far as it is known; −∞ without scores."""
+        # A bias of which the scores leave the variance s² is taken off by the share b²/(b² + s²),
+        # with b what a bias usually is, as if its law were Gaussian; or by 1 − 4s²/bias² if that is
+        # more, for then it is plainly there. So scores that tell little of it stay as they are.
+        seen = self.scores.counts > 0
+        values = np.where(seen, self.scores.means, -np.inf)
+        if self.known is None:
+            return values
+        parts = Contrasts.of(self.scores, self.known, None, -self.bias_part)
+        usual = (_USUAL_BIAS * self.scores.scales) ** 2
+        bias, variance = parts.middle, np.maximum(parts.spread, 1e-300)
+        share = np.maximum(
+            usual / (usual + variance), 1.0 - 4.0 * variance / np.maximum(bias**2, 1e-300)
+        )
+        return np.asarray(values - share * bias)
+
+    @cached_property
+    def contenders(self) -> list[int]:
+        """What may be the best: the best guess, and the best of every group by its own scores."""
+        seen = np.where(self.scores.counts > 0, self.scores.means, -np.inf)
+        found = [first_largest(self.guesses)]
+        if len(self.frame.cells) <= MOST_GROUPS:
+            for g in range(len(self.frame.cells)):
+                (members,) = np.nonzero(self.frame.cell == g)
+                found.append(int(members[first_largest(seen[members])]))
+        return [x for x in dict.fromkeys(found) if self.scores.counts[x] > 0]
+
+    def same(self, i: int) -> NDArray[np.bool_]:
+        """Tell (k,) which options have the attributes of option i."""
+        return np.asarray(self.frame.cell == self.frame.cell[i])
+
+    def leads_of(self, i: int) -> Floats:
+        """Return (k, 3) the leads of an option by own scores, with intervals."""
+        if i not in self._leads:
+            self._leads[i] = self._own_leads(i)
+        return self._leads[i]
+
+    @cached_property
+    def _leads(self) -> dict[int, Floats]:
+        return {}
+
+    def _own_leads(self, i: int) -> Floats:
+        k, scores = len(self.scores.counts), self.scores
+        leads = np.tile([np.nan, -np.inf, np.inf], (k, 1))
+        if self.duels is not None:
+            same = self.same(i)
+            stretch = scores.quantile(self.levels.duel) / -float(ndtri(self.levels.duel))
+            if math.isfinite(stretch):
+                leads[same] = self.duels.leads(i, scores.scales, self.levels.duel, stretch)[same]
+            if self.known is not None and not same.all():
+                across = self._contrasts(i, self.known)
+                noise = scores.quantile(self.levels.noise)
+                leads[~same] = across.interval(noise, self.levels.unexplained)[~same]
+        leads[scores.counts == 0] = (np.nan, -np.inf, np.inf)
+        leads[i] = 0.0
+        return leads
+
+    def _contrasts(self, i: int, known: Deviations) -> Contrasts:
+        own = -np.eye(len(self.scores.counts))
+        own[:, i] += 1.0
+        return Contrasts.of(self.scores, known, own, self.bias_part[i] - self.bias_part)
+
+    def linear_leads(self, i: int) -> Floats:
+        """Return (k, 3) the leads of an option if the features are exact, with intervals."""
+        assert self.fit is not None
+        directions = self.frame.values[i] - self.frame.values
+        leads = directions @ self.fit.parameters
+        width = self.scores.quantile(self.levels.linear) * self.fit.deviations(directions)
+        return np.column_stack([leads, leads - width, leads + width])
 
 
 @dataclass(frozen=True, eq=False)
 class CarefulAim:
     """What is to be known, and what is taken for granted."""
 
-    frame: Frame
+    frame: OptionFrame
     confidence: float
     tolerance: float  # what the choice may lose
     noise: float | None  # standard deviation σ of a score; None if it is not known
@@ -144,7 +267,7 @@ class Conclusions:
     def __init__(self, aim: CarefulAim, record: Record) -> None:
         self.aim, self.record = aim, record
         self._over, self._told = 0, nothing(record.q)  # plans that are over, and their scores
-        self._duels: Duels | None = None
+        self._duels: DuelScores | None = None
         self._now: CarefulConclusion | None = None
         self._left = np.ones(2)  # of the noise of all looks; see `CarefulAim.shares`
 
@@ -158,7 +281,7 @@ class Conclusions:
                 continue
             self._told = self._told + round_.total
             if by_own_scores(record):
-                duels = self._duels or Duels.none(record.q)
+                duels = self._duels or DuelScores.none(record.q)
                 self._duels = duels.after(round_.total.counts, round_.total.means)
             self._now = self._after(round_.plan)
         return self._now
@@ -195,7 +318,7 @@ class Conclusions:
         self._left = self._left - shares
         look = CarefulLook(
             aim.frame,
-            Scores.of(self._told, aim.groups, aim.noise),
+            OwnScores.of(self._told, aim.groups, aim.noise),
             self._duels,
             aim.levels(k, shares),
             None if aim.deviation == 0.0 and not linear else aim.deviation,

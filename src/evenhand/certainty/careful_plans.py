@@ -25,15 +25,14 @@ from evenhand.certainty.careful_conclusions import (
     GROWTH,
     CarefulAim,
     CarefulConclusion,
+    CarefulLook,
     by_own_scores,
 )
-from evenhand.certainty.careful_looks import CarefulLook
 from evenhand.certainty.own_scores import LinearFit
 from evenhand.certainty.record import Expected, Plan, Record, Stop
 from evenhand.designs import c_optimal_design
-from evenhand.numerics.svd import Svd
-from evenhand.numerics.ties import first_largest
-from evenhand.numerics.tolerance import TIE
+from evenhand.numerics.least_squares import Svd
+from evenhand.numerics.tolerance import TIE, first_largest
 from evenhand.policies.limits import nth
 
 _HOPE = 3.0  # what is needed is reckoned with leads so many deviations larger than they look
@@ -48,7 +47,7 @@ _WOULD_SETTLE = (
 
 
 @dataclass(frozen=True, eq=False)
-class Planner:
+class CarefulPlanner:
     """Plans the next batch."""
 
     actions: ActionSet

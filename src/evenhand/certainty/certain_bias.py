@@ -2,7 +2,7 @@
 
 One design is asked, optimal for the bias, in an order that no score decides. So the error of least
 squares on all scores is a walk of known variances, and one mixture that is tuned to the information
-at the last evaluation bounds it at all times at once (`e_process.planned_interval`). Plans are
+at the last evaluation bounds it at all times at once (`planned_interval`). Plans are
 short, and looked at when they are whole. Where scores are only known to be bounded, each plan is
 estimated from alone, with coefficients that later scores do not change.
 """
@@ -18,21 +18,18 @@ from typing import NamedTuple, Unpack
 import numpy as np
 
 from evenhand.arrays import Counts, Indices
-from evenhand.certainty.certain_choice import noise_within
-from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
-from evenhand.certainty.e_process import planned_interval
-from evenhand.certainty.model_choice import model_of
-from evenhand.certainty.proportions import spread_out_by
-from evenhand.certainty.record import Plan, Record, Stop
-from evenhand.certainty.words import stopped
+from evenhand.certainty.aim import model_of
+from evenhand.certainty.choice import Bound, Choice, limit_of
+from evenhand.certainty.record import Plan, Record, Stop, stopped
+from evenhand.certainty.shares import spread_out_by
 from evenhand.errors import NotIdentifiableError
 from evenhand.geometry import bias_optimal_design
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
-from evenhand.policies.frame import Frame
+from evenhand.numerics.intervals import Estimate, planned_interval
+from evenhand.numerics.tolerance import first_largest
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.policies.registry import registered
-from evenhand.questions import Askable, Column, Questions, checked_askable
+from evenhand.questions import Askable, Column
 
 _CYCLE, _SHORT_CYCLE = 1_000, 100  # evaluations until the order is repeated; of bounded scores
 _GROWTH = 1.0 / 24.0  # a plan as a share of what was told
@@ -114,21 +111,18 @@ class CertainBias(Choice):
         budget: float | None = None,
         **bound: Unpack[Bound],
     ) -> None:
-        ends = checked_bounds(bounds)
-        if ends is not None:
-            noise_scale = noise_within(ends, noise_scale, Questions.of(checked_askable(actions)))
         super().__init__(
             actions,
             limit_of(actions, horizon, at_most),
             confidence=confidence,
             tolerance=tolerance,
             noise_scale=noise_scale,
+            bounds=bounds,
             seed=seed,
             budget=budget,
             **bound,
         )
-        self.bounds = ends
-        self._frame, self._model = Frame.of(self.actions), model_of(self.actions)
+        self._frame, self._model = OptionFrame.of(self.actions), model_of(self.actions)
         if self._frame.bias is None:
             raise NotIdentifiableError(
                 "the (first) bias cannot be estimated from these options, by any number of "

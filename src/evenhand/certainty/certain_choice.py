@@ -12,24 +12,22 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, is_number
-from evenhand.certainty.aim import Aim
-from evenhand.certainty.biases import named_biases
-from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
+from evenhand.certainty.aim import Aim, model_of
+from evenhand.certainty.alike import unconfirmed
+from evenhand.certainty.choice import Bound, Choice, limit_of
 from evenhand.certainty.intervals import bias_ends, interval, loss
-from evenhand.certainty.kinds import unconfirmed
-from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.models import Fit
 from evenhand.certainty.prospects import prospects_of
-from evenhand.certainty.record import Plan, Stop
-from evenhand.certainty.stage_plans import Planner
+from evenhand.certainty.record import Plan, Stop, grounds, stopped
+from evenhand.certainty.stage_plans import StagePlanner
 from evenhand.certainty.stages import Inference
-from evenhand.certainty.words import grounds, stopped
 from evenhand.checks import Finding
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.messages import Decision
 from evenhand.policies.registry import registered
-from evenhand.questions import Askable, Column, Questions, checked_askable
+from evenhand.questions import Askable, Column
+from evenhand.questions.options import named_biases
 
 
 @registered
@@ -98,7 +96,7 @@ class CertainChoice(Choice):
     """
 
     name = "certain-choice"
-    planner: ClassVar[type[Planner]] = Planner
+    planner: ClassVar[type[StagePlanner]] = StagePlanner
     """What makes the plans; certainty does not rest on it."""
 
     def __init__(
@@ -121,20 +119,17 @@ class CertainChoice(Choice):
             raise InputError(f"looks must be a share from 0 to 0.5; got {looks!r}.")
         if deviation is not None and (not is_number(deviation) or deviation < 0.0):
             raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
-        ends = checked_bounds(bounds)
-        if ends is not None:
-            noise_scale = noise_within(ends, noise_scale, Questions.of(checked_askable(actions)))
         super().__init__(
             actions,
             limit_of(actions, horizon, at_most),
             confidence=confidence,
             tolerance=tolerance,
             noise_scale=noise_scale,
+            bounds=bounds,
             seed=seed,
             budget=budget,
             **bound,
         )
-        self.bounds = ends
         self.looks = float(looks)
         model = model_of(self.actions)
         self.aim = Aim(model, self.confidence, self.tolerance, self.stated_noise, deviation)
@@ -158,7 +153,7 @@ class CertainChoice(Choice):
         """Return the plan to follow the one in force, or why there is none."""
         return self._planner(pending).next()
 
-    def _planner(self, pending: Counts) -> Planner:
+    def _planner(self, pending: Counts) -> StagePlanner:
         return self.planner(
             self.inference,
             self.limits,
@@ -333,21 +328,6 @@ class CertainChoice(Choice):
         (low,), (high,) = interval(self.inference, lambda fit: fit.leads(a, rival))
         (middle,) = np.clip(self._fit.leads(a, rival).estimates, low, high)
         return np.array([middle, low, high, low]) * self._unit
-
-
-def noise_within(
-    bounds: tuple[float, float], noise_scale: float | None, questions: Questions
-) -> float:
-    """Return the scale σ for which scores within bounds are sub-Gaussian, whatever they are."""
-    # Bounds know nothing of some questions that are quieter than others: σ times the relative noise
-    # is half the range of scores, or more.
-    if noise_scale is not None:
-        raise InputError(
-            "bounds say how loud noise can be, so noise_scale must not be given too; got "
-            f"{noise_scale!r}."
-        )
-    quietest = 1.0 if questions.noise is None else min(1.0, float(questions.noise.min()))
-    return 0.5 * (bounds[1] - bounds[0]) / quietest
 
 
 def _clipped(values: Floats, low: Floats, high: Floats) -> Floats:

@@ -17,7 +17,7 @@ from evenhand.arrays import Counts, Floats, Indices, is_number
 from evenhand.certainty.idle import Idle
 from evenhand.certainty.record import Plan, Record, Stop
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.limits import checked_budget, most_evaluations
 from evenhand.policies.messages import Certainty, Decision, Feedback
@@ -49,10 +49,14 @@ class Choice(Policy):
         confidence: float,
         tolerance: float,
         noise_scale: float | None,
+        bounds: Sequence[float] | None = None,
         seed: int = 0,
         budget: float | None = None,
         value_bound: float | None = None,
     ) -> None:
+        ends = checked_bounds(bounds)
+        if ends is not None:
+            noise_scale = _noise_within(ends, noise_scale, Questions.of(checked_askable(actions)))
         super().__init__(
             actions,
             limit,
@@ -62,7 +66,7 @@ class Choice(Policy):
             value_bound=value_bound,
         )
         self.confidence, self.tolerance = checked_aim(confidence, tolerance, self.least_confidence)
-        self.delta = 1.0 - self.confidence
+        self.delta, self.bounds = 1.0 - self.confidence, ends
         self.record = Record(len(self.questions))
         self._said: dict[object, Any] = {}  # worked out once for each record and its limits
         self._idle: tuple[Plan, Idle] | None = None
@@ -451,6 +455,21 @@ def checked_bounds(bounds: Sequence[float] | None) -> tuple[float, float] | None
             f"(0, 10); got {bounds!r}."
         )
     return float(ends[0]), float(ends[1])
+
+
+def _noise_within(
+    bounds: tuple[float, float], noise_scale: float | None, questions: Questions
+) -> float:
+    """Return the scale σ for which scores within bounds are sub-Gaussian, whatever they are."""
+    # Bounds know nothing of some questions that are quieter than others: σ times the relative noise
+    # is half the range of scores, or more.
+    if noise_scale is not None:
+        raise InputError(
+            "bounds say how loud noise can be, so noise_scale must not be given too; got "
+            f"{noise_scale!r}."
+        )
+    quietest = 1.0 if questions.noise is None else min(1.0, float(questions.noise.min()))
+    return 0.5 * (bounds[1] - bounds[0]) / quietest
 
 
 def limit_of(actions: Askable, horizon: int | None, at_most: int | None) -> int:

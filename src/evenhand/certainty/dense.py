@@ -3,7 +3,7 @@
 Notation
 --------
 P, H    (q, r), (k, r)  points of the questions and h_x = (x; c) of the options, in the coordinates
-                        of `Frame`: h_i − h_x is the lead of i over x
+                        of `OptionFrame`: h_i − h_x is the lead of i over x
 n, s    (q,)            counts and sums of evaluations;  V = Σ n p pᵀ, θ̂ least squares
 R, N                    V = R⁻ᵀR⁻¹ on its range, so that cᵀV⁻¹c = ‖Rᵀc‖²; N spans the rest
 """
@@ -29,12 +29,11 @@ from evenhand.certainty.models import (
     Spread,
     unit_of,
 )
-from evenhand.certainty.proportions import ALL, dealt, head_start, needed, proportions
-from evenhand.numerics.gram import Gram, gram
-from evenhand.numerics.identifying import first_independent, identifying, identifying_leads
-from evenhand.numerics.svd import Svd
+from evenhand.certainty.shares import ALL, dealt, head_start, needed, proportions
+from evenhand.numerics.least_squares import Gram, Svd, gram
+from evenhand.numerics.row_space import first_independent, identifying, identifying_leads
 from evenhand.numerics.tolerance import IN_SPAN
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.limits import nth
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
@@ -47,7 +46,7 @@ class DenseModel(Model):
     """Least squares and designs on rows by which all options are comparable; see `models.Model`."""
 
     def __init__(self, actions: Askable) -> None:
-        self.frame = Frame.of(actions)
+        self.frame = OptionFrame.of(actions)
         self.questions = Questions.of(actions)
         self.rank = self.frame.rank
         about = self.questions.about

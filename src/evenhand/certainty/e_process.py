@@ -27,7 +27,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Self
 
@@ -36,19 +36,17 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.certainty._evidence import log_evidence
 from evenhand.errors import InputError
+from evenhand.numerics.intervals import first_beyond
 
 _EFFECTS = 30  # points of a prior
 _BELOW, _ABOVE = 4.0, 3.0  # spreads that it reaches to both sides of its centre
 _LEAST = 0.05  # the least effect that counts, in spreads
 _MOST = 1e4  # the largest, in units of the noise: squares of larger ones would be rounding
 _MANY = 10_000  # rows of which fewer effects are weighed, for speed; any prior is valid
-_WIDENINGS, _ROUNDS = 10, 60  # of a search for the end of an interval, at most
-_EXACT = 1e-9  # share of its distance from the start that the end is known to
-_TUNED = 0.15  # a mixture of prior precision 0.15 J is narrowest about the information J
 
 
 @dataclass(frozen=True, eq=False)
-class Reading:
+class StageReading:
     """What a stage says about directions, (n,) each, and what was expected of them before; in units
     of the noise where that is known.
     """
@@ -114,12 +112,12 @@ def one_sided(centres: Floats, spreads: Floats) -> tuple[Floats, Floats]:
     return effects, np.log(weights / weights.sum(axis=1)[:, None])
 
 
-def interval(stages: Sequence[Reading], failure: float) -> tuple[Floats, Floats, Floats]:
+def interval(stages: Sequence[StageReading], failure: float) -> tuple[Floats, Floats, Floats]:
     """Return (n,) estimates and ends of intervals for the rows of stages, each of which alone holds
     at all times with probability 1 − ``failure``.
     """
     # It has the numbers μ for which the product of E over the stages is below 1/failure.
-    n, rows = len(stages[0].estimates), Reading.joined(stages)
+    n, rows = len(stages[0].estimates), StageReading.joined(stages)
     J = rows.information.reshape(-1, n)
     total = J.sum(axis=0)
     known = total > 0.0
@@ -137,66 +135,6 @@ def interval(stages: Sequence[Reading], failure: float) -> tuple[Floats, Floats,
         np.where(known, low, -np.inf),
         np.where(known, high, np.inf),
     )
-
-
-def first_beyond(beyond: Callable[[Floats], Floats], start: Floats, step: Floats) -> Floats:
-    """Return where ``beyond`` is at least 0, next to the first such place from ``start`` on;
-    infinite if it was not reached.
-    """
-    # What is returned is on the far side, by a share of 1e-9 of the way, or of the first step, at
-    # most.
-    worth_inside = beyond(start)
-    inside, outside = start.copy(), np.where(worth_inside < 0.0, start + step, start)
-    worth_outside = beyond(outside)
-    size, step = np.abs(step), step.copy()
-    for _ in range(_WIDENINGS):
-        short = worth_outside < 0.0
-        if not short.any():
-            break
-        inside = np.where(short, outside, inside)
-        worth_inside = np.where(short, worth_outside, worth_inside)
-        step *= 4.0
-        outside = np.where(short, outside + step, outside)
-        worth_outside = np.where(short, beyond(outside), worth_outside)
-    never = worth_outside < 0.0
-    for i in range(_ROUNDS):
-        close = np.abs(outside - inside) <= _EXACT * np.maximum(np.abs(outside - start), size)
-        if (close | never).all():
-            break
-        share: Floats = np.full(len(start), 0.5)
-        if i % 3:  # between chords, halves: neither end stays where it is for long
-            with np.errstate(invalid="ignore"):  # both may be −∞: then halves have to do
-                rise = worth_outside - worth_inside
-            np.divide(worth_outside, rise, out=share, where=rise > 1e-9 * np.abs(worth_outside))
-            share = np.clip(share, 0.01, 0.99)
-        place = outside + share * (inside - outside)
-        worth = beyond(place)
-        far = worth >= 0.0
-        inside, worth_inside = np.where(far, inside, place), np.where(far, worth_inside, worth)
-        outside, worth_outside = np.where(far, place, outside), np.where(far, worth, worth_outside)
-    return np.where(never, np.copysign(np.inf, step), outside)
-
-
-def planned_interval(
-    estimate: float, information: float, scatter: float, freedom: float, plan: float, failure: float
-) -> tuple[float, float]:
-    """Return the ends of an interval for c·θ from one design that is never changed; it holds at all
-    times, and is narrowest about the planned information.
-    """
-    # With the prior N(0, τ²) for η, τ² = 1/(0.15 plan), and t = Jτ², E is exp(Jβ²t/2(1+t))/√(1+t)
-    # where the noise is known, and ((R + Jβ²)/(R + Jβ²/(1+t)))^{(ν+1)/2}/√(1+t) where it is not.
-    if information <= 0.0:
-        return -math.inf, math.inf
-    t = information / (_TUNED * plan)
-    odds = 2.0 * math.log(1.0 / failure) + math.log1p(t)
-    if math.isinf(freedom):
-        square = odds * (1.0 + t) / t
-    else:
-        grown = math.expm1(odds / (freedom + 1.0))
-        room = 1.0 - (1.0 + grown) / (1.0 + t)
-        square = math.inf if room <= 0.0 else scatter * grown / room
-    width = math.sqrt(square / information)
-    return estimate - width, estimate + width
 
 
 def certainty_entropy(confidence: float) -> float:

@@ -40,9 +40,8 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, Indices, recalled, recalled_counts
 from evenhand.certainty.posteriors import Posterior, posterior_of
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
-from evenhand.numerics.tolerance import TIE
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import TIE, first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
 from evenhand.policies.confidence import Ellipsoid
 from evenhand.policies.limits import Allowance
@@ -111,7 +110,7 @@ class GreedyQuestions(Policy):
     def propose(self, n: int | None, pending: Counts) -> Counts:
         """Decide as often as it takes to have n evaluations; once, if n is not given."""
         known, counts = self._known.expecting(pending), np.zeros_like(pending)
-        allowance, chance = Allowance(self.limits, pending), Chance(self)
+        allowance, chance = Allowance(self.limits, pending), TieBreak(self)
         room = self.remaining - int(pending.sum())
         most = room if n is None else min(n, room)
         at_once = 1 if n is None else max(1, n // _DECISIONS)
@@ -155,7 +154,7 @@ class GreedyQuestions(Policy):
     # ------------------------------------------------------------------ what it asks
 
     def _next(
-        self, known: Posterior, asked: Counts, allowance: Allowance, chance: Chance
+        self, known: Posterior, asked: Counts, allowance: Allowance, chance: TieBreak
     ) -> list[int]:
         """Return the question to ask next, or the two; none where none may be asked."""
         open_ = allowance.open
@@ -181,7 +180,7 @@ class GreedyQuestions(Policy):
         chosen = pairs[_largest(both, asked[a] + asked[b], chance)].tolist()
         return [int(x) for x in chosen]
 
-    def _rivals(self, known: Posterior, chance: Chance) -> tuple[int, int, Indices, Floats]:
+    def _rivals(self, known: Posterior, chance: TieBreak) -> tuple[int, int, Indices, Floats]:
         """Return leader and closest rival, rivals (n,), and weights φ(z)/s in proportion, (n,)."""
         values = known.values
         size = np.abs(values).max(initial=0.0)
@@ -237,7 +236,7 @@ def _repeats(leverage: float) -> int:
     return max(1, math.floor(_REPEAT / max(leverage, 1e-300) * (1.0 + TIE)))
 
 
-class Chance:
+class TieBreak:
     """Who is taken of several that are as good, by a policy's randomness; made when needed."""
 
     def __init__(self, policy: Policy) -> None:
@@ -253,7 +252,7 @@ class Chance:
         return int(some[self._rng.integers(len(some))])
 
 
-def _largest(values: Floats, asked: Counts, chance: Chance) -> int:
+def _largest(values: Floats, asked: Counts, chance: TieBreak) -> int:
     """Return where the values are largest; of those that tie, one asked least, at random."""
     size = np.abs(values[np.isfinite(values)]).max(initial=0.0)
     (ties,) = np.nonzero(values >= values.max() - TIE * size)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import first_largest
 from evenhand.questions import Questions
 
 _DEAR = 2.0  # times the price of the plan, for what an answer tells: more is not spent

@@ -15,10 +15,11 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty import e_process
-from evenhand.certainty.e_process import Reading, first_beyond, planned_interval
+from evenhand.certainty.e_process import StageReading
 from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.record import Expected, Plan
 from evenhand.certainty.stages import ROUNDING, Inference, prior, reading
+from evenhand.numerics.intervals import first_beyond, planned_interval
 
 _FALLBACK = 0.1  # share of δ for what the first plan says of a bias
 
@@ -43,7 +44,7 @@ def loss(inference: Inference, option: int) -> float:
         own.append(np.full(len(rivals), plan.leader == option))
     if not np.any(own):
         return np.inf
-    rows, led = Reading.joined(readings), np.concatenate(own)
+    rows, led = StageReading.joined(readings), np.concatenate(own)
     effects = np.concatenate([p[0] for p in priors]), np.concatenate([p[1] for p in priors])
     if not (rows.information.reshape(-1, len(rivals)) * np.array(own)).any(axis=0).all():
         return np.inf

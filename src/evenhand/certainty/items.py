@@ -22,7 +22,7 @@ average that out. So where there are several judges, and what is said is to hold
 them, an error is also what a judge's taste for an option changes:
 
 x           a question: what is judged, and by whom;  A_x = Σ ã over its scores
-σ̃_x²        variance of the mean score of such a question, less effects of items (`own_noise`)
+σ̃_x²        variance of the mean score of such a question, less effects of items (`OwnNoise`)
 
     covariance of D φ̂ = the above + Σ_x D V⁺A_x σ̃_x² A_xᵀV⁺ Dᵀ,
 
@@ -43,12 +43,10 @@ from numpy.typing import NDArray
 from scipy import sparse, special
 
 from evenhand.arrays import Floats, Indices
-from evenhand.certainty.model_choice import model_of
-from evenhand.certainty.models import Freedoms, Shared, Spread
-from evenhand.certainty.own_noise import own_variances
-from evenhand.numerics.gram import Gram
-from evenhand.numerics.ties import first_largest
-from evenhand.numerics.tolerance import IN_SPAN
+from evenhand.certainty.aim import model_of
+from evenhand.certainty.models import Freedoms, Shared, Spread, own_variances
+from evenhand.numerics.least_squares import Gram
+from evenhand.numerics.tolerance import IN_SPAN, first_largest
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 

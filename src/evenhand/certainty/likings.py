@@ -41,9 +41,17 @@ from numpy.typing import NDArray
 from scipy import special
 
 from evenhand.arrays import Floats, Indices
-from evenhand.certainty.models import Fit, Freedoms, Model, Shared, Spread, freedom_of
-from evenhand.certainty.own_noise import own_variances, with_own_noise
-from evenhand.numerics.gram import Gram
+from evenhand.certainty.models import (
+    Fit,
+    Freedoms,
+    Model,
+    Shared,
+    Spread,
+    freedom_of,
+    own_variances,
+    with_own_noise,
+)
+from evenhand.numerics.least_squares import Gram
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
@@ -57,30 +65,15 @@ _MOST = 2**24  # numbers in A and Z
 
 
 class Likings(NamedTuple):
-    """What is probable of s, along r directions of u.
+    """What is probable of s, along r directions of u."""
 
-    mean, spread
-        (r,) the mean of s, and (r, r) its covariance.
-    """
-
-    mean: Floats
-    spread: Floats
+    mean: Floats  # (r,) of s,
+    spread: Floats  # (r, r) and its covariance
 
     @classmethod
     def told(cls, g: Floats, b: Floats) -> Likings:
-        """Return what g and b, (r,), tell of likings.
-
-        The likelihood of τ given what depends on no θ is
-        exp(Σ s b²/2)/√Π(1 + τ²g).
-
-        Examples
-        --------
-        Both kinds agree on ten options, more than by their noise; and differ by ten errors:
-
-        >>> g = np.ones(9)
-        >>> [round(float(Likings.told(g, x * g).mean[0]), 2) for x in (0.3, 10.0)]
-        [0.16, 0.99]
-        """
+        """Return what g and b, (r,), tell of likings."""
+        # the likelihood of τ given what depends on no θ is exp(Σ s b²/2)/√Π(1 + τ²g)
         seen = g > _TOLD * g.max(initial=0.0)
         variances = (1.0 - _SHARES) / (_SHARES * g[seen].mean())
         grown = 1.0 + variances[:, None] * g
@@ -105,18 +98,11 @@ class _TrustedFreedom:
 
 
 class CorrectedFit:
-    """Scores of others, corrected by those of trusted judges; see `models.Fit`.
+    """Scores of others, corrected by those of trusted judges; see `models.Fit`."""
 
-    Variances are those of the estimates themselves: scatter and freedom say no more than how well
-    they are known.
-
-    Parameters
-    ----------
-    questions, trusted
-        What was asked, and the fit to scores of trusted judges alone.
-    theta, form, factor
-        θ̂; V; and (m, r) such that the covariance of θ̂ is V⁺ + factor·factorᵀ.
-    """
+    # Variances are those of the estimates themselves: scatter and freedom say no more than how well
+    # they are known. ``trusted`` is the fit to scores of trusted judges alone, ``form`` is V, and
+    # the covariance of θ̂ is V⁺ + factor·factorᵀ.
 
     unit: float = 1.0
     size: float = 0.0
@@ -188,23 +174,11 @@ def corrected(
     grain: float,
     trusted: NDArray[np.bool_],
 ) -> Fit | None:
-    """Return the fit to scores of all judges, corrected by those of some; None where it cannot be.
-
-    It cannot where trusted judges do not compare all options, and where nothing is left over of
-    their scores that the noise could be heard from. Where they and the others have too few options
-    in common for likings to be seen, such as two, it is the fit to their scores alone.
-
-    Parameters
-    ----------
-    model
-        Of the questions.
-    told, units
-        All scores, and as they count (`own_noise.in_pairs`).
-    noise, grain
-        σ, None if it is not known; and below what differences are rounding.
-    trusted
-        (q,) which questions go to trusted judges.
-    """
+    """Return the fit to scores of all judges, corrected by those of some; None if it cannot be."""
+    # It cannot where trusted judges do not compare all options, and where nothing is left over of
+    # their scores that the noise could be heard from. Where they and the others have too few
+    # options in common for likings to be seen, such as two, it is the fit to their scores alone.
+    # ``units`` are the scores as they count (`in_pairs`), ``trusted`` is (q,) by question.
     questions = model.questions
     (used,) = np.nonzero(units.counts)
     k, m = len(questions.items), questions.rows.shape[1]

@@ -1,9 +1,9 @@
 """A look at scores that were planned: which option leads, and how probable that is by chance.
 
-All of it is about one fit of the scores that are in; `winner` and `with_best` have the tests,
+All of it is about one fit of the scores that are in; `winner` has the tests,
 `one_look` says which looks there are and what chance δ_m of being wrong each of them has.
 
-What holds at a look with n rivals, each with a chance of δ_m to be wrong (docs/people.md):
+What holds at a look with n rivals, each with a chance of δ_m to be wrong (docs/one_look.md):
 
 - that the leader is within the tolerance of the best, where it is said to be (`certain`);
 - what it loses at most, by n comparisons with the best; of two options, at δ_m/2, so that it is
@@ -25,15 +25,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
-from evenhand.certainty import with_best
-from evenhand.certainty.bounded import BoundedLeads
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.likings import CorrectedFit, doubts
 from evenhand.certainty.models import Fit, Spread, freedom_of
-from evenhand.certainty.winner import Winner
-from evenhand.numerics.tails import student_quantile
-from evenhand.numerics.ties import first_largest
-from evenhand.numerics.tolerance import ROUNDING
+from evenhand.certainty.winner import (
+    BoundedLeads,
+    Winner,
+    largest_tail,
+    smallest_variance,
+    stronger,
+)
+from evenhand.numerics.intervals import student_quantile
+from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
@@ -48,7 +51,7 @@ class Look:
     rivals: Indices  # (n,) the other options
     winner: Winner | BoundedLeads  # its leads over them
     # (n,) how probable leads as large are if they were below the tolerance: p_j of the winner test,
-    # or that of the largest of n comparisons with the best (`with_best`)
+    # or that of the largest of n comparisons with the best (`winner`)
     chances: Floats
     slack: float  # the tolerance in units of the leads
     failure: float  # δ_m, the chance of being wrong that the look has
@@ -69,8 +72,8 @@ class Look:
         failure: float,
         bounded: bool = False,
     ) -> Look:
-        """Return the look at a fit with the noise that it shows (`own_noise`): at the leads of the
-        option that leads by it, with the tolerance (``slack``) in their units.
+        """Return the look at a fit `with_own_noise`: at the leads of the option that leads by it,
+        with the tolerance (``slack``) in their units.
         """
         leads = np.maximum(fit.leads(leader, rivals).estimates, 0.0)
         shared, n = fit.shared(leader, rivals), len(rivals)
@@ -83,9 +86,9 @@ class Look:
         winner = Winner.of(leads, shared, scatter, freedom)
         found = winner.chances(-slack)
         if n and slack > 0.0 and not winner.silent:
-            error = winner.noise * math.sqrt(with_best.smallest_variance(shared))
-            if with_best.stronger(slack, error, n, winner.least, failure):
-                found = with_best.largest_tail((leads + slack) / winner.errors, n, winner.least)
+            error = winner.noise * math.sqrt(smallest_variance(shared))
+            if stronger(slack, error, n, winner.least, failure):
+                found = largest_tail((leads + slack) / winner.errors, n, winner.least)
         if isinstance(fit, CorrectedFit | ItemsFit) and fit.trusted is not None:
             doubted, floor = doubts(fit.trusted, leader, rivals, slack, failure)
             found = np.maximum(found, doubted)

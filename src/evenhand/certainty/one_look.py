@@ -15,9 +15,9 @@ best option, one j, has p_j < δ_m although b is worse, and whichever b leads th
 of δ_m at most (`winner`): there is no factor for the number of options. When one looks, and what
 each look has of δ, is fixed by counts of scores alone (`record`), so all looks together are wrong
 with a probability of δ at most. Nothing else is asked of the looks: the noise may be known or not,
-and where scores lie between bounds that were stated the chances are those of `bounded`. With a
-tolerance, comparisons with the best (`with_best`) take the place of p_j where they are the stronger
-test; they also say what b loses at most. docs/people.md has the proofs.
+and where scores lie between bounds that were stated the chances are those of `BoundedLeads`. With a
+tolerance, comparisons with the best (`winner`) take the place of p_j where they are the stronger
+test; they also say what b loses at most. docs/one_look.md has the proofs.
 
 Plans that are one design
 -------------------------
@@ -41,9 +41,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.aim import Aim
-from evenhand.certainty.bounded import bounded_intervals
-from evenhand.certainty.e_process import planned_interval
-from evenhand.certainty.kinds import fitted
+from evenhand.certainty.alike import fitted
 from evenhand.certainty.look import (
     Look,
     difference_by,
@@ -53,9 +51,10 @@ from evenhand.certainty.look import (
     rounding,
     told_apart,
 )
-from evenhand.certainty.models import Fit, Spread
-from evenhand.certainty.own_noise import in_pairs
+from evenhand.certainty.models import Fit, Spread, in_pairs
 from evenhand.certainty.record import Record
+from evenhand.certainty.winner import bounded_intervals
+from evenhand.numerics.intervals import planned_interval
 from evenhand.policies.messages import Feedback, nothing
 
 TIMES = (0.4, 0.6, 0.8, 1.0)  # shares of the scores at which α grows by a step, to t²,

@@ -2,6 +2,10 @@
 
 Nothing here is a matter of certainty (`one_look` says what is certain): to give up costs no
 validity, nor does a plan that is less even than it might be.
+
+Answers are asked for in an order that is random but even: options have their turn about equally
+often, whenever one looks. So what drifts with time meets all of them alike, and leads become known
+at the rate at which answers come.
 """
 
 from __future__ import annotations
@@ -10,14 +14,16 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
-from evenhand.arrays import Counts
-from evenhand.certainty.assignment import even_order, fits, in_turns, planned_counts
+from evenhand.arrays import Counts, Indices, unmasked
 from evenhand.certainty.look import Look
+from evenhand.certainty.models import Model
 from evenhand.certainty.one_look import STEADY, TIMES, OneLook, last_share
 from evenhand.certainty.record import Plan, Stop
-from evenhand.policies.limits import Limits
+from evenhand.errors import InputError
+from evenhand.policies.limits import Limits, nth
 from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, Questions
 
@@ -30,6 +36,7 @@ _DECIDED = (
     "can still come do not compare all options with one another. Add evaluators (of several "
     "groups, if they are partial to them), or allow more answers (capacity, at_most)."
 )
+_AGAIN = 4  # how often a question is asked that may be asked as often as one likes
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,3 +218,115 @@ class FixedPlans:
         have = told + np.minimum(self.pending, np.maximum(capacity - told, 0))
         have = have if fits(left, have, n, money) else told
         return planned_counts(left, self.inference.aim.model, n, money, have)
+
+
+def all_there_is(questions: Questions) -> int:
+    """Return how many evaluations a plan has where nobody says: all, or four of each question."""
+    often = np.where(questions.capacity == UNLIMITED, _AGAIN, questions.capacity)
+    return max(1, int(_within_workloads(questions, often).sum()))
+
+
+def checked_plan(planned: ArrayLike, questions: Questions) -> Counts:
+    """Return (q,) how often each question is asked, as somebody planned it, or what is wrong."""
+    q, given = len(questions), unmasked(planned, "planned")
+    if given.shape != (q,) or given.dtype.kind not in "iuf":
+        raise InputError(
+            f"planned must be {q} whole numbers, one for each question; got an array of "
+            f"{given.dtype} of shape {given.shape}."
+        )
+    if not (np.isfinite(given) & (given >= 0) & (given == np.floor(given))).all():
+        raise InputError("planned must be whole numbers ≥ 0: how often each question is asked.")
+    counts = given.astype(np.int64)
+    if not counts.any():
+        raise InputError("planned has no answers at all; ask something at least once.")
+    beyond = np.flatnonzero(counts > questions.capacity)
+    if len(beyond):
+        x = int(beyond[0])
+        raise InputError(
+            f"planned asks {questions.label(x)!r} {counts[x]} times, and it may be asked "
+            f"{questions.capacity[x]}; plan less of it, or allow more (capacity)."
+        )
+    return counts
+
+
+def planned_counts(
+    questions: Questions, model: Model, most: int, money: float, have: Counts | None = None
+) -> Counts:
+    """Return (q,) how often to ask each question, with what was asked before (``have``): all alike,
+    and for the rest those that tell most of the leads for their price.
+    """
+    often = np.minimum(questions.capacity, most)
+    least = np.zeros_like(often) if have is None else have
+
+    low, high = 0, int(often.max(initial=0))  # the largest number of rounds that fits
+    while low < high:
+        middle = (low + high + 1) // 2
+        filled = np.maximum(np.minimum(often, middle), least)
+        low, high = (middle, high) if fits(questions, filled, most, money) else (low, middle - 1)
+    counts: Counts = np.maximum(np.minimum(often, low), least)
+    left = ((often > low) & (counts <= low)).astype(np.int64)
+    rest = min(most - int(counts.sum()), int(left.sum()))
+    if rest <= 0:
+        return counts
+
+    def may(counts: Counts) -> NDArray[np.bool_]:
+        """Tell (q,) which questions can be added."""
+        open_: NDArray[np.bool_] = counts < low + left
+        if (questions.workload < UNLIMITED).any():
+            who = questions.evaluator
+            done = np.bincount(who[who >= 0], counts[who >= 0], len(questions.evaluators))
+            open_ &= (who < 0) | (done < questions.workload)[who]
+        spent = float(counts @ questions.prices)
+        return np.asarray(open_ & (spent + questions.prices <= money * (1.0 + 1e-12)))
+
+    while rest > 0:
+        order = model.start(rest, np.where(may(counts), left, 0), counts)[:rest]
+        for question in order.tolist():
+            if not may(counts)[question]:  # somebody is busy now, or it is too dear: think again
+                break
+            counts[question] += 1
+            left[question] = 0
+            rest -= 1
+        if len(order) == 0:
+            break
+    return counts
+
+
+def fits(questions: Questions, counts: Counts, most: int, money: float) -> bool:
+    """Tell whether so many evaluations may be asked, within workloads and for the money."""
+    if float(counts.sum()) > most or float(counts @ questions.prices) > money * (1.0 + 1e-12):
+        return False
+    return bool((_within_workloads(questions, counts) == counts).all())
+
+
+def even_order(questions: Questions, rng: np.random.Generator) -> Indices:
+    """Return all questions in a random order in which options have their turns equally often."""
+    order = rng.permutation(len(questions))
+    first, second = questions.about[order].T
+    if (first >= 0).all() and (second < 0).all():
+        return np.asarray(order[np.argsort(nth(first), kind="stable")])
+    turns = np.zeros(len(questions.items), dtype=np.int64)
+    turn = np.zeros(len(questions), dtype=np.int64)
+    for question in order.tolist():
+        about = questions.about[question]
+        about = about[about >= 0]
+        turn[question] = turns[about].max(initial=0)
+        turns[about] += 1
+    return np.asarray(order[np.argsort(turn[order], kind="stable")])
+
+
+def in_turns(counts: Counts, order: Indices, before: Counts) -> Indices:
+    """Return questions as often as ``counts`` says, those asked least first, then in order."""
+    each = np.repeat(order, counts[order])
+    return np.asarray(each[np.argsort(nth(each) + before[each], kind="stable")])
+
+
+def _within_workloads(questions: Questions, counts: Counts) -> Counts:
+    """Return the counts, those of an evaluator with too much work cut off at the end."""
+    if not (questions.workload < UNLIMITED).any():
+        return counts
+    kept = counts.copy()
+    for e, most in enumerate(questions.workload.tolist()):
+        (own,) = np.nonzero(questions.evaluator == e)
+        kept[own] = np.diff(np.minimum(np.cumsum(counts[own]), most), prepend=0)
+    return kept

@@ -4,7 +4,7 @@ Notation
 --------
 y = x·γ + u_o + z·ω + noise     an evaluation of option o; its value is v_o = x·γ + u_o
 u_o                             what the features do not explain: exchangeable, N(0, τ²)
-P, H    (k, r)  points (x; z) and (x; c) in the coordinates of `Frame`; B = P − H, the bias part
+P, H    (k, r)  points (x; z) and (x; c) of `OptionFrame`; B = P − H, the bias part
 ȳ, V    (k,)    mean scores of the options and their variances σ_o²/n_o
 W       (k,)    weights 1/(τ² + V_o);  K = (PᵀWP)⁻¹PᵀW, so that θ̂ = Kȳ by least squares
 a, D            a contrast: a·v is estimated by a·ȳ − D·θ̂, with D = aB (own scores, less what the
@@ -22,27 +22,43 @@ V̄ the mean of V, is worked out on a grid; given τ all else is Gaussian. As V 
 1/τ², and the posterior of a contrast is exactly Student's with k − r degrees of freedom, whose
 intervals cover as often as they say. Before that they are approximate. All rests on the u_o being
 exchangeable: a feature that nobody recorded and that goes with the group looks like bias.
+
+Duels: options of the same attributes against each other, by their own scores and nothing else
+----------------------------------------------------------------------------------------------
+n, ȳ    (k,)    counts and mean scores of one batch, whose counts no score of it decided
+w_ij = n_i n_j/(n_i + n_j)      S_ij = Σ w_ij (ȳ_i − ȳ_j),  W_ij = Σ w_ij, over batches
+s_ij = Σ w_ij²/n_i              v_ij = σ_i² s_ij + σ_j² s_ji, the variance of S_ij
+
+Why that holds at all times: given the past, S_ij − W_ij(μ_i − μ_j) grows by a centred Gaussian of
+known variance, whatever decided the counts of the batch. So E exp(λ(S − Wμ) − λ²v/2) = 1 for every
+λ, and the mixture over λ = |N(0, 1/ρ)| is a martingale too. By Ville it stays below 1/δ at all
+times with probability 1 − δ, which is what `DuelScores.leads` solves for μ_i − μ_j. The scatter of
+Gaussian scores is independent of their means, so that an estimated σ is made up for by Student's
+quantile in place of the Gaussian one: that step is approximate.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.checks.fit import residuals
-from evenhand.numerics.svd import Svd
+from evenhand.checks.statistics import residuals
+from evenhand.numerics.least_squares import Svd
 from evenhand.policies.messages import Feedback
 
 _GRID = 40  # values of τ², from far below the noise to far above the residuals
 _BISECTIONS = 36
 _PRIOR = 8.0  # scores that an option's, or a group's, own scatter has to outweigh
+_PLAN = 2.0  # ρ in units of σ²: the information of four evaluations on each side
 
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class OwnScores:
     """What was scored so far, and the noise in it."""
 
     counts: Counts  # (k,) numbers of evaluations
@@ -52,7 +68,7 @@ class Scores:
     freedom: float  # of the scales; infinite if they are known
 
     @classmethod
-    def of(cls, told: Feedback, groups: Indices, noise_scale: float | None = None) -> Scores:
+    def of(cls, told: Feedback, groups: Indices, noise_scale: float | None = None) -> OwnScores:
         """Return the scores that were told, with the noise from their scatter within options."""
         # An option's variance is the largest of the pooled one, of that of its group (``groups``
         # numbers them) and of its own, drawn towards the pooled one as if that had been seen in
@@ -169,7 +185,9 @@ class Contrasts:
     weights: Floats  # (g,) probabilities of the values of τ
 
     @classmethod
-    def of(cls, scores: Scores, known: Deviations, own: Floats | None, bias: Floats) -> Contrasts:
+    def of(
+        cls, scores: OwnScores, known: Deviations, own: Floats | None, bias: Floats
+    ) -> Contrasts:
         """Work out q contrasts: own scores (q, k) or none of them, and their bias part (q, r)."""
         V = scores.variances
         V[np.isinf(V)] = 0.0  # of an option without scores nothing is used
@@ -231,7 +249,7 @@ class LinearFit:
     misfit: float
 
     @classmethod
-    def of(cls, points: Floats, scores: Scores) -> LinearFit | None:
+    def of(cls, points: Floats, scores: OwnScores) -> LinearFit | None:
         """Fit; None where the options with scores do not show all parameters."""
         seen = scores.counts > 0
         P, y = points[seen], scores.means[seen]
@@ -248,3 +266,48 @@ class LinearFit:
     def deviations(self, directions: Floats) -> Floats:
         """Return (q,) standard deviations of directions (q, r) of the parameter."""
         return np.asarray(np.linalg.norm(np.linalg.solve(self.root.T, directions.T), axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class DuelScores:
+    """What batches of scores say about the differences between options."""
+
+    weights: Floats  # (k, k) W
+    sums: Floats  # (k, k) S
+    shares: Floats  # (k, k) s
+
+    @classmethod
+    def none(cls, k: int) -> Self:
+        """Return what is known of k options before the first batch."""
+        return cls(*(np.zeros((k, k)) for _ in range(3)))
+
+    def after(self, counts: Counts, means: Floats) -> Self:
+        """Return what is known after one batch more."""
+        (used,) = np.nonzero(counts)
+        n = counts[used].astype(np.float64)
+        w = n[:, None] * n / (n[:, None] + n)
+        y = means[used]
+        new = type(self)(self.weights.copy(), self.sums.copy(), self.shares.copy())
+        at = np.ix_(used, used)
+        new.weights[at] += w
+        new.sums[at] += w * (y[:, None] - y)
+        new.shares[at] += w**2 / n[:, None]
+        return new
+
+    def leads(self, i: int, scales: Floats, failure: float, stretch: float = 1.0) -> Floats:
+        """Return (k, 3) the leads of option i, with intervals, each side of which holds at all
+        times at once with probability 1 − ``failure`` (at most 6%).
+        """
+        # ``scales`` are (k,) standard deviations of one evaluation of each option; ``stretch`` is
+        # by how much wider intervals are where these are estimated.
+        W = self.weights[i]
+        v = scales[i] ** 2 * self.shares[i] + scales**2 * self.shares[:, i]
+        rho = np.maximum(_PLAN * scales[i] * scales, 1e-300)
+        # Φ(S/√(v + ρ)) ≥ Φ(2) = .977 where the bound is reached, for δ ≤ .06
+        odds = 2.0 * math.log(1.0 / (2.0 * 0.977 * failure))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            middle = self.sums[i] / W
+            width = stretch * np.sqrt((v + rho) * (np.log1p(v / rho) + odds)) / W
+        leads = np.column_stack([middle, middle - width, middle + width])
+        leads[W == 0.0] = (np.nan, -np.inf, np.inf)
+        return leads

@@ -14,19 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Counts, Floats, is_number
-from evenhand.certainty.aim import Aim
+from evenhand.certainty.aim import Aim, model_of
 from evenhand.certainty.alike import difference
-from evenhand.certainty.assignment import all_there_is, checked_plan
-from evenhand.certainty.biases import named_biases
-from evenhand.certainty.certain_choice import noise_within
-from evenhand.certainty.choice import Bound, Choice, checked_bounds, limit_of
+from evenhand.certainty.choice import Bound, Choice, limit_of
 from evenhand.certainty.look import guess
-from evenhand.certainty.model_choice import model_of
 from evenhand.certainty.one_look import OneLook, last_share
-from evenhand.certainty.one_look_plans import FixedPlans
+from evenhand.certainty.one_look_plans import FixedPlans, all_there_is, checked_plan
 from evenhand.certainty.prospects import prospects_of
-from evenhand.certainty.record import Plan, Stop
-from evenhand.certainty.words import (
+from evenhand.certainty.record import (
+    Plan,
+    Stop,
     grounds,
     may_be_chance,
     not_compared,
@@ -36,11 +33,12 @@ from evenhand.certainty.words import (
 )
 from evenhand.checks import Finding
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.conclusion import Scope
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column, Questions, checked_askable
+from evenhand.questions.options import named_biases
 
 Looks = Literal["once", "always"]
 
@@ -148,9 +146,6 @@ class PlannedChoice(Choice):
         if scope not in ("these", "like these"):
             raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
         self.judges_too = scope == "like these"
-        ends = checked_bounds(bounds)
-        if ends is not None:
-            noise_scale = noise_within(ends, noise_scale, Questions.of(checked_askable(actions)))
         self._planned: Counts | None = None
         if planned is not None:
             self._planned = checked_plan(planned, Questions.of(checked_askable(actions)))
@@ -170,18 +165,19 @@ class PlannedChoice(Choice):
             confidence=confidence,
             tolerance=tolerance,
             noise_scale=noise_scale,
+            bounds=bounds,
             seed=seed,
             budget=budget,
             **bound,
         )
-        self.looks, self.give_up, self.bounds = looks, float(give_up), ends
+        self.looks, self.give_up = looks, float(give_up)
         self.aim = Aim(
             model_of(self.actions),
             self.confidence,
             self.tolerance,
             self.stated_noise,
             grain=grain,
-            bounded=ends is not None,
+            bounded=self.bounds is not None,
         )
         self._inference = OneLook(self.aim, self.record, self.judges_too, self.corrects)
 

@@ -7,9 +7,9 @@ a, y_j      row of a question, over its relative noise; and h_b − h_j, so that
 V           λI + Σ n a aᵀ, with λ = 10⁻¹⁰ answers: a flat prior, so that V has an inverse
 
 There are two algebras, as for `models`: `RootPosterior` for any questions, by a square root of V⁻¹
-in the coordinates of `Frame`, and `PanelPosterior` for large panels. There items have a diagonal
-block D of V, or evaluators where these are more (`numerics.panels`; of the first there is no
-leniency to be known). With sums Q and M of the others' answers, C = D⁻¹Q and S = M − QᵀC:
+in the coordinates of `OptionFrame`, and `PanelPosterior` for large panels. There items have a
+diagonal block D of V, or evaluators where these are more (`numerics.panels`; of the first there is
+no leniency to be known). With sums Q and M of the others' answers, C = D⁻¹Q and S = M − QᵀC:
 
     aᵀV⁻¹a' = [j = j']/D_j + (z − c_j)ᵀS⁻¹(z' − c_j').
 """
@@ -26,15 +26,14 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices, recalled, recalled_counts
-from evenhand.certainty.model_choice import keeps_structure
-from evenhand.numerics.arrow import per_item
+from evenhand.certainty.aim import keeps_structure
+from evenhand.numerics.least_squares import per_item
 from evenhand.numerics.solves import observed
 from evenhand.numerics.tolerance import TIE
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
-from evenhand.questions.check import refuse_incomparable
-from evenhand.questions.forms import form_of
+from evenhand.questions.identifiable import refuse_incomparable
 
 _FLAT = 1e5  # square root of the prior variance, in evaluations: nothing is known
 
@@ -86,7 +85,7 @@ def posterior_of(actions: Askable) -> Posterior:
     if isinstance(actions, Questions) and keeps_structure(actions):
         none = np.zeros(len(questions))
         return PanelPosterior(Sides.of(questions), none, none, none, none)
-    frame = Frame.of(actions)
+    frame = OptionFrame.of(actions)
     return RootPosterior(frame, _FLAT * np.eye(frame.rank), np.zeros(frame.rank))
 
 
@@ -94,7 +93,7 @@ def posterior_of(actions: Askable) -> Posterior:
 class RootPosterior:
     """What is known by (r, r) S with SSᵀ = V⁻¹, and (r,) θ̂."""
 
-    frame: Frame
+    frame: OptionFrame
     root: Floats
     theta: Floats
     scatter: float = 0.0
@@ -183,7 +182,7 @@ class Sides:
     @classmethod
     def of(cls, questions: Questions) -> Sides:
         """Return the sides of a panel."""
-        form = form_of(questions, np.arange(len(questions)), np.ones(len(questions)))
+        form = questions.panel_form(np.arange(len(questions)), np.ones(len(questions)))
         refuse_incomparable(questions, form)
         n, by_items = len(form.form.sizes), form.levels is None
         if by_items:
@@ -226,7 +225,7 @@ class PanelPosterior:
         (seen,) = np.nonzero(self.counts)
         noise = np.ones(len(seen)) if questions.noise is None else questions.noise[seen]
         n, means = self.counts[seen], self.sums[seen] / self.counts[seen]
-        form = form_of(questions, seen, n)
+        form = questions.panel_form(seen, n)
         v, omega = form.solve(form.weights * noise * means)
         Z, item = questions.matrix[seen][:, questions.n_features :], questions.about[seen, 0]
         left = means - (v[item] + Z @ omega) / noise

@@ -19,7 +19,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.models import Fit
-from evenhand.numerics.tails import student_tail
+from evenhand.numerics.intervals import student_tail
 
 _DRAWS = 2_000
 _CLOSE = 48  # rivals that are looked at: those closest to the leader
@@ -69,7 +69,7 @@ def chance_to_settle(
     with np.errstate(divide="ignore", invalid="ignore"):
         tails = student_tail(ahead / error, freedom)
         share = np.full_like(error, 0.5)
-        if tolerance > 0.0:  # the stronger of two tests: `with_best`
+        if tolerance > 0.0:  # the stronger of two tests: `winner`
             share = np.maximum(student_tail(tolerance / error, freedom), 1.0 / n)
     return float((tails <= failure * share).all(axis=1, where=others).mean())
 

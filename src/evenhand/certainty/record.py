@@ -15,6 +15,8 @@ order in which they are answered does not depend on the answers. docs/certainty.
 
 A plan is looked at after fixed shares of its number (`Plan.looks`); the record keeps scores added
 up from look to look. So what is concluded does not depend on when somebody asks.
+
+At the end stands what a search rests on, and why it asks nothing more, in words.
 """
 
 from __future__ import annotations
@@ -23,14 +25,17 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices, recalled
 from evenhand.policies.limits import nth
-from evenhand.policies.messages import Feedback, dense, nothing, sparse
+from evenhand.policies.messages import Certainty, Feedback, dense, nothing, sparse
 from evenhand.questions import Superset
+
+if TYPE_CHECKING:
+    from evenhand.certainty.choice import Choice
 
 Purpose = Literal[
     "open",
@@ -43,6 +48,10 @@ Purpose = Literal[
 ]
 _MOST = 10**18
 _NO_ONE: Indices = np.zeros(0, dtype=np.intp)
+_SHOWN = 5  # rivals that are named
+
+SCALE = "which scores can be given (scale)"
+"""What helps where scores agree to the last digit."""
 
 
 class Expected(NamedTuple):
@@ -323,3 +332,83 @@ class Record:
 def _moved(kept: Mapping[str, Any], to: Superset, q: int) -> Feedback:
     """Return a feedback by the places of its questions among q of them."""
     return dense({**kept, "options": to.questions[kept["options"]]}, q)
+
+
+def stopped(policy: Choice, stop: Stop) -> str:
+    """Return why nothing more is asked."""
+    limits, rivals = policy.limits, shown(policy.options, stop)
+    about = "" if not stop.options else repr(policy.options.labels[stop.options[0]])
+    if stop.reason == "certain":
+        alarms = [finding for finding in policy.findings() if finding.alarm]
+        if alarms and all(finding.assumption == "kinds" for finding in alarms):
+            return "it would be certain if no judge liked single options, which nobody confirms."
+        if alarms:
+            return "it would be certain if the model were right, but an alarm says that it is not."
+        return certain(policy.options, stop.options[0], policy.confidence, policy.tolerance)
+    if stop.reason == "hopeless":
+        rest = f"{policy.remaining} evaluations"
+        if math.isfinite(limits.money):
+            rest += f" and the {limits.money - limits.paid:g} of the budget"
+        return (
+            f"{about} and {rivals} cannot be told apart with the {rest} that are left. Call "
+            "allow() with more, or state a tolerance: how much may be lost."
+        )
+    if stop.reason == "stuck" and limits.absent:
+        gone = ", ".join(repr(name) for name in limits.absent_names)
+        return f"{about} and {rivals} cannot be compared while {gone} cannot be asked."
+    if stop.reason == "stuck":
+        return (
+            f"{about} and {rivals} cannot be compared any more: the questions that would do it "
+            "were asked as often as they may be. Allow more of them, or ask further evaluators."
+        )
+    if stop.reason == "broke":
+        return f"the budget of {limits.money:g} is spent: {limits.paid:g} of it."
+    return f"all {policy.horizon} evaluations are spent; allow() goes on with more."
+
+
+def certain(options: Any, option: int, confidence: float, tolerance: float) -> str:
+    """Return that an option is certain."""
+    more = f" by more than {tolerance:g}" if tolerance else ""
+    said = f"no option is better than {options.labels[option]!r}{more}, with "
+    rests = "." if options.stand_alone else " and if the features tell values exactly."
+    return f"{said}{100 * confidence:g}% confidence{rests}"
+
+
+def may_be_chance(options: Any, stop: Stop, n: int, confidence: float, would_help: str) -> str:
+    """Return that n planned answers do not make the leader certain, and what would help."""
+    return (
+        f"all {n} answers are in, and that {options.labels[stop.options[0]]!r} leads "
+        f"{shown(options, stop)} may be chance, at {100 * confidence:g}% confidence. A tolerance "
+        f"would help (how much may be lost), or {would_help}."
+    )
+
+
+def nothing_left_over(
+    options: Any, option: int, n: int, agree: bool, say: str = "how loud noise is (noise_scale)"
+) -> str:
+    """Return that n answers cannot tell how sure the leader is: they agree, or none is spare;
+    ``say`` is what would help if somebody knew it.
+    """
+    seen = "agree to the last digit" if agree else "are no more than the model has parameters"
+    return (
+        f"all {n} answers are in, and {options.labels[option]!r} leads; but they {seen}, and "
+        "without any scatter scores cannot tell how sure that is. Ask further evaluators, or, if "
+        f"it is known, say {say}."
+    )
+
+
+def not_compared(options: Any, stop: Stop, n: int) -> str:
+    """Return which options remain apart after n answers."""
+    first = options.labels[stop.options[0]]
+    return f"the {n} answers that are in do not compare {first!r} with {shown(options, stop)}"
+
+
+def shown(options: Any, stop: Stop) -> str:
+    """Return the names of those that a leader is not certain to be better than, or some of them."""
+    rivals = [repr(options.labels[x]) for x in stop.options[1 : _SHOWN + 1]]
+    return ", ".join(rivals) + (", …" if len(stop.options) > _SHOWN + 1 else "")
+
+
+def grounds(options: Any) -> Certainty:
+    """Return what certainty rests on: options that stand for themselves need no model of value."""
+    return "own scores" if options.stand_alone else "features exact"

@@ -20,6 +20,22 @@ maximum below (Σ λ f)²/max g, and it is seen when nothing can be gained.
 
 **An order** has the shares early on, as far as whole numbers can. Nothing that is certain rests on
 any of it.
+
+On dense rows
+-------------
+P       (q, r)  points of the questions, U (n, r) directions: leads, each scaled by its need
+c, n    (q,)    prices, and how often a question is asked;  V = Σ n p pᵀ
+f       (n,)    variances uᵀV⁻¹u of the directions
+h       (q,)    how often a question was asked beyond its share of what its peers were, rounded
+                down: the same question to other evaluators
+
+An order takes one question after the other: the next is the one that lessens Σ f^(1 + lean) most
+for its price. The power leans on the largest f, and yet goes on where two of them are tied, which
+no single question lessens.
+
+Of peers that are as good, those that were asked least are next. For that the gain of a question is
+weighed by 1/(1 + ρh)(1 + ρ(h + 1)): what one more answer is worth after h of them if each pair of
+evaluator and option had an effect of its own, with ρ times the variance of the noise, that stays.
 """
 
 from __future__ import annotations
@@ -29,6 +45,8 @@ from collections.abc import Callable
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.certainty import _stages
+from evenhand.numerics.least_squares import Gram, gram
 
 _STEPS, _TOL = 200, 0.02  # of the search for shares
 _POWER = 0.7  # of its steps: ½ never overshoots, 1 may swing
@@ -36,6 +54,15 @@ _NEGLIGIBLE = 1e-7  # of the largest share
 
 Look = Callable[[Floats], tuple[Floats, Callable[[Floats], Floats]]]
 """Returns f, (n,), under shares s, (q,), and what returns Σ λ_j κ_j (aᵀV⁻¹u_j)²/c, (q,), for λ."""
+WORST, ALL = 2.0, 0.0
+"""How much an order leans on the largest variance: Σ f³ is lessened, or Σ f."""
+_CRITICAL = 64  # rivals that an order is made for
+_HEAD = 0.1  # of an evaluation, in the proportions, that an order starts from
+_LIGHT = 1e-3  # of an equal share: weights below it are left out where they are not needed
+_STAYS = 0.35  # ρ, about that of skating judges
+_GREEDY = 256  # questions after which an order only follows its shares
+_RIDGE = 1e-9  # that V is enlarged by, relatively: so it has an inverse, hardly another one
+_LIGHT = 1e-6  # λ, as shares of the largest, below which directions are left out of gains
 
 
 def balanced(
@@ -78,3 +105,94 @@ def in_turn(share: Floats, phase: Floats, have: Counts, room: Counts, length: in
     wait = np.where(time == 0, np.minimum(pace, float(len(share)))[place], pace[place])
     order = np.argsort((time + phase[place]) * wait, kind="stable")
     return place[order][:length]
+
+
+def proportions(points: Floats, directions: Floats) -> tuple[Floats, Floats]:
+    """Return w, (q,), for which the largest f of a unit of evaluations is least, and f, (n,)."""
+
+    def look(w: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
+        (used,) = np.nonzero(w)
+        P = points[used]
+        Y = directions @ np.linalg.inv(_ridged(gram(P, w[used])))
+
+        def gains(dual: Floats) -> Floats:
+            found = np.zeros(len(w))
+            (worst,) = np.nonzero(dual > _LIGHT * dual.max())
+            found[used] = np.einsum("ij,ij->i", P @ ((Y[worst].T * dual[worst]) @ Y[worst]), P)
+            return found
+
+        return np.einsum("ij,ij->i", Y, directions), gains
+
+    return balanced(look, np.full(len(points), 1.0 / len(points)))
+
+
+def spread_out_by(points: Floats, directions: Floats, weights: Floats, length: int) -> Indices:
+    """Return (length,) points in an order that has the proportions early on."""
+    q = len(points)
+    share = needed(points, directions, weights)
+    none, free, head = np.zeros(q, dtype=np.int64), np.full(q, length), head_start(points, share)
+    return dealt(points, directions, share, head, length, np.ones(q), none, free, np.arange(q))
+
+
+def dealt(
+    points: Floats,
+    directions: Floats,
+    shares: Floats,
+    head: Floats,
+    length: int,
+    prices: Floats,
+    asked: Counts,
+    left: Counts,
+    peers: Indices,
+    lean: float = WORST,
+) -> Indices:
+    """Return (length,) questions, or fewer if there are no more, by their shares, in an order that
+    is good early on.
+    """
+    # head: (r, r) what V is before the first of them; peers: (q,) the same number for questions
+    # that are peers; lean: how much the largest variance counts beside the others.
+    U = directions[np.argsort(-(directions**2).sum(axis=1), kind="stable")[:_CRITICAL]]
+    if lean == ALL and len(directions) > directions.shape[1]:  # as many as there are dimensions do
+        U = np.asarray(np.linalg.qr(directions, mode="r"))
+    (used,) = np.nonzero((shares > 0.0) & (left > 0))
+    P, share, room = np.ascontiguousarray(points[used]), shares[used], left[used]
+    inverse: Floats = np.asarray(np.linalg.inv(_ridged(head)), dtype=np.float64)
+    Z = P @ inverse
+    order = _stages.dealt(
+        P,
+        inverse,
+        np.ascontiguousarray(Z @ U.T),
+        np.einsum("ij,ij->i", U @ inverse, U),
+        1.0 + np.einsum("ij,ij->i", Z, P),
+        share,
+        prices[used],
+        asked[used],
+        room,
+        peers[used],
+        min(length, _GREEDY),
+        lean,
+        _STAYS,
+    )
+    made = np.bincount(order, minlength=len(used))
+    phase = np.full(len(used), 0.5)
+    rest = in_turn(share, phase, made, room - made, length - len(order))
+    return np.asarray(used[np.concatenate([order, rest])])
+
+
+def head_start(points: Floats, shares: Floats) -> Floats:
+    """Return V of a tenth of an evaluation in these proportions."""
+    return _HEAD * gram(points, shares / shares.sum())
+
+
+def needed(points: Floats, directions: Floats, weights: Floats) -> Floats:
+    """Return the weights, negligible ones as 0 if the others do for the directions."""
+    # A point may be rare and needed all the same.
+    heavy = np.where(weights > _LIGHT / len(weights), weights, 0.0)
+    worst, without = (
+        float(Gram.of(points, some).variances(directions).max()) for some in (weights, heavy)
+    )
+    return heavy if without < 1.02 * worst else weights
+
+
+def _ridged(V: Floats) -> Floats:
+    return V + _RIDGE * (np.diag(np.diag(V)) + np.eye(len(V)))

@@ -20,11 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Indices
-from evenhand.certainty.kinds import of_trusted
+from evenhand.certainty.alike import of_trusted
 from evenhand.certainty.models import Fit
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
 from evenhand.certainty.stages import Evidence, Inference
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.limits import Limits, nth
 from evenhand.policies.messages import Feedback
 
@@ -56,7 +56,7 @@ OPTIONS, PANEL = Pace(2.0, 3.0, 6), Pace(1.0, 1.5, 2)
 
 
 @dataclass(frozen=True, eq=False)
-class Planner:
+class StagePlanner:
     """Plans what to ask next."""
 
     inference: Inference
@@ -248,7 +248,7 @@ class Planner:
     def _confirming(self, answer: int) -> Indices:
         """Return what to ask trusted judges, so that they confirm what others made certain."""
         # Once, as much as it takes by the leads as they are; nothing if there is no money for half
-        # of it, or if trusted judges cannot compare all options by themselves. `kinds` says why.
+        # of it, or if trusted judges cannot compare all options by themselves. `alike` says why.
         aim, record, none = self.inference.aim, self.inference.record, np.zeros(0, dtype=np.intp)
         told = record.everything.counts
         checked = any(one.plan.purpose == "check the model" for one in record.rounds)

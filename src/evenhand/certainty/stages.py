@@ -56,7 +56,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.aim import Aim
-from evenhand.certainty.e_process import Reading
+from evenhand.certainty.e_process import StageReading
 from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.record import Expected, Plan, Record
 from evenhand.policies.messages import Feedback
@@ -175,7 +175,7 @@ class Inference:
         assert plan.expected is not None
         return prior(plan.expected, -self.aim.slack)
 
-    def _reading(self, r: int, told: Feedback) -> Reading:
+    def _reading(self, r: int, told: Feedback) -> StageReading:
         """Return what scores of plan r say of the leads that it tests."""
         plan, aim = self.record.rounds[r].plan, self.aim
         assert plan.expected is not None
@@ -228,11 +228,11 @@ def prior(expected: Expected, above: float) -> tuple[Floats, Floats]:
     known = (expected.variances > 0.0) & np.isfinite(expected.variances)
     spreads, none = np.sqrt(np.where(known, expected.variances, 1.0)), np.zeros(n)
     units = np.full(n, expected.unit)
-    plain = Reading(expected.leads, none, none, none, expected.leads, spreads, units)
+    plain = StageReading(expected.leads, none, none, none, expected.leads, spreads, units)
     return plain.prior(above, max(1.0, expected.freedom))
 
 
-def reading(fit: Fit, said: Spread, expected: Spread, unit: float) -> Reading:
+def reading(fit: Fit, said: Spread, expected: Spread, unit: float) -> StageReading:
     """Return what the fit of a plan says of directions, beside what was expected before it."""
     # Nothing of a direction of which nothing was expected: there is no prior for it. And nothing
     # where scores are so much alike that both the residuals and the estimate are rounding: with a
@@ -243,7 +243,7 @@ def reading(fit: Fit, said: Spread, expected: Spread, unit: float) -> Reading:
     if math.isfinite(fit.freedom):
         left = fit.scatter + information * said.estimates**2
         information[left <= ROUNDING * fit.size] = 0.0
-    return Reading(
+    return StageReading(
         said.estimates,
         information,
         fit.scatter * ones,

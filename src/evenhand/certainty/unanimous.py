@@ -37,7 +37,7 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats
 from evenhand.certainty.choice import withstood
-from evenhand.certainty.words import SCALE, certain, grounds, nothing_left_over
+from evenhand.certainty.record import SCALE, certain, grounds, nothing_left_over
 from evenhand.policies.conclusion import Conclusion
 from evenhand.questions import Questions
 

@@ -18,10 +18,62 @@ and the chance of a lead as large as L_j, if the true one is μ, is
     p_j(μ) = P(L_j ≤ X ≤ hi)/P(lo ≤ X ≤ hi),    X normal of mean μ and variance σ²S_j.
 
 With σ unknown, given Q = R + (L_j − μ)²/S_j as well, X is such that √ν (X − μ)/√(S_j Q − (X − μ)²)
-is Student's. If the true lead is μ, p_j is uniform; if it is less, p_j is larger. docs/people.md
+is Student's. If the true lead is μ, p_j is uniform; if it is less, p_j is larger. docs/one_look.md
 has the proof, and why one rival is enough: b is wrong only if the best option j has p_j(0) < δ,
 given whichever b leads, and that has a chance of at most δ. So there is no factor for the number of
 options.
+
+Multiple comparisons with the best
+----------------------------------
+What the option that leads may lose (after Hsu, 1981):
+
+b, j        the option that leads, and one of its n rivals
+L_bj, s_bj  its lead over j and the standard error of that, by the noise that is known or estimated
+Z, q        normal noise, and an independent estimate of σ over σ: νq² is χ² of ν degrees of freedom
+c           what the largest of n such Z/q exceeds with a chance of δ at most, whatever they have in
+            common: E min(1, n·P(Z > cq)) = δ
+ε           the tolerance: how much may be lost
+
+Let j be a best option. Whoever leads, b is one of at most n others, and the noise of nobody's lead
+over j is more than c·s_bj, with a chance of 1 − δ. Then b is worse than j by no more than
+c·s_bj − L_bj, and what it loses is at most the largest of these numbers over its rivals. That b was
+looked for is paid for by n, and nothing explodes where two options are all but tied, as it does
+given that b leads.
+
+With z₀ = Φ⁻¹(1 − 1/n) and F the distribution of q, by parts,
+
+    E min(1, n·P(Z > tq)) = n ∫_{z₀}^∞ F(z/t) φ(z) dz = n (P(T > t) − ∫_0^{z₀} F(z/t) φ(z) dz):
+
+Bonferroni's n·P(T > t) less what it counts beyond 1 where the noise is underestimated. For one or
+two rivals, and where the noise is known, it is n·P(T > t).
+
+Which test
+----------
+Both hold for an ε that was fixed in advance. With T Student's variable and s the error of leads,
+the winner test finds the closest rival no better by ε if P(T > (L + ε)/s) < δ·P(T > ε/s), and this
+one if it is at most P(T > c). So this one is the stronger where δ·P(T > ε/s) ≤ P(T > c), and one of
+the two is taken, by ε, n and the smallest error of all differences between options. None of these
+depends on who leads or by how much, so the chance of being wrong stays δ. Where the winner test is
+taken, it finds all that this one would. docs/one_look.md has the proofs.
+
+Leads of scores that lie between bounds, and may have any distribution there
+----------------------------------------------------------------------------
+σ           half of what scores may differ by, in which leads are measured;  k options
+L_j, S_j    lead of the option that leads over j, Σ c_i y_i, and its variance over σ², Σ c_i²
+
+A score between bounds is sub-Gaussian of scale σ, whoever gives it and however loud (Hoeffding), so
+
+    P(L_j ≥ λ_j + z √S_j) ≤ exp(−z²/2),    λ_j the true lead.
+
+b is wrong if it leads a better option j, the best one: k − 1 options may do that, and where two are
+the best each of the k may be called the only one. So
+
+    p_j(μ) = k exp(−(L_j − μ)²/2S_j)    for L_j > μ, and k else,
+
+in the place of the winner test's: b is certain if p_j(0) < δ for all j, and that is wrong with a
+probability of δ at most, for any scores. Nothing is heard from residuals. The winner test goes by a
+noise that is about normal, as loud as what was seen of it: it needs a third of the scores, and a
+rare score that was not seen makes it wrong.
 """
 
 from __future__ import annotations
@@ -31,18 +83,25 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
+from scipy import optimize, special
 
 from evenhand.arrays import Floats
-from evenhand.certainty import with_best
-from evenhand.certainty.e_process import first_beyond
-from evenhand.certainty.models import Shared
-from evenhand.numerics.tails import log_mass, log_normal_tail, log_student_tail
+from evenhand.certainty.models import Shared, Spread
+from evenhand.numerics.intervals import (
+    first_beyond,
+    log_mass,
+    log_normal_tail,
+    log_student_tail,
+    student_quantile,
+    student_tail,
+)
 
 _CHUNK = 256  # rivals at once: nothing has the size of options × options
 _TOGETHER = 1e-12  # correlation of leads from which on one bounds the other
 _CLOSEST = 12  # rivals, in their standard errors, that are looked at in each of many draws
 _AT_ONCE = 4_000_000  # numbers worked on in one go
+_SAME = 1e-12  # share of the largest variance below which two options are the same
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +189,7 @@ class Winner:
 
     def largest(self, failure: float) -> float:
         """Return what the noise of no lead exceeds, in errors, but with so small a chance."""
-        return with_best.largest(failure, len(self.leads), self.least)
+        return largest(failure, len(self.leads), self.least)
 
     @property
     def errors(self) -> Floats:
@@ -206,3 +265,105 @@ def _largest_tails(estimates: Floats, i: int, own: Floats, B: Floats, tolerance:
     high = L + np.where(slopes < -_TOGETHER, -slack, np.inf).min(axis=2)
     p = Winner(L, variances[nearest], low, high).chances(-tolerance)
     return np.asarray(p.max(axis=1))
+
+
+def largest_tail(t: Floats, n: int, freedom: float) -> Floats:
+    """Return how probable it is at most that the largest of n of Student's variables, which share
+    the estimate of the noise, exceeds t.
+    """
+    tails = n * student_tail(t, freedom)
+    if n > 2 and math.isfinite(freedom):
+        reach = float(special.ndtri(1.0 - 1.0 / n))
+        z = 0.5 * reach * (1.0 + _NODES)
+        weights = 0.5 * reach * _WEIGHTS * np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
+        with np.errstate(divide="ignore"):
+            below = special.chdtr(freedom, freedom * (z / np.maximum(t, 0.0)[..., None]) ** 2)
+        tails = tails - n * (below @ weights)
+    return np.asarray(np.minimum(np.where(t > 0.0, tails, n * student_tail(t, freedom)), 1.0))
+
+
+def largest(failure: float, n: int, freedom: float) -> float:
+    """Return c, which the largest of n exceeds with a chance of ``failure`` at most."""
+    most = student_quantile(failure / n, freedom)
+    if n <= 2 or math.isinf(freedom):
+        return most
+
+    def beyond(t: float) -> float:
+        return float(largest_tail(np.array([t]), n, freedom)[0]) - failure
+
+    least = student_quantile(failure, freedom)
+    if most <= 0.0 or beyond(most) >= 0.0:  # no more than rounding
+        return most
+    return float(optimize.brentq(beyond, max(least, 1e-6 * most), most, rtol=1e-12))
+
+
+def stronger(slack: float, error: float, n: int, freedom: float, failure: float) -> bool:
+    """Tell whether this test is stronger than the winner test, for leads of such an error."""
+    # With the noise unknown the winner test is given Q = R + (L + ε)²/S; where (L + ε)/s is c, ε
+    # has Student's variable e/√(1 + (c² − e²)/ν), e = ε/s.
+    if slack <= 0.0:
+        return False  # of tied options none is to be called the only best: the winner test
+    c, e = largest(failure, n, freedom), slack / error
+    if n <= 2 or e >= c:
+        return True
+    t = e if math.isinf(freedom) else e / math.sqrt(1.0 + (c**2 - e**2) / freedom)
+    near, far = student_tail(np.array([t, c]), freedom).tolist()
+    return bool(failure * near <= far)
+
+
+def smallest_variance(shared: Shared) -> float:
+    """Return the least variance of all differences between two options; of the same ones none."""
+    variances, n = shared.variances, len(shared.own)
+    least = float(variances.min())
+    for start in range(0, n, _CHUNK):
+        which = np.arange(start, min(start + _CHUNK, n))
+        apart = variances[:, None] + variances[which] - 2.0 * shared.some(which).T
+        least = min(least, float(apart.min(initial=np.inf, where=apart > _SAME * variances.max())))
+    return least
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedLeads:
+    """Leads of the option that leads, by scores between bounds; as `winner.Winner`."""
+
+    leads: Floats  # (n,) L over σ
+    variances: Floats  # (n,) S over σ²
+    among: int  # k, how many options there are
+    freedom: float = math.inf
+
+    def chances(self, null: Floats | float = 0.0) -> Floats:
+        """Return (n,) p_j(``null``), bounds on chances: from 1 on they say nothing."""
+        beyond = np.maximum(self.leads - null, 0.0)
+        return np.asarray(self.among * np.exp(-0.5 * beyond**2 / self.variances))
+
+    def deviations(self, chance: float) -> float:
+        """Return of how many σ√S_j a lead is that has this bound on its chance."""
+        return math.sqrt(2.0 * math.log(self.among / min(max(chance, 1e-300), self.among)))
+
+    def at_least(self, failure: float) -> Floats:
+        """Return (n,) what each lead is at least, with a chance of ``failure`` to be wrong."""
+        return np.asarray(self.leads - self.deviations(failure) * self.errors)
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing can be said: bounds are known."""
+        return False
+
+    @property
+    def errors(self) -> Floats:
+        """(n,) σ√S."""
+        return np.sqrt(self.variances)
+
+    def largest(self, failure: float) -> float:
+        """Return what the noise of no lead exceeds, in errors, but with so small a chance."""
+        return self.deviations(failure)
+
+
+def bounded_intervals(found: Spread, failure: float) -> Floats:
+    """Return (n, 3) estimates with Hoeffding's intervals, each by itself."""
+    known = (found.variances > 0.0) & np.isfinite(found.variances)
+    width = math.sqrt(2.0 * math.log(2.0 / failure)) if failure > 0.0 else np.inf
+    widths = np.where(known, width * np.sqrt(np.where(known, found.variances, 1.0)), np.inf)
+    values = np.where(known, found.estimates, np.nan)
+    middle = np.where(known, found.estimates, 0.0)
+    return np.column_stack([values, middle - widths, middle + widths])

@@ -32,18 +32,20 @@ from scipy.special import fdtrc
 from evenhand.arrays import Counts, Floats, Indices, recalled
 from evenhand.checks import words
 from evenhand.checks._record import Record
-from evenhand.checks.fit import LackOfFit, Residuals, residuals
-from evenhand.checks.spans import span_of
-from evenhand.checks.stream import (
+from evenhand.checks.statistics import (
     Entries,
+    LackOfFit,
+    Residuals,
     Strays,
     dependence,
     drift,
     innovations,
     lattice_step,
     overstated_p_value,
+    residuals,
     robust_scale,
     scale_p_value,
+    span_of,
     strays,
 )
 from evenhand.questions import Askable, Questions

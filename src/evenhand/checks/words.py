@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from evenhand.checks.fit import LackOfFit
+from evenhand.checks.statistics import LackOfFit
 from evenhand.questions import Questions
 
 

@@ -1,7 +1,7 @@
 """Optimal designs: how to divide evaluations among points. Knows nothing of bandits."""
 
-from evenhand.designs.c_optimal import c_optimal_design
 from evenhand.designs.design import Certificate, Design, Mixture, Verification
+from evenhand.designs.elfving import c_optimal_design
 from evenhand.designs.g_optimal import g_optimal_design
 
 __all__ = [

@@ -4,10 +4,17 @@ Notation
 --------
 A   (k, m)  points a_x        π  (k,)  weights, summing to one      μ = mass · π   pulls
 V(μ) = Σ μ_x a_x a_xᵀ         c  (m,)  direction                    s_x = √cost_x
+
+Every solver ends with `checked`: what it is about to say is finite, feasible and proven. That looks
+at the rows in the support only, so it costs nothing beside the solver, and takes no step of the
+solver's. That the dual holds on all other rows is for the solver's last pass over the data, and for
+`Design.verify`, which looks at everything.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,10 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import Floats
-from evenhand.designs.verification import recompute
-from evenhand.errors import InputError
-from evenhand.report.model import Report
+from evenhand.designs.verification import largest_variance, recompute
+from evenhand.errors import AccuracyError, InputError
+from evenhand.report.model import Bar, Cell, Picture, Report, Section, Share, Table
 from evenhand.report.result import Result
+from evenhand.report.words import counted, number
 from evenhand.values import ArrayValue
 
 if TYPE_CHECKING:
@@ -28,6 +36,13 @@ if TYPE_CHECKING:
 Criterion = Literal["G", "c", "minimax", "joint"]
 
 _MOST = 2**62  # evaluations that a count can hold
+_ROUNDING = 1e-6  # what a value computed in another way may be off by, relatively
+_CRITERIA: dict[Criterion, str] = {
+    "G": "G-optimal",
+    "c": "c-optimal",
+    "minimax": "minimax",
+    "joint": "jointly optimal",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,8 +175,6 @@ class Design(ArrayValue, Result):
         return np.flatnonzero(self.weights)
 
     def _report(self) -> Report:
-        from evenhand.designs.sections import report_of  # noqa: PLC0415 # it speaks of designs
-
         return report_of(self)
 
     def _record(self) -> dict[str, Any]:
@@ -187,7 +200,6 @@ class Design(ArrayValue, Result):
         }
 
     def _draw(self, axes: Axes | None) -> Figure:
-        from evenhand.designs.sections import heaviest, option_name  # noqa: PLC0415
         from evenhand.report.pictures import shares_figure  # noqa: PLC0415
 
         shown = heaviest(self)
@@ -243,3 +255,103 @@ class Design(ArrayValue, Result):
         return Verification(
             not finding.reasons, finding.value, finding.bound, tuple(finding.reasons)
         )
+
+
+def checked(design: Design, points: Floats, scales: Floats, tol: float) -> Design:
+    """Return the design, or raise `AccuracyError` if its value is above its proven bound by more
+    than ``tol``, relatively; ``scales`` are (m,) the magnitudes of the points' columns.
+    """
+    fault = _fault(design, points[design.support], scales, tol)
+    if fault is not None:
+        raise AccuracyError(
+            f"the {design.criterion}-optimal design came out wrong: {fault}. The points are too "
+            "close to dependent, or too different in size, for double precision: drop columns "
+            "that are almost combinations of others, or bring rows and columns to comparable size."
+        )
+    return design
+
+
+def _fault(design: Design, rows: Floats, scales: Floats, tol: float) -> str | None:
+    """Say what is wrong, every comparison written so that a NaN fails it."""
+    weights, certificate = design.weights[design.support], design.certificate
+    numbers = (design.value, design.mass, certificate.bound)
+    if not (all(map(math.isfinite, numbers)) and np.isfinite(certificate.dual).all()):
+        return "some number in it is not finite"
+    if not (len(weights) and weights.min() > 0 and abs(weights.sum() - 1.0) <= 1e-9):
+        return "its weights are no shares"
+    directions = np.zeros((0, len(scales))) if design.direction is None else design.direction
+    proven = certificate.gap <= tol
+    if not proven and not certificate.gap <= tol + _rounding(directions, rows, certificate.dual):
+        return f"its value is proven to a gap of {certificate.gap:.2g} only, not {tol:.2g}"
+    if design.criterion == "G":
+        # leverages average to the rank, whatever the weights
+        d = np.square(rows @ certificate.dual.T).sum(axis=1) * design.value
+        if not abs(float(weights @ d) - certificate.bound) <= _ROUNDING * certificate.bound:
+            return f"its leverages average to {float(weights @ d):.9g}, not to the rank"
+        return None
+    enough = 1.0 + _ROUNDING
+    variance = largest_variance(rows / scales, design.mass * weights, directions / scales, enough)
+    if not variance <= enough:
+        return f"the variance at its mass is {variance:.9g}, not 1"
+    return None
+
+
+def _rounding(directions: Floats, rows: Floats, dual: Floats) -> float:
+    """Return what the proven bound may be off by, relatively, because products are rounded sums."""
+    # It is (c·u)², with u shrunk until a·u is within its limit, which it attains on the support.
+    if dual.ndim != 1:
+        return 0.0
+    vectors = np.vstack([directions, rows])
+    terms, sums = np.abs(vectors) @ np.abs(dual), np.abs(vectors @ dual)
+    nonzero = sums > 0.0
+    worst = float((terms[nonzero] / sums[nonzero]).max(initial=0.0))
+    return 4.0 * np.finfo(float).eps * len(dual) * worst
+
+
+def report_of(design: Design) -> Report:
+    """Return what a design has to say."""
+    name = _CRITERIA[design.criterion]
+    picture = Picture("design", design.plot, "Shares of the evaluations; they are in the table.")
+    return Report(
+        f"{name[0].upper()}{name[1:]} design",
+        f"A {name} design of value {number(design.value)}: it evaluates "
+        f"{len(design.support):,} of {counted(len(design.weights), 'option')}.",
+        [
+            ("Mass", f"{number(design.mass)} evaluations for unit variance"),
+            ("Proven", proof(design)),
+        ],
+        [
+            Section("Shares of the evaluations", [shares(design)], "print"),
+            Section("In a picture", [picture]),
+        ],
+    )
+
+
+def proof(design: Design) -> str:
+    """Return what the certificate of a design proves."""
+    certificate = design.certificate
+    return (
+        f"no design has less than {number(certificate.bound)}; this one has at most "
+        f"{certificate.gap:.1g} more, relatively"
+    )
+
+
+def heaviest(design: Design) -> list[int]:
+    """Return which options are evaluated, those with the largest shares first."""
+    order = np.argsort(-design.weights[design.support], kind="stable")
+    return [int(x) for x in design.support[order]]
+
+
+def shares(design: Design, labels: Sequence[str] | None = None, what: str = "option") -> Table:
+    """Return how the evaluations are divided, the largest shares first."""
+    weights, most = design.weights, float(design.weights.max())
+    rows: list[list[Cell]] = [
+        [option_name(x, labels), Share(weights[x]), Bar(float(weights[x]) / most)]
+        for x in heaviest(design)
+    ]
+    return Table("How the evaluations are divided", [what, "share", ""], rows)
+
+
+def option_name(x: int, labels: Sequence[str] | None) -> str:
+    """Return what an option is called."""
+    return f"option {x + 1}" if labels is None else labels[x]

@@ -5,6 +5,8 @@
 Solved by the compiled simplex on a pool of rows; a pass over all rows finds those that the dual
 vector u violates, which join the pool, until there are none. Rows of cost zero are free columns:
 u vanishes on them, so the program is solved in the directions orthogonal to them.
+
+Its solutions are the c-optimal designs: one direction of the parameter, at the least cost.
 """
 
 from __future__ import annotations
@@ -12,14 +14,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from evenhand.arrays import Floats, Indices, refuse_non_finite
+from evenhand.arrays import Floats, Indices, as_points, as_vector, refuse_non_finite
 from evenhand.designs._simplex import elfving_basis
-from evenhand.errors import AccuracyError, NotIdentifiableError
+from evenhand.designs.design import Certificate, Design, checked
+from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics._passes import rows_beyond
-from evenhand.numerics.passes import sample_rows
-from evenhand.numerics.row_space import DOUBT, DoubtfulRankError, RowSpace, row_space
+from evenhand.numerics.row_space import (
+    DOUBT,
+    SAMPLED_PER_COLUMN,
+    DoubtfulRankError,
+    RowSpace,
+    row_space,
+    sample_rows,
+)
 from evenhand.numerics.solves import RefinedSolver
 
 TOLERANCE = 1e-9
@@ -32,11 +42,16 @@ _EPS = float(np.finfo(np.float64).eps)
 _ROUNDING = 1e-13  # share of a direction below which it is rounding error
 _CLEAR = 1e-6  # share of a direction that is clearly more than rounding error
 _DOMINANT = 100.0  # coordinates larger than this call for another basis of the pool
-_POOL_PER_COLUMN = 48  # rows in the first pool, per column
 _MIDDLE = 32768  # rows of the level between the pool and everything
 _NEWCOMERS = 4096  # violators that join the pool at once
 _PAYS = 500  # a look at so many bounds takes as long as solving one direction
 _STEPS = 50_000  # more than any program of this kind has been seen to need
+FREE_EXCESS = 0.01
+"""How much more than κ the pulls may cost where options of cost zero would need infinitely many."""
+
+_GAP = 1e-6  # what the value is proven to, at least; the simplex stops at 1e-9
+
+_LEAST = 1e-145  # of a weight: squares of weights are to be floats, with room to spare
 
 
 @dataclass(frozen=True)
@@ -66,7 +81,7 @@ class ElfvingProgram:
     def __init__(self, A: Floats, s: Floats | None = None, space: RowSpace | None = None) -> None:
         self.A, self.s = A, s
         k, m = A.shape
-        sample = sample_rows(k, _POOL_PER_COLUMN * m)
+        sample = sample_rows(k, SAMPLED_PER_COLUMN * m)
         self._pool_is_all = len(sample) == k
         free: Indices | None = None
         if s is not None and not s.all():
@@ -321,3 +336,75 @@ def _feasible(solution: ElfvingSolution, c: Floats, excess: float) -> ElfvingSol
     return ElfvingSolution(
         solution.rows, solution.weights, solution.lengths, solution.root, u, float(c @ u)
     )
+
+
+def c_optimal_design(
+    points: ArrayLike, direction: ArrayLike, costs: ArrayLike | None = None
+) -> Design:
+    """Return the cheapest way to estimate ``direction · parameter`` with unit variance.
+
+    Parameters
+    ----------
+    points
+        (k, m) matrix, one row per option.
+    direction
+        (m,) vector c.
+    costs
+        (k,) costs ≥ 0 of one evaluation of each option; 1 each if not given.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> design = eh.c_optimal_design([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [0.0, 1.0])
+    >>> design.support, round(design.value, 12)   # a slope is best read off the two ends
+    (array([0, 2]), 1.0)
+    """
+    A = as_points(points)
+    k, m = A.shape
+    c = as_vector(direction, m, "direction")
+    if not c.any():
+        raise InputError("direction is the zero vector; there is nothing to estimate.")
+    if costs is None:
+        program = ElfvingProgram(A)
+        return _checked(_design(program.solve(c), k, c, None, None), program)
+    cost = as_vector(costs, k, "costs")
+    if cost.min() < 0:
+        x = int(np.argmin(cost))
+        raise InputError(f"costs[{x}] is {cost[x]}; a cost must be ≥ 0.")
+    s = np.sqrt(cost)
+    program = ElfvingProgram(A, s)
+    return _checked(_design(program.solve(c), k, c, cost, s), program)
+
+
+def _checked(design: Design, program: ElfvingProgram) -> Design:
+    """Return the design as `checked`; a fault names the columns that are to blame."""
+    with program.space.blamed():
+        return checked(design, program.A, program.space.scales, _GAP)
+
+
+def _design(
+    lp: ElfvingSolution, k: int, c: Floats, cost: Floats | None, s: Floats | None
+) -> Design:
+    """Turn the weights of the program into pulls: μ_x = |w_x| √κ / s_x (the paper's Lemma 9)."""
+    # Rows of cost zero would need infinitely many pulls. Their cost is floored, for the pulls only,
+    # so that the design costs (1 + FREE_EXCESS) κ; the value stays κ.
+    rows, w = lp.support()
+    w = np.abs(w)
+    if not _LEAST <= float(w.max()) <= 1.0 / _LEAST:
+        raise InputError(
+            f"this direction takes a weight of {w.max():.3g} on row {int(rows[np.argmax(w)])}, "
+            "whose square leaves the range of floats: direction and points differ too much in "
+            "size. Choose a unit for the direction, or for the columns, nearer to the other."
+        )
+    root_cost = np.ones(len(w)) if s is None else s[rows]
+    free = root_cost == 0.0
+    free_weight = float(w[free].sum())
+    if free_weight > 0.0:
+        root_cost[free] = FREE_EXCESS * lp.root / free_weight if lp.root > 0.0 else 1.0
+    mu = w * float(root_cost @ w) / root_cost
+    mass = float(mu.sum())
+    weights = np.zeros(k)
+    weights[rows] = mu / mass
+    value, bound = lp.root**2, max(lp.root_bound, 0.0) ** 2
+    excess = FREE_EXCESS if free_weight > 0.0 and lp.root > 0.0 else 0.0
+    return Design("c", weights, value, mass, Certificate(value, bound, lp.dual), c, cost, excess)

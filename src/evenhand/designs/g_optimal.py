@@ -8,24 +8,36 @@ The work is done on a small working set of rows: a sample and those far out at f
 what its optimum leaves too high. Titterington's multiplicative steps, cheap and slow, say which
 rows matter. Where no more than p = r(r+1)/2 do, Newton's method finds their weights; else, and
 where it fails, the interior-point method, whatever the rows: V is unique, the weights often are
-not. In every round the support is cut to the p rows that suffice, which keeps V.
+not. In every round the support is cut to the p rows that suffice, which keeps V
+(Carathéodory).
+
+`Screen`: one pass over all rows gives leverages d_old for some V_old. Later designs need no further
+pass for most rows, since d_new ≤ λ_max(V_new⁺ V_old) · d_old; only rows that this bound does not
+clear are looked at again.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import lapack
 
-from evenhand.arrays import Floats, Indices, as_points
+from evenhand.arrays import Floats, Indices, as_points, refuse_non_finite
 from evenhand.designs._ascent import interior_point, multiplicative, newton
-from evenhand.designs.check import checked
-from evenhand.designs.design import Certificate, Design
-from evenhand.designs.screen import Screen, factor
-from evenhand.designs.support import cut_support
+from evenhand.designs._caratheodory import empty_rows, moment_tableau
+from evenhand.designs.design import Certificate, Design, checked
 from evenhand.errors import AccuracyError, InputError
 from evenhand.numerics._bases import dominant_basis
-from evenhand.numerics.passes import sample_rows
-from evenhand.numerics.row_space import DOUBT, DoubtfulRankError, RowSpace, row_space
+from evenhand.numerics.row_space import (
+    DOUBT,
+    DoubtfulRankError,
+    RowSpace,
+    leverages,
+    row_space,
+    sample_rows,
+)
 
 # Wendel: the hull of n symmetric random points in p dimensions holds the centre with probability
 # 1/2 at n = 2p and almost surely a little beyond. So many rows on one ellipsoid carry its V.
@@ -43,6 +55,10 @@ _EDGE = 1.0 - 1e-6  # leverages this close to r count as r: rounding must not hi
 _LONG = 64.0  # coordinates larger than this call for another basis
 _STEPS = 100  # of the interior-point method, which takes 5 to 20
 _ROUNDS = 60
+_FEW = 0.05  # a row gathered costs as much as ten read in order; a pass also renews the bound
+_MARGIN = 0.95  # gather a little more than needed, so that the next design needs no gathering
+_DEPENDENT = 1e-10  # moments that differ by less, as a share of the largest, are dependent
+_GROWTH = 1e-9  # growth of the total weight that may be rounding
 
 
 def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
@@ -194,3 +210,80 @@ def _coordinates(A: Floats, rows: Indices, space: RowSpace) -> Floats:
     basis = np.flatnonzero(np.isin(rows, space.basis))
     dominant_basis(B, basis, 2.0)
     return space.rebased(rows[basis], A[rows[basis]]).weights_of(A[rows])
+
+
+@dataclass(frozen=True)
+class GramFactor:
+    """V = U Uᵀ by way of W with W U = I, so that aᵀV⁺a = ‖W a‖² for points a."""
+
+    W: Floats
+    U: Floats
+
+
+def factor(space: RowSpace, rows: Floats, w: Floats) -> GramFactor:
+    """Factor V(w) by QR of √w · rows, which keeps the accuracy that V itself would lose."""
+    C = space.coordinates
+    order = np.argsort(-np.abs(rows).max(axis=1) * w, kind="stable")  # long rows first: stable
+    rows, w = rows[order], w[order]
+    back = np.diag(space.scales) if space.full else space.rows
+    R = np.linalg.qr((rows * np.sqrt(w)[:, None]) @ C, mode="r")
+    if len(R) < space.rank:
+        raise np.linalg.LinAlgError("too few rows for the rank")
+    inverse, _ = lapack.dtrtri(R)
+    return GramFactor(np.ascontiguousarray(np.triu(inverse).T @ C.T), (R @ back).T)
+
+
+class Screen:
+    """Leverages of all rows for one V, and bounds from them for any other."""
+
+    def __init__(self, A: Floats, first: GramFactor) -> None:
+        self.A = A
+        self._look(first)
+
+    def _look(self, factor: GramFactor) -> None:
+        """Make a pass over all rows; from now on this V is the one to compare with."""
+        self.factor = factor
+        self.d = leverages(self.A, factor.W)
+        if not np.isfinite(self.d.max()):
+            refuse_non_finite(self.A)
+        self._keep(np.inf)
+
+    def _keep(self, cutoff: float) -> None:
+        """Gather the rows whose leverage exceeds the cutoff, to look at them again and again."""
+        self.cutoff = cutoff
+        self.near = np.flatnonzero(self.d > cutoff)
+        self.near_points = self.A[self.near]
+
+    def rows_above(self, threshold: float, factor: GramFactor) -> tuple[Indices, Floats]:
+        """Return all rows whose leverage under ``factor`` exceeds the threshold, and theirs."""
+        if factor is not self.factor:
+            growth = float(np.linalg.norm(factor.W @ self.factor.U, 2)) ** 2
+            cutoff = threshold / growth
+            if cutoff < self.cutoff:
+                if np.count_nonzero(self.d > cutoff) > _FEW * len(self.A):
+                    self._look(factor)
+                else:
+                    self._keep(_MARGIN * cutoff)
+        if factor is self.factor:
+            (above,) = np.nonzero(self.d > threshold)
+            return above, self.d[above]
+        d = leverages(self.near_points, factor.W)
+        (above,) = np.nonzero(d > threshold)
+        return self.near[above], d[above]
+
+
+def cut_support(Y: Floats, w: Floats) -> Floats:
+    """Return weights on at most r(r+1)/2 of the rows, (n, r), with the same Σ w_i y_i y_iᵀ."""
+    # The same moments can be carried by rows of small leverage, with more weight in all, which no
+    # D-optimal design has; so the total may fall and does not rise.
+    n, r = Y.shape
+    if n <= r * (r + 1) // 2:
+        return w
+    basis, others, T = moment_tableau(Y, w, _DEPENDENT)
+    weights, place = w[basis], np.full(len(basis), -1)
+    empty_rows(T, weights, place, w[others], _GROWTH * float(w.sum()) / n)
+    taken = place >= 0
+    basis[taken] = others[place[taken]]
+    cut = np.zeros(n)
+    cut[basis] = weights
+    return cut

@@ -11,16 +11,15 @@ with one direction that is Elfving's dual. Directions join the program as they a
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
 from evenhand.arrays import Floats, Indices, as_points, as_vector, refuse_non_finite
-from evenhand.designs.check import checked
-from evenhand.designs.conic import solve_conic
-from evenhand.designs.design import Certificate, Design
-from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.designs.design import Certificate, Design, checked
+from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 
 _RESCALINGS = 4  # of the conic program, where some pulls are tiny beside others
 _IN_SPAN = 1e-8  # relative distance from the span below which a direction lies in it
@@ -158,3 +157,43 @@ def _conic_program(B: Floats, U: Floats, units: Floats) -> tuple[Floats, Floats,
     (active,) = np.nonzero(eta > 1e-9 * eta.max())
     H = solution.z[: n * r].reshape(n, r)[active] / (2 * np.sqrt(eta[active]))[:, None]
     return costs, H, active
+
+
+@dataclass(frozen=True, eq=False)
+class ConicSolution:
+    """Primal solution x and multipliers z of a program, in the order of its rows."""
+
+    x: Floats
+    z: Floats
+
+
+def solve_conic(
+    objective: Floats,
+    matrix: sparse.csc_matrix,
+    b: Floats,
+    *,
+    n_equal: int,
+    n_positive: int,
+    name: str,
+    tol: float = 1e-10,
+) -> ConicSolution:
+    """Minimise objective·x where b − matrix·x is zero, then ≥ 0, then in cones of dimension 3."""
+    # A cone holds (t, y, z) with t ≥ √(y² + z²): first come ``n_equal`` equations, then
+    # ``n_positive`` inequalities, then cones of three rows each. The answer may be less accurate
+    # than asked for: every caller proves for itself what it makes of it. ``name`` is what errors
+    # call the program.
+    import clarabel  # noqa: PLC0415 # slow to load, and few need it
+
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tol
+    n_cones = (len(b) - n_equal - n_positive) // 3
+    kinds = [clarabel.ZeroConeT(n_equal), clarabel.NonnegativeConeT(n_positive)]
+    kinds = [kind for kind, n in zip(kinds, (n_equal, n_positive), strict=True) if n > 0]
+    kinds += [clarabel.SecondOrderConeT(3)] * n_cones
+    quadratic = sparse.csc_matrix((len(objective), len(objective)))
+    solved = clarabel.DefaultSolver(quadratic, objective, matrix, b, kinds, settings).solve()
+    x, z = np.array(solved.x), np.array(solved.z)
+    if not (np.isfinite(x).all() and np.isfinite(z).all()):
+        raise AccuracyError(f"the conic program of {name} failed: {solved.status}.")
+    return ConicSolution(x, z)

@@ -17,12 +17,11 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
-from evenhand.designs.check import checked
-from evenhand.designs.conic import solve_conic
-from evenhand.designs.design import Certificate, Design, Mixture
+from evenhand.designs.design import Certificate, Design, Mixture, checked
 from evenhand.designs.elfving import ElfvingProgram
+from evenhand.designs.joint import solve_conic
 from evenhand.errors import AccuracyError
-from evenhand.numerics.passes import sample_rows
+from evenhand.numerics.row_space import sample_rows
 
 _ROUNDS = 100
 _FIRST_ROWS = 512  # rows of the first conic program; others join when they matter

@@ -25,7 +25,7 @@ _ROUNDING = 1e-6  # what a number recomputed in another way may be off by, relat
 _EXPLAINED = 1e-14  # share of what cancelled that is rounding: of the entries, and of some hundred
 
 
-class Finding(NamedTuple):
+class Recomputation(NamedTuple):
     """What a recomputation found: the value, the bound that the dual proves, and complaints."""
 
     value: float
@@ -33,7 +33,7 @@ class Finding(NamedTuple):
     reasons: list[str]
 
 
-def recompute(design: Design, points: ArrayLike, tol: float | None) -> Finding:
+def recompute(design: Design, points: ArrayLike, tol: float | None) -> Recomputation:
     """Recompute value and bound of a design, and say everything that is wrong with it; ``tol`` is
     the largest gap between them, None for the gap that the certificate states.
     """
@@ -51,14 +51,16 @@ def recompute(design: Design, points: ArrayLike, tol: float | None) -> Finding:
     numbers = (design.value, design.mass, certificate.value, certificate.bound)
     arrays = (design.weights, certificate.dual, A, np.array(numbers))
     if not all(np.isfinite(array).all() for array in arrays):
-        return Finding(np.nan, np.nan, ["some number of the design or the points is not finite"])
+        return Recomputation(
+            np.nan, np.nan, ["some number of the design or the points is not finite"]
+        )
     reasons = []
     if not design.weights.min() >= 0:
         reasons.append(f"weight {int(np.argmin(design.weights))} is negative")
     if not abs(design.weights.sum() - 1.0) <= 1e-9:
         reasons.append(f"the weights sum to {design.weights.sum():.12g}, not to 1")
     if reasons:
-        return Finding(np.nan, np.nan, reasons)
+        return Recomputation(np.nan, np.nan, reasons)
     check = {"G": _check_g, "c": _check_c, "minimax": _check_minimax, "joint": _check_joint}
     finding = check[design.criterion](design, A)
     _compare(finding.reasons, "its value", finding.value, design.value)
@@ -76,7 +78,7 @@ def _compare(reasons: list[str], what: str, found: float, stated: float) -> None
         reasons.append(f"{what} is {found:.12g}, not {stated:.12g}")
 
 
-def _check_g(design: Design, A: Floats) -> Finding:
+def _check_g(design: Design, A: Floats) -> Recomputation:
     """Largest leverage against the rank; the ellipsoid ‖Wa‖ ≤ 1 must hold all points, tightly."""
     # Leverages do not change with coordinates. A first factor R gives coordinates T in which the
     # points are nearly orthonormal, so that a second factor loses nothing. Going over to T takes
@@ -106,20 +108,20 @@ def _check_g(design: Design, A: Floats) -> Finding:
     if not abs(outside - 1.0) <= _ROUNDING:
         reasons.append(f"the dual ellipsoid does not touch the points: max ‖Wa‖² = {outside:.9g}")
     _compare(reasons, "its mass", design.mass, largest)
-    return Finding(largest, float(rank), reasons)
+    return Recomputation(largest, float(rank), reasons)
 
 
-def _check_c(design: Design, A: Floats) -> Finding:
+def _check_c(design: Design, A: Floats) -> Recomputation:
     """Variance one at the stated cost, and a dual vector that stays within √cost everywhere."""
     costs = np.ones(len(A)) if design.costs is None else design.costs
     return _check_cost(design, A, costs)
 
 
-def _check_cost(design: Design, A: Floats, costs: Floats) -> Finding:
+def _check_cost(design: Design, A: Floats, costs: Floats) -> Recomputation:
     reasons: list[str] = []
     c, u = design.direction, design.certificate.dual
     if c is None:
-        return Finding(np.nan, np.nan, ["the design names no direction"])
+        return Recomputation(np.nan, np.nan, ["the design names no direction"])
     scales = _scales(A)
     mu = design.mass * design.weights
     used = design.support
@@ -142,16 +144,16 @@ def _check_cost(design: Design, A: Floats, costs: Floats) -> Finding:
     if not excess <= _ROUNDING:
         reasons.append(f"the dual vector exceeds √cost by {excess:.3g} relatively")
     bound = (max(float(c @ u), 0.0) / (1.0 + max(excess, 0.0))) ** 2
-    return Finding(spent, bound, reasons)
+    return Recomputation(spent, bound, reasons)
 
 
-def _check_minimax(design: Design, A: Floats) -> Finding:
+def _check_minimax(design: Design, A: Floats) -> Recomputation:
     """Worst regret of the design by linear programs; bound from the mixture of parameters."""
     from scipy.optimize import linprog  # noqa: PLC0415 (only here, and slow to import)
 
     mixture = design.certificate.mixture
     if mixture is None:
-        return Finding(np.nan, np.nan, ["the certificate has no mixture of parameters"])
+        return Recomputation(np.nan, np.nan, ["the certificate has no mixture of parameters"])
     d = mixture.parameters.shape[1]
     X = A[:, :d]
     values = X @ mixture.parameters.T
@@ -176,17 +178,17 @@ def _check_minimax(design: Design, A: Floats) -> Finding:
             -v / size, A_ub=np.vstack([unit, -unit]), b_ub=np.ones(2 * len(X)), bounds=(None, None)
         )
         if lp.fun is None:
-            return Finding(np.nan, np.nan, [*reasons, "a linear program failed"])
+            return Recomputation(np.nan, np.nan, [*reasons, "a linear program failed"])
         worst = max(worst, -float(lp.fun) * size)
-    return Finding(worst, finding.bound, reasons)
+    return Recomputation(worst, finding.bound, reasons)
 
 
-def _check_joint(design: Design, A: Floats) -> Finding:
+def _check_joint(design: Design, A: Floats) -> Recomputation:
     """Variance one for every direction at the stated cost, and dual vectors within the costs."""
     U, H = design.direction, design.certificate.dual
     costs = np.ones(len(A)) if design.costs is None else design.costs
     if U is None or U.shape != H.shape:
-        return Finding(np.nan, np.nan, ["there is not one dual vector per direction"])
+        return Recomputation(np.nan, np.nan, ["there is not one dual vector per direction"])
     reasons: list[str] = []
     mu = design.mass * design.weights
     scales = _scales(A)
@@ -201,7 +203,7 @@ def _check_joint(design: Design, A: Floats) -> Finding:
     if not load <= 1.0 + _ROUNDING:
         reasons.append(f"the dual vectors charge an option {load:.9g} times its cost")
     bound = float(np.square((U * H).sum(axis=1)).sum()) / max(load, 1.0)
-    return Finding(float(mu @ costs), bound, reasons)
+    return Recomputation(float(mu @ costs), bound, reasons)
 
 
 def largest_variance(rows: Floats, mu: Floats, directions: Floats, enough: float = 0.0) -> float:

@@ -1,7 +1,7 @@
 """The geometry of bias estimation: can the bias be estimated, at what price, and why?
 
-- `bias`: κ_* and its kin, the designs that attain them, and `BiasGeometry`;
-- `hyperplane`: what keeps two groups apart, as a user sees it;
+- `bias`: κ_* and its kin, the designs that attain them, `BiasGeometry`, and the hyperplane that
+  keeps two groups apart, as a user sees it;
 - `sections`, `figure`: what is said of it, and what is drawn.
 """
 

@@ -15,6 +15,14 @@ evaluation; α compares the values of two options. Questions that may not be ask
 
 For two groups κ_* is large exactly when a hyperplane through the origin almost separates them
 (the paper's Lemma 1): margin / radius = (√κ_* − 1) / (√κ_* + 1).
+
+The hyperplane as a user sees it, in the space of the features that vary
+------------------------------------------------------------------------
+n    (d,)   normal of a hyperplane through 0 in the space of all features (paper, Lemma 1)
+c           the features that are the same for all options, such as an intercept
+s           the other ones; x·n = x_s·n_s + const, so n/‖n_s‖ measures distances among options
+
+With an intercept the hyperplane through 0 is an ordinary one: {x_s : x_s·n_s = −const}.
 """
 
 from __future__ import annotations
@@ -26,18 +34,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, as_vector
 from evenhand.confounding import not_identifiable, refuse_erased
 from evenhand.designs import Design, c_optimal_design
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.designs.minimax import minimax_design_of
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
-from evenhand.numerics.passes import products
-from evenhand.numerics.row_space import DoubtfulRankError, RowSpace
+from evenhand.numerics.row_space import DoubtfulRankError, products, sample_rows
 from evenhand.questions import Askable, Questions, checked_askable
-from evenhand.questions.check import refuse_incomparable
+from evenhand.questions.identifiable import refuse_apart
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 
@@ -47,6 +55,7 @@ if TYPE_CHECKING:
 
 _SEPARATED = 1e-9  # κ_* − 1 beyond which the groups count as separated
 _MANY = 8192  # options that may still form the worst pair; more are too many pairs
+_SAMPLE = 100_000  # rows from which spreads are taken: they serve for words, not for numbers
 
 
 def bias_optimal_design(actions: Askable, attribute: str | None = None) -> Design:
@@ -303,27 +312,6 @@ def _distances_from_centre(program: ElfvingProgram, H: Floats) -> tuple[Floats, 
     return radii, best
 
 
-def refuse_apart(actions: Askable, space: RowSpace) -> None:
-    """Raise `NotIdentifiableError` unless the value of every two options can be compared."""
-    # The difference of two points is a combination of points, so what matters is the difference of
-    # their attributes: (0; z − z′) has to lie in the span of the points, ``space``.
-    if isinstance(actions, Questions):
-        return refuse_incomparable(actions)
-    cells, cell = np.unique(actions.attributes, axis=0, return_inverse=True)
-    v = np.zeros(len(space.scales))
-    for i in [] if space.full else range(1, len(cells)):
-        v[actions.n_features :] = cells[i] - cells[0]
-        if not space.contains(v):
-            one, other = (actions.labels[int(np.argmax(cell.reshape(-1) == g))] for g in (0, i))
-            raise NotIdentifiableError(
-                f"{one!r} and {other!r} cannot be compared, however many evaluations are made: "
-                "what their attributes do to evaluations looks the same as a difference in value "
-                "along the features. Leave out a feature or an attribute that is a combination "
-                "of others, or add an option with the features of one and the attributes of the "
-                "other."
-            )
-
-
 def _direction(actions: Askable, attribute: str | None) -> Floats:
     """Return the unit vector e of the bias of one attribute."""
     names = checked_askable(actions).attribute_names
@@ -415,3 +403,48 @@ def _untold(questions: Questions, j: int) -> NotIdentifiableError:
     return NotIdentifiableError(
         f"no number of answers tells {name!r} (κ* = ∞){f': {why}' if why else ''}. {helps}".strip()
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Hyperplane:
+    """The hyperplane that keeps the groups apart, measured where the options differ."""
+
+    normal: Floats  # (d,) ``features @ normal`` is an option's distance, positive on the side of +1
+    margin: float  # least distance of an option
+    radius: float  # and largest
+    # (d,) share of each feature, in standard deviations, in telling the groups apart
+    importance: Floats
+
+
+def separating_hyperplane(geometry: BiasGeometry) -> Hyperplane | None:
+    """Return the hyperplane that keeps the groups apart, or None if there is none."""
+    if geometry.normal is None or geometry.radius is None:
+        return None
+    X = geometry.actions.features
+    slope = np.where(varying_features(geometry.actions), geometry.normal, 0.0)
+    length = float(np.linalg.norm(slope))
+    steps = np.abs(slope) * X[sample_rows(len(X), _SAMPLE)].std(axis=0)
+    if not steps.any():
+        steps = np.abs(slope)
+    return Hyperplane(
+        geometry.normal / length,
+        max(geometry.margin, 0.0) / length,
+        geometry.radius / length,
+        steps / steps.sum(),
+    )
+
+
+def varying_features(actions: ActionSet) -> NDArray[np.bool_]:
+    """Return which features differ between options; the others can only be an intercept."""
+    varying: NDArray[np.bool_] = actions.features.max(axis=0) > actions.features.min(axis=0)
+    return varying
+
+
+def unit_of_distance(actions: ActionSet) -> str:
+    """Return what distances between options are measured in, in words."""
+    encoding = actions.encoding
+    if encoding is None or all(
+        column.mean == 0.0 and column.scale == 1.0 for column in encoding.features
+    ):
+        return "units of the features"
+    return "standard deviations"

@@ -20,8 +20,8 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats
 from evenhand.assumptions import hardly_checked
 from evenhand.errors import InputError
-from evenhand.geometry.bias import BiasGeometry
-from evenhand.geometry.hyperplane import (
+from evenhand.geometry.bias import (
+    BiasGeometry,
     separating_hyperplane,
     unit_of_distance,
     varying_features,

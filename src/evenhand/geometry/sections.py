@@ -9,8 +9,8 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.assumptions import hardly_checked
-from evenhand.designs.sections import proof, shares
-from evenhand.geometry.hyperplane import Hyperplane, separating_hyperplane, varying_features
+from evenhand.designs.design import proof, shares
+from evenhand.geometry.bias import Hyperplane, separating_hyperplane, varying_features
 from evenhand.questions import Questions
 from evenhand.report.model import Picture, Report, Section
 from evenhand.report.words import joined, number, short

@@ -13,11 +13,10 @@ from evenhand.confounding import sentences
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry, delta_optimal_design
 from evenhand.inspection.inspection import InspectedBias, Inspection, Purchase, WorstLead
-from evenhand.numerics.passes import sample_rows
-from evenhand.numerics.row_space import row_space
+from evenhand.numerics.row_space import row_space, sample_rows
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.accuracy import accuracy
-from evenhand.questions.neutral import with_neutral
+from evenhand.questions.advice import with_neutral
 from evenhand.report.words import short
 
 _CHUNK = 1024  # options compared with all others at once

@@ -16,7 +16,7 @@ from evenhand.actions import ActionSet
 from evenhand.assumptions import assumed
 from evenhand.errors import Confounding, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry
-from evenhand.geometry.hyperplane import Hyperplane, separating_hyperplane, unit_of_distance
+from evenhand.geometry.bias import Hyperplane, separating_hyperplane, unit_of_distance
 from evenhand.geometry.sections import grade, meaning_of_bias, verdict
 from evenhand.questions import Askable, Check, Questions
 from evenhand.report.model import Report

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.actions import ActionSet
 from evenhand.geometry import BiasGeometry
-from evenhand.geometry.hyperplane import unit_of_distance
+from evenhand.geometry.bias import unit_of_distance
 from evenhand.geometry.sections import meaning_of_bias, verdict
 from evenhand.inspection.inspection import CONFIDENCE, InspectedBias, Inspection
 from evenhand.questions import Check

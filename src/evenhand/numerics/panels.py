@@ -1,6 +1,6 @@
 """Least squares on panels, on the smaller of their two sides.
 
-Notation, beside that of `numerics.arrow`
+Notation, beside that of `numerics.least_squares`
 --------
 levels      columns of Z of which a row has one at the most, and there a 1: leniencies of evaluators
             (the first of whom has none)
@@ -34,7 +34,7 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
-from evenhand.numerics.arrow import FULL, Arrow, cross, per_item
+from evenhand.numerics.least_squares import FULL, Arrow, cross, per_item
 from evenhand.numerics.tolerance import IN_SPAN
 
 _CHUNK = 8192  # rows made dense at once

@@ -1,4 +1,4 @@
-"""Row spaces: which rows of a matrix span all of them, and what lies in that span.
+"""Row spaces: which rows span all of them, the first of which, and what lies in that span.
 
 Notation
 --------
@@ -15,6 +15,12 @@ S is off by at most ε E to first order, where with w = a T
     E = |a[others]| + |a[Q]| |R| + |w| (|B[:, others]| + |B[:, Q]| |R|).
 
 |S| / E does not change with the units of rows and columns. It is about 1e-16 for what is rounding.
+
+`identifying`: a row is taken, in a given order, if it says something that those before it do not.
+The rows that were taken are independent, so a direction is a combination of them in one way only:
+it needs exactly those with a part in it, and all others are left out again. With rows in the order
+of their prices these are, by the exchange property of independent sets, the cheapest that span all
+that the rows do.
 """
 
 from __future__ import annotations
@@ -26,14 +32,15 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from scipy.linalg import lapack
 
-from evenhand.arrays import Floats, Indices, refuse_non_finite
+from evenhand.arrays import Counts, Floats, Indices, refuse_non_finite
 from evenhand.errors import AccuracyError, InputError
 from evenhand.numerics._bases import eliminate, equilibrated
-from evenhand.numerics.passes import sample_rows
+from evenhand.numerics._passes import products_into, squared_norms_into
 from evenhand.numerics.solves import STEADY, RefinedSolver
-from evenhand.numerics.tolerance import EXACT
+from evenhand.numerics.tolerance import EXACT, IN_SPAN, RANK
 
 _ROUNDING = 1e-14  # |S| / E up to here is rounding: of the entries, and of sums of some hundred
 _CERTAIN = 1e-11  # from here on it is data; in between nobody can tell
@@ -42,8 +49,13 @@ HIDING = _CERTAIN / _ROUNDING
 
 _SAFE = 1e-6  # pivots of the quick elimination that need no second look
 _MATTERS = 1e-6  # share of a relation from which on a column is named
+SAMPLED_PER_COLUMN = 48
+"""Rows that are looked at first, for each column."""
+
 _LEADING = 4096  # leading rows looked at first
 _CHUNK = 65536  # rows looked at in one go
+_SAMPLE_RUN = 16  # neighbouring rows read together when a large matrix is sampled
+_FEW, _MANY = 256, 8192  # rows worked on at once: few where each turns all of them
 _LARGEST = 1e300  # of the numbers in a column; beyond, quotients leave the range of floats
 
 
@@ -362,3 +374,125 @@ def _refuse_extreme(points: Floats) -> None:
         f"the largest number in column {j} (counting from 0) is {sizes[j]:.3g} in magnitude; from "
         f"{1 / _LARGEST:g} to {_LARGEST:g} is supported. Choose another unit for it."
     )
+
+
+def products(points: Floats, u: Floats) -> Floats:
+    """Return a·u for every row a, in one pass."""
+    out = np.empty(len(points))
+    products_into(points, np.ascontiguousarray(u), out)
+    return out
+
+
+def leverages(points: Floats, W: Floats) -> Floats:
+    """Return ‖W a‖² for every row a, in one pass."""
+    out = np.empty(len(points))
+    squared_norms_into(points, W, out)
+    return out
+
+
+def space_of(points: Floats) -> RowSpace:
+    """Return the row space of points, (k, m), found by a sample of them."""
+    return row_space(points, sample_rows(len(points), SAMPLED_PER_COLUMN * points.shape[1]))
+
+
+def sample_rows(k: int, size: int) -> Indices:
+    """Return about ``size`` row indices spread over range(k), the same ones every time."""
+    # Short runs at random places, one per stretch of equal length: quick to read, and proof against
+    # any order that the rows may have.
+    if k <= size:
+        return np.arange(k)
+    n_runs = max(1, size // _SAMPLE_RUN)
+    stretch = k / n_runs
+    offsets = np.random.default_rng(20210307).random(n_runs) * (stretch - _SAMPLE_RUN)
+    starts = (np.arange(n_runs) * stretch + np.maximum(offsets, 0.0)).astype(np.intp)
+    runs: Indices = (starts[:, None] + np.arange(_SAMPLE_RUN)).ravel()
+    return runs[runs < k]
+
+
+Rows = Callable[[Indices], "Floats | sparse.csr_array"]
+
+
+def identifying(rows: Floats, directions: Floats, order: Indices) -> Indices:
+    """Return the first rows in order that identify the directions, as far as those in order do."""
+    chosen, N = first_independent(lambda some: rows[some], order, rows.shape[1])
+    sizes, lost = (np.linalg.norm(part, axis=1) for part in (directions, directions @ N))
+    found = parts(rows[chosen], directions[lost <= IN_SPAN * sizes])
+    return np.asarray(chosen[found.any(axis=1)])
+
+
+def identifying_leads(rows: Floats, options: Floats, order: Indices) -> Indices:
+    """Return the first rows in order that identify all leads that those in order do; a lead is the
+    difference of two rows of ``options``, (k, m).
+    """
+    chosen, N = first_independent(lambda some: rows[some], order, rows.shape[1])
+    labels = classes(options @ N)
+    first = np.unique(labels, return_index=True)[1]
+    return np.asarray(chosen[parts(rows[chosen], options - options[first[labels]]).any(axis=1)])
+
+
+def classes(unknown: Floats, apart: Indices | None = None) -> Indices:
+    """Return (k,) numbers of classes: options can be compared if what is unknown of them, (k, l),
+    is equal and they are not ``apart`` anyway.
+    """
+    labels = np.zeros(len(unknown), dtype=np.intp) if apart is None else apart
+    for column in unknown.T:
+        order = np.lexsort((column, labels))
+        new = (np.diff(labels[order]) != 0) | (np.diff(column[order]) > IN_SPAN)
+        labels = np.empty_like(labels)
+        labels[order] = np.concatenate([[0], np.cumsum(new)])
+    # numbered by their first options
+    _, first, labels = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first)).astype(np.intp)[labels.reshape(-1)]
+
+
+def first_independent(
+    rows: Rows, order: Indices, m: int, who: Indices | None = None, free: Counts | None = None
+) -> tuple[Indices, Floats]:
+    """Return the first independent rows in order, and an orthonormal basis N of what they leave."""
+    # A row a is independent of those before exactly if a N is not 0. Then N is turned, by a
+    # reflection that maps a N to its first column, and loses that column. ``who`` says whose a row
+    # is, −1 if nobody's, and ``free`` how many may be taken of each, which is lessened in place.
+    N = np.eye(m)
+    chosen: list[int] = []
+    start, size = 0, _FEW
+    while start < len(order) and N.shape[1]:
+        some, before = order[start : start + size], len(chosen)
+        start += size
+        A = rows(some)
+        squares = A.multiply(A) if sparse.issparse(A) else A**2
+        least = RANK * np.sqrt(np.asarray(squares.sum(axis=1)).reshape(-1))
+        left = np.asarray(A @ N)
+        while N.shape[1] and len(some):
+            fresh = np.linalg.norm(left, axis=1) > np.maximum(least, RANK**2)
+            if who is not None and free is not None:
+                fresh &= (who[some] < 0) | (free[who[some]] > 0)
+            if not fresh.any():
+                break
+            at = int(np.argmax(fresh))
+            chosen.append(int(some[at]))
+            if who is not None and free is not None and who[some[at]] >= 0:
+                free[who[some[at]]] -= 1
+            v = left[at] / np.linalg.norm(left[at])
+            v[0] += 1.0 if v[0] >= 0.0 else -1.0
+            v /= np.linalg.norm(v)
+            N = _reflected(N, v)
+            left, some, least = _reflected(left[at + 1 :], v), some[at + 1 :], least[at + 1 :]
+        size = _FEW if len(chosen) > before else min(2 * size, _MANY)
+    return np.array(chosen, dtype=np.intp), N
+
+
+def parts(basis: Floats, directions: Floats) -> Floats:
+    """Return (r, n) the parts that independent rows, (r, m), have in directions, (n, m); those that
+    are rounding are 0, as are those of directions that are rounding beside others.
+    """
+    if not len(basis) or not len(directions):
+        return np.zeros((len(basis), len(directions)))
+    found = np.asarray(np.linalg.lstsq(basis.T, directions.T, rcond=None)[0])
+    sizes = np.abs(found).max(axis=0)
+    least = np.maximum(IN_SPAN * sizes, RANK * sizes.max())
+    return np.where(np.abs(found) > least, found, 0.0)
+
+
+def _reflected(rows: Floats, v: Floats) -> Floats:
+    """Return rows reflected along v, without their first column."""
+    return np.asarray(rows[:, 1:] - np.outer(2.0 * (rows @ v), v[1:]))

@@ -17,18 +17,13 @@ STEADY = 1e-4
 
 
 class RefinedSolver:
-    """Solves M x = b and Mᵀy = b for one square M, more accurately than plain elimination.
+    """Solves M x = b and Mᵀy = b, of vectors or matrices b, more accurately than elimination."""
 
-    The right-hand side is a vector or a matrix, whose columns are then solved for.
-
-    Rows and columns are equilibrated by powers of two, which round nothing, and the solutions
-    refined with residuals in long double. With c the condition number of the equilibrated M, the
-    share of x that is wrong shrinks by about c · 1e-16 with each step, down to c · 5e-20 (what the
-    residuals are off by) and to 1e-16 (to which x is rounded), whichever is larger: x is right to
-    all digits up to c of about 2e3 after one step, and has fewer by c from there. From c = 1e16 on
-    no digit is promised. Where long double is no wider than double (on some platforms), c · 1e-16
-    is what is left, as without refinement.
-    """
+    # Rows and columns are equilibrated by powers of two, which round nothing, and the solutions
+    # refined with residuals in long double. With c the condition number of the equilibrated M, the
+    # share of x that is wrong shrinks by about c · 1e-16 with each step, down to the larger of
+    # c · 5e-20 (what the residuals are off by) and 1e-16: all digits up to c of about 2e3, fewer by
+    # c from there, none from 1e16 on. Where long double is no wider, it stays c · 1e-16.
 
     def __init__(self, matrix: Floats) -> None:
         rows = _power_of_two(np.abs(matrix).max(axis=1))

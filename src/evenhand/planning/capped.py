@@ -14,9 +14,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.designs.conic import solve_conic
-from evenhand.numerics.gram import Gram
-from evenhand.numerics.svd import Svd
+from evenhand.designs.joint import solve_conic
+from evenhand.numerics.least_squares import Gram, Svd
 from evenhand.questions import UNLIMITED
 
 _SLACK = 1e-7  # variance beyond 1 that is the program's rounding

@@ -20,7 +20,7 @@ from evenhand.planning.until_certain import UntilCertain
 from evenhand.planning.ways import Bias, Evaluators, OneLookWay, Precise, Terms, Way, WayOutcome
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.accuracy import accuracy
-from evenhand.questions.neutral import with_neutral
+from evenhand.questions.advice import with_neutral
 
 _MOST = 10**15  # evaluations that are worth counting
 _MORE = 4  # neutral evaluators that are tried beside those there are

@@ -1,10 +1,10 @@
 """Shares of the price of a panel's questions, at which leads of one option are known best.
 
-Notation, beside that of `numerics.arrow` and `certainty.shares`
+Notation, beside that of `numerics.least_squares` and `certainty.shares`
 --------
 b, j    the best option and a rival;  x_j = V⁻¹u_j for the lead u_j, times the root of its need κ_j
 
-It is the problem of `certainty.proportions`, whose rows have the size of all options. Here options
+It is the problem of `certainty.shares`, whose rows have the size of all options. Here options
 stand for themselves, so that for a question about o with attributes z
 
     f_j = κ_j (1/n_b + 1/n_j + d_jᵀS⁺d_j),   d_j = c̄_b − c̄_j,
@@ -20,8 +20,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.shares import balanced
-from evenhand.numerics.arrow import per_item
-from evenhand.numerics.gram import Gram
+from evenhand.numerics.least_squares import Gram, per_item
 
 _LIGHT = 1e-6  # λ, as shares of the largest, below which leads are left out of gains
 

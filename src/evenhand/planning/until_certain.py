@@ -26,15 +26,14 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.certainty.e_process import certainty_entropy
-from evenhand.certainty.proportions import proportions
-from evenhand.numerics.svd import Svd
+from evenhand.certainty.shares import proportions
+from evenhand.numerics.least_squares import Svd
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.panels import asked_of
 from evenhand.planning.shares import PanelShares
 from evenhand.planning.ways import Evaluators, Terms, WayOutcome, impossible
 from evenhand.questions import Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
-from evenhand.questions.forms import form_of
 
 _FIRST, _FIRST_OF_OWN = 1.0, 2.0  # evaluations per dimension in the first stage of CertainChoice
 _FAR = 3.0  # a rival is planned for as if it were at most so many times as far as the closest
@@ -166,7 +165,7 @@ class Asked:
             return int(self.questions.rows.shape[1])
         if self.questions.has_arrow_form:
             (asked,) = np.nonzero(self.mask)
-            return form_of(self.questions, asked, np.ones(len(asked))).rank
+            return self.questions.panel_form(asked, np.ones(len(asked))).rank
         return int(self.coordinates.shape[1])
 
     @cached_property

@@ -16,7 +16,7 @@ from scipy.special import ndtri
 
 from evenhand.arrays import Floats
 from evenhand.certainty.winner import leader_is_certain
-from evenhand.designs.c_optimal import c_optimal_design
+from evenhand.designs.elfving import c_optimal_design
 from evenhand.designs.joint import joint_design
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.capped import capped_counts

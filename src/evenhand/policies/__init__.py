@@ -7,7 +7,7 @@ modules, such as `evenhand.research.rivals.oful`.
 
 from typing import Any
 
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.certified import Certified
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination

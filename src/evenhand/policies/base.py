@@ -37,9 +37,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import Counts, is_number
-from evenhand.checks import Checks, Finding, refuse_beyond
+from evenhand.checks import Checks, Finding
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.limits import Limits, checked_budget, whole_counts
 from evenhand.policies.messages import (
     Allocation,
@@ -47,6 +47,7 @@ from evenhand.policies.messages import (
     Feedback,
     counts_in,
     counts_of,
+    refuse_beyond,
     refuse_impossible,
 )
 from evenhand.policies.registry import IN_MEMORY

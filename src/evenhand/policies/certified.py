@@ -4,7 +4,7 @@ Notation
 --------
 N_x         evaluations of x that the policy inside asked for
 D_x         upper bound of the gap of x, from intervals that hold at all times; never growing
-κ           price of estimating the bias, κ_* for two groups (at least 1; see `attribute_plan`)
+κ           price of estimating the bias, κ_* for two groups (at least 1; see `AttributePlan`)
 G_t = 3 (4 B σ² κ log t)^{1/3} t^{2/3}
 χ           budget
 
@@ -42,14 +42,14 @@ import numpy as np
 
 from evenhand.arrays import Counts, is_number, recalled, recalled_counts
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies._sequential import Ledger, Stepper
-from evenhand.policies.attribute_plan import AttributePlan
 from evenhand.policies.base import Policy, checked_failure
-from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound, noise_room
+from evenhand.policies.confidence import BoundedFit, Ellipsoid, Leads, noise_bound, noise_room
 from evenhand.policies.core import Core
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Decision, Feedback, counts_of, dense, nothing, sparse
+from evenhand.policies.phase_designs import AttributePlan
 from evenhand.policies.rounds import first_of, only
 from evenhand.policies.sequential import catch_up, stepper_of
 
@@ -86,7 +86,7 @@ class Certified(Policy):
     stays within a budget; else a core with a proof plays. The regret is then at most
     (budget + ¼) G_T plus the core's, of the same order, whatever the policy does:
     G_T = 3(4Bσ²κ_* log T)^{1/3}T^{2/3}. Around `BoundaryExploration`
-    it costs less than 1% up to T = 10⁶, and 17 to 25% at 10¹¹, where measured (docs/variants.md).
+    it costs less than 1% up to T = 10⁶, and 17 to 25% at 10¹¹, where measured (docs/comparison.md).
 
     Recommendations are those of least squares on all evaluations, and say how sure they are.
 
@@ -147,12 +147,14 @@ class Certified(Policy):
         self.delta = checked_failure(delta)
         self.anytime = bool(anytime)
         self.kappa = max(AttributePlan.of(self.actions).price, 1.0)
-        rows = None if self.stated_noise is not None else Frame.of(self.actions).points
+        rows = None if self.stated_noise is not None else OptionFrame.of(self.actions).points
         self.ledger = Ledger(len(self.actions), 2.0 * self.value_bound, rows=rows)
         stepper = stepper_of(policy)
         if stepper is not None and stepper.ledger is None:
             stepper.ledger = self.ledger  # stops a compiled loop where `propose` would
-        self._fitted: tuple[int, Fit] | None = None  # for `recommend` and `bias`, and for when
+        self._fitted: tuple[int, BoundedFit] | None = (
+            None  # for `recommend` and `bias`, and for when
+        )
         self._block: Counts | None = None  # of the core, or to hear the noise
         self._gathered = nothing(len(self.actions))  # of the block
         self._block_is_core = False
@@ -521,7 +523,7 @@ class Certified(Policy):
     def _record(self, feedback: Feedback, *, charged: bool) -> None:
         self.ledger.record(feedback.counts, feedback.sums, feedback.sums_of_squares, charged)
 
-    def _reading(self) -> tuple[Fit, float, float]:
+    def _reading(self) -> tuple[BoundedFit, float, float]:
         """Return least squares, failure probability and noise scale for what users are told."""
         # They depend on what was told only, so that looking changes nothing. So an unknown noise is
         # bounded by the scatter of now, without the least bound of earlier looks: that is 0.6%

@@ -30,11 +30,10 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, recalled
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
-from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN, first_largest
 from evenhand.policies.base import Policy
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Decision
 from evenhand.questions import Askable
 
@@ -109,16 +108,16 @@ class Ellipsoid:
     """
 
     def __init__(self, actions: Askable, horizon: int) -> None:
-        self.frame = Frame.of(actions)
+        self.frame = OptionFrame.of(actions)
         self.extra = horizon / 100.0
         self.scales = 8.0 ** np.arange(1 + math.floor(math.log(max(horizon, 1), 8.0)))
 
-    def fit(self, counts: Counts, sums: Floats) -> Fit:
+    def fit(self, counts: Counts, sums: Floats) -> BoundedFit:
         """Return least squares on these evaluations, (k,) counts and sums."""
-        return Fit(self, counts, sums)
+        return BoundedFit(self, counts, sums)
 
 
-class Fit:
+class BoundedFit:
     """Least squares on all evaluations so far, and intervals around it; see `Ellipsoid.fit`."""
 
     # With V = W diag(s²) Wᵀ on its range, directions v in it are worked on as y = (Wᵀv)/s, so that

@@ -18,7 +18,7 @@ for the number of options or for whatever else is evaluated in between:
     r(Λ) = σ √((1 + ρ/Λ)(2 log(1/δ) + log(1 + Λ/ρ)) / Λ)
 
 holds at all times at once with probability 1 − δ. The blocks for the bias follow the design of
-`attribute_plan`, at the price κ_A.
+`AttributePlan`, at the price κ_A.
 """
 
 from __future__ import annotations
@@ -33,11 +33,9 @@ from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices, recalled, recalled_counts
-from evenhand.estimation import LeastSquares, least_squares
-from evenhand.numerics.ties import first_largest
-from evenhand.policies.attribute_plan import AttributePlan
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.messages import Feedback
-from evenhand.policies.phase_designs import whole
+from evenhand.policies.phase_designs import AttributePlan, LeastSquares, least_squares, whole
 
 ETA = 0.5
 """η: evaluations are refined until b ≤ η r. The leading term of the regret has the factor

@@ -27,14 +27,21 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.errors import InputError
-from evenhand.estimation import LeastSquares, fixed_design_width
 from evenhand.geometry import bias_optimal_design
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.row_space import space_of
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.base import Policy, checked_failure
-from evenhand.policies.cache import per_action_set
+from evenhand.policies.frame import per_action_set
 from evenhand.policies.messages import Decision, Feedback, counts_of
-from evenhand.policies.phase_designs import REMEMBERED, PhaseDesigns, PhasePlan, whole
+from evenhand.policies.phase_designs import (
+    REMEMBERED,
+    LeastSquares,
+    PhaseDesigns,
+    PhasePlan,
+    fixed_design_width,
+    whole,
+)
 from evenhand.policies.registry import registered
 from evenhand.policies.rounds import Play
 
@@ -276,7 +283,7 @@ class _Plans(PhaseDesigns):
     def __init__(self, actions: ActionSet) -> None:
         bias_optimal_design(actions)  # raises, and says why, where the bias cannot be estimated
         super().__init__(actions.points)
-        self._space = ElfvingProgram(actions.points).space
+        self._space = space_of(actions.points)
         self._direction = np.zeros(actions.points.shape[1])
         self._direction[-1] = 1.0
         self._bias_plans = functools.lru_cache(REMEMBERED)(self._new_bias_plan)

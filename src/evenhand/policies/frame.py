@@ -6,28 +6,59 @@ A       (k, m)  points a_x = (x; z_x)
 c       (p,)    centre of the attributes; h_x = (x; c), so that h_x − h_y = (x − y; 0)
 π       (k,)    G-optimal design on the points
 P, H    (k, r)  a_x and h_x in coordinates in which Σ π_x a_x a_xᵀ is the unit matrix
+
+What is worked out is shared by all runs on the same options (`per_action_set`). Threads may ask at
+the same time. Nothing is locked, since a lock that is held while a process forks never opens in the
+child: at worst two threads work out the same thing, and both get the first.
 """
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from functools import cached_property
+from typing import Any, Concatenate, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, Indices
 from evenhand.designs import g_optimal_design
-from evenhand.designs.elfving import ElfvingProgram
 from evenhand.geometry import bias_optimal_design
-from evenhand.geometry.bias import refuse_apart
-from evenhand.numerics.ties import first_largest
-from evenhand.policies.cache import per_action_set
+from evenhand.numerics.row_space import space_of
+from evenhand.numerics.tolerance import first_largest
 from evenhand.questions import Askable, Questions
+from evenhand.questions.identifiable import refuse_apart
+
+Asked = TypeVar("Asked", bound=Askable)
+Thing = TypeVar("Thing")
+More = ParamSpec("More")
 
 
-class Frame:
-    """The options in coordinates in which their G-optimal design is a unit (`Frame.of`), or
+def per_action_set(
+    make: Callable[Concatenate[Asked, More], Thing],
+) -> Callable[Concatenate[Asked, More], Thing]:
+    """Call a function once per set of options and further arguments, and keep what it gives."""
+    # Equal sets share it. It goes with the set that it was made for; if an equal one lives on, it
+    # is made again. What is kept must not hold the set itself, which would then never go.
+    kept: WeakKeyDictionary[Asked, dict[Any, Thing]] = WeakKeyDictionary()
+
+    @functools.wraps(make)
+    def of(actions: Asked, /, *args: More.args, **options: More.kwargs) -> Thing:
+        # held from here on: the entry may belong to an equal set, and go when that set goes
+        things = kept.setdefault(actions, {})
+        key = args, tuple(sorted(options.items()))
+        if key not in things:
+            things.setdefault(key, make(actions, *args, **options))
+        return things[key]
+
+    return of
+
+
+class OptionFrame:
+    """The options in coordinates in which their G-optimal design is a unit (`OptionFrame.of`), or
     `NotIdentifiableError` where some cannot be compared, however many evaluations are made.
     """
 
@@ -36,7 +67,7 @@ class Frame:
         A, d = questions.weighted_points, questions.n_features
         if isinstance(actions, ActionSet) and actions.group_names is not None:
             bias_optimal_design(actions)  # raises, and says why, where it cannot be estimated
-        self.space = ElfvingProgram(A).space
+        self.space = space_of(A)
         # (g, p) distinct attributes, (k,) which of them an option has, and (p,) their centre c
         self.cells, cell = np.unique(questions.attributes, axis=0, return_inverse=True)
         self.cell: Indices = cell.reshape(-1)
@@ -57,9 +88,9 @@ class Frame:
 
     @staticmethod
     @per_action_set
-    def of(actions: Askable) -> Frame:
+    def of(actions: Askable) -> OptionFrame:
         """Return the frame of these options, kept as long as they are."""
-        return Frame(actions)
+        return OptionFrame(actions)
 
     @property
     def rank(self) -> int:

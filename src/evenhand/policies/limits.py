@@ -21,31 +21,7 @@ _MOST = 10**18
 
 
 class Limits:
-    """What of the questions may still be asked in a run.
-
-    Parameters
-    ----------
-    questions
-        The questions, with capacities, workloads and prices.
-    budget
-        How much money may be spent; infinite if that is not limited.
-
-    Attributes
-    ----------
-    money, paid
-        How much money there is in all, and what evaluations so far have cost.
-    asked
-        (q,) evaluations so far, asked for or not.
-    outstanding
-        (q,) evaluations that were asked for and have not come back.
-    absent
-        Places of the evaluators who left.
-    barred
-        Questions that their evaluators declined.
-    version
-        Counts how often somebody left or joined: what was worked out before is out of date.
-    available
-        (q,) which questions may be asked just now; None if all.
+    """What of the questions may still be asked in a run, for no more than the budget.
 
     Examples
     --------
@@ -57,46 +33,24 @@ class Limits:
 
     def __init__(self, questions: Questions, budget: float = math.inf) -> None:
         self.questions = questions
-        self.money, self.paid = budget, 0.0
+        self.money, self.paid = budget, 0.0  # in all, and what evaluations so far have cost
+        # (q,) evaluations so far, asked for or not, and those that have not come back
         self.asked: Counts = np.zeros(len(questions), dtype=np.int64)
         self.outstanding: Counts = np.zeros(len(questions), dtype=np.int64)
-        self.absent: set[int] = set()
-        self.barred: set[int] = set()
-        self.version = 0
-        self.available: NDArray[np.bool_] | None = None
+        self.absent: set[int] = set()  # places of the evaluators who left
+        self.barred: set[int] = set()  # questions that their evaluators declined
+        self.version = 0  # how often somebody left or joined
+        self.available: NDArray[np.bool_] | None = None  # (q,) what may be asked just now; all
 
     def hand_out(self, counts: ArrayLike, pending: ArrayLike) -> None:
-        """Take note that evaluations were asked for: by a record, or by `Policy.ask`.
-
-        Parameters
-        ----------
-        counts
-            (q,) evaluations that were handed out.
-        pending
-            (q,) those that were on their way then: where some were lost and asked for again, no
-            more may come than that.
-
-        Examples
-        --------
-        >>> limits = Limits(Questions.panel(["Ann", "Bo"], ["P"]))
-        >>> limits.hand_out([1, 1], pending=[0, 0])
-        >>> limits.outstanding
-        array([1, 1])
-        """
+        """Take note that (q,) evaluations were asked for, with (q,) others on their way then."""
+        # where some were lost and asked for again, no more may come than that
         q = len(self.questions)
         more, there = whole_counts(counts, q, "counts"), whole_counts(pending, q, "pending")
         np.maximum(self.outstanding, there + more, out=self.outstanding)
 
     def leave(self, evaluator: str) -> None:
-        """Take note that an evaluator cannot be asked any more, until `join`.
-
-        Examples
-        --------
-        >>> limits = Limits(Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=1))
-        >>> limits.leave("P")
-        >>> limits.left(np.zeros(4, dtype=np.int64)), limits.absent_names
-        (array([0, 1, 0, 1]), ('P',))
-        """
+        """Take note that an evaluator cannot be asked any more, until `join`."""
         self.absent.add(self.place(evaluator))
         self.version += 1
 
@@ -203,26 +157,10 @@ class Limits:
 
 
 class Allowance:
-    """What may be asked beside what is on its way; less with everything that is taken.
+    """What may be asked beside (q,) what is on its way; less with everything that is taken."""
 
-    `Limits.left` says so for every question by itself; an evaluator's workload and the money are
-    shared by many, so that every question taken leaves less for others.
-
-    Parameters
-    ----------
-    limits
-        Of the run.
-    pending
-        (q,) evaluations on their way.
-
-    Examples
-    --------
-    >>> panel = Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=1, workload=[1, 2])
-    >>> allowance = Allowance(Limits(panel), np.zeros(4, dtype=np.int64))
-    >>> allowance.take(0, 1)                # Ann by P: that is all of P's time
-    >>> allowance.open.tolist()
-    [False, True, False, True]
-    """
+    # `Limits.left` says so for every question by itself; an evaluator's workload and the money are
+    # shared by many, so that every question taken leaves less for others.
 
     def __init__(self, limits: Limits, pending: Counts) -> None:
         questions = limits.questions

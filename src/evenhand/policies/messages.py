@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import (
     Counts,
@@ -20,7 +20,7 @@ from evenhand.arrays import (
 )
 from evenhand.checks import Finding as Finding  # noqa: PLC0414 # found beside decisions, too
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies._sequential import first_misfit
 from evenhand.questions import Askable
 
@@ -263,6 +263,35 @@ def refuse_impossible(feedback: Feedback, k: int, outstanding: Counts | None = N
         f"and sum of squares {squares[x]}. There must be 0 or more of them; both sums finite, 0 "
         "without evaluations; and the sum of squares at least sum² / count."
     )
+
+
+def refuse_beyond(
+    counts: Counts,
+    sums: Floats,
+    squares: Floats,
+    bounds: tuple[float, float],
+    label: Callable[[int], str],
+) -> None:
+    """Raise `InputError` if some of these evaluations must lie outside the bounds.
+
+    For scores in [a, b] the mean lies there, and Σ (y − a)(b − y) ≥ 0; both are needed, and for
+    single scores they are all.
+    """
+    low, high = bounds
+    room = (high - low) * 1e-9
+    means = sums / np.maximum(counts, 1)
+    inside = (low + high) * sums - squares - counts * (low * high)
+    size = counts * max(abs(low), abs(high)) ** 2
+    wrong: NDArray[np.bool_] = (counts > 0) & (
+        (means < low - room) | (means > high + room) | (inside < -1e-9 * size)
+    )
+    if wrong.any():
+        x = int(np.flatnonzero(wrong)[0])
+        what = f"{sums[x]:g}" if counts[x] == 1 else f"one of {counts[x]} with mean {means[x]:g}"
+        raise InputError(
+            f"a score of {label(x)!r} lies outside the bounds, from {low:g} to {high:g}: {what}. "
+            "Nothing was taken. Mend the score, or give other bounds."
+        )
 
 
 def nothing(k: int) -> Feedback:

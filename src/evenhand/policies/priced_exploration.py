@@ -26,15 +26,15 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, is_number
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies._boundary import boundary
 from evenhand.policies._priced import Boundary, PricedSteps
 from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Settings, checked_failure
 from evenhand.policies.certified import Certified
 from evenhand.policies.confidence import Ellipsoid, Leads
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Decision, counts_of
 from evenhand.policies.registry import registered
 from evenhand.policies.sequential import SequentialPolicy
@@ -112,7 +112,7 @@ class BoundaryExploration(SequentialPolicy):
         self.cost = cost
         self.delta = checked_failure(delta)
         self.spends_all = cost == "gap"
-        frame = Frame.of(actions)
+        frame = OptionFrame.of(actions)
         worth = self.horizon if worth is None else worth
         self.stepper = PricedSteps(
             frame.points,

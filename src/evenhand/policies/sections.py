@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.arrays import Floats
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
+from evenhand.policies.conclusion import end_of, values_of
 from evenhand.policies.messages import Decision
-from evenhand.policies.sayings import end_of, values_of
 from evenhand.questions import Options
 from evenhand.report.model import Cell, Points, Report, Section, Span, Table
 from evenhand.report.words import counted, number, percent

@@ -4,7 +4,7 @@ Notation
 --------
 n       (q,)  evaluations of each question;  a_q its row over its relative noise;  V = Σ n a aᵀ
 H       (k, m)  rows (x; 0): values are H θ, up to what all options share
-n_o, c̄_o, S    of an item that stands for itself, see `numerics.arrow`
+n_o, c̄_o, S    of an item that stands for itself, see `numerics.least_squares`
 
 The error of the values is own · ξ + shared · ζ, for independent standard normal ξ and ζ. In a panel
 own = 1/√n_o and shared = −c̄ S^{−½}; that takes p × p numbers, however many options there are. For
@@ -22,9 +22,8 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
-from evenhand.numerics.arrow import Arrow
-from evenhand.numerics.gram import Gram
-from evenhand.numerics.identifying import classes
+from evenhand.numerics.least_squares import Arrow, Gram
+from evenhand.numerics.row_space import classes
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions

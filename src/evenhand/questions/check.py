@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
-from evenhand.errors import NotIdentifiableError
-from evenhand.numerics.panels import PanelForm
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.advice import Advice, advise
 from evenhand.questions.identifiable import IdentifiedSpace, cheap_start, identified_by, in_order
+from evenhand.questions.sections import report_of, sentences
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.report.words import joined
@@ -137,13 +136,9 @@ class Check(Result):
     @property
     def sentences(self) -> list[str]:
         """The check in plain words."""
-        from evenhand.questions.sections import sentences  # noqa: PLC0415 # it speaks of checks
-
         return sentences(self)
 
     def _report(self) -> Report:
-        from evenhand.questions.sections import report_of  # noqa: PLC0415 # it speaks of checks
-
         return report_of(self)
 
     def _draw(self, axes: Axes | None) -> Figure:
@@ -218,22 +213,6 @@ def check(questions: Questions) -> Check:
         found.rank,
         len(order) - found.rank,
     )
-
-
-def refuse_incomparable(questions: Questions, form: PanelForm | None = None) -> None:
-    """Raise `NotIdentifiableError`, with what would help, unless all leads are identified."""
-    # By the questions of a panel that a form is of; without one, by those that may be asked.
-    if form is None:
-        classes = identified_by(questions, np.flatnonzero(questions.may_ask)).classes()
-        apart = classes != classes[0]
-    else:
-        apart = np.isinf(form.lead_variances(0, np.arange(len(questions.options))))
-    if apart.any():
-        one, other = (questions.options.labels[x] for x in (0, int(np.argmax(apart))))
-        raise NotIdentifiableError(
-            f"{one!r} and {other!r} cannot be compared by these questions, however often they are "
-            f"asked. {' '.join(questions.check().sentences)}"
-        )
 
 
 def why(found: IdentifiedSpace, order: Indices, j: int) -> str:

@@ -22,7 +22,7 @@ from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
-from evenhand.numerics.svd import Svd
+from evenhand.numerics.least_squares import Svd
 from evenhand.questions.inputs import (
     Named,
     biases_of,

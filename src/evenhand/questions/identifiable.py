@@ -24,13 +24,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.numerics.identifying import classes, first_independent, parts
+from evenhand.errors import NotIdentifiableError
+from evenhand.numerics.panels import PanelForm
+from evenhand.numerics.row_space import RowSpace, classes, first_independent, parts
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.inputs import UNLIMITED
 
 if TYPE_CHECKING:
-    from evenhand.questions.questions import Questions
+    from evenhand.questions.questions import Askable, Questions
 
 _WORK = 200_000  # questions looked at in all attempts at a cheap start
 
@@ -204,3 +207,40 @@ def _preferences(questions: Questions) -> list[tuple[int, ...]]:
     order = [j for j in np.lexsort((-asked, price)).tolist() if asked[j]]
     several: list[tuple[int, ...]] = [(), *((j,) for j in order), *combinations(order, 2)]
     return several[: max(1, _WORK // max(len(questions), 1))]
+
+
+def refuse_incomparable(questions: Questions, form: PanelForm | None = None) -> None:
+    """Raise `NotIdentifiableError`, with what would help, unless all leads are identified."""
+    # By the questions of a panel that a form is of; without one, by those that may be asked.
+    if form is None:
+        classes = identified_by(questions, np.flatnonzero(questions.may_ask)).classes()
+        apart = classes != classes[0]
+    else:
+        apart = np.isinf(form.lead_variances(0, np.arange(len(questions.options))))
+    if apart.any():
+        one, other = (questions.options.labels[x] for x in (0, int(np.argmax(apart))))
+        raise NotIdentifiableError(
+            f"{one!r} and {other!r} cannot be compared by these questions, however often they are "
+            f"asked. {' '.join(questions.check().sentences)}"
+        )
+
+
+def refuse_apart(actions: Askable, space: RowSpace) -> None:
+    """Raise `NotIdentifiableError` unless the value of every two options can be compared."""
+    # The difference of two points is a combination of points, so what matters is the difference of
+    # their attributes: (0; z − z′) has to lie in the span of the points, ``space``.
+    if not isinstance(actions, ActionSet):
+        return refuse_incomparable(actions)
+    cells, cell = np.unique(actions.attributes, axis=0, return_inverse=True)
+    v = np.zeros(len(space.scales))
+    for i in [] if space.full else range(1, len(cells)):
+        v[actions.n_features :] = cells[i] - cells[0]
+        if not space.contains(v):
+            one, other = (actions.labels[int(np.argmax(cell.reshape(-1) == g))] for g in (0, i))
+            raise NotIdentifiableError(
+                f"{one!r} and {other!r} cannot be compared, however many evaluations are made: "
+                "what their attributes do to evaluations looks the same as a difference in value "
+                "along the features. Leave out a feature or an attribute that is a combination "
+                "of others, or add an option with the features of one and the attributes of the "
+                "other."
+            )

@@ -1,16 +1,23 @@
-"""What can be chosen, and what the columns of attributes stand for."""
+"""What can be chosen, and what the columns of attributes stand for.
+
+A leniency is measured from the first evaluator's, which is nobody's business: what is said is how
+far every evaluator is from the mean of the panel, the first included: of those who scored.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.tables import Names
+
+if TYPE_CHECKING:
+    from evenhand.questions.questions import Questions
 
 Kind = Literal["bias", "leniency", "position", "attribute"]
 
@@ -94,3 +101,26 @@ class Column:
     kind: Kind = "attribute"
     evaluator: str | None = None
     group: str | None = None
+
+
+def named_biases(
+    questions: Questions, neutral: Floats | None = None
+) -> tuple[list[Column], Floats]:
+    """Return what is said of evaluations beside values, and (n, p) its rows over the attributes;
+    ``neutral`` says among whom leniencies are compared (`Questions.neutral_among`).
+    """
+    columns = questions.columns
+    neutral = questions.neutral if neutral is None else neutral
+    said = [(c, place) for place, c in enumerate(columns) if c.kind != "leniency"]
+    rows = np.zeros((len(said), len(columns)))
+    rows[np.arange(len(said)), [place for _, place in said]] = 1.0
+    lenient = {c.evaluator: place for place, c in enumerate(columns) if c.kind == "leniency"}
+    names = [column for column, _ in said]
+    if lenient:
+        names += [Column(name, "leniency", evaluator=name) for name in questions.evaluators]
+        away = np.tile(0.0 - neutral, (len(questions.evaluators), 1))
+        for who, name in enumerate(questions.evaluators):
+            if name in lenient:
+                away[who, lenient[name]] += 1.0
+        rows = np.vstack([rows, away]) if said else away
+    return names, rows

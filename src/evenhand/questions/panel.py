@@ -4,6 +4,8 @@ Notation: y = v_o + s_e + β p_oe + noise for item o and evaluator e, where p_oe
 evaluator is partial to the item. A row has a 1 for its item, then the columns of β, then a 1 for
 its evaluator (but the first, whose leniency is the zero that others are measured from). Questions
 stand item by item: the question to evaluator e about item o has the index o · n_evaluators + e.
+
+`from_scores` is the panel that a table of past scores shows: who scored whom, of which groups.
 """
 
 from __future__ import annotations
@@ -29,10 +31,14 @@ from evenhand.questions.inputs import (
     trusted_among,
 )
 from evenhand.questions.options import Column
+from evenhand.readers import read_scores
 from evenhand.tables import Names, check_length, column_names, listed
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
+    from evenhand.scores import Factor, Scores
+    from evenhand.scores.read import Groups
+    from evenhand.scores.scores import Codes
 
 Bias = Literal["common", "evaluator", "group"]
 
@@ -207,3 +213,89 @@ def _rows(P: Floats, place: Indices, n_biases: int, leniency: bool) -> sparse.cs
         (some, i + place.reshape(-1)[some], P.reshape(-1)[some]),
         (lenient, i + n_biases + lenient % e - 1, 1.0),
     )
+
+
+def from_scores(  # noqa: D417 - a method of `Questions`
+    cls: type[Questions],
+    /,
+    table: Any,
+    option: str = "option",
+    evaluator: str = "evaluator",
+    score: str = "score",
+    *,
+    option_group: Groups = "option_group",
+    evaluator_group: Groups = "evaluator_group",
+    missing: Literal["refuse", "drop"] = "refuse",
+    only_seen: bool = False,
+    **settings: Any,
+) -> Questions:
+    """Return the panel that a table of past scores shows, one row per score.
+
+    Every pair of an option and an evaluator in it may be asked, whether it was scored or not;
+    with ``only_seen`` those that were, so that `check` tells what the scores can say.
+
+    Parameters
+    ----------
+    table
+        `Scores`, or what `evenhand.read_scores` takes: a frame, a file, a log. It may do without
+        scores.
+    option, evaluator, score
+        The columns with these parts, if they have other names.
+    option_group, evaluator_group
+        The columns with their groups, or mappings from names to groups; None for none.
+    missing
+        What to do with rows where a cell is empty: "refuse" the table, or "drop" them.
+    only_seen
+        Whether pairs that were not scored cannot be asked.
+    settings
+        Further arguments of `panel`, such as ``bias`` or ``prices``.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> import pyarrow as pa
+    >>> scores = pa.table({"skater": ["Ann", "Bo", "Ann"], "judge": ["P", "P", "Q"],
+    ...                    "nation": ["fr", "it", "fr"], "from": ["fr", "fr", "it"]})
+    >>> panel = eh.Questions.from_scores(scores, "skater", "judge", option_group="nation",
+    ...                               evaluator_group="from", only_seen=True)
+    >>> panel.capacity.reshape(2, 2)
+    array([[1, 1],
+           [1, 0]])
+    """
+    scores = read_scores(
+        table,
+        option=option,
+        evaluator=evaluator,
+        score=score,
+        rival=None,
+        item=None,
+        event=None,
+        cluster=None,
+        option_group=option_group,
+        evaluator_group=evaluator_group,
+        missing=missing,
+        scored=False,
+        beside=False,
+    )
+    if scores.evaluator is None:
+        raise InputError("a panel needs to know who gave the scores; name that column: evaluator=.")
+    made = cls.panel(
+        _grouped(scores, scores.option, scores.option_group),
+        _grouped(scores, scores.evaluator, scores.evaluator_group),
+        **settings,
+    )
+    if not only_seen:
+        return made
+    seen = np.zeros((len(made.items), len(made.evaluators)), dtype=np.bool_)
+    place = {name: i for i, name in enumerate(made.items)}  # calibration may stand between
+    items = np.array([place[name] for name in scores.option.names])
+    seen[items[scores.option.codes], scores.evaluator.codes] = True
+    return made.restrict(seen.reshape(-1))
+
+
+def _grouped(scores: Scores, names: Factor, groups: Codes | None) -> Any:
+    """Return distinct names, in the order in which they come, with their groups where given."""
+    if groups is None:
+        return Names(names.names)
+    sides = [None if code < 0 else scores.groups[code] for code in groups.tolist()]
+    return dict(zip(names.names, sides, strict=True))

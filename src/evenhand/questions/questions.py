@@ -22,6 +22,7 @@ from scipy import sparse
 from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import Counts, Floats, Indices, real_matrix, refuse_non_finite
 from evenhand.errors import InputError
+from evenhand.numerics.panels import PanelForm
 from evenhand.questions.advice import adding as _adding
 from evenhand.questions.check import check as _check
 from evenhand.questions.comparisons import comparisons as _comparisons
@@ -37,8 +38,8 @@ from evenhand.questions.inputs import (
 )
 from evenhand.questions.json_form import from_dict, to_dict
 from evenhand.questions.options import Column, Options
+from evenhand.questions.panel import from_scores as _from_scores
 from evenhand.questions.panel import panel as _panel
-from evenhand.questions.scores import from_scores as _from_scores
 from evenhand.questions.variants import in_versions as _in_versions
 from evenhand.questions.variants import with_exact_features as _with_exact_features
 from evenhand.report.model import Cell, Report, Section, Table
@@ -511,7 +512,7 @@ class Questions:
 
     @cached_property
     def has_arrow_form(self) -> bool:
-        """Whether every question is about one item that stands for itself; see `numerics.arrow`."""
+        """Whether every question is about one item that stands for itself; see `Arrow`."""
         d, about = self.n_features, self.about
         if not self.options.stand_alone or d != len(self.items) or (about[:, 1] >= 0).any():
             return False
@@ -521,6 +522,14 @@ class Questions:
             and (features.data == 1.0).all()
             and (features.indices == about[:, 0]).all()
         )
+
+    def panel_form(self, some: Indices, counts: Counts | Floats) -> PanelForm:
+        """Return (n,) questions of a panel, taken apart for least squares with (n,) counts."""
+        Z = sparse.csr_array(self.matrix[some][:, self.n_features :])
+        weights = counts.astype(np.float64)
+        if self.noise is not None:
+            weights /= self.noise[some] ** 2
+        return PanelForm.of(self.about[some, 0], Z, weights, len(self.items), self.lenient)
 
     @cached_property
     def limited(self) -> bool:

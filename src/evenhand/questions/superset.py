@@ -17,12 +17,7 @@ from evenhand.tables import Names, listed
 
 @dataclass(frozen=True, eq=False)
 class Superset:
-    """Where old questions are among new ones.
-
-    Parameters
-    ----------
-    questions, options, evaluators
-        (q,), (k,) and (e,) places of the old ones among the new.
+    """Where old questions are among new ones: places of the old ones among the new.
 
     Examples
     --------
@@ -32,9 +27,9 @@ class Superset:
     array([3, 4, 6, 7])
     """
 
-    questions: Indices
-    options: Indices
-    evaluators: Indices
+    questions: Indices  # (q,)
+    options: Indices  # (k,)
+    evaluators: Indices  # (e,)
 
     @classmethod
     def of(cls, old: Askable, new: Askable) -> Superset:

@@ -42,6 +42,7 @@ from evenhand.report.words import number, sentence
 _FAINT = "opacity:.65"
 _LINE = "1px solid rgba(128,128,128,.35)"
 _CELL = "padding:.15em 1em .15em 0;white-space:nowrap"
+_FIRST = "text-align:left;vertical-align:baseline"  # a title stands beside its first line
 _WIDTH, _HEIGHT = 120, 14  # of a drawing in a table, in pixels
 
 
@@ -71,8 +72,8 @@ def block(title: str, *parts: str) -> Markup:
     """Return a title, and below it tables and sentences."""
     below = "".join(part if isinstance(part, Markup) else block_line(part) for part in parts)
     return Markup(
-        '<div style="max-width:60em">'
-        f'<div style="font-weight:600;margin:.2em 0">{text(title)}</div>{below}</div>'
+        '<div style="max-width:60em;overflow-x:auto">'
+        f'<div style="font-weight:600;margin:.2em 0 .4em">{text(title)}</div>{below}</div>'
     )
 
 
@@ -83,15 +84,15 @@ def block_line(sentence: str) -> Markup:
 
 def faint(value: Cell) -> Markup:
     """Return a sentence that stands back behind the others."""
-    return Markup(f'<div style="{_FAINT};margin:.2em 0">{text(value)}</div>')
+    return Markup(f'<div style="{_FAINT};margin:.5em 0 .2em">{text(value)}</div>')
 
 
 def facts(entries: Mapping[str, Cell]) -> Markup:
     """Return a table of two columns, what and how much."""
     rows = "".join(
         '<tr style="background:none">'
-        f'<td style="text-align:left;{_CELL};{_FAINT}">{text(name)}</td>'
-        f'<td style="text-align:left;overflow-wrap:anywhere">{text(value)}</td></tr>'
+        f'<td style="{_FIRST};{_CELL};{_FAINT}">{text(name)}</td>'
+        f'<td style="{_FIRST};padding:.15em 0;overflow-wrap:anywhere">{text(value)}</td></tr>'
         for name, value in entries.items()
     )
     return Markup(f'<table style="border-collapse:collapse"><tbody>{rows}</tbody></table>')
@@ -204,7 +205,11 @@ a { color: var(--link); }
 nav { font-size: .92rem; }
 nav li { margin: 0; padding: .12rem 0; }
 nav ol { columns: 2; padding-left: 1.4rem; margin: .4rem 0; }
-.scroll { overflow-x: auto; margin: .8rem 0; }
+.scroll { overflow-x: auto; margin: .8rem 0; background:
+    linear-gradient(to right, var(--paper) 40%%, transparent) left / 2rem 100%% no-repeat local,
+    linear-gradient(to left, var(--paper) 40%%, transparent) right / 2rem 100%% no-repeat local,
+    linear-gradient(to right, var(--rule), transparent) left / .9rem 100%% no-repeat scroll,
+    linear-gradient(to left, var(--rule), transparent) right / .9rem 100%% no-repeat scroll; }
 .scroll table { border-collapse: collapse; font-size: .88rem; line-height: 1.45;
   font-variant-numeric: tabular-nums; }
 .scroll td, .scroll th { border-bottom: 1px solid var(--rule); vertical-align: baseline; }
@@ -239,7 +244,7 @@ footer { margin-top: 2.6rem; border-top: 1px solid var(--rule); padding-top: .6r
   caption, thead, dt { break-after: avoid; }
   .note, figcaption { break-before: avoid; }
   tr, li, figure, .verdict { break-inside: avoid; }
-  .scroll { overflow: visible; }
+  .scroll { overflow: visible; background: none; }
   .scroll td, .scroll th { padding-right: .7em !important; }
   p, li, dd { orphans: 2; widows: 2; }
 }

@@ -82,7 +82,7 @@ class ForestRow:
 
     name: str
     value: float  # not known where it is not finite
-    low: float  # not drawn where it is not finite
+    low: float  # dotted from side to side where both are infinite, not drawn where one is not known
     high: float
     style: tuple[str, str] = STYLES[0]  # colour and marker
     beside: float = math.nan  # drawn hollow just below, such as a mean score; NaN for none
@@ -147,6 +147,9 @@ def _draw_row(axes: Axes, place: float, row: ForestRow) -> None:
     colour, marker = row.style
     if math.isfinite(row.low) and math.isfinite(row.high):
         axes.plot([row.low, row.high], [place, place], color=colour, lw=2.2, alpha=0.45)
+    elif math.isfinite(row.value) and math.isinf(row.low) and math.isinf(row.high):
+        # Without a line it would look exact.
+        axes.axhline(place, color=colour, lw=1.2, ls=":", alpha=0.7)
     if math.isfinite(row.value):
         fill = "white" if row.hollow else colour
         axes.plot([row.value], [place], marker=marker, color=colour, mfc=fill, ms=6.5, ls="")

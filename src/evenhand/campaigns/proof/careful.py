@@ -1,4 +1,4 @@
-"""Whether what `CarefulChoice` states follows from (plan, scores) alone (docs/careful.md).
+"""Whether what `CarefulChoice` states follows from (plan, scores) alone (docs/certainty.md).
 
 Notation
 --------

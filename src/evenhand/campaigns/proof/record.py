@@ -23,10 +23,10 @@ import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.campaigns.proof.squares import Fit, Scores, Truths
-from evenhand.certainty.biases import named_biases
 from evenhand.certainty.record import Plan
 from evenhand.policies.state import as_it_was, restore
 from evenhand.questions import Column, Questions, Superset
+from evenhand.questions.options import named_biases
 
 MOST_COLUMNS, MOST_NUMBERS = 2_000, 10_000_000
 """Columns of a model, and numbers in its rows, up to which records are confirmed."""

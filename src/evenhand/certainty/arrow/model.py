@@ -1,4 +1,4 @@
-"""The model of panels whose options stand for themselves, in arrow form (`numerics.arrow`).
+"""The model of panels whose options stand for themselves, in arrow form (`numerics.least_squares`).
 
 It keeps the promises of `models` with nothing of the size of questions × options: rows are sparse,
 items have a diagonal block, and what is inverted has the size of evaluators + biases, or of items +
@@ -16,10 +16,8 @@ import numpy as np
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.arrow import panel as plans
 from evenhand.certainty.arrow.orders import further, planned
-from evenhand.certainty.arrow.panel import Panel, turns
-from evenhand.certainty.arrow.shares import proportions
+from evenhand.certainty.arrow.shares import ArrowPanel, form_of, proportions, turns
 from evenhand.certainty.models import (
     Freedoms,
     Goal,
@@ -33,9 +31,7 @@ from evenhand.certainty.models import (
 from evenhand.numerics.panels import PanelForm, thin
 from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, Questions
-from evenhand.questions.check import refuse_incomparable
-from evenhand.questions.forms import form_of
-from evenhand.questions.identifiable import identified_by
+from evenhand.questions.identifiable import identified_by, refuse_incomparable
 
 
 @dataclass(eq=False)
@@ -108,8 +104,8 @@ class ArrowModel(Model):
         self.groups = self.item
         self.n_items = len(questions.items)
         self.Z = sparse.csr_array(questions.matrix[:, questions.n_features :])
-        self.panel = Panel.of(questions, self.Z)
-        form = form_of(questions, np.arange(len(questions)), np.ones(len(questions)))
+        self.panel = ArrowPanel.of(questions, self.Z)
+        form = questions.panel_form(np.arange(len(questions)), np.ones(len(questions)))
         refuse_incomparable(questions, form)
         self.rank = form.rank
 
@@ -120,7 +116,7 @@ class ArrowModel(Model):
         loud = np.ones(len(used)) if noise is None else noise[used]
         item, Z, counts = self.item[used], self.Z[used], told.counts[used].astype(np.float64)
         weights = counts / loud**2
-        form = form_of(self.questions, used, counts)
+        form = self.questions.panel_form(used, counts)
         sums, expected = told.sums[used] / scale, np.zeros(len(used))
         if about is not None:
             expected = about.items[item] + Z @ about.omega
@@ -142,7 +138,7 @@ class ArrowModel(Model):
 
     def lead_variances(self, leader: int, rivals: Indices, asked: Indices) -> Floats:
         """Return (n,) the variances of leads after these questions."""
-        return plans.form_of(self.panel, asked).lead_variances(leader, rivals)
+        return form_of(self.panel, asked).lead_variances(leader, rivals)
 
     def identifying(self, order: Indices, leads: Indices | None = None) -> Indices:
         """Return the first questions in order that identify leads, by default all they can."""

@@ -14,10 +14,10 @@ from functools import partial
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.arrow.panel import CHUNK, GOLDEN, Panel, form_of, gains_of, turns
+from evenhand.certainty.arrow.shares import CHUNK, GOLDEN, ArrowPanel, form_of, gains_of, turns
 from evenhand.certainty.models import Goal
 from evenhand.certainty.shares import in_turn
-from evenhand.numerics.arrow import Arrow
+from evenhand.numerics.least_squares import Arrow
 from evenhand.policies.limits import nth
 
 _LATEST = 0.25  # of its turn, when an item is due: rather a little too often than too rarely
@@ -25,7 +25,7 @@ _SMALL = 0.15  # what attributes may add to the variance of a lead, as a share o
 _MENDINGS = 12  # tries to have it so
 
 
-def planned(panel: Panel, goal: Goal, money: Floats) -> Indices:
+def planned(panel: ArrowPanel, goal: Goal, money: Floats) -> Indices:
     """Return questions, as many as wanted or all there are, with the shares of money early on."""
     have, turn = np.zeros(panel.n_items, dtype=np.int64), turns(panel) + int(goal.asked.sum())
     order = _dealt(
@@ -44,7 +44,7 @@ def planned(panel: Panel, goal: Goal, money: Floats) -> Indices:
 
 
 def further(
-    panel: Panel, turn: Counts, length: int, made: Counts, left: Counts, *, mend: bool
+    panel: ArrowPanel, turn: Counts, length: int, made: Counts, left: Counts, *, mend: bool
 ) -> Indices:
     """Return (length,) questions, or fewer, beside those made, as equal as can be by option."""
     # If it is to ``mend``, no leads rest on single answers first: else one error that all options
@@ -67,7 +67,7 @@ def further(
 
 
 def _dealt(
-    panel: Panel,
+    panel: ArrowPanel,
     shares: Floats,
     turn: Counts,
     length: int,
@@ -105,7 +105,7 @@ def _dealt(
 
 
 def _mended(
-    panel: Panel,
+    panel: ArrowPanel,
     before: Indices,
     order: Indices,
     early: int,

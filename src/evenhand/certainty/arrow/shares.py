@@ -1,6 +1,6 @@
 """How to share money among the questions of a large panel, to compare a leader with its rivals.
 
-Notation, beside that of `numerics.arrow` and `certainty.shares`
+Notation, beside that of `numerics.least_squares` and `certainty.shares`
 --------
 a_j         κ_j, which multiplies the variance of the lead over j
 
@@ -23,21 +23,91 @@ that all have their turn over the stages.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.arrow.panel import CHUNK, Panel
 from evenhand.certainty.models import Goal, Shares
 from evenhand.certainty.shares import balanced
-from evenhand.numerics.arrow import Arrow
+from evenhand.numerics.least_squares import Arrow
+from evenhand.numerics.tolerance import IN_SPAN
+from evenhand.questions import Questions
 
 _STEPS = 30  # of a search for shares
 _WORK, _LEAST_STEPS = 1_000_000, 4  # numbers that it goes through, about; and steps all the same
 _NEAR, _FAIR = 1.05, 1.25  # prices so much above the bound are good enough, and may have to be
 _ASIDE = 0.05  # share of the money for items that are neither leader nor rival, where they help
 _NEWTON = 100  # steps at most
+GOLDEN = 0.5 * (5.0**0.5 - 1.0)
+"""Multiples of it, less their whole parts, are spread evenly however many there are."""
+CHUNK = 2048
+"""Rows made dense at once."""
+
+
+class ArrowPanel(NamedTuple):
+    """Rows of questions that are each about one item."""
+
+    item: Indices  # (q,)
+    Z: sparse.csr_array  # (q, p) attributes
+    price: Floats  # (q,) of an answer
+    cost: Floats  # (q,) of a unit of weight
+    evaluator: Indices  # (q,) who is asked
+    n_evaluators: int
+    partial: NDArray[np.bool_]  # (q,) whether a bias is in the answer
+    n_options: int  # the options are the first of the items
+    n_items: int
+
+    @classmethod
+    def of(cls, questions: Questions, Z: sparse.csr_array) -> ArrowPanel:
+        """Return the panel of questions with these attributes."""
+        prices, noise = questions.prices, questions.noise
+        e = len(questions.evaluators)
+        who = np.where(questions.evaluator < 0, e, questions.evaluator)
+        return cls(
+            questions.about[:, 0],
+            Z,
+            prices,
+            prices if noise is None else prices * noise**2,
+            who,
+            e + int((questions.evaluator < 0).any()),
+            abs(Z) @ np.array([column.kind == "bias" for column in questions.columns]) > 0.0,
+            len(questions.options),
+            len(questions.items),
+        )
+
+
+def form_of(panel: ArrowPanel, questions: Indices, times: Counts | None = None) -> Arrow:
+    """Return the form of questions, each asked so many times, or as often as it is there."""
+    weights = panel.price[questions] / panel.cost[questions] * (1.0 if times is None else times)
+    return Arrow.of_rows(panel.item[questions], panel.Z[questions], weights, panel.n_items)
+
+
+def gains_of(form: Arrow, panel: ArrowPanel, questions: Indices, direction: Floats) -> Floats:
+    """Return by how much one more of each question lessens uᵀS⁺u, for its price."""
+    # One more of weight 1 adds κ y yᵀ to S, y = z − c̄_o, κ = n_o/(n_o + 1).
+    item = panel.item[questions]
+    spare = form.sizes[item] / (form.sizes[item] + 1.0)
+    y = panel.Z[questions] @ form.root - (form.centres @ form.root)[item]
+    gain = spare * (y @ (direction @ form.root)) ** 2
+    gain /= 1.0 + spare * np.einsum("ij,ij->i", y, y)
+    if form.lost.shape[1]:  # what is not known otherwise tells nothing else
+        beside = panel.Z[questions] @ form.lost - (form.centres @ form.lost)[item]
+        gain[np.abs(beside).max(axis=1) > IN_SPAN] = 0.0
+    return np.asarray(gain / panel.price[questions])
+
+
+def turns(panel: ArrowPanel) -> Counts:
+    """Return (q,) whose turn it is: a rank of every evaluator for every item."""
+    # Items are taken in random order, and the first choices go round. So do the second ones, at a
+    # distance that differs from round to round, so that evaluators are well connected.
+    e = panel.n_evaluators
+    place = np.random.default_rng(0).permutation(panel.n_items)[panel.item]
+    ahead = (panel.evaluator - place) % e
+    shift = np.floor((GOLDEN * (place // e)) % 1.0 * max(e - 1, 1)).astype(np.int64)
+    return np.where(ahead == 0, 0, 1 + (ahead - 1 - shift) % max(e - 1, 1))
 
 
 def star(a: Floats, cost: float, costs: Floats) -> tuple[float, Floats]:
@@ -52,7 +122,7 @@ def star(a: Floats, cost: float, costs: Floats) -> tuple[float, Floats]:
     return n, a * n / (n - a)
 
 
-def proportions(panel: Panel, goal: Goal) -> Shares:
+def proportions(panel: ArrowPanel, goal: Goal) -> Shares:
     """Return shares of the money that make max a_j · variance of the lead over j small, where
     questions that may be asked identify all leads.
     """
@@ -89,7 +159,7 @@ def proportions(panel: Panel, goal: Goal) -> Shares:
     return best
 
 
-def _whom_to_ask(panel: Panel, questions: Indices, leader: int, asked: Counts) -> Indices:
+def _whom_to_ask(panel: ArrowPanel, questions: Indices, leader: int, asked: Counts) -> Indices:
     """Return evaluators who can be asked, the best first: who can be asked about the leader, is
     cheap, is not partial to it, was asked least.
     """
@@ -104,7 +174,9 @@ def _whom_to_ask(panel: Panel, questions: Indices, leader: int, asked: Counts) -
     return order[number[order] > 0]
 
 
-def _improved(panel: Panel, questions: Indices, role: Indices, sizes: Floats, a: Floats) -> Shares:
+def _improved(
+    panel: ArrowPanel, questions: Indices, role: Indices, sizes: Floats, a: Floats
+) -> Shares:
     """Return shares of some questions, from those of a star on; see `certainty.shares`."""
     # ``role`` is 0 for the leader, 1, 2, … for rivals; others, with −1, get a small share as well.
     n, o, cost = len(sizes), role[panel.item[questions]], panel.cost[questions]

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from evenhand.actions import ActionSet
-from evenhand.answers.scores import compares
+from evenhand.answers.scale import compares
 from evenhand.cli.columns import (
     EVALUATOR,
     EVALUATOR_GROUP,

@@ -146,7 +146,7 @@ def _draw_panel(axes: Axes, picture: ComparisonPicture, panel: PicturePanel) -> 
         axes.text(
             1.02,
             y,
-            number(row.mean),
+            number(row.mean, max(0, 2 - math.floor(math.log10(row.mean)))),  # three digits
             transform=right,
             va="center",
             fontsize=8.5,

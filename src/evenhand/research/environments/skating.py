@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, as_vector
 from evenhand.cases.skating import LEAST_SKATERS, season
-from evenhand.designs.elfving import ElfvingProgram
+from evenhand.numerics.row_space import space_of
 from evenhand.policies.messages import Allocation, Feedback
 from evenhand.research.environments._streams import Streams
 from evenhand.research.environments.problem import BiasedLinearBandit
@@ -215,7 +215,7 @@ def one_judge_events(features: Sequence[str] = FEATURES) -> Iterator[OneJudgeEve
             feature_names=["intercept", *np.array(features)[varies].tolist()],
         )
         e = np.eye(actions.points.shape[1])[-1]
-        if not ElfvingProgram(actions.points).space.contains(e):
+        if not space_of(actions.points).contains(e):
             continue
         scores, references = (
             np.array([float(row[column]) for row in known]) for column in ("score", "reference")

@@ -5,7 +5,7 @@ Notation, with value bound B and noise of scale σ
 a_x = (x; z_x)     points, of rank r; the distinct attribute vectors z_g, with mean c
 v_g = (0; z_g − c) what takes the bias out of an evaluation, (x; c) = a_x − v_g; of rank q
 G-design           N_1 evaluations estimate every a_x·θ with variance at most σ² r / N_1
-attribute design   μ, of `attribute_plan` for unit costs: κ_A = Σμ evaluations estimate every v_g·θ
+attribute design   μ, of `AttributePlan` for unit costs: κ_A = Σμ evaluations estimate every v_g·θ
                    with variance at most σ², and N_2 do with variance at most σ² κ_A / N_2
 
 How many evaluations
@@ -34,14 +34,12 @@ from scipy.special import gammaln
 from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, is_number
 from evenhand.errors import InputError
-from evenhand.estimation import fixed_design_width, least_squares
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
-from evenhand.policies.attribute_plan import AttributePlan
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
-from evenhand.policies.cache import per_action_set
+from evenhand.policies.frame import per_action_set
 from evenhand.policies.messages import Decision, Feedback
-from evenhand.policies.phase_designs import whole
+from evenhand.policies.phase_designs import AttributePlan, fixed_design_width, least_squares, whole
 from evenhand.policies.registry import registered
 from evenhand.policies.rounds import Play
 

@@ -35,11 +35,11 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.certainty.choice import checked_aim, limit_of
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Policy, Settings
-from evenhand.policies.confidence import Ellipsoid, Fit, Leads, noise_bound
+from evenhand.policies.confidence import BoundedFit, Ellipsoid, Leads, noise_bound
 from evenhand.policies.messages import Decision, Feedback
 
 Threshold = Literal["proved", "usual"]
@@ -175,7 +175,7 @@ class IdentificationPolicy(Policy):
 
     def _look(self) -> None:
         """Work out what is known now; that depends on what was told only."""
-        self.fit: Fit = self._ellipsoid.fit(self.ledger.counts, self.ledger.sums)
+        self.fit: BoundedFit = self._ellipsoid.fit(self.ledger.counts, self.ledger.sums)
         H = self.frame.values
         best = first_largest(H @ self.fit.parameter) if self.fit.identified else 0
         self.apart: Floats = H[best] - H

@@ -23,8 +23,7 @@ import numpy as np
 
 from evenhand.arrays import Counts
 from evenhand.numerics.solves import observed
-from evenhand.numerics.ties import first_largest
-from evenhand.numerics.tolerance import TIE
+from evenhand.numerics.tolerance import TIE, first_largest
 from evenhand.policies.messages import counts_of
 from evenhand.policies.registry import registered
 from evenhand.research.rivals.identification import IdentificationPolicy, lengths

@@ -18,10 +18,10 @@ from typing import Unpack
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
-from evenhand.policies.cache import per_action_set
+from evenhand.policies.frame import per_action_set
 from evenhand.policies.messages import Decision
 from evenhand.policies.phase_designs import PhaseDesigns
 from evenhand.policies.registry import registered

@@ -28,13 +28,12 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, is_number
 from evenhand.designs import g_optimal_design
 from evenhand.errors import InputError
-from evenhand.numerics.estimate import Estimate
-from evenhand.numerics.ties import first_largest
+from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies._sequential import RegressionStepper
 from evenhand.policies.base import Settings, checked_failure
-from evenhand.policies.cache import per_action_set
 from evenhand.policies.confidence import Ellipsoid
-from evenhand.policies.frame import Frame
+from evenhand.policies.frame import OptionFrame, per_action_set
 from evenhand.policies.messages import Decision
 from evenhand.policies.sequential import SequentialPolicy
 
@@ -103,7 +102,7 @@ class RidgePolicy(SequentialPolicy):
         """
         if bias_bound is not None and (not is_number(bias_bound) or bias_bound <= 0.0):
             raise InputError(f"bias_bound must be a positive number; got {bias_bound!r}.")
-        Frame.of(self.actions)  # raises
+        OptionFrame.of(self.actions)  # raises
         ratio = LARGE_BIAS if bias_bound is None else bias_bound / self.value_bound
         return joint_coordinates(self.actions, ratio)
 

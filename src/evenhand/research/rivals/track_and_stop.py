@@ -29,7 +29,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, recalled
-from evenhand.certainty.proportions import proportions
+from evenhand.certainty.shares import proportions
 from evenhand.numerics.tolerance import TIE
 from evenhand.policies.registry import registered
 from evenhand.research.rivals.identification import (

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, is_number
 from evenhand.errors import EvenhandError, InputError
-from evenhand.numerics.estimate import Estimate
+from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Allocation, Feedback
 from evenhand.policies.registry import policy_class

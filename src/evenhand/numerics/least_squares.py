@@ -1,0 +1,228 @@
+"""Least squares on rows: what they identify, and how precisely.
+
+`Gram`: V = Σ w a aᵀ over rows a with weights w. A direction u has the variance uᵀV⁻u per unit of
+noise if it lies in the range of V, and an infinite one elsewhere; no solution of least norm is ever
+taken for an answer. What counts in V is judged by its eigenvalues, in units of rows and columns in
+which these are comparable.
+
+`Svd`: A = U diag(s) Wᵀ diag(c), for rows A, (q, m), whose columns have the largest entries c.
+Scaled like that, the units of columns do not matter to what counts as rounding.
+
+`Arrow`, for panels: nothing has the size of options × options.
+
+Notation
+--------
+a = (e_o; z)    (i + p,)  row of a question about item o: a 1 for the item, then attributes z
+w               weights of the rows: how often it was asked, over its squared relative noise
+n, c̄            (i,), (i, p)  n_o = Σw over the rows of an item, and c̄_o the mean of their z
+M = Σ w z zᵀ,   S = M − Σ n_o c̄_o c̄_oᵀ = Σ w (z − c̄_o)(z − c̄_o)ᵀ      (p, p)
+
+V = Σ w a aᵀ has a diagonal block of items, so that S, the Schur complement, is all that has to be
+inverted. For the coefficients (v; ω), with V⁺ on its range,
+
+    ω̂ = S⁺ Σ w y (z − c̄_o),   v̂_o = ȳ_o − c̄_o·ω̂,   var(ω̂·u) = uᵀS⁺u,
+    var(v̂_o + ω̂·u) = 1/n_o + (u − c̄_o)ᵀS⁺(u − c̄_o),
+    var(v̂_b − v̂_j) = 1/n_b + 1/n_j + (c̄_b − c̄_j)ᵀS⁺(c̄_b − c̄_j).
+
+The null space of V is that of S, with v_o = −c̄_o·ω: so a combination is estimable if and only if
+the vector beside S⁺ above lies in the range of S. Elsewhere its variance is infinite; no solution
+of least norm is ever taken. The rank of S is judged in units in which M has a unit diagonal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from evenhand.arrays import Floats, Indices
+from evenhand.numerics.tolerance import EXACT, EXACT_IN_SPAN, IN_SPAN, RANK
+
+
+@dataclass(frozen=True, eq=False)
+class Gram:
+    """A Gram matrix V, taken apart."""
+
+    root: Floats  # (r, s) with root·rootᵀ a generalised inverse of V, s the rank
+    # (r, r − s) columns that span what V says nothing of; orthonormal once rows are multiplied by
+    # the scales
+    lost: Floats
+    scales: Floats  # (r,) units of the rows of V
+
+    @staticmethod
+    def of(rows: Floats, weights: Floats) -> Gram:
+        """Return the form of rows, (q, r), with these weights, (q,), in comparable units."""
+        return Gram.of_matrix(gram(rows, weights))
+
+    @staticmethod
+    def of_matrix(V: Floats, sizes: Floats | None = None, rank: float = RANK) -> Gram:
+        """Return the form of a symmetric matrix; eigenvalues count beyond the share ``rank``."""
+        # ``sizes``, (r,), are the diagonal of what V is, or is the rest of: beside their roots its
+        # rows are comparable, and what is tiny beside them is rounding. Without them V is in units
+        # in which its rows are comparable anyway; its inverse is then that of least norm.
+        scales, least = np.ones(len(V)), 0.0
+        if sizes is not None:
+            scales, least = np.sqrt(np.where(sizes > 0.0, sizes, 1.0)), 1.0
+        values, vectors = np.linalg.eigh(V / np.outer(scales, scales))
+        inside = values > rank * values[-1:].max(initial=least)
+        vectors /= scales[:, None]
+        root = vectors[:, inside] / np.sqrt(values[inside])
+        # in the order of arrays that come back from a file: products then agree to the bit
+        return Gram(np.ascontiguousarray(root), np.ascontiguousarray(vectors[:, ~inside]), scales)
+
+    @property
+    def inverse(self) -> Floats:
+        """(r, r) a generalised inverse of V."""
+        return np.asarray(self.root @ self.root.T)
+
+    def variances(self, directions: Floats, of: Floats | None = None) -> Floats:
+        """Return (n,) the variances of directions, (n, r); see `outside`."""
+        along = directions @ self.root
+        found = np.asarray(np.einsum("ij,ij->i", along, along))
+        found[self.outside(directions, of)] = np.inf
+        return found
+
+    def outside(self, directions: Floats, of: Floats | None = None) -> NDArray[np.bool_]:
+        """Tell (n,) which directions do not lie in the range of V; ``of`` is how large, by
+        `lengths`, that is which they are differences of, they themselves if not given.
+        """
+        if not self.lost.shape[1]:
+            return np.zeros(len(directions), dtype=np.bool_)
+        beside = np.linalg.norm(directions @ self.lost, axis=1)
+        return np.asarray(beside > IN_SPAN * (self.lengths(directions) if of is None else of))
+
+    def lengths(self, directions: Floats) -> Floats:
+        """Return (n,) the lengths of directions, (n, r), in units of the scales."""
+        return np.asarray(np.linalg.norm(directions / self.scales, axis=1))
+
+
+def gram(rows: Floats, weights: Floats) -> Floats:
+    """Return V = Σ w a aᵀ, (r, r)."""
+    return np.asarray((rows * weights[:, None]).T @ rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Svd:
+    """The singular value decomposition of rows, without what is rounding."""
+
+    U: Floats  # (q, r) orthonormal columns
+    sizes: Floats  # (r,) singular values
+    W: Floats  # (m, r) orthonormal columns
+    scales: Floats  # (m,) c; 1 where a column is 0
+
+    @classmethod
+    def of(cls, rows: Floats) -> Self:
+        """Return the decomposition of rows, (q, m)."""
+        scales = np.abs(rows).max(axis=0, initial=0.0)
+        scales[scales == 0.0] = 1.0
+        U, sizes, Wt = np.linalg.svd(rows / scales, full_matrices=False)
+        span = sizes > EXACT * sizes.max(initial=0.0)
+        return cls(U[:, span], sizes[span], Wt[span].T, scales)
+
+    @property
+    def rank(self) -> int:
+        """Dimension of the span."""
+        return len(self.sizes)
+
+    @property
+    def coordinates(self) -> Floats:
+        """(m, r) C with A C = U, so that Σ (aC)ᵀ(aC) over the rows is the unit matrix."""
+        return np.asarray(self.W / self.sizes / self.scales[:, None])
+
+    def weights(self, targets: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return (n, r) w, and (n,) whether the rows show targets, (n, m), at all."""
+        # Least squares on y estimates a target's combination of the coefficients by w·Uᵀy, with the
+        # variance w·w per unit of noise.
+        T = targets / self.scales
+        inside = T @ self.W
+        off = np.abs(T - inside @ self.W.T).max(axis=1, initial=0.0)
+        seen = np.asarray(off <= EXACT_IN_SPAN * np.abs(T).max(axis=1, initial=0.0))
+        return np.asarray(inside / self.sizes), seen
+
+    def variances(self, targets: Floats) -> Floats:
+        """Return (n,) the variances of targets, (n, m), per unit of noise; infinite if not seen."""
+        weights, seen = self.weights(targets)
+        return np.where(seen, (weights**2).sum(axis=1), np.inf)
+
+    def solve(self, y: Floats) -> Floats:
+        """Return (m,) coefficients by least squares on y, (q,): of all that fit, one."""
+        return np.asarray(self.coordinates @ (self.U.T @ y))
+
+
+FULL = 0.05  # share of numbers that are not 0, from which on a matrix is dense for products
+
+
+@dataclass(frozen=True, eq=False)
+class Arrow(Gram):
+    """V = Σ w a aᵀ of the rows of a panel, taken apart: S as a `Gram`, and the items."""
+
+    sizes: Floats  # (i,) n_o
+    centres: sparse.csr_array  # (i, p) c̄_o; 0 where an item has no rows
+
+    @classmethod
+    def of_rows(cls, items: Indices, Z: sparse.csr_array, weights: Floats, n_items: int) -> Self:
+        """Return the form of rows with these items, (q,), attributes, (q, p), and weights, (q,)."""
+        sizes: Floats = np.asarray(np.bincount(items, weights, n_items), dtype=np.float64)
+        sums = sparse.csr_array(per_item(items, weights, n_items) @ Z)
+        M = (Z.T @ times_rows(weights, Z)).toarray()
+        centres = times_rows(1.0 / np.where(sizes > 0.0, sizes, 1.0), sums)
+        S = Gram.of_matrix(M - cross(sums, centres), np.diagonal(M))
+        return cls(S.root, S.lost, S.scales, sizes, centres)
+
+    @property
+    def rank(self) -> int:
+        """Dimension of the span of the rows."""
+        return int(np.count_nonzero(self.sizes)) + int(self.root.shape[1])
+
+    def centres_of(self, items: Indices) -> Floats:
+        """Return (n, p) the centres of items, dense."""
+        return np.asarray(self.centres[items].toarray())
+
+    def value_variances(self, items: Indices, attributes: Floats) -> Floats:
+        """Return (n,) the variances of v̂_o + ω̂·u, for one vector u of attributes, (p,)."""
+        beside = self.centres_of(items)
+        of = self.lengths(beside) + self.lengths(attributes[None, :])
+        return self._reciprocals(items) + self.variances(attributes - beside, of)
+
+    def lead_variances(self, leader: int, items: Indices) -> Floats:
+        """Return (n,) the variances of v̂_b − v̂_j; 0 for the leader itself."""
+        centre, centres = self.centres_of(np.array([leader])), self.centres_of(items)
+        of = self.lengths(centres) + self.lengths(centre)
+        found = self.variances(centre - centres, of)
+        found += self._reciprocals(np.array([leader])) + self._reciprocals(items)
+        found[items == leader] = 0.0
+        return found
+
+    def _reciprocals(self, items: Indices) -> Floats:
+        sizes = self.sizes[items]
+        return np.where(sizes > 0.0, 1.0 / np.where(sizes > 0.0, sizes, 1.0), np.inf)
+
+    def solve(self, items: Indices, Z: sparse.csr_array, totals: Floats) -> tuple[Floats, Floats]:
+        """Return v̂, (i,), and ω̂, (p,), for totals Σ w y of the rows that the form is of, (q,)."""
+        # Some solution of the normal equations; only what is estimable in it means anything.
+        sums = np.bincount(items, totals, len(self.sizes))
+        omega = self.root @ (self.root.T @ (Z.T @ totals - self.centres.T @ sums))
+        means = sums / np.where(self.sizes > 0.0, self.sizes, 1.0)
+        return means - self.centres @ omega, omega
+
+
+def per_item(items: Indices, weights: Floats, n_items: int) -> sparse.csr_array:
+    """Return (i, q) what adds rows up by their items."""
+    q = len(items)
+    return sparse.csr_array((weights, (items, np.arange(q))), shape=(n_items, q))
+
+
+def times_rows(factors: Floats, A: sparse.csr_array) -> sparse.csr_array:
+    """Return the rows of a matrix times factors, (n,): quicker than by a diagonal matrix."""
+    data = A.data * np.repeat(factors, np.diff(A.indptr))
+    return sparse.csr_array((data, A.indices, A.indptr), shape=A.shape)
+
+
+def cross(A: sparse.csr_array, B: sparse.csr_array) -> Floats:
+    """Return (p, p) AᵀB, dense; by dense matrices where most of it would be dense anyway."""
+    if max(A.nnz, B.nnz) > FULL * A.shape[0] * A.shape[1]:
+        return np.asarray(A.toarray().T @ B.toarray())
+    return np.asarray((A.T @ B).toarray())
