@@ -25,8 +25,8 @@ from evenhand.certainty.line import Field, Flags, Line, line_of, ranks_of
 from evenhand.certainty.look import Look, leading
 from evenhand.certainty.models import Fit, freedom_of
 from evenhand.certainty.targets import Target
-from evenhand.numerics.shrinkage import population
 from evenhand.numerics.intervals import student_tail
+from evenhand.numerics.shrinkage import population
 from evenhand.policies.conclusion import Conclusion
 
 Verdict = Literal["in", "out", "open", "not worse", "itself"]
