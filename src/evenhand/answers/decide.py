@@ -29,7 +29,7 @@ from evenhand.certainty.aim import model_of
 from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.by_items import by_items
 from evenhand.certainty.items import ItemsFit
-from evenhand.certainty.models import ResidualFit, in_pairs
+from evenhand.certainty.models import Fit, in_pairs
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.targets import Target
 from evenhand.certainty.unanimous import by_agreement
@@ -406,7 +406,7 @@ def _aimed(
     return replace(answer, next_questions=found)
 
 
-def _alike(log: Log, noise_scale: float | None, scope: Scope) -> ResidualFit:
+def _alike(log: Log, noise_scale: float | None, scope: Scope) -> Fit:
     """Return least squares as if all scores were as loud: what chances are worked out by."""
     # of a few scores an option's own noise is known so badly that chances by it are worse
     questions, told = log.questions, log.feedback

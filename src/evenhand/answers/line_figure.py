@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -144,9 +145,11 @@ def draw_line(picture: LinePicture, axes: Axes | None = None) -> Figure:
     if left_out:
         said = f"{len(picture.rows)} of {picture.n_options:,} options are drawn"
         axes.set_title(said, loc="left", fontsize=8.5, color=FAINT)
-    where = {"loc": "outside lower left"} if mine else {"loc": "best"}
-    owner = axes.figure.figure if mine else axes
-    owner.legend(handles=_handles(picture), ncols=3, frameon=False, fontsize=8.5, **where)
+    style: dict[str, Any] = {"ncols": 3, "frameon": False, "fontsize": 8.5}
+    if mine:
+        axes.figure.figure.legend(handles=_handles(picture), loc="outside lower left", **style)
+    else:
+        axes.legend(handles=_handles(picture), loc="best", **style)
     return axes.figure.figure
 
 

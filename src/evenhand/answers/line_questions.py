@@ -72,7 +72,8 @@ def line_questions(
     line = _line(means, target, level)
     limits = Limits(questions)
     limits.asked = told.counts
-    made, listed = np.zeros_like(told.counts), []
+    made = np.zeros_like(told.counts)
+    listed: list[NextQuestion] = []
     while len(listed) < n and (open_ := np.flatnonzero(limits.left(made) > 0)).size:
         s = np.sqrt(np.maximum(np.einsum("ij,ij->i", H @ P, H), 0.0))
         losses = np.where(s > 0.0, expected_losses(np.abs(means - line), s), 0.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from evenhand.answers.placing import Placing
+from evenhand.answers.placing import Placing, Verdict
 from evenhand.auditing.words import listed_changes
 from evenhand.report.words import counted, listed, number, percent, short
 
@@ -83,11 +83,12 @@ def _against(answer: Answer, placing: Placing) -> str:
             f"Nothing is sure against {rival}: the scores contradict what was assumed (see below)."
         )
     parts = []
-    for verdict, word in (
-        ("in", "better"),
-        ("not worse", f"not worse by more than {number(target.tolerance)}"),
-        ("out", "worse"),
-    ):
+    said: dict[Verdict, str] = {
+        "in": "better",
+        "not worse": f"not worse by more than {number(target.tolerance)}",
+        "out": "worse",
+    }
+    for verdict, word in said.items():
         names = answer._named(placing.where(verdict))
         if names:
             are = "is" if len(names) == 1 else "are"

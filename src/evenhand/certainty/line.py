@@ -147,7 +147,8 @@ class Field:
         if self.own is None:
             return np.full((len(self), len(self)), self.freedom)
         everybody = np.arange(len(self))
-        return np.array([self.own.of_leads(x, everybody, self.variances[x]) for x in everybody])
+        rows = (self.own.of_leads(x, everybody, self.variances[x]) for x in range(len(self)))
+        return np.array(list(rows))
 
     @cached_property
     def tests(self) -> Floats:
