@@ -79,6 +79,7 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/comparisons.py
 	$(BIN)/python benchmarks/people.py
 	$(BIN)/python benchmarks/decide.py
+	$(BIN)/python benchmarks/targets.py
 	$(BIN)/python benchmarks/plan.py
 	$(BIN)/python benchmarks/audit.py coverage
 	$(BIN)/python benchmarks/audit_verdicts.py safe

@@ -5,6 +5,7 @@
     python benchmarks/certainty.py side           sixteen evaluators at once beside one at a time
     python benchmarks/certainty.py errors         false answers on ties, near-ties, with an enemy
     python benchmarks/certainty.py bias           intervals of the bias: coverage and width
+    python benchmarks/certainty.py top            the m best: cost, and false claims
 
 Instances and seeds of the printed tables are not those that the policy's constants were chosen on
 (``--seed`` below 1,000). Every evaluation is looked at, or one per cent of what was spent at once.
@@ -17,16 +18,20 @@ import heapq
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 import evenhand as eh
+from evenhand.arrays import Floats, Indices
+from evenhand.certainty.e_process import certainty_entropy
 from evenhand.certainty.models import Fit
-from evenhand.certainty.stage_plans import StagePlanner
+from evenhand.certainty.places import Places, SetEvidence, SetInference
+from evenhand.certainty.stage_plans import SetPlanner, StagePlanner
 from evenhand.certainty.stages import Evidence
+from evenhand.designs.joint import joint_design
 from evenhand.research.environments.skating import skate_canada
 
 DELTA = 0.05
@@ -353,13 +358,192 @@ def bias(runs: int, seed: int) -> None:
     print()
 
 
+# ---------------------------------------------------------------------- the m best
+
+
+def top_limit(problem: eh.BiasedLinearBandit, m: int) -> float:
+    """Return T*·kl(δ, 1−δ) for the m best: pairs across the line in the place of rivals."""
+    order = np.argsort(-problem.values, kind="stable")
+    x, y = np.repeat(order[:m], len(order) - m), np.tile(order[m:], m)
+    features, points = problem.questions.options.features, problem.questions.weighted_points
+    leads = np.zeros((len(x), points.shape[1]))
+    leads[:, : features.shape[1]] = features[x] - features[y]
+    gaps = problem.values[x] - problem.values[y]
+    if gaps.min() <= 0.0:
+        return math.inf
+    scaled = leads * (math.sqrt(2.0) * problem.noise_scale / gaps)[:, None]
+    value = joint_design(points, scaled, problem.questions.prices, 1e-3).value
+    return value * certainty_entropy(1.0 - DELTA)
+
+
+def with_line(k: int, d: int, m: int, seed: int) -> tuple[eh.BiasedLinearBandit, float]:
+    """Return a random problem whose m best can be found, and its limit: up to 50,000."""
+    for attempt in range(1_000):
+        problem = eh.families.random(k, d, np.random.default_rng([k, d, seed, attempt]))
+        found = top_limit(problem, m)
+        if 5 * (d + 1) <= found <= 5e4:
+            return problem, found
+    raise RuntimeError("no such instance")
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs(Places):
+    """Evidence for every pair of options by itself; nothing is lost where places change."""
+
+    pairs: Floats = field(default_factory=lambda: np.zeros((0, 0)))  # (k, k)
+
+    def with_wealth(self, wealth: Floats) -> Pairs:
+        pairs, m = self.pairs.copy(), self.top
+        pairs[np.ix_(self.order[:m], self.order[m:])] = wealth
+        return replace(self, wealth=wealth, pairs=pairs)
+
+    def arranged(self, order: Indices) -> Pairs:
+        wealth = self.pairs[np.ix_(order[: self.top], order[self.top :])]
+        return replace(self, order=order, wealth=wealth)
+
+
+class PairInference(SetInference):
+    """The m best by pairs, each at its share of the level."""
+
+    def _start(self) -> SetEvidence:
+        k, m = len(self.aim.questions.options), self.aim.top
+        none = np.zeros((k, k))
+        return SetEvidence(Pairs(np.arange(k), none[:m, m:], 0.0, self.aim.kinds, none))
+
+
+class PairsChoice(eh.CertainChoice):
+    """The m best by pairs with a union over those across the line."""
+
+    name = "pairs"
+
+    def _new_inference(self) -> SetInference:
+        m, k = self.aim.top, len(self.options)
+        shared = 1.0 - (1.0 - self.confidence) / (m * (k - m))
+        return PairInference(replace(self.aim, confidence=shared), self.record)
+
+
+def uniform(problem: eh.BiasedLinearBandit, m: int, rng: np.random.Generator) -> tuple[int, bool]:
+    """Return how many evaluations it takes if all options have as many, and whether it is right.
+
+    A look after every per cent; pairs across the line with a union, by normal mixtures.
+    """
+    X, k = problem.actions.points, len(problem.values)
+    V, d = np.linalg.pinv(X.T @ X), problem.questions.options.features.shape[1]
+    n, sums = 2, math.sqrt(2.0) * rng.standard_normal(k)
+    need = 2.0 * math.log(m * (k - m) / DELTA)
+    while True:
+        theta = V @ (X.T @ (problem.evaluations + problem.noise_scale * sums / n))
+        values = X[:, :d] @ theta[:d]
+        order = np.argsort(-values, kind="stable")
+        x, y = np.repeat(order[:m], k - m), np.tile(order[m:], m)
+        D = X[x] - X[y]
+        D[:, d:] = 0.0
+        one = np.einsum("ij,jk,ik->i", D, V, D) * problem.noise_scale**2
+        J, rho = n / one, 20.0 / one  # tuned to twenty evaluations of each
+        z = (values[x] - values[y]) * np.sqrt(J)
+        if (z**2 * J / (J + rho) >= need + np.log1p(J / rho)).all() and (z > 0.0).all():
+            return n * k, values_right(problem, order[:m])
+        more = max(1, n // 100)
+        sums, n = sums + math.sqrt(more) * rng.standard_normal(k), n + more
+
+
+def values_right(problem: eh.BiasedLinearBandit, chosen: Indices) -> bool:
+    """Tell whether nobody who is left out is better than anybody who is chosen."""
+    inside = np.isin(np.arange(len(problem.values)), chosen)
+    return bool(problem.values[inside].min() >= problem.values[~inside].max() - 1e-12)
+
+
+def top_cost(runs: int, seed: int, families: Sequence[tuple[int, int, int, float]]) -> None:
+    """Print evaluations ÷ limit for the m best, one run for each fresh instance."""
+    print(f"## The m best: evaluations ÷ limit, δ = {DELTA:g}, noise known\n")
+    print("| options, features, wanted | by | runs | mean | ± | median | target | false | ms |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
+    for k, d, m, target in families:
+        found: dict[str, list[tuple[float, bool, float]]] = {}
+        for i in range(seed, seed + runs):
+            problem, least = with_line(k, d, m, i)
+            for name, cls in (("places", eh.CertainChoice), ("pairs, union", PairsChoice)):
+                start = time.perf_counter()
+                policy = cls(problem.actions, at_most=10**8, noise_scale=1.0, top=m)
+                play(problem, policy, np.random.default_rng([i, 1]))
+                said = policy.recommend().selection
+                assert said is not None
+                assert said.wrong_at_most == 0
+                right = values_right(problem, np.array(said.chosen))
+                taken = 1e3 * (time.perf_counter() - start)
+                found.setdefault(name, []).append((policy.spent / least, right, taken))
+            start = time.perf_counter()
+            n, right = uniform(problem, m, np.random.default_rng([i, 2]))
+            taken = 1e3 * (time.perf_counter() - start)
+            found.setdefault("uniform", []).append((n / least, right, taken))
+        for name, rows in found.items():
+            ratios = np.array([row[0] for row in rows])
+            print(
+                f"| {k} × {d}, {m} | {name} | {runs} | {ratios.mean():.2f} "
+                f"| {ratios.std() / math.sqrt(runs):.2f} | {np.median(ratios):.2f} "
+                f"| {target if name == 'places' else '–'} | {sum(not row[1] for row in rows)} "
+                f"| {np.mean([row[2] for row in rows]):.0f} |",
+                flush=True,
+            )
+    print()
+
+
+class Restless(SetPlanner):
+    """An enemy: other places in every plan, at random."""
+
+    def arranged(self, guess: Fit, now: SetEvidence) -> Places:
+        chance = np.random.default_rng([self.seed, len(self.inference.record.rounds)])
+        return now.places.arranged(chance.permutation(len(now.places.order)))
+
+
+class RestlessChoice(eh.CertainChoice):
+    """Plans as `Restless` does."""
+
+    name = "restless"
+    set_planner = Restless
+
+
+def top_errors(runs: int, seed: int) -> None:
+    """Print how often a claim contradicts one fixed true set, which the proof bounds by δ."""
+    print(f"## The two best of six, a tie at the line: one true set contradicted, δ = {DELTA:g}\n")
+    print("| at the line | places | noise | runs | answers | contradicted | share |")
+    print("| --- | --- | --- | --- | --- | --- | --- |")
+    X = np.random.default_rng(7).standard_normal((6, 2))
+    policies = {"own": eh.CertainChoice, "at random": RestlessChoice}
+    for name, gap in (("a tie", 0.0), ("a gap of .001", 1e-3), ("all about equal", math.nan)):
+        features = X.copy()
+        if not math.isnan(gap):  # the values are the first feature: 1, .5, .5 − gap, 0, …
+            features[:, 0] = [1.0, 0.5, 0.5 - gap, 0.0, -0.5, -1.0]
+        scale = 1e-6 if math.isnan(gap) else 1.0
+        actions = eh.ActionSet(features, [1, -1, 1, -1, 1, -1])
+        problem = eh.BiasedLinearBandit(actions, gamma=[scale, 0.0], omega=0.3)
+        true = set(np.argsort(-problem.values, kind="stable")[:2].tolist())
+        for label, cls in policies.items():
+            for known in (True, False):
+                answers = false = 0
+                for i in range(seed, seed + runs):
+                    noise = {"noise_scale": 1.0} if known else {}
+                    policy = cls(actions, at_most=300, seed=i, top=2, **noise)
+                    play(problem, policy, np.random.default_rng([i, 2]), share=0.02)
+                    said = policy.recommend().selection
+                    assert said is not None
+                    answers += said.wrong_at_most == 0
+                    false += not (set(said.inside) <= true and true.isdisjoint(said.outside))
+                print(
+                    f"| {name} | {label} | {'known' if known else 'unknown'} | {runs} | {answers} "
+                    f"| {false} | {false / runs:.4f} |",
+                    flush=True,
+                )
+    print()
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the parts that are named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "part",
         nargs="?",
-        choices=["cost", "random", "side", "errors", "bias", "all"],
+        choices=["cost", "random", "side", "errors", "bias", "top", "all"],
         default="all",
     )
     parser.add_argument("--runs", type=int, default=200)
@@ -382,6 +566,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         errors(runs, given.seed)
     if given.part in ("bias", "all"):
         bias(runs, given.seed)
+    if given.part in ("top", "all"):
+        sizes = [(5, 2, 2, 3.2)] if given.tiny else [(12, 3, 3, 3.2), (20, 5, 5, 3.6)]
+        top_cost(runs, given.seed, sizes)
+        top_errors(runs, given.seed)
 
 
 if __name__ == "__main__":

@@ -144,6 +144,9 @@ def test_certainty_measures_cost_errors_and_bias(
     for trap in benchmark_.traps():
         assert shown.count(f"| {trap.name} |") == 8  # four ways to lead, noise known or not
     assert shown.count("| skating |") == 2
+    for by in ("places", "pairs, union", "uniform"):
+        assert shown.count(f"| 5 × 2, 2 | {by} |") == 1
+    assert shown.count("| at random |") == 6  # three lines, noise known or not
 
 
 @pytest.mark.parametrize("benchmark_", ["bent"], indirect=True)
@@ -339,6 +342,23 @@ def test_audit_checks_look_at_every_shape(
     # three times the noise within the time of an event: no matter of luck
     assert found["planted: drift"]["drift"] == found["planted: growth"]["drift"] == 1.0
     assert "tables each" in capsys.readouterr().out
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("benchmark_", ["targets"], indirect=True)
+def test_targets_are_held_to_the_truth(
+    benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["--tiny"])
+    shown = capsys.readouterr().out
+    assert shown.count("\n## ") == 6
+    grants = benchmark_.Round(3, tied=4)
+    assert len(grants.reviews) == benchmark_.REVIEWERS * benchmark_.EACH
+    assert np.unique(grants.worth).size == benchmark_.APPLICATIONS - 3
+    worth = np.array([3.0, 2.0, 2.0, 1.0])
+    assert benchmark_.is_wrong(worth, 2, [3], [])
+    assert not benchmark_.is_wrong(worth, 2, [0, 1], [2, 3])
+    assert benchmark_.is_wrong(worth, 2, [], [0])
 
 
 @pytest.mark.nightly

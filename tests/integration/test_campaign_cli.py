@@ -106,6 +106,27 @@ def fill_in(path: str, judge: str, **changes: str) -> None:
         writer.writerows(rows)
 
 
+def test_a_campaign_for_the_best_few_says_who_they_are() -> None:
+    new("--top", "2", "--capacity", "20", "--at-most", "400")
+    with eh.Campaign.open("p.db", "prize") as campaign:
+        rng = np.random.default_rng(0)
+        campaign.run(
+            lambda question: float(
+                score_of(question.evaluator, question.label) + 0.5 * rng.standard_normal()
+            )
+        )
+    answer = found("answer", "p.db", "prize")
+    assert answer["sure"]
+    assert set(answer["target"]["chosen"]) == {"Ed", "Ann"}
+    assert set(answer["target"]["outside"]) == {"Bo", "=Cy", "Dí"}
+    assert "they are the best 2 of 5 options" in " ".join(said("answer", "p.db", "prize").split())
+    assert found("verify", "p.db", "prize")["verified"]
+    panel = "--evaluators", "judges.csv", "--option-group", "nation"
+    assert "top must be less than the number of options" in refused(
+        "new", "p.db", "other", "skaters.csv", *panel, "--capacity", "20", "--top", "5"
+    )
+
+
 def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
     told = new("--scale", "0,100", "--looks", "once")
     assert "5 options, 4 evaluators, 20 questions" in told

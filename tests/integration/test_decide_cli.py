@@ -172,3 +172,26 @@ def test_two_options_are_compared_by_name(scores: pd.DataFrame) -> None:
 
 def test_names_to_be_compared_may_have_commas_of_their_own() -> None:
     assert _two_of("Bo, Jr.,Ann", ["Ann", "Bo, Jr."]) == ("Bo, Jr.", "Ann")
+
+
+def test_targets_are_those_of_the_library(scores: pd.DataFrame) -> None:
+    names = {"option": "skater", "evaluator": "judge", "score": "points"}
+    first = scores["skater"].iloc[0]
+    for given, wanted in (
+        (("--top", "2"), {"top": 2}),
+        (("--bar", "60"), {"bar": 60.0}),
+        (("--against", first, "--margin", "2"), {"against": first, "tolerance": 2.0}),
+    ):
+        answer = eh.decide(scores, **names, **wanted)
+        found = json.loads(run("scores.csv", *COLUMNS, *given, "--json").stdout)["target"]
+        assert found == answer.to_dict()["target"]
+        shown = run("scores.csv", *COLUMNS, *given, "--report", "line.html").stdout
+        assert answer._report().verdict.split()[0] in shown
+        assert "<svg" in Path("line.html").read_text()
+    for bad, said in (
+        (("--top", "6"), "which is 6"),
+        (("--top", "2", "--bar", "1"), "top and bar"),
+    ):
+        refused = run("scores.csv", *COLUMNS, *bad)
+        assert refused.exit_code == 2
+        assert said in " ".join(refused.output.split())

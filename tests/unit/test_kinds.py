@@ -60,7 +60,7 @@ def test_people_confirm_what_their_scores_alone_make_certain(
     by_model: float, by_people: float, n: int, confirmed: bool
 ) -> None:
     aim = Aim(model_of(PANEL), 0.95)
-    found = unconfirmed(aim, told(by_model, by_people, n), 0)
+    found = unconfirmed(aim, told(by_model, by_people, n), [0])
     assert (found is None) == confirmed
     if found is not None:
         assert found.alarm

@@ -58,11 +58,12 @@ def test_a_whole_panel_has_the_closed_form() -> None:
     drawn = (2 * half * s0 + (n - 1) * np.maximum(own, 0.0)) / (2 * half + n - 1)
     for model in (DenseModel(panel(k, n)), ArrowModel(panel(k, n))):
         left = model.fit(told(Y.ravel()), None).left_over(told(Y.ravel()))
-        found, known, freedom, most = own_variances(left)
+        found, known, freedom, most, floors = own_variances(left)
         like = stats.f.sf(np.maximum(own, 0.0) / s0, n - 1, 2 * half)
         assert known == pytest.approx(n - 1 + like * (min(nu, 2 * half + n - 1) - n + 1), rel=1e-6)
         assert found == pytest.approx(np.maximum(own, drawn), rel=1e-6)
         assert freedom == pytest.approx(min(nu, 2 * half + n - 1), rel=1e-6)
+        assert floors == pytest.approx(2 * half * s0 / (2 * half + n - 1), rel=1e-6)
         fit = with_own_noise(panel(k, n), model.fit(told(Y.ravel()), None), told(Y.ravel()))
         leads = fit.leads(0, np.arange(1, k)).variances
         assert leads == pytest.approx((found[0] + found[1:]) / n, rel=1e-6)

@@ -16,16 +16,18 @@ from evenhand.answers.difference import difference
 from evenhand.answers.least_squares import RawScores, ScoresFit, least_squares, raw_scores
 from evenhand.answers.logged import SOMEBODY
 from evenhand.answers.next_questions import NextQuestions
+from evenhand.answers.placing import Placing, placing_by
 from evenhand.answers.question import Failure
 from evenhand.answers.scale import Scale, compares
 from evenhand.answers.sections import record_of, report_of
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
+from evenhand.certainty.targets import Target
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion, conclusion_of
-from evenhand.policies.messages import Certainty, Decision
+from evenhand.policies.messages import Certainty, Decision, Selection
 from evenhand.questions import Options, Questions
 from evenhand.report.model import Report
 from evenhand.report.result import Result
@@ -68,15 +70,18 @@ class Answer(Result):
     Parameters
     ----------
     option, label
-        Index and name of the option to choose.
+        Index and name of the option to choose; where several were wanted (`chosen`), of the one
+        that looks best.
     sure
         Whether the option is certainly within ``tolerance`` of the best: by the options' own
-        scores, or because the features are exact where the user said so (``deviation=0``).
+        scores, or because the features are exact where the user said so (``deviation=0``). Where
+        several were wanted, whether these are certainly the best.
     certainty
         What ``loss`` rests on: "own scores", "one judge's scores", "features exact", or None if
         nothing certain is said. `scope` says whom it is about.
     loss
-        What the option loses at most against the best; infinite if that is not known.
+        What the option loses at most against the best; infinite if that is not known. Where several
+        were wanted, what any that is chosen is worse than any that is not, at most.
     confidence
         Probability that what is said here holds.
     tolerance
@@ -123,6 +128,9 @@ class Answer(Result):
         worked out from that. "" where `choose` asked.
     scale
         The lowest and highest score there is, if anybody said.
+    placing
+        Where options stand against a target (``top``, ``bar``, ``against``), if there is one; then
+        ``sure`` says that all of it is settled.
 
     Examples
     --------
@@ -166,6 +174,49 @@ class Answer(Result):
     scale: tuple[float, float] | None = None
     chance: float = math.nan
     withdrawn: Withdrawals = field(default_factory=Withdrawals)
+    placing: Placing | None = None
+
+    @property
+    def target(self) -> Target | None:
+        """What was wanted, beside the best option; None if nothing else was."""
+        return None if self.placing is None else self.placing.target
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """Who looks wanted, the most valuable first; without a target the option to choose."""
+        return (self.label,) if self.placing is None else self._named(self.placing.chosen)
+
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """Who is surely wanted (of all at once): in, above the bar, or better."""
+        if self.placing is None:
+            return (self.label,) if self.sure else ()
+        return self._named(self.placing.where("in"))
+
+    @property
+    def outside(self) -> tuple[str, ...]:
+        """Who is surely not wanted: out, below the bar, or worse."""
+        return () if self.placing is None else self._named(self.placing.where("out"))
+
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """Who stands at the line."""
+        return () if self.placing is None else self._named(self.placing.where("open"))
+
+    @property
+    def expected_loss(self) -> float:
+        """What the chosen are expected to lose per place, against the true best: an estimate."""
+        return math.nan if self.placing is None else self.placing.expected_loss
+
+    @property
+    def expected_right(self) -> float:
+        """How many of the chosen are expected to be wanted: an estimate."""
+        return math.nan if self.placing is None else self.placing.expected_right
+
+    def _named(self, some: Sequence[int]) -> tuple[str, ...]:
+        """Return names of options, the most valuable first."""
+        wanted = set(some)
+        return tuple(one.option for one in self.ranking if one.index in wanted)
 
     @property
     def policy(self) -> Policy:
@@ -176,6 +227,12 @@ class Answer(Result):
                 "answer.next_questions says what to ask."
             )
         return self.conclusion.policy
+
+    @property
+    def wrong_at_most(self) -> int | None:
+        """How many of several that `choose` chose may be wrong; None if nobody can say."""
+        selection = self.decision.selection
+        return None if selection is None else selection.wrong_at_most
 
     @property
     def scores(self) -> int:
@@ -240,15 +297,26 @@ class Answer(Result):
         """Where every option stands, the most valuable first: one row per option.
 
         Columns: option, group (missing where there are attributes instead), raw (mean score), value
-        with its interval (low, high), lead (of the chosen option over this one), evaluations.
+        with its interval (low, high), lead (of the chosen option over this one), evaluations. With
+        a target also verdict (surely in or out, or at the line), chance, and the best and the worst
+        place that it may have (rank_low, rank_high).
         """
         import pandas as pd  # noqa: PLC0415 # slow to load, and not everybody wants a frame
 
         columns = ["option", "group", "raw", "value", "low", "high", "lead", "evaluations"]
         if self.questions.options.groups is None:
             columns.remove("group")
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {name: [getattr(standing, name) for standing in self.ranking] for name in columns}
+        )
+        if self.placing is None:
+            return frame
+        places = [one.index for one in self.ranking]
+        return frame.assign(
+            verdict=[self.placing.said(x) for x in places],
+            chance=self.placing.chances[places],
+            rank_low=self.placing.rank_low[places],
+            rank_high=self.placing.rank_high[places],
         )
 
     def standing(self, option: int) -> Standing:
@@ -284,6 +352,10 @@ class Answer(Result):
         # Matplotlib takes longer to load than most answers take to find.
         from evenhand.answers.figure import answer_picture, draw_answer_picture  # noqa: PLC0415
 
+        if self.placing is not None:
+            from evenhand.answers.line_figure import draw_line, line_picture  # noqa: PLC0415
+
+            return draw_line(line_picture(self, self.placing), axes)
         return draw_answer_picture(answer_picture(self), axes)
 
     def __repr__(self) -> str:
@@ -346,6 +418,10 @@ def answer_from(
     if certainty == "own scores" and len(options) > 1 and len(_judges(said)) == 1:
         certainty = "one judge's scores"
     raw = raw_scores(said.questions, said.checks)
+    placing = None
+    if decision.selection is not None:
+        by = getattr(said.policy, "fit", None) if decision.level else None
+        placing = placing_by(decision.selection, len(options), decision.loss, by, said.noise_scale)
     return Answer(
         option=decision.option,
         label=decision.label,
@@ -371,6 +447,7 @@ def answer_from(
         attempts=tried,
         chance=math.nan if sure else said.chance,
         scale=None if scale is None else (float(scale[0]), float(scale[1])),
+        placing=placing,
     )
 
 
@@ -417,6 +494,7 @@ def _without_certainty(decision: Decision) -> Decision:
         withstands=0.0,
         leads=None if leads is None else _everything_around(leads[:, 0]),
         certainty=None,
+        selection=None if decision.selection is None else Selection(decision.selection.chosen),
     )
 
 

@@ -18,6 +18,7 @@ from evenhand.certainty.careful_choice import CarefulChoice
 from evenhand.certainty.certain_choice import CertainChoice
 from evenhand.certainty.choice import Choice, limit_of
 from evenhand.certainty.planned_choice import PlannedChoice
+from evenhand.certainty.targets import Target
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import checks_of
@@ -59,6 +60,9 @@ def choose(
     available: Available | None = None,
     looks: Looks | None = None,
     store: Any = None,
+    top: int = 1,
+    bar: float | None = None,
+    against: str | None = None,
 ) -> Answer:
     """Have options evaluated until it is sure which one is really the best, and say so.
 
@@ -130,6 +134,13 @@ def choose(
     store
         A file, or "postgresql://…", that keeps every score as it comes: a `Campaign`. After a crash
         the same call goes on where it was; several programs may work on the same choice.
+    top
+        How many options are wanted. With more than one it is asked until the ``top`` best are sure
+        as a set: in a panel, in comparisons, or by exact features (``deviation=0``). Where every
+        question can be asked once, or four times at most, all are, and looked at once. It takes no
+        ``tolerance`` then.
+    bar, against
+        For `decide` alone: here they are refused.
 
     Returns
     -------
@@ -169,6 +180,7 @@ def choose(
     ('Ann', True, 'own scores')
     """
     checked_askable(options)
+    refuse_bar(bar, against)
     if not callable(evaluate):
         raise InputError(f"evaluate must be a function of a question; got {evaluate!r}.")
     parallel = _whole("parallel", parallel, 1, _MOST_PARALLEL)
@@ -201,6 +213,7 @@ def choose(
                 "bounds": bounds,
                 "checks": checks,
                 "seed": seed,
+                "top": top,
             },
         }
         run_by = {
@@ -221,10 +234,12 @@ def choose(
             "noise_scale": noise_scale,
             "bounds": reading.limits,
             "seed": seed,
+            "top": top,
         }
         policy = policy_for(asked, deviation, checks, looks, budget, settings, scores is None)
     else:
         _adopt(policy, asked, at_most, budget)
+        top_of(policy, top)
     with watching(policy, progress) as watch:
         ran = (
             Run("there is no other option")
@@ -255,6 +270,29 @@ def choose(
     )
 
 
+def refuse_bar(bar: object, against: object) -> None:
+    """Raise `InputError` where a bar is given, or somebody to be better than."""
+    for name, given in (("bar", bar), ("against", against)):
+        if given is not None:
+            raise InputError(
+                f"{name}={given!r}: what is asked step by step finds the best option, or the top "
+                f"few (top=...). Have the scores given, and decide(scores, {name}={given!r}) says "
+                "it of these."
+            )
+
+
+def top_of(policy: Policy, given: Any = 1) -> int:
+    """Return how many options a policy finds, or say that as many as are given it does not."""
+    target = policy.target if isinstance(policy, CertainChoice | PlannedChoice) else None
+    found = 1 if target is None else target.top or 1
+    if given not in (1, found):
+        raise InputError(
+            f"the policy {policy.name!r} finds {'the best option' if found == 1 else found}, where "
+            f"top={given!r} is given; make it with that top, or leave the policy out."
+        )
+    return found
+
+
 def asked_of(options: Askable, deviation: float | None) -> Askable:
     """Return what is asked: about options that are what their features say, if they are exact."""
     if isinstance(options, ActionSet) or deviation != 0:
@@ -279,6 +317,8 @@ def policy_for(
     """Return the default policy: careful, or exact if the features are; `marks`: no votes."""
     if looks not in (None, "always", "once"):
         raise InputError(f"looks must be 'always', 'once' or None; got {looks!r}.")
+    top = settings.pop("top", 1)
+    several = Target(top=top).top != 1
     few = isinstance(options, Questions) and int(options.capacity.max(initial=0)) <= _FEW
     if looks is not None and not few:
         raise InputError(
@@ -294,12 +334,21 @@ def policy_for(
     if isinstance(options, Questions) or deviation == 0:
         if settings["noise_scale"] is not None:  # bounds then only refuse, which `read` does
             settings["bounds"] = None
+        if several:
+            settings["top"] = top
         if few:
-            if marks:  # of a few people: between bounds alone, nothing could be certain
+            if marks or several:  # of a few people: between bounds alone, nothing could be certain
                 settings["bounds"] = None
-            return PlannedChoice(options, looks=looks or "always", **settings)
+            usual: Looks = "once" if several else "always"
+            return PlannedChoice(options, looks=looks or usual, **settings)
         share = _LOOKS if checks else 0.0
         return CertainChoice(options, looks=share, deviation=deviation, **settings)
+    if several:
+        raise InputError(
+            f"the best {top!r} can be found in a panel (Questions.panel), in comparisons, or by "
+            "features that tell values exactly (deviation=0). By features that may leave something "
+            "over only the best one can be; give one of these, or leave top out."
+        )
     return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
 
 

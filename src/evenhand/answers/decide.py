@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -11,8 +12,10 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_from, answer_of
 from evenhand.answers.choose import notes_on
+from evenhand.answers.line_questions import line_questions
 from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
+from evenhand.answers.placing import placing_of
 from evenhand.answers.scale import compares
 from evenhand.arrays import Indices, is_number
 from evenhand.assumptions import taken_for_granted
@@ -21,10 +24,14 @@ from evenhand.auditing.dependence import copies, findings, together
 from evenhand.auditing.diagnosis import diagnose
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.individual_biases import of_evaluators, of_favoured
+from evenhand.auditing.shortlists import Shortlist, shortlist
+from evenhand.certainty.aim import model_of
 from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.by_items import by_items
 from evenhand.certainty.items import ItemsFit
+from evenhand.certainty.models import Fit, in_pairs
 from evenhand.certainty.planned_choice import PlannedChoice
+from evenhand.certainty.targets import Target
 from evenhand.certainty.unanimous import by_agreement
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
@@ -55,9 +62,10 @@ _NOBODY_PARTIAL = (
     "Nobody is taken to favour anybody: options have groups, and nobody says of which groups the "
     "evaluators are (evaluator_group)."
 )
+_BY_TEST = ", by the winner test,"
 _BEFORE = (
     "What was scored is taken to have been decided without looking at any score; so one look will "
-    "do, by the winner test, and no price is paid for looking at any time. If scores decided what "
+    f"do{_BY_TEST} and no price is paid for looking at any time. If scores decided what "
     "was scored next, or when to stop, say assigned='adaptively'."
 )
 _ADAPTIVELY = (
@@ -102,6 +110,9 @@ def decide(
     confidence: float = 0.95,
     tolerance: float = 0.0,
     *,
+    top: int | None = None,
+    bar: float | None = None,
+    against: str | None = None,
     option: str = "option",
     evaluator: str | None = "evaluator",
     score: str = "score",
@@ -146,7 +157,15 @@ def decide(
     confidence
         Probability with which what the answer says shall hold.
     tolerance
-        How much the choice may lose against the best, in units of the scores.
+        How much the choice may lose against the best, in units of the scores; with ``top``, at each
+        place. By how much an option may fall short of the ``bar``, or be worse than the one it is
+        held ``against``: 'not worse by more than'.
+    top, bar, against
+        What is wanted instead of the best option; one of them. The ``top`` best, such as the ten
+        that are funded; those that are worth more than a ``bar``; those that are better than one
+        option, by its name. For each option the answer then says whether it is surely wanted,
+        surely not, or at the line, of all options at once; and how probable it is
+        (``answer.placing``, ``answer.standings``).
     option, evaluator, score, rival
         The columns with these parts. In comparisons the score says by how much the option is
         better than its rival. A column of that name has the part where nothing else is said, if
@@ -219,7 +238,11 @@ def decide(
     >>> answer = eh.decide(table)
     >>> answer.label, answer.sure, answer.spent
     ('Ann', True, 12)
+    >>> two = eh.decide(table, top=2)
+    >>> two.inside, two.outside, two.undecided
+    (('Ann', 'Bo'), ('Cy',), ())
     """
+    target = Target.of(top, bar, against, tolerance)
     if scores is None:
         questions, scores = None, questions
     if scores is None:
@@ -249,6 +272,11 @@ def decide(
         telling=True,
     )
     place = table.where
+    if target is not None and assigned != "before":
+        raise InputError(
+            "top, bar and against need scores that were assigned before any was seen "
+            "(assigned='before'): they are for one look."
+        )
     if isinstance(assigned, Policy | Mapping):
         return _by_policy(assigned, questions, table, place, tolerance, deviation)
     if assigned not in ("before", "adaptively"):
@@ -261,6 +289,8 @@ def decide(
         names = trusted_among(trusted, log.questions.evaluators)
         log = replace(log, asked=log.questions._changed(trusted=names))
     log = replace(log, asked=_exact(log.asked, deviation))
+    if target is not None:
+        target = _fitting(target, log)
     compared = _compared(log)
     if not compared:
         log = replace(log, asked=_comparable(log.questions))
@@ -287,15 +317,105 @@ def decide(
         scale=(0.0, 1.0) if _only_votes(table) else table.scale,
         variances={} if effects is None else _own_variances(effects, said),
     )
-    if answer.sure and table.scale is not None and fit is None and assigned == "before":
+    best = target is None or target.top == 1
+    if best and answer.sure and table.scale is not None and fit is None and assigned == "before":
         answer = replace(answer, warnings=(*answer.warnings, _on_scale(given, answer, table.scale)))
+    answer = replace(
+        answer,
+        assumed=_ADAPTIVELY
+        if assigned == "adaptively"
+        else _items(log, fit) + (_BEFORE if best else _BEFORE.replace(_BY_TEST, ",")),
+    )
+    if target is not None:
+        short = _shortlist(table, effects, audited, target)
+        return _aimed(answer, target, short, log, fit, noise_scale, next_n, seed)
     settled = answer.certainty is not None and answer.loss <= answer.tolerance
     wanted = 0 if settled or answer.alarms else next_n
     return replace(
-        answer,
-        assumed=_ADAPTIVELY if assigned == "adaptively" else _items(log, fit) + _BEFORE,
-        next_questions=_next(log, fit, answer, assigned, noise_scale, wanted, seed),
+        answer, next_questions=_next(log, fit, answer, assigned, noise_scale, wanted, seed)
     )
+
+
+def _fitting(target: Target, log: Log) -> Target:
+    """Return a target that these options can have, or say why they cannot."""
+    if target.bar is not None and compares(log.questions):
+        raise InputError(
+            "bar needs scores of options by themselves: comparisons tell differences only; say "
+            "against, the name of an option."
+        )
+    return target.among(log.questions.options.labels)
+
+
+def _shortlist(
+    table: Scores, effects: Effects | None, bias: BiasEstimate | None, target: Target
+) -> Shortlist | None:
+    """Return what the bias and leniency change among those wanted; None where nobody can say."""
+    if effects is None or bias is None or target.top is None or table.item is not None:
+        return None
+    if table.event is not None or table.features:
+        return None
+    return shortlist(table, bias, target.top, surely=False)
+
+
+def _aimed(
+    answer: Answer,
+    target: Target,
+    short: Shortlist | None,
+    log: Log,
+    fit: ItemsFit | None,
+    noise_scale: float | None,
+    n: int,
+    seed: int,
+) -> Answer:
+    """Return an answer that says where options stand against a target, and what to ask next."""
+    said, alike = answer.conclusion, None
+    if fit is None and answer.comparable and not answer.conclusion.silent:
+        alike = _alike(log, noise_scale, said.scope)
+    values = np.empty(len(answer.ranking))
+    for one in answer.ranking:
+        values[one.index] = one.value if not answer.compared else -one.lead
+    placing = placing_of(
+        said,
+        values,
+        target,
+        1.0 - answer.confidence,
+        sure=answer.sure,
+        holds=not answer.alarms and answer.comparable,
+        scale=answer.scale,
+        alike=None if alike is None or hasattr(said.fit, "trusted") else alike,
+        shortlist=short,
+    )
+    sure, loss = answer.sure, answer.loss
+    if target.top != 1:
+        sure, loss = placing.settled, placing.loss if target.top else loss
+    answer = replace(answer, placing=placing, sure=sure, loss=loss)
+    if sure or answer.alarms or n == 0:
+        return answer
+    if alike is None or target.top == 1 or not math.isfinite(placing.spread):
+        found = _next(log, fit, answer, "before", noise_scale, n, seed)
+        return replace(answer, next_questions=found)
+    found = line_questions(
+        log.asked,
+        log.feedback,
+        target,
+        n,
+        noise=noise_scale or alike.unit,
+        spread=placing.spread,
+        level=log.level.origin,
+    )
+    return replace(answer, next_questions=found)
+
+
+def _alike(log: Log, noise_scale: float | None, scope: Scope) -> Fit:
+    """Return least squares as if all scores were as loud: what chances are worked out by."""
+    # of a few scores an option's own noise is known so badly that chances by it are worse
+    questions, told = log.questions, log.feedback
+    if questions.noise is not None:
+        noise = questions.noise
+        told = Feedback(told.counts, told.sums / noise, told.sums_of_squares / noise**2)
+    if scope == "like these":
+        told = in_pairs(questions, told)
+    return model_of(log.asked).fit(told, noise_scale)
 
 
 def _only_votes(table: Scores) -> bool:

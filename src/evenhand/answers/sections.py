@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.actions import ActionSet
 from evenhand.answers import words
 from evenhand.answers.least_squares import share_for_biases
+from evenhand.answers.placing import Placing
 from evenhand.assumptions import model
 from evenhand.checks.statistics import FEWEST
 from evenhand.numerics.intervals import Estimate
@@ -40,14 +41,22 @@ from evenhand.report.words import counted, decimals, interval, listed, number, p
 if TYPE_CHECKING:
     from evenhand.answers.answer import Answer
 
+_AT_LINE = {
+    "error of the lead": "error of its value",
+    "chance that the rival is better": "chance of the wrong side",
+}
 _LITTLE = 0.005  # share of evaluations that is next to nothing
 
 
 def report_of(answer: Answer) -> Report:
     """Return what an answer has to say."""
     panel = not isinstance(answer.options, ActionSet)
+    target = answer.target
+    asked = (
+        "to choose" if target is None else f"{'is' if target.top == 1 else 'are'} {target.words}"
+    )
     return Report(
-        f"Which of {len(answer.options):,} options to choose",
+        f"Which of {len(answer.options):,} options {asked}",
         words.verdict(answer),
         words.facts(answer),
         [
@@ -65,8 +74,9 @@ def report_of(answer: Answer) -> Report:
 
 def record_of(answer: Answer) -> dict[str, Any]:
     """Return what machines read of an answer."""
-    questions, raw = answer.next_questions, answer.raw_choice
+    questions, raw, placing = answer.next_questions, answer.raw_choice, answer.placing
     return {
+        "target": None if placing is None else placing_of(answer, placing),
         "option": answer.label,
         "sure": answer.sure,
         "certainty": answer.certainty,
@@ -91,6 +101,30 @@ def record_of(answer: Answer) -> dict[str, Any]:
         "questions_until_sure": questions.until_sure,
         "chance_to_settle": questions.chance,
         "advice": questions.advice,
+    }
+
+
+def placing_of(answer: Answer, placing: Placing) -> dict[str, Any]:
+    """Return what machines read of a target, and of where options stand against it."""
+    return placing.target.to_dict() | {
+        "chosen": answer.chosen,
+        "inside": answer.inside,
+        "outside": answer.outside,
+        "undecided": answer.undecided,
+        "wrong_at_most": answer.wrong_at_most,
+        "loses_at_most": placing.loss if placing.target.top is not None else None,
+        "expected_loss": placing.expected_loss,
+        "expected_right": placing.expected_right,
+        "options": [
+            {
+                "option": one.option,
+                "verdict": placing.said(one.index),
+                "chance": float(placing.chances[one.index]),
+                "rank_low": int(placing.rank_low[one.index]),
+                "rank_high": int(placing.rank_high[one.index]),
+            }
+            for one in answer.ranking
+        ],
     }
 
 
@@ -120,8 +154,17 @@ def _ranking(answer: Answer) -> list[Part]:
         told = f"intervals have a confidence of {percent(answer.confidence)}"
     elif answer.sure:
         told = "what is sure is who leads whom; of values alone too little is known for intervals"
-    read = Note(f"{how}; {told}. 'Behind' is what an option loses against the chosen one.")
-    return [picture, _standings(answer), read]
+    if answer.placing is None:
+        read = f"{how}; {told}. 'Behind' is what an option loses against the chosen one."
+        return [picture, _standings(answer), Note(read)]
+    picture = Picture(
+        "line", answer.plot, f"{words.verdict(answer)} Options by value, and the line."
+    )
+    read = (
+        f"{how}; {told}. What is sure is so of all options at once; so are places, by themselves. "
+        "The chance is an estimate: it takes values to come from one normal population."
+    )
+    return [picture, _standings(answer), Note(read)]
 
 
 def _standings(answer: Answer) -> Table:
@@ -143,10 +186,24 @@ def _standings(answer: Answer) -> Table:
         "behind": [rounded(one.lead, digits) for one in ranking],
         "evaluations": [one.evaluations for one in ranking],
     }
+    must = spoken_of(answer)
     if answer.questions.options.groups is None:
         del columns["group"]
+    if (placing := answer.placing) is not None:
+        chosen, places = set(placing.chosen), [one.index for one in ranking]
+        names = [Strong(short(o.option)) if o.index in chosen else short(o.option) for o in ranking]
+        said: dict[str, Sequence[Cell]] = {
+            "place": list(range(1, len(ranking) + 1)),
+            "option": names,
+            "verdict": [placing.said(x) for x in places],
+            "chance": [_share(round(float(placing.chances[x]), 2)) for x in places],
+            "places": [f"{placing.rank_low[x]}–{placing.rank_high[x]}" for x in places],
+        }
+        del columns["behind"]
+        columns = said | {name: some for name, some in columns.items() if name != "option"}
+        must = {i for i, x in enumerate(places) if x in chosen or placing.verdicts[x] == "in"}
     rows = list(zip(*columns.values(), strict=True))
-    return Table("Options, the most valuable first", list(columns), rows, spoken_of(answer))
+    return Table("Options, the most valuable first", list(columns), rows, must)
 
 
 def spoken_of(answer: Answer) -> set[int]:
@@ -231,7 +288,7 @@ def _learning(answer: Answer) -> str:
 
 def _raw_loss(answer: Answer) -> str:
     """Return what choosing by the mean scores would have lost."""
-    if answer.raw_choice is None:
+    if answer.raw_choice is None or answer.decision.selection is not None:
         return ""
     if answer.raw_choice == answer.option:
         same = "Choosing by mean scores would have chosen the same"
@@ -322,6 +379,8 @@ def _next(answer: Answer) -> list[Part]:
     }
     if not answer.questions.priced:
         del columns["price"]
+    if answer.target is not None and answer.target.top != 1:
+        columns = {_AT_LINE.get(name, name): some for name, some in columns.items()}
     rows = list(zip(*columns.values(), strict=True))
     return [
         Table("The best next questions, the best first", list(columns), rows),

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.policies.messages import Decision
-from evenhand.report.words import counted, short
+from evenhand.answers.placing import Placing, verdicts_by
+from evenhand.policies.messages import Decision, Selection
+from evenhand.report.words import counted, listed, short
 
 if TYPE_CHECKING:
     from evenhand.answers.answer import Answer
@@ -81,6 +82,9 @@ class Withdrawals:
         if self.put_back is None:
             return f"What the record would say with {them} put back cannot be told."
         name, sure = short(self.put_back.label), self.put_back.sure
+        if len(self.put_back.chosen) > 1:
+            names = listed(self.put_back.chosen)
+            return f"With {them} put back, {names} {'are' if sure else 'lead, but are not'} sure."
         return f"With {them} put back, {name} {'is' if sure else 'leads, but is not'} sure."
 
     def to_dict(self) -> dict[str, Any] | None:
@@ -112,6 +116,7 @@ def with_put_back(
         answer,
         withdrawn=found,
         decision=decision,
+        placing=_placing(answer, decision),
         loss=decision.loss,
         certainty=answer.certainty if decision.certainty is not None else None,
         sure=answer.sure
@@ -127,19 +132,44 @@ def with_put_back(
     )
 
 
+def _placing(answer: Answer, decision: Decision) -> Placing | None:
+    """Return where options stand by a decision that says less."""
+    if answer.placing is None or decision.selection is None:
+        return answer.placing
+    verdicts = verdicts_by(decision.selection, len(answer.options))
+    return replace(answer.placing, verdicts=verdicts, loss=decision.loss)
+
+
 def _of_both(one: Decision, other: Decision | None) -> Decision:
     """Return a decision that says what two of them say; where they differ, the first's option."""
-    if other is None or other.option != one.option:
+    ours, theirs = one.selection, None if other is None else other.selection
+    both = None if ours is None else Selection(ours.chosen)
+    if ours is not None and theirs is not None:
+        both = ours.and_of(theirs)
+    if other is None or _chosen(other) != _chosen(one):
         leads = None if one.leads is None else _joined(one.leads, None)
-        return replace(one, loss=math.inf, withstands=0.0, certainty=None, leads=leads)
+        return replace(
+            one, loss=math.inf, withstands=0.0, certainty=None, leads=leads, selection=both
+        )
     loss = max(one.loss, other.loss)
     return replace(
         one,
         loss=loss,
         withstands=min(one.withstands, other.withstands),
         certainty=one.certainty if math.isfinite(loss) and other.certainty else None,
-        leads=None if one.leads is None else _joined(one.leads, other.leads),
+        leads=None if one.leads is None else _joined(one.leads, _leads_of(one, other)),
+        selection=both,
     )
+
+
+def _chosen(decision: Decision) -> set[int]:
+    """Return the options that are chosen: one, or several."""
+    return {decision.option} if decision.selection is None else set(decision.selection.chosen)
+
+
+def _leads_of(one: Decision, other: Decision) -> Floats | None:
+    """Return the leads in another decision of the option that leads in one."""
+    return other.leads if other.option == one.option else None
 
 
 def _joined(ours: Floats, theirs: Floats | None) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, NamedBias
+from evenhand.answers.line_words import target_facts, target_verdict
 from evenhand.numerics.intervals import Estimate
 from evenhand.report.words import (
     counted,
@@ -34,11 +35,16 @@ _FAR = 5.0  # widths of the values' intervals
 
 def verdict(answer: Answer) -> str:
     """Return which option to choose and how sure that is, in one or two sentences."""
+    aimed = answer.placing if answer.decision.selection is None else None
+    if aimed is not None and aimed.target.top != 1 and not is_apart(answer):
+        return target_verdict(answer, aimed)
     name, k = short(answer.label), len(answer.options)
     if k == 1:
         return f"Choose {name}: there is no other option."
     if not answer.sure and answer.scores == 0:
         return f"Nothing is known about the {k:,} options: no evaluation came back."
+    if answer.decision.selection is not None:
+        return of_several(answer)
     among = f"of {k:,} options"
     what = f"the best {among}"
     if 0.0 < answer.loss <= answer.tolerance:
@@ -88,22 +94,86 @@ def verdict(answer: Answer) -> str:
     return said
 
 
+def of_several(answer: Answer) -> str:
+    """Return which options to choose where several are wanted, and how sure that is."""
+    m, k, level = len(answer.chosen), len(answer.options), percent(answer.confidence)
+    names = listed(answer.chosen)
+    what = f"the best {m:,} of {k:,} options"
+    if answer.sure and answer.certainty == "one judge's scores":
+        return (
+            f"{short(answer.judges[0])} has {names} as {what}: that is {level} sure. Whether "
+            "others would, one judge cannot tell; ask a second."
+        )
+    if answer.sure:
+        by = "by the options' own scores"
+        if answer.certainty == "features exact":
+            by = "given that the features are exact, as you said"
+        return f"Choose {names}: they are {what}. That is {level} sure, {by}."
+    if answer.certainty == "features exact" and answer.loss <= answer.tolerance:
+        return (
+            f"Choose {names}: they are {what}, {level} sure if the features are exact. By the "
+            "options' own scores alone it is not sure."
+        )
+    looks = f"{names} look like {what}, but"
+    if answer.alarms:
+        failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
+        return (
+            f"{looks} nothing is sure: the scores contradict what was assumed about them "
+            f"({failed}; see below)."
+        )
+    if is_apart(answer):
+        return (
+            f"Nothing can be said yet of which are {what}: the scores do not compare all of them "
+            "with one another."
+        )
+    said = f"{looks} that is not sure."
+    if answer.wrong_at_most is not None and answer.wrong_at_most < m:
+        said += f" At most {answer.wrong_at_most:,} of them may be wrong ({level} sure)."
+    if math.isfinite(answer.loss) and not _says_little(answer, answer.loss):
+        said += (
+            f" Any of them is worse than any other option by at most {number(answer.loss)} "
+            f"({level} sure)."
+        )
+    return said
+
+
+def surely_in_words(answer: Answer) -> list[tuple[str, str]]:
+    """Return who is surely in and who out, and who is neither, where several are wanted."""
+    if answer.sure or answer.alarms:
+        return []
+    parts = [("Surely in", answer.inside), ("Surely out", answer.outside)]
+    if math.isnan(answer.expected_right):  # else those at the line are named with their chances
+        parts.insert(1, ("At the line", answer.undecided))
+    return [(title, f"{listed(names)}.") for title, names in parts if names]
+
+
 def is_apart(answer: Answer) -> bool:
     """Tell whether scores do not compare all options, so that nobody can be named."""
-    return not answer.sure and any(math.isnan(one.lead) for one in answer.ranking)
+    return (answer.placing is not None or not answer.sure) and any(
+        math.isnan(one.lead) for one in answer.ranking
+    )
 
 
 def facts(answer: Answer) -> list[tuple[str, str]]:
     """Return what else there is to say, under short titles."""
+    best = answer.placing is None or answer.placing.target.top == 1
     said = [("Rival", rival(answer)), ("Tied", tied(answer)), ("Holds up", margin(answer))]
+    said = said if best else []
+    if answer.placing is not None and not is_apart(answer):
+        said += target_facts(answer, answer.placing)
+    if answer.decision.selection is not None:
+        said += surely_in_words(answer)
     if isinstance(answer.options, ActionSet):
         said += [("Bias", bias_in_words(answer.options, answer.bias))]
     else:
         said += [("Bias", biases_in_words(answer.biases))]
         said += [("Evaluators", evaluators_in_words(answer.biases))]
-    said += [("Raw scores", raw_in_words(answer))]
+    said += [("Raw scores", raw_in_words(answer))] if best else []
     if answer.assumed:
-        said += [("Why", end(answer)), ("Scores", scores_in_words(answer))]
+        said += [
+            ("Why", end(answer) if best or is_apart(answer) else ""),
+            ("Scores", scores_in_words(answer)),
+        ]
     else:
         said += [("Cost", cost(answer)), ("Stopped", end(answer))]
     said += [("Holds for", holds_for(answer)), ("To be surer", advice(answer))]
@@ -267,6 +337,8 @@ def raw_in_words(answer: Answer) -> str:
     """Return what the scores alone would have chosen."""
     if answer.raw_choice is None:
         return ""
+    if answer.decision.selection is not None:
+        return _raw_of_several(answer)
     if is_apart(answer):
         return f"The highest mean is that of {short(answer.options.labels[answer.raw_choice])}."
     if answer.raw_choice == answer.option:
@@ -280,6 +352,20 @@ def raw_in_words(answer: Answer) -> str:
         return f"{said}."
     digits = decimals((best.raw - own.raw) / 2)
     return f"{said} ({fixed(best.raw, digits)} against {fixed(own.raw, digits)})."
+
+
+def _raw_of_several(answer: Answer) -> str:
+    """Return which others the scores alone would have chosen, where several are wanted."""
+    known = [one for one in answer.ranking if not math.isnan(one.raw)]
+    best = sorted(known, key=lambda one: -one.raw)[: len(answer.chosen)]
+    means = "mean verdicts" if answer.compared else "mean scores"
+    others = [one.option for one in best if one.option not in answer.chosen]
+    missing = [x for x in answer.chosen if x not in [one.option for one in best]]
+    if not others:
+        return f"The highest {means} are those of the same options."
+    return (
+        f"By the {means} alone {listed(others)} would be among them instead of {listed(missing)}."
+    )
 
 
 def cost(answer: Answer) -> str:

@@ -19,7 +19,9 @@ from evenhand.auditing.identified import Identified, identified
 from evenhand.auditing.individual_biases import Each, Spreads, of_evaluators, of_favoured
 from evenhand.auditing.pairs import PairEffect, pair_effect
 from evenhand.auditing.placebo import Placebo, placebo
+from evenhand.auditing.shortlists import refuse_too_many
 from evenhand.auditing.words import cannot_tell
+from evenhand.certainty.targets import Target
 from evenhand.errors import InputError
 from evenhand.readers import read_scores
 from evenhand.report.model import Report
@@ -50,6 +52,8 @@ class Audit(Result):
         The bias by features alone, where some were given, with its warning.
     seed
         Where permutations of groups come from.
+    top
+        How many are wanted at every event, if anybody said; `decisions.shortlist` is then who.
 
     Examples
     --------
@@ -71,6 +75,7 @@ class Audit(Result):
     naive: BiasEstimate
     by_features: FeatureBias | None = None
     seed: int = 0
+    top: int | None = None
 
     @cached_property
     def identified(self) -> Identified:
@@ -137,7 +142,7 @@ class Audit(Result):
         for name, bias in self.attributes.items():
             if added is not None and np.isfinite(bias.value):
                 added += bias.value * scores.attributes[name]
-        return decisions(scores, self.bias, own, added)
+        return decisions(scores, self.bias, own, added, self.top)
 
     @cached_property
     def flips(self) -> pd.DataFrame:
@@ -238,6 +243,7 @@ def audit(
     missing: Literal["refuse", "drop"] = "refuse",
     decimal: str | None = None,
     confidence: float = 0.95,
+    top: int | None = None,
     seed: int = 0,
 ) -> Audit:
     """Tell whether scores that exist are biased, whose are, and which decisions would change.
@@ -277,6 +283,9 @@ def audit(
         How the table is written, see `evenhand.read_scores`.
     confidence
         Of all intervals.
+    top
+        How many are wanted at every event, such as the ten that are funded: which of them change,
+        and by what, is then in ``decisions.shortlist``.
     seed
         Where permutations of groups come from.
 
@@ -305,6 +314,8 @@ def audit(
     """
     if not is_number(confidence) or not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
+    wanted = Target.of(top)
+    top = None if wanted is None else wanted.top
     scores = read_scores(
         table,
         option=option,
@@ -331,11 +342,14 @@ def audit(
     )
     if scores.features and _nobody_to_compare(scores):
         found = by_features(scores, confidence)
-        return Audit(found.effects, found.bias, plain(found.effects, confidence), found, seed)
+        return Audit(found.effects, found.bias, plain(found.effects, confidence), found, seed, top)
     effects = two_way(scores)
     bias = clustered(effects, confidence)
     beside = by_features(scores, confidence, bias.value) if scores.features else None
-    return Audit(effects, bias, plain(effects, confidence), beside, seed)
+    made = Audit(effects, bias, plain(effects, confidence), beside, seed, top)
+    if top is not None:
+        refuse_too_many(scores, top)
+    return made
 
 
 def _nobody_to_compare(scores: Scores) -> bool:

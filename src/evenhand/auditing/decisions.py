@@ -34,6 +34,7 @@ from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.leads import LeadErrors, Tested, winner_test
 from evenhand.auditing.leads import fair as fair_way
 from evenhand.auditing.rules import Ballots, Contests, RuleComparison
+from evenhand.auditing.shortlists import Shortlist, shortlist
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
 from evenhand.scores.scores import Codes
@@ -86,6 +87,9 @@ class Decisions:
         (events,) how much all evaluators together would have to favour the fair winner's group (or
         it alone, where there are no groups) for somebody else to be best; infinite where nobody
         else competes.
+    shortlist
+        Who is among the m best by the mean, and with bias and leniency off; None if nobody said
+        how many are wanted.
     """
 
     contests: Contests
@@ -102,6 +106,7 @@ class Decisions:
     wins_from: Floats
     wins_to: Floats
     tipping_favour: Floats
+    shortlist: Shortlist | None = None
 
     def __len__(self) -> int:
         """Return how many events there are."""
@@ -221,9 +226,10 @@ def decisions(
     bias: BiasEstimate,
     own: Floats | None = None,
     attributes: Floats | None = None,
+    top: int | None = None,
 ) -> Decisions:
     """Return what scores decide, and what a bias changes: the common one, or (evaluators,) shrunken
-    ones; ``attributes``: (n,) what these add to each score.
+    ones; ``attributes``: (n,) what these add to each score; ``top``: how many are wanted.
     """
     ballots = Ballots.of(scores)
     y, p, contests = ballots.score, ballots.partial, ballots.contests
@@ -284,6 +290,7 @@ def decisions(
         chance_of_winner,
         *lines.wins(winner),
         _tipping_favour(contests, fair, fair_winner, groups),
+        None if top is None else shortlist(scores, bias, top, attributes),
     )
 
 

@@ -63,6 +63,7 @@ class LeadCovariance(NamedTuple):
     shared: Shared  # the covariance of leads over them, for noise of variance 1
     scatter: Floats | float  # residual sum of squares of all leads, or (n,) of each
     freedom: Floats | float
+    own: OwnParts | None = None  # of all options of the event, where each has its noise
 
 
 class Tested(NamedTuple):
@@ -122,7 +123,7 @@ class Opinions:
             return None
         noise = own_variances(left)
         variances, means = noise.variances, noise.variances / self._times
-        own_parts = OwnParts(means, noise.freedom, noise.most)
+        own_parts = OwnParts(means, noise.freedom, noise.most, noise.floors / self._times)
         rivals = np.delete(np.arange(len(self.values)), leader)
         if self._evaluators > _EVALUATORS:
             spread = np.sqrt(means[rivals] + means[leader])
@@ -139,7 +140,7 @@ class Opinions:
         factor = np.hstack([root[leader] - root[rivals], common])
         shared = Shared(factor, means[rivals])
         freedom = own_parts.of_leads(leader, rivals, shared.variances)
-        return LeadCovariance(rivals, shared, freedom, freedom)
+        return LeadCovariance(rivals, shared, freedom, freedom, own_parts)
 
     @cached_property
     def _times(self) -> Floats:

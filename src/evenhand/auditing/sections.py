@@ -61,6 +61,7 @@ def report_of(audit: Audit) -> Report:
             Section("Whose bias is how large", partial(_who, audit), "brief"),
             Section("Who is favoured", partial(_favoured, audit)),
             Section("Winners that change", partial(_changed, audit), "brief"),
+            Section("Who is wanted, and what changes that", partial(_wanted, audit), "brief"),
             Section("Decisions", partial(_decisions, audit)),
             Section("What was assumed, and what became of it", partial(_assumptions, audit)),
             Section("Whom to ask", partial(_asks, audit)),
@@ -189,6 +190,32 @@ def _changed(audit: Audit) -> list[Part]:
     if not audit.effects.told:
         return []
     return [frame_table("Who wins, and would by the rule", audit.decisions.changed(), changed)]
+
+
+def _wanted(audit: Audit) -> list[Part]:
+    """Return which of the m best change, and by what."""
+    found = audit.decisions.shortlist
+    if found is None:
+        return []
+    names = {
+        "event": "event",
+        "option": "option",
+        "by_mean": "by the mean",
+        "without_bias": "bias off",
+        "without_leniency": "leniency off",
+        "fair": "both off",
+        "verdict": "surely",
+        "changed_by": "changed by",
+    }
+    if len(audit.decisions) == 1:
+        del names["event"]
+    frame = found.to_frame()
+    some = frame[(frame["changed_by"] != "") | (frame["verdict"] != "at the line")]
+    read = (
+        f"'Surely' in or out is so of all options of an event at once, {percent(audit.bias.level)} "
+        "sure. At the line a change is within noise, and nobody is wronged by more than that."
+    )
+    return [frame_table(f"Who is among the best {found.top:,}", some, names), Note(read)]
 
 
 def _decisions(audit: Audit) -> list[Part]:
@@ -349,6 +376,9 @@ def record_of(audit: Audit) -> dict[str, Any]:
             for rule in decided.rules
         },
         "decisions": decided.to_frame().to_dict("records"),
+        "wanted": None
+        if decided.shortlist is None
+        else decided.shortlist.to_frame().to_dict("records"),
         "warnings": [
             {name: getattr(one, name) for name in ("assumption", "message", "alarm", "p_value")}
             for one in audit.warnings

@@ -6,6 +6,7 @@ With every audit goes what no score can tell, in numbers.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from evenhand.auditing.audit import Audit
     from evenhand.auditing.decisions import Decisions
     from evenhand.auditing.rules import RuleComparison
+    from evenhand.auditing.shortlists import Shortlist
 
 _MOST_NAMES = 3
 _LEAST_DRAWS = 19  # of which a scatter is worth a word
@@ -234,6 +236,7 @@ def facts(audit: Audit) -> list[tuple[str, str]]:
         ("Spread", spread(audit)),
         ("Who", who(audit)),
         ("Decisions", flips(audit)),
+        ("Wanted", wanted(audit)),
         ("How sure", fragile(audit)),
         ("Pairs", pairs(audit)),
     ]
@@ -243,6 +246,35 @@ def facts(audit: Audit) -> list[tuple[str, str]]:
     ]
     said += [("No score tells", sentence) for sentence in audit.cannot_tell]
     return said
+
+
+def listed_changes(
+    short_list: Shortlist, event: int, inside: Sequence[str], outside: Sequence[str]
+) -> str:
+    """Return who is among the m best of an event by the mean and who else is with all taken off,
+    what changes it, and whether that is more than noise, by who is surely in and out.
+    """
+    here = short_list.contests.event == event
+    changed = np.array([x for x in short_list.changed.tolist() if here[x]], dtype=np.intp)
+    if not len(changed):
+        return "The same are the best by the mean scores."
+    gone, come = (
+        short_list.names(changed[short_list.by_mean[changed] == flag]) for flag in (True, False)
+    )
+    verb = "is" if len(gone) == 1 else "are"
+    said = (
+        f"By the mean scores {listed(gone, _MOST_NAMES)} {verb} among the best "
+        f"{short_list.top:,}, instead of {listed(come, _MOST_NAMES)}."
+    )
+    by: dict[str, list[str]] = {}
+    for entry, name in zip(changed.tolist(), short_list.names(changed), strict=True):
+        by.setdefault(short_list.reason(entry), []).append(name)
+    causes = [f"{cause} ({listed(names, _MOST_NAMES)})" for cause, names in by.items()]
+    said += f" What changes it: {'; '.join(causes)}."
+    sure = [name for name in gone if name in outside] + [name for name in come if name in inside]
+    if not sure:
+        return f"{said} None of it is more than noise."
+    return f"{said} More than noise: {listed(sure, _MOST_NAMES)}."
 
 
 def naive(audit: Audit) -> str:
@@ -337,6 +369,31 @@ def flips(audit: Audit) -> str:
         said.append(f"without partial evaluators, {changed['recusal']:,}")
     three = ", ".join(f"{count:,}" for count in podiums.values())
     return f"Winners that change, of {n:,}: {'; '.join(said)}. First three that do: {three}."
+
+
+def wanted(audit: Audit) -> str:
+    """Return which of the m best change, and by what; "" if nobody said how many are wanted."""
+    found = audit.decisions.shortlist
+    if found is None:
+        return ""
+    sizes = found.contests.sizes
+    if len(sizes) == 1:
+        names = (found.names(np.flatnonzero(flags)) for flags in (found.inside, found.outside))
+        return listed_changes(found, 0, *names)
+    n = int((sizes > found.top).sum())
+    events = len(np.unique(found.contests.event[found.changed]))
+    if not events:
+        return f"The best {found.top:,} are the same by the mean scores, at all {n:,} events."
+    causes: dict[str, int] = {}
+    for entry in found.changed.tolist():
+        causes[found.reason(entry)] = causes.get(found.reason(entry), 0) + 1
+    by = ", ".join(f"{count:,} by {cause}" for cause, count in sorted(causes.items()))
+    wrong = len(found.wrong)
+    sure = f"{wrong:,} of them by more than noise" if wrong else "none by more than noise"
+    return (
+        f"The best {found.top:,} by the mean scores change at {events:,} of {n:,} events: places "
+        f"in or out, {by}; {sure}."
+    )
 
 
 def fragile(audit: Audit) -> str:

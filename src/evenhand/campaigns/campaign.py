@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from evenhand.answers.answer import Answer
-from evenhand.answers.choose import Looks
+from evenhand.answers.choose import Looks, refuse_bar
 from evenhand.answers.crews import Evaluate
 from evenhand.answers.run import Available
 from evenhand.answers.scale import Bounds, Kind
@@ -113,6 +113,9 @@ class Campaign:
         looks: Looks | None = None,
         seed: int = 0,
         display: Mapping[str, Mapping[str, str]] | None = None,
+        top: int = 1,
+        bar: float | None = None,
+        against: str | None = None,
     ) -> Self:
         """Begin a campaign.
 
@@ -127,7 +130,7 @@ class Campaign:
             The options, or the questions that evaluators can be asked about them.
         confidence, tolerance, at_most, budget, noise_scale, deviation
             As for `choose`.
-        scores, bounds, checks, looks
+        scores, bounds, checks, looks, top, bar, against
             Likewise.
         policy
             What decides what is asked: a policy that has been told nothing yet, or the name of one.
@@ -165,6 +168,7 @@ class Campaign:
         >>> campaign.close()
         >>> folder.cleanup()
         """
+        refuse_bar(bar, against)
         content = first_event(
             name,
             questions,
@@ -184,6 +188,7 @@ class Campaign:
                 "bounds": bounds,
                 "checks": checks,
                 "seed": seed,
+                "top": top,
             },
         )
         opened = open_store(store)

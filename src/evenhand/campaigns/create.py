@@ -7,7 +7,7 @@ import secrets
 from importlib.metadata import version
 from typing import Any
 
-from evenhand.answers.choose import asked_of, policy_for
+from evenhand.answers.choose import asked_of, policy_for, top_of
 from evenhand.answers.scale import ReplyScale, compares
 from evenhand.arrays import is_number
 from evenhand.campaigns import ledger
@@ -86,6 +86,7 @@ def first_event(
             "noise_scale": given["noise_scale"],
             "bounds": reading.limits,
             "seed": given["seed"],
+            "top": given["top"],
         }
         marks = given["scores"] is None
         made = policy_for(asked, deviation, given["checks"], looks, budget, arguments, marks)
@@ -93,6 +94,7 @@ def first_event(
         made = _named(policy, asked, at_most, budget, given | {"bounds": reading.limits})
     else:
         made = _fresh(policy, asked, at_most, budget)
+    given["top"] = top_of(made, given["top"])
     checked_aim(given["confidence"], given["tolerance"])
     for evaluator in about.evaluators:
         checked_name(evaluator, "the name of an evaluator")
@@ -115,7 +117,16 @@ def _named(
     takes = inspect.signature(made).parameters
     takes_all = any(one.kind is one.VAR_KEYWORD for one in takes.values())
     given = given | {"budget": budget}
-    names = ("noise_scale", "seed", "budget", "confidence", "tolerance", "bounds", "deviation")
+    names = (
+        "noise_scale",
+        "seed",
+        "budget",
+        "confidence",
+        "tolerance",
+        "bounds",
+        "deviation",
+        "top",
+    )
     arguments = {
         key: given[key]
         for key in names

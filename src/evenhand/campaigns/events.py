@@ -59,6 +59,7 @@ _SETTINGS = {
     "checks": bool,
     "seed": int,
     "looks": str | None,
+    "top": int,  # how many options are wanted
     "shown": list[str],
 }
 KINDS: Mapping[Kind, Mapping[str, Any]] = {

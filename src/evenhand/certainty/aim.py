@@ -30,6 +30,7 @@ class Aim:
     grain: float = 0.0  # below what a difference of scores is rounding, whatever their size
     # whether σ is half of what scores may differ by, and nothing else is known of them
     bounded: bool = False
+    top: int = 1  # how many options are wanted
 
     @property
     def questions(self) -> Questions:
@@ -54,6 +55,12 @@ class Aim:
     def same(self, option: int) -> NDArray[np.bool_]:
         """Tell (k,) which options have the same features as one, and so the same value."""
         return self.questions.options.same_as(option)
+
+    @property
+    def kinds(self) -> Indices:
+        """(k,) the first option that has the same features as each, and so the same value."""
+        k = len(self.questions.options)
+        return np.array([int(np.argmax(self.same(x))) for x in range(k)], dtype=np.intp)
 
     def guess(self, told: Feedback, about: Fit | None = None, among: Indices | None = None) -> Fit:
         """Return least squares for plans and priors; features may help, which proves nothing."""

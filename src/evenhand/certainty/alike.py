@@ -18,6 +18,7 @@ one look, by the winner test; it makes nothing certain by itself.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -206,18 +207,15 @@ def fitted(aim: Aim, told: Feedback, units: Feedback, corrects: bool) -> Fit:
     return with_own_noise(aim.questions, aim.model.fit(units, aim.noise), units, aim.grain)
 
 
-def unconfirmed(aim: Aim, told: Feedback, option: int) -> Finding | None:
+def unconfirmed(aim: Aim, told: Feedback, chosen: Sequence[int]) -> Finding | None:
     """Return what is to be said of a choice that trusted judges do not confirm; None if they do."""
     questions = aim.questions
     theirs = of_trusted(questions, told.counts)
     if theirs is None:
         return None
     fit = corrected(aim.model, told, told, aim.noise, aim.grain, theirs)
-    rivals = np.flatnonzero(~aim.same(option))
-    if fit is not None and (fit.leads(option, rivals).estimates >= 0.0).all():
-        slack = aim.tolerance / (aim.noise or 1.0)
-        if Look.at(fit, option, rivals, slack, aim.delta).certain:
-            return None
+    if fit is not None and all(_confirmed(aim, fit, option, chosen) for option in chosen):
+        return None
     who = np.unique(questions.evaluator[(told.counts > 0) & ~theirs])
     names = [questions.evaluators[e] for e in who.tolist()]
     share = 1.0 - float(told.counts[theirs].sum()) / float(told.counts.sum())
@@ -229,3 +227,12 @@ def unconfirmed(aim: Aim, told: Feedback, option: int) -> Finding | None:
         "is not certain. Ask the others more.",
         alarm=True,
     )
+
+
+def _confirmed(aim: Aim, fit: Fit, option: int, chosen: Sequence[int]) -> bool:
+    """Tell whether one of those chosen is better than all others, at its share of the level."""
+    rivals = np.setdiff1d(np.flatnonzero(~aim.same(option)), chosen)
+    if not (fit.leads(option, rivals).estimates >= 0.0).all():
+        return False
+    slack = aim.tolerance / (aim.noise or 1.0)
+    return Look.at(fit, option, rivals, slack, aim.delta / len(chosen)).certain

@@ -1,12 +1,14 @@
-"""Certain choice: evaluations until the best option is known with the confidence asked for.
+"""Certain choice: evaluations until the best option, or the m best, are known with the confidence
+asked for.
 
-`stages` says what is certain and why, `stage_plans` what is asked.
+`stages` says what is certain and why, of the m best `places`; `stage_plans` what is asked.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -15,19 +17,23 @@ from evenhand.arrays import Counts, Floats, is_number
 from evenhand.certainty.aim import Aim, model_of
 from evenhand.certainty.alike import unconfirmed
 from evenhand.certainty.choice import Bound, Choice, limit_of
-from evenhand.certainty.intervals import bias_ends, interval, loss
+from evenhand.certainty.intervals import bias_ends, interval, loss, loss_across
 from evenhand.certainty.models import Fit
+from evenhand.certainty.places import SetInference
 from evenhand.certainty.prospects import prospects_of
 from evenhand.certainty.record import Plan, Stop, grounds, stopped
-from evenhand.certainty.stage_plans import StagePlanner
+from evenhand.certainty.stage_plans import SetPlanner, StagePlanner
 from evenhand.certainty.stages import Inference
+from evenhand.certainty.targets import Target
 from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
-from evenhand.policies.messages import Decision
+from evenhand.policies.messages import Decision, Selection
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column
 from evenhand.questions.options import named_biases
+
+_LITTLE = float(np.finfo(np.float64).tiny)
 
 
 @registered
@@ -72,6 +78,9 @@ class CertainChoice(Choice):
         themselves and features are known (`Questions.panel` with features); None if it is not
         known. Features then help to guess who leads by how much, and so what to ask. What is
         certain does not rest on them.
+    top
+        How many options are wanted: the best, or the ``top`` best. It then asks until that set is
+        certain, and says before who is certainly among them, and who is not. No ``tolerance``.
     seed
         Where the randomness of ``looks`` starts.
     budget
@@ -93,10 +102,22 @@ class CertainChoice(Choice):
     (True, 0.0, 0.95, 'features exact')
     >>> policy.bias().covers(-0.5)
     True
+
+    The two best of four:
+
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [0.5, 0.2], [-0.2, 0.0]], [1, -1, 1, -1])
+    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.9], omega=-0.5)
+    >>> policy = eh.CertainChoice(actions, at_most=10_000, top=2)
+    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
+    >>> while not policy.finished:
+    ...     policy.tell(evaluations.evaluate(policy.ask()))
+    >>> policy.recommend().selection
+    Selection(chosen=(1, 2), inside=(1, 2), outside=(0, 3), wrong_at_most=0)
     """
 
     name = "certain-choice"
     planner: ClassVar[type[StagePlanner]] = StagePlanner
+    set_planner: ClassVar[type[SetPlanner]] = SetPlanner
     """What makes the plans; certainty does not rest on it."""
 
     def __init__(
@@ -111,6 +132,7 @@ class CertainChoice(Choice):
         bounds: Sequence[float] | None = None,
         looks: float = 0.0,
         deviation: float | None = None,
+        top: int = 1,
         seed: int = 0,
         budget: float | None = None,
         **bound: Unpack[Bound],
@@ -132,15 +154,32 @@ class CertainChoice(Choice):
         )
         self.looks = float(looks)
         model = model_of(self.actions)
-        self.aim = Aim(model, self.confidence, self.tolerance, self.stated_noise, deviation)
-        self._inference = Inference(self.aim, self.record)
+        self.target = checked_target(top, self.tolerance, self.options.labels)
+        self.aim = Aim(
+            model,
+            self.confidence,
+            self.tolerance,
+            self.stated_noise,
+            deviation,
+            top=self.target.top or 1,
+        )
+        self._inference = self._new_inference()
+
+    def _new_inference(self) -> Inference | SetInference:
+        kind = Inference if self.aim.top == 1 else SetInference
+        return kind(self.aim, self.record)
 
     @property
-    def inference(self) -> Inference:
+    def inference(self) -> Inference | SetInference:
         """What the record says."""
         if self._inference.record is not self.record:
-            self._inference = Inference(self.aim, self.record)
+            self._inference = self._new_inference()
         return self._inference
+
+    @property
+    def _chosen(self) -> tuple[int, ...]:
+        selection = self._selection
+        return (self._option,) if selection is None else selection.chosen
 
     @property
     def settled(self) -> bool:
@@ -153,9 +192,9 @@ class CertainChoice(Choice):
         """Return the plan to follow the one in force, or why there is none."""
         return self._planner(pending).next()
 
-    def _planner(self, pending: Counts) -> StagePlanner:
-        return self.planner(
-            self.inference,
+    def _planner(self, pending: Counts) -> StagePlanner | SetPlanner:
+        inference = self.inference
+        given = (
             self.limits,
             self.horizon,
             self.spent,
@@ -165,10 +204,13 @@ class CertainChoice(Choice):
             self.bounds is not None,
             self.seed,
         )
+        if isinstance(inference, SetInference):
+            return self.set_planner(inference, *given)
+        return self.planner(inference, *given)
 
     def stopped_by(self, stop: Stop) -> str:
         """Return in words why nothing more is asked."""
-        return stopped(self, stop)
+        return stopped(self, stop, self._chosen)
 
     # ------------------------------------------------------------------ what is said
 
@@ -178,18 +220,51 @@ class CertainChoice(Choice):
         The loss holds with all losses ever stated, at all times at once; the interval of each lead
         at all times, each by itself.
         """
-        option = self._option
-        lost: float = self.once("loss", lambda: loss(self.inference, option))
+        option, selection = self._option, self._selection
+        lost: float = self.once("loss", lambda: self._loss(option))
         leads: Floats = self.once("leads", lambda: self._leads(option))
         rests_on = grounds(self.options) if np.isfinite(lost) else None
-        return self.decided(option, loss=lost, leads=leads, certainty=rests_on)
+        said = self.decided(option, loss=lost, leads=leads, certainty=rests_on)
+        if selection is None:
+            return said
+        if said.level == 0.0:  # an alarm
+            selection = Selection(selection.chosen)
+        return replace(said, withstands=0.0, selection=selection)
 
     @property
     def _option(self) -> int:
-        now = self.inference.evidence()
-        if now.answer is not None:
-            return now.answer
-        return self._planner(self._nothing).leading(self._fit, now)
+        selection = self._selection
+        if selection is not None:
+            return selection.chosen[0]
+        planner = self._planner(self._nothing)
+        assert isinstance(planner, StagePlanner)
+        now = planner.inference.evidence()
+        return planner.leading(self._fit, now) if now.answer is None else now.answer
+
+    @property
+    def _selection(self) -> Selection | None:
+        """The m that look best, and who is certainly in or out; None where one is wanted."""
+        planner = self._planner(self._nothing)
+        if isinstance(planner, StagePlanner):
+            return None
+        said: Selection = self.once("selection", lambda: planner.selection(self._fit))
+        return said
+
+    def _loss(self, option: int) -> float:
+        """Return what the option, or any that is chosen, is worse than any other at most."""
+        inference, selection = self.inference, self._selection
+        if selection is None:
+            assert isinstance(inference, Inference)
+            return loss(inference, option)
+        if selection.wrong_at_most == 0:
+            return 0.0
+        lost = loss_across(inference, np.array(selection.chosen), self.aim.kinds) * self._unit
+        return max(lost, _LITTLE)  # nothing is lost for certain once the set is, and not before
+
+    @property
+    def fit(self) -> Fit | None:
+        """Least squares on all scores, where options stand for themselves."""
+        return self._fit if self.options.stand_alone else None
 
     @property
     def _fit(self) -> Fit:
@@ -208,7 +283,8 @@ class CertainChoice(Choice):
     def _leads(self, option: int) -> Floats:
         """Return (k, 3) the leads of an option, with intervals from the plans that it led."""
         everybody = np.arange(len(self.options))
-        low, high = interval(self.inference, lambda fit: fit.leads(option, everybody), option)
+        led = option if self.aim.top == 1 else None  # of a set all plans test leads across the line
+        low, high = interval(self.inference, lambda fit: fit.leads(option, everybody), led)
         middle = np.clip(self._fit.leads(option, everybody).estimates, low, high)
         leads = np.column_stack([middle, low, high]) * self._unit
         leads[self.aim.same(option)] = 0.0
@@ -224,7 +300,7 @@ class CertainChoice(Choice):
         if not checking or answer is None or self._stop(self._nothing) is None:
             return found
         kinds: Finding | None = self.once(
-            "kinds", lambda: unconfirmed(self.aim, self.record.everything, answer)
+            "kinds", lambda: unconfirmed(self.aim, self.record.everything, self._chosen)
         )
         return found if kinds is None else (kinds, *found)
 
@@ -238,6 +314,8 @@ class CertainChoice(Choice):
             the plans that an answer ended.
         """
         now, option = self.inference.evidence(), self._option
+        if self.aim.top > 1:
+            option = -1  # leads across the line are those of several
         own = [key for key in now.where if key[0] == option or not self.aim.slack]
         return {
             "sufficed": [[x, *now.where[leader, x]] for leader, x in own if x != option],
@@ -250,7 +328,7 @@ class CertainChoice(Choice):
         A lead of z errors has evidence of about z²/2 less 1, of which log 1/δ is enough.
         """
         left, n, option = self.forecast(), int(self.record.everything.counts.sum()), self._option
-        if not left > 0.0 or not n:
+        if not left > 0.0 or not n or self.aim.top > 1:
             return math.nan
         rivals = np.flatnonzero(~self.aim.same(option))
         return prospects_of(
@@ -328,6 +406,21 @@ class CertainChoice(Choice):
         (low,), (high,) = interval(self.inference, lambda fit: fit.leads(a, rival))
         (middle,) = np.clip(self._fit.leads(a, rival).estimates, low, high)
         return np.array([middle, low, high, low]) * self._unit
+
+
+def checked_target(top: object, tolerance: float, labels: Sequence[str]) -> Target:
+    """Return what is wanted of options, or say what is wrong with it."""
+    # One option alone is the best, whatever is wanted.
+    target = Target.of(top=top) or Target(top=1)
+    if target.top != 1:
+        target.among(labels)
+        if tolerance:
+            raise InputError(
+                f"a tolerance (here {tolerance:g}) is for the best option alone: leave it out, or "
+                f"top={target.top}. What the {target.top} lose at most is said before they are "
+                "certain, and you may stop when that is little enough."
+            )
+    return replace(target, tolerance=tolerance)
 
 
 def _clipped(values: Floats, low: Floats, high: Floats) -> Floats:

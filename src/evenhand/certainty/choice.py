@@ -22,6 +22,7 @@ from evenhand.policies.base import Policy
 from evenhand.policies.limits import checked_budget, most_evaluations
 from evenhand.policies.messages import Certainty, Decision, Feedback
 from evenhand.questions import Askable, Column, Questions, Superset, checked_askable
+from evenhand.tables import listed
 
 _NAMED = 12  # rivals that a purpose names
 
@@ -266,9 +267,10 @@ class Choice(Policy):
         -------
         dict
             ``what`` is done (`Plan.purpose`); ``stage``, the number of the plan; and of comparisons
-            ``for`` whom they are made, the name of the option that leads, and ``against`` whom, the
-            names of its rivals, the closest first (of more than twelve, the first twelve;
-            ``others`` is how many more there are).
+            ``for`` whom they are made, the name of the option that leads (where several are wanted,
+            of those closest to the line), and ``against`` whom, the names of its rivals, the
+            closest first (of more than twelve, the first twelve; ``others`` is how many more there
+            are).
         """
         now, names = self.record.now, self.options.labels
         if now is None:
@@ -277,8 +279,12 @@ class Choice(Policy):
         why: dict[str, Any] = {"what": plan.purpose, "stage": len(self.record.rounds) - 1}
         if plan.expected is None:
             return why
-        near = plan.rivals[np.argsort(plan.expected.leads, kind="stable")].tolist()
-        why |= {"for": names[plan.leader], "against": [names[x] for x in near[:_NAMED]]}
+        order = np.argsort(plan.expected.leads, kind="stable")
+        near = list(dict.fromkeys(plan.rivals[order].tolist()))
+        ahead = names[plan.leader]
+        if plan.leaders is not None:
+            ahead = listed([names[x] for x in dict.fromkeys(plan.leaders[order].tolist())], 3)
+        why |= {"for": ahead, "against": [names[x] for x in near[:_NAMED]]}
         return why | ({"others": len(near) - _NAMED} if len(near) > _NAMED else {})
 
     # ------------------------------------------------------------------ what changes meanwhile

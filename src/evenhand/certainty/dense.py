@@ -78,7 +78,7 @@ class DenseModel(Model):
 
     # ------------------------------------------------------------------ planning
 
-    def lead_variances(self, leader: int, rivals: Indices, asked: Indices) -> Floats:
+    def lead_variances(self, leader: int | Indices, rivals: Indices, asked: Indices) -> Floats:
         """Return (n,) the variances of leads after these questions."""
         counts = np.bincount(asked, minlength=len(self.questions)).astype(np.float64)
         return Gram.of(self.frame.points, counts).variances(self._leads(leader, rivals))
@@ -137,7 +137,7 @@ class DenseModel(Model):
             U = np.vstack([U, self.frame.transform[:, self.questions.n_features :].T])
         return dealt(points, U, even, head, length, prices, made, left, self.groups, ALL)
 
-    def _leads(self, leader: int, rivals: Indices) -> Floats:
+    def _leads(self, leader: int | Indices, rivals: Indices) -> Floats:
         return np.asarray(self.frame.values[leader] - self.frame.values[rivals])
 
     @cached_property
@@ -176,7 +176,7 @@ class DenseFit:
         self.scatter, self.freedom, self.size = scatter, freedom, size
         self.unit = unit_of(scatter, freedom, size)
 
-    def leads(self, leader: int, rivals: Indices) -> Spread:
+    def leads(self, leader: int | Indices, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
         H = self.model.frame.values
         return self._spread(H[leader] - H[rivals])

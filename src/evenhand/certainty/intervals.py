@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from evenhand.certainty import e_process
 from evenhand.certainty.e_process import StageReading
 from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.record import Expected, Plan
-from evenhand.certainty.stages import ROUNDING, Inference, prior, reading
+from evenhand.certainty.stages import ROUNDING, Inference, InOrder, prior, reading
 from evenhand.numerics.intervals import first_beyond, planned_interval
 
 _FALLBACK = 0.1  # share of δ for what the first plan says of a bias
@@ -61,8 +62,21 @@ def loss(inference: Inference, option: int) -> float:
     return max(floor, float(found.max()) * (aim.noise or 1.0))
 
 
+def loss_across(inference: InOrder[Any], chosen: Indices, kinds: Indices) -> float:
+    """Return what any that is chosen is worse than any other at most, in units of the evidence."""
+    # By intervals of all k(k − 1)/2 leads at once, whoever is chosen and when: a union.
+    k = len(kinds)
+    others = np.setdiff1d(np.arange(k), chosen)
+    x, y = np.repeat(chosen, len(others)), np.tile(others, len(chosen))
+    apart = kinds[x] != kinds[y]
+    x, y = x[apart], y[apart]
+    failure = inference.aim.delta / (0.5 * k * (k - 1))
+    low, _ = interval(inference, lambda fit: fit.leads(x, y), failure=failure)
+    return max(0.0, float(-low.min(initial=0.0)))
+
+
 def interval(
-    inference: Inference,
+    inference: InOrder[Any],
     what: Callable[[Fit], Spread],
     leader: int | None = None,
     failure: float | None = None,
@@ -81,7 +95,7 @@ def interval(
     return e_process.interval(readings, inference.aim.delta if failure is None else failure)[1:]
 
 
-def bias_ends(inference: Inference, rows: Floats) -> tuple[Floats, Floats]:
+def bias_ends(inference: InOrder[Any], rows: Floats) -> tuple[Floats, Floats]:
     """Return the ends of intervals of combinations of attributes, (n, p)."""
     # Plans that settle leads within a group say nothing of a bias. The first plan mostly does, so a
     # tenth of δ is for an interval from it alone; where both are there, both hold.

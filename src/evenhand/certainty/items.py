@@ -187,7 +187,8 @@ class ItemsFit:
             return
         if left.scatter.sum() <= len(mean) * self._rounding**2:  # judges agree
             return
-        variances, _, freedom, _ = own_variances(left)
+        noise = own_variances(left)
+        variances, freedom = noise.variances, noise.least
         ones = np.ones(len(which))
         of_question = sparse.csr_array(
             (ones, (which, np.arange(len(which)))), shape=(q, len(which))
@@ -227,7 +228,7 @@ class ItemsFit:
         carry = w.sum(axis=1) ** 2 / np.maximum((w**2).sum(axis=1), 1e-300)
         return max(0.0, float(carry.min()) - 1.0)
 
-    def leads(self, leader: int, rivals: Indices) -> Spread:
+    def leads(self, leader: int | Indices, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
         estimates, variances = self._spread(self._leads(leader, rivals))
         return Spread(estimates, variances + self._least(estimates, variances))
@@ -289,7 +290,7 @@ class ItemsFit:
         """Return combinations, (n, p), of what attributes add to scores."""
         return self._spread(np.hstack([np.zeros((len(rows), self.questions.n_features)), rows]))
 
-    def _leads(self, leader: int, rivals: Indices) -> Floats:
+    def _leads(self, leader: int | Indices, rivals: Indices) -> Floats:
         X = self.questions.options.features
         apart = X[leader] - X[rivals]
         return np.hstack([apart, np.zeros((len(rivals), self.questions.n_attributes))])

@@ -116,7 +116,7 @@ class CorrectedFit:
         self.scatter, self.freedom = trusted.scatter, trusted.freedom
         self.own: Freedoms | None = None if trusted.own is None else _TrustedFreedom(trusted)
 
-    def leads(self, leader: int, rivals: Indices) -> Spread:
+    def leads(self, leader: int | Indices, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
         return self._spread(self._leads(leader, rivals))
 
@@ -134,7 +134,7 @@ class CorrectedFit:
         """Return combinations, (n, p), of what attributes add to scores."""
         return self._spread(np.hstack([np.zeros((len(rows), self.questions.n_features)), rows]))
 
-    def _leads(self, leader: int, rivals: Indices) -> Floats:
+    def _leads(self, leader: int | Indices, rivals: Indices) -> Floats:
         X = self.questions.options.features
         none = np.zeros((len(rivals), self.questions.n_attributes))
         return np.hstack([X[leader] - X[rivals], none])

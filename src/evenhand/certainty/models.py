@@ -127,6 +127,7 @@ class OwnNoise(NamedTuple):
     freedom: Floats  # (g,) D, its degrees of freedom
     least: float  # degrees of freedom of the least known,
     most: float  # and ν, those of all scores
+    floors: Floats  # (g,) what σ̃² would be at least, whatever the group's own scores are
 
 
 class OwnParts(NamedTuple):
@@ -135,6 +136,7 @@ class OwnParts(NamedTuple):
     parts: Floats  # (k,) a
     freedom: Floats  # (k,) D
     most: float  # ν
+    floors: Floats  # (k,) what a would be at least, whatever the option's own scores are
 
     def of_leads(self, leader: int, rivals: Indices, variances: Floats) -> Floats:
         """Return (n,) the degrees of freedom of leads with these variances, V, by Satterthwaite's
@@ -172,8 +174,8 @@ class Fit(Protocol):
     size: float
     own: Freedoms | None  # how well the variances of single leads are known, where that differs
 
-    def leads(self, leader: int, rivals: Indices) -> Spread:
-        """Return the lead of an option over rivals."""
+    def leads(self, leader: int | Indices, rivals: Indices) -> Spread:
+        """Return the lead of an option over rivals, or of (n,) options, each over its own."""
 
     def shared(self, leader: int, rivals: Indices) -> Shared:
         """Return what leads over rivals have in common: their covariance, taken apart."""
@@ -217,7 +219,7 @@ def unit_of(scatter: float, freedom: float, size: float) -> float:
 class Goal(NamedTuple):
     """Leads that are to be told, and what may be asked for it."""
 
-    leader: int  # b
+    leader: int | Indices  # b; or (n,) one for each rival
     rivals: Indices  # (n,) j
     scale: Floats  # (n,) κ
     length: int  # about how many evaluations there are
@@ -253,7 +255,7 @@ class Model(ABC):
         """
 
     @abstractmethod
-    def lead_variances(self, leader: int, rivals: Indices, asked: Indices) -> Floats:
+    def lead_variances(self, leader: int | Indices, rivals: Indices, asked: Indices) -> Floats:
         """Return (n,) the variances of leads after these questions; infinite if not identified."""
 
     @abstractmethod
@@ -296,16 +298,16 @@ class Model(ABC):
 
     def plan(
         self,
-        leader: int,
+        leader: int | Indices,
         rivals: Indices,
         weights: Floats,
         length: int,
         asked: Counts,
         left: Counts,
     ) -> QuestionOrder:
-        """Return what to ask next to compare the leader with its rivals: an order, (length,) or
-        shorter where ``left`` says so, that makes max weights² · variance of a lead small for its
-        price.
+        """Return what to ask next to compare the leader (or each its own) with rivals: an order,
+        (length,) or shorter where ``left`` says so, that makes max weights² · variance of a lead
+        small for its price.
         """
         # Early on as at its end: a shorter order is the beginning of a longer one. Of questions
         # that are as good, those that were ``asked`` least.
@@ -315,6 +317,8 @@ class Model(ABC):
             able = np.isfinite(self.lead_variances(leader, rivals, open_))
         if not able.any():
             return QuestionOrder(open_[:0], variances)
+        if isinstance(leader, np.ndarray):
+            leader = leader[able]
         goal = Goal(leader, rivals[able], weights[able] ** 2, length, asked, left)
         found = self.shares(goal)
         variances[able] = found.variances
@@ -338,7 +342,7 @@ def own_variances(left: Leftovers) -> OwnNoise:
     shown = (own > _SHOWN * left.squared) & (left.free >= _LEAST) & (others >= _LEAST)
     g = len(shown)
     if np.count_nonzero(shown) < 2:
-        return OwnNoise(np.full(g, pooled), np.full(g, nu), nu, nu)
+        return OwnNoise(np.full(g, pooled), np.full(g, nu), nu, nu, np.full(g, pooled))
     variances = np.zeros(g)
     variances[shown] = (left.scatter - beside * pooled * nu)[shown] / own[shown]
     freedom = np.where(shown, left.free**2 / np.maximum(left.squared, 1e-300), 0.0)
@@ -348,13 +352,15 @@ def own_variances(left: Leftovers) -> OwnNoise:
     shows = np.maximum(variances, 0.0)
     if math.isinf(d0):
         drawn, both, least = np.full(g, pooled), np.full(g, nu), nu
+        floors = drawn
         chances = special.chdtrc(np.maximum(freedom, _LEAST), freedom * shows / pooled)
     else:
         drawn = (d0 * s0 + freedom * shows) / (d0 + freedom)
+        floors = d0 * s0 / (d0 + freedom)
         both, least = np.minimum(d0 + freedom, nu), min(nu, d0 + float(freedom.min()))
         chances = special.fdtrc(np.maximum(freedom, _LEAST), d0, shows / s0)
     known = freedom + np.where(shown, chances, 1.0) * np.maximum(both - freedom, 0.0)
-    return OwnNoise(np.maximum(variances, drawn), known, least, nu)
+    return OwnNoise(np.maximum(variances, drawn), known, least, nu, floors)
 
 
 def _in_general(variances: Floats, freedom: Floats) -> tuple[float, float]:
@@ -412,6 +418,8 @@ def with_own_noise(
     if questions.has_arrow_form and len(left.scatter) == len(questions.items):
         weights = told.counts if questions.noise is None else told.counts / questions.noise**2
         sizes = np.bincount(questions.about[:, 0], weights, len(left.scatter))
-        parts = noise.variances / np.maximum(sizes, _QUIETEST)
-        heard.own = OwnParts(parts, noise.freedom, noise.most)
+        sizes = np.maximum(sizes, _QUIETEST)
+        heard.own = OwnParts(
+            noise.variances / sizes, noise.freedom, noise.most, noise.floors / sizes
+        )
     return heard

@@ -16,18 +16,23 @@ from numpy.typing import ArrayLike
 from evenhand.arrays import Counts, Floats, is_number
 from evenhand.certainty.aim import Aim, model_of
 from evenhand.certainty.alike import difference
+from evenhand.certainty.certain_choice import checked_target
 from evenhand.certainty.choice import Bound, Choice, limit_of
+from evenhand.certainty.line import Field, line_of
 from evenhand.certainty.look import guess
+from evenhand.certainty.models import Fit
 from evenhand.certainty.one_look import OneLook, last_share
 from evenhand.certainty.one_look_plans import FixedPlans, all_there_is, checked_plan
 from evenhand.certainty.prospects import prospects_of
 from evenhand.certainty.record import (
     Plan,
     Stop,
+    certain_set,
     grounds,
     may_be_chance,
     not_compared,
     nothing_left_over,
+    set_may_be_chance,
     shown,
     stopped,
 )
@@ -35,7 +40,7 @@ from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.conclusion import Scope
-from evenhand.policies.messages import Decision, Feedback
+from evenhand.policies.messages import Decision, Feedback, Selection
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column, Questions, checked_askable
 from evenhand.questions.options import named_biases
@@ -93,6 +98,9 @@ class PlannedChoice(Choice):
         so that what one of them says of the same question again is no further opinion.
     grain
         What answers are rounded to: differences below that are none, and no noise.
+    top
+        How many options are wanted: the best, or the ``top`` best, which are found when all answers
+        are in (looks "once") by the test for the m best at one look (`line`). No ``tolerance``.
     seed
         Where the order comes from.
     budget
@@ -133,6 +141,7 @@ class PlannedChoice(Choice):
         give_up: float = 0.05,
         scope: Scope = "these",
         grain: float = 0.0,
+        top: int = 1,
         seed: int = 0,
         budget: float | None = None,
         **bound: Unpack[Bound],
@@ -171,6 +180,12 @@ class PlannedChoice(Choice):
             **bound,
         )
         self.looks, self.give_up = looks, float(give_up)
+        self.target = checked_target(top, self.tolerance, self.options.labels)
+        if self.target.top != 1 and (looks == "always" or self.bounds is not None):
+            raise InputError(
+                f"the best {self.target.top} are found by one look at all answers, whose noise is "
+                "heard from them: looks='once', and no bounds."
+            )
         self.aim = Aim(
             model_of(self.actions),
             self.confidence,
@@ -266,7 +281,7 @@ class PlannedChoice(Choice):
         """Return how probable it is that so many settle it; NaN if nobody can say."""
         left, leader, said = self.forecast(), self.inference.leader, self.inference
         n = int(said.told.counts.sum())
-        if leader is None or not left or not n:
+        if leader is None or not left or not n or self.target.top != 1:
             return math.nan
         rivals = np.flatnonzero(~self.aim.same(leader))
         due = said.chance if self.looks == "once" else last_share() * said.chance
@@ -328,6 +343,9 @@ class PlannedChoice(Choice):
         What it loses, and its leads, are said of the looks so far. All losses that were ever said
         where nothing was certain hold at once; the interval of each lead by itself (`look`).
         """
+        selection = self._selection
+        if selection is not None:
+            return self._several(*selection)
         said, certain = self.inference, self.inference.certain
         option = said.leader if certain is None else certain
         if option is None:
@@ -338,6 +356,43 @@ class PlannedChoice(Choice):
             loss = min(loss, self.tolerance)
         rests_on = grounds(self.options) if np.isfinite(loss) else None
         return self.decided(option, loss=loss, leads=leads, certainty=rests_on, least=least)
+
+    @property
+    def fit(self) -> Fit | None:
+        """Least squares on all answers, once they have been looked at."""
+        return self.inference.fit if self.inference.said().used >= 1.0 else None
+
+    @property
+    def _selection(self) -> tuple[Selection, float] | None:
+        """The m that look best, who is in and out, and what they lose; None if one is wanted."""
+        if self.target.top == 1:
+            return None
+        found: tuple[Selection, float] = self.once("selection", self._selected)
+        return found
+
+    def _selected(self) -> tuple[Selection, float]:
+        m, k, fit = self.target.top or 1, len(self.options), self.fit
+        field = None if fit is None else Field.of(fit, k)
+        if field is None:
+            leads = self.inference.fit.leads(0, np.arange(k)).estimates
+            return Selection(tuple(np.argsort(leads, kind="stable")[:m].tolist())), math.inf
+        line = line_of(field, m, self.delta)
+        inside, outside = (
+            tuple(x for x in field.order.tolist() if some[x])
+            for some in (line.inside, line.outside)
+        )
+        wrong = 0 if line.loss == 0.0 else None
+        return Selection(tuple(line.chosen.tolist()), inside, outside, wrong), line.loss
+
+    def _several(self, selection: Selection, loss: float) -> Decision:
+        """Return the decision where several are wanted."""
+        option, loss = selection.chosen[0], loss * self.inference.unit
+        leads, _ = self.once(("leads", option), lambda: self.inference.leads(option))
+        rests_on = grounds(self.options) if np.isfinite(loss) else None
+        said = self.decided(option, loss=loss, leads=leads, certainty=rests_on)
+        if said.level == 0.0:  # an alarm
+            selection = Selection(selection.chosen)
+        return replace(said, withstands=0.0, selection=selection)
 
     def certificate(self) -> dict[str, Any]:
         """Return which looks there were, and what chance of being wrong each of them had.
@@ -408,6 +463,12 @@ class PlannedChoice(Choice):
         options, n = self.options, int(self.inference.told.counts.sum())
         if stop.why:
             return stop.why
+        looked = self.fit is not None and not self.inference.silent
+        if self._selection is not None and stop.reason in ("certain", "spent") and looked:
+            selection, loss = self._selection
+            if loss == 0.0:
+                return certain_set(options, selection.chosen, self.confidence)
+            return set_may_be_chance(options, selection, n, self.confidence)
         if stop.reason == "spent" and not stop.options:
             return (
                 f"the chance of {self.delta:g} to be wrong is used up, since there was a look: "

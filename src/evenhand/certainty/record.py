@@ -22,7 +22,7 @@ At the end stands what a search rests on, and why it asks nothing more, in words
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
@@ -31,7 +31,14 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices, recalled
 from evenhand.policies.limits import nth
-from evenhand.policies.messages import Certainty, Feedback, dense, nothing, sparse
+from evenhand.policies.messages import (
+    Certainty,
+    Feedback,
+    Selection,
+    dense,
+    nothing,
+    sparse,
+)
 from evenhand.questions import Superset
 
 if TYPE_CHECKING:
@@ -48,7 +55,8 @@ Purpose = Literal[
 ]
 _MOST = 10**18
 _NO_ONE: Indices = np.zeros(0, dtype=np.intp)
-_SHOWN = 5  # rivals that are named
+_SHOWN = 5  # rivals that are named,
+_MANY = 12  # and options that are chosen
 
 SCALE = "which scores can be given (scale)"
 """What helps where scores agree to the last digit."""
@@ -82,7 +90,15 @@ class Plan:
     rivals: Indices = field(default_factory=lambda: _NO_ONE)  # those it is tested against
     expected: Expected | None = None  # of its leads over them
     among: Indices | None = None  # (n,) the options that there were, where others came since
+    # where the m best are wanted: (k,) options by their places, and (n,) who leads each rival
+    places: Indices | None = None
+    leaders: Indices | None = None
     budget: float = math.inf  # money that was allowed in all when it was made
+
+    @property
+    def ahead(self) -> int | Indices:
+        """Who leads the rivals: one option, or (n,) one for each of them."""
+        return self.leader if self.leaders is None else self.leaders
 
     @property
     def number(self) -> int:
@@ -120,6 +136,8 @@ class Plan:
             leader=self.leader if self.leader < 0 else int(to.options[self.leader]),
             rivals=to.options[self.rivals],
             among=to.options if self.among is None else to.options[self.among],
+            places=None if self.places is None else to.options[self.places],
+            leaders=None if self.leaders is None else to.options[self.leaders],
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,8 +151,9 @@ class Plan:
         kept = dict(given)
         kept["order"] = _places(kept, "order", q)
         kept["rivals"] = _places(kept, "rivals", k)
-        if kept["among"] is not None:
-            kept["among"] = _places(kept, "among", k)
+        for name in ("among", "places", "leaders"):
+            if kept[name] is not None:
+                kept[name] = _places(kept, name, k)
         for name, least in (("times", 1), ("looks", 1), ("at_most", 0)):
             kept[name] = recalled(kept, name, (), int, least, _MOST)
         kept["leader"] = recalled(kept, "leader", (), int, -1, k - 1)
@@ -145,10 +164,22 @@ class Plan:
             kept["expected"] = _expected(kept["expected"], len(kept["rivals"]))
         if (kept["expected"] is None) != (kept["leader"] < 0):
             raise ValueError(f"leader {kept['leader']}, of whom {kept['expected']} is expected")
+        _refuse_no_places(kept)
         plan = cls(**kept)
         if plan.number > _MOST or not plan.budget > 0.0:
             raise ValueError(f"{plan.number} scores, {plan.budget} to spend")
         return plan
+
+
+def _refuse_no_places(kept: Mapping[str, Any]) -> None:
+    """Raise `ValueError` unless there is one leader for each rival where options have places."""
+    places, leaders = kept["places"], kept["leaders"]
+    if (places is None) != (leaders is None):
+        raise ValueError(f"places {places!r:.80}, with leaders {leaders!r:.80}")
+    if leaders is not None and (
+        len(leaders) != len(kept["rivals"]) or len(np.unique(places)) < len(places)
+    ):
+        raise ValueError(f"{len(leaders)} leaders of {len(kept['rivals'])} rivals by {places!r}")
 
 
 def _places(given: Mapping[str, Any], name: str, n: int) -> Indices:
@@ -334,8 +365,8 @@ def _moved(kept: Mapping[str, Any], to: Superset, q: int) -> Feedback:
     return dense({**kept, "options": to.questions[kept["options"]]}, q)
 
 
-def stopped(policy: Choice, stop: Stop) -> str:
-    """Return why nothing more is asked."""
+def stopped(policy: Choice, stop: Stop, chosen: Sequence[int] = ()) -> str:
+    """Return why nothing more is asked; ``chosen`` are those that are, where several are wanted."""
     limits, rivals = policy.limits, shown(policy.options, stop)
     about = "" if not stop.options else repr(policy.options.labels[stop.options[0]])
     if stop.reason == "certain":
@@ -344,14 +375,17 @@ def stopped(policy: Choice, stop: Stop) -> str:
             return "it would be certain if no judge liked single options, which nobody confirms."
         if alarms:
             return "it would be certain if the model were right, but an alarm says that it is not."
+        if len(chosen) > 1:
+            return certain_set(policy.options, chosen, policy.confidence)
         return certain(policy.options, stop.options[0], policy.confidence, policy.tolerance)
     if stop.reason == "hopeless":
         rest = f"{policy.remaining} evaluations"
         if math.isfinite(limits.money):
             rest += f" and the {limits.money - limits.paid:g} of the budget"
+        or_less = "" if len(chosen) > 1 else ", or state a tolerance: how much may be lost"
         return (
             f"{about} and {rivals} cannot be told apart with the {rest} that are left. Call "
-            "allow() with more, or state a tolerance: how much may be lost."
+            f"allow() with more{or_less}."
         )
     if stop.reason == "stuck" and limits.absent:
         gone = ", ".join(repr(name) for name in limits.absent_names)
@@ -372,6 +406,26 @@ def certain(options: Any, option: int, confidence: float, tolerance: float) -> s
     said = f"no option is better than {options.labels[option]!r}{more}, with "
     rests = "." if options.stand_alone else " and if the features tell values exactly."
     return f"{said}{100 * confidence:g}% confidence{rests}"
+
+
+def certain_set(options: Any, chosen: Sequence[int], confidence: float) -> str:
+    """Return that several options are certain to be the best."""
+    names = ", ".join(repr(options.labels[x]) for x in chosen[:_MANY])
+    more = "" if len(chosen) <= _MANY else f" and {len(chosen) - _MANY:,} more"
+    rests = "." if options.stand_alone else " and if the features tell values exactly."
+    return (
+        f"no other option is better than any of the {len(chosen):,} best, {names}{more}, with "
+        f"{100 * confidence:g}% confidence{rests}"
+    )
+
+
+def set_may_be_chance(options: Any, selection: Selection, n: int, confidence: float) -> str:
+    """Return that n planned answers do not settle which options are the best few."""
+    m, sure = len(selection.chosen), len(selection.inside)
+    return (
+        f"all {n} answers are in, and of the {m:,} that look best {sure:,} certainly are, at "
+        f"{100 * confidence:g}% confidence. More evaluators from the start would help."
+    )
 
 
 def may_be_chance(options: Any, stop: Stop, n: int, confidence: float, would_help: str) -> str:

@@ -7,26 +7,31 @@ need    log(1/δ) − log W + 1: evidence still lacking against a rival, and som
 
 A plan makes max need · variance of the lead / max(g, s)² small for its price (`Model.plan`). Who
 leads, the proportions, the length and what is expected are guessed by pooled least squares; then
-all of it is frozen, and nothing of it is ever derived again.
+all of it is frozen, and nothing of it is ever derived again. Where the m best are wanted, the
+leads are those of options inside over options outside, for all pairs of places that are open
+(`places`); options change places only if the m that look best are others than the first m, since
+each change costs evidence.
 """
 
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Counts, Indices
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.alike import of_trusted
 from evenhand.certainty.models import Fit
+from evenhand.certainty.places import Places, SetEvidence, SetInference
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
-from evenhand.certainty.stages import Evidence, Inference
+from evenhand.certainty.stages import Evidence, Inference, InOrder, S
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.limits import Limits, nth
-from evenhand.policies.messages import Feedback
+from evenhand.policies.messages import Feedback, Selection
 
 _LONGEST = 4096  # evaluations after which the order of a plan is repeated
 _MOST_LOOKS = 64  # shares of its scores at which a plan is looked at
@@ -55,11 +60,43 @@ class Pace(NamedTuple):
 OPTIONS, PANEL = Pace(2.0, 3.0, 6), Pace(1.0, 1.5, 2)
 
 
-@dataclass(frozen=True, eq=False)
-class StagePlanner:
-    """Plans what to ask next."""
+class Tested(NamedTuple):
+    """Leads that a plan tests."""
 
-    inference: Inference
+    leader: int | Indices  # who leads them, or (n,) for each rival who leads it
+    rivals: Indices  # (n,)
+    places: Indices | None = None  # (k,) all options by their places, where these have some
+
+    def some(self, which: NDArray[np.bool_]) -> Tested:
+        """Return some of them."""
+        leader = self.leader[which] if isinstance(self.leader, np.ndarray) else self.leader
+        return self._replace(leader=leader, rivals=self.rivals[which])
+
+    @property
+    def options(self) -> tuple[int, ...]:
+        """The options that they are of, the first leader before all others."""
+        both = [*np.atleast_1d(self.leader).tolist(), *self.rivals.tolist()]
+        return tuple(dict.fromkeys(both))
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """What a plan says of them."""
+        if isinstance(self.leader, int):
+            return {"leader": self.leader, "rivals": self.rivals}
+        assert self.places is not None
+        return {
+            "leader": int(self.places[0]),
+            "rivals": self.rivals,
+            "leaders": self.leader,
+            "places": self.places,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class AnyPlanner(ABC, Generic[S]):
+    """Plans what to ask next, whatever is wanted of the options."""
+
+    inference: InOrder[S]
     limits: Limits
     at_most: int  # evaluations in all
     spent: int  # how many were told
@@ -70,40 +107,48 @@ class StagePlanner:
     whole: bool  # whether scores, of any distribution, are looked at only when a plan is whole
     seed: int
 
+    @abstractmethod
+    def tested(self, guess: Fit, now: S) -> Tested:
+        """Return the leads that are to be tested next."""
+
+    @abstractmethod
+    def wealth(self, now: S, tested: Tested) -> Floats:
+        """Return (n,) the evidence there is, log W, for leads that are tested."""
+
+    @abstractmethod
+    def settled(self, now: S) -> Tested:
+        """Return the leads that a certain answer rests on."""
+
     def next(self) -> Plan | Stop:
         """Return the next plan, or why there is none."""
         now, record = self.inference.evidence(), self.inference.record
         if now.answer is not None:
             lacking = np.repeat(np.arange(record.q), self._lacking())
-            lacking = self._allowed(np.concatenate([lacking, self._confirming(now.answer)]))
+            lacking = self._allowed(np.concatenate([lacking, self._confirming(self.settled(now))]))
             if self._remaining and self._pays_for(lacking):
                 return self._plan("check the model", lacking[: self._remaining])
             return Stop("certain", (now.answer,))
         if not self._remaining:
             return Stop("spent")
         guess = self.inference.before(len(record.rounds))
-        leader = self.leading(guess, now)
-        rivals = self.inference.open(now, leader)
-        if len(rivals) == 0:  # others led when all were rejected: its own next look will say so
-            rivals = np.flatnonzero(~self.inference.aim.same(leader))
-        known = np.isfinite(guess.leads(leader, rivals).variances)
+        tested = self.tested(guess, now)
+        known = np.isfinite(guess.leads(tested.leader, tested.rivals).variances)
         heard = guess.freedom >= 1.0  # not if a start was cut short: then there is no unit yet
         if not (heard and known.all()):
-            start = self._start(leader, rivals, known, heard)
+            start = self._start(tested, known, heard)
             if len(start):
                 return self._plan("open", start) if self._pays_for(start) else Stop("broke")
-        return self._test(guess, now, leader, rivals[known])
+        return self._test(guess, now, tested.some(known))
 
-    def leading(self, guess: Fit, now: Evidence) -> int:
-        """Return the option that is best by a guess, rejected or not."""
-        # A best option may have been rejected, with probability δ. If it comes to lead all the
-        # same, it is tested against those that were not: an answer is wrong only if the best was
-        # rejected, whoever the answer is. Else the search would go on among options that are worse,
-        # and may be much closer to one another.
-        options = self.inference.aim.questions.options
-        lead_of_first = guess.leads(0, np.arange(len(options))).estimates
+    def _first(self, guess: Fit) -> int:
+        """Return the option that is best by a guess."""
         size = float(np.abs(self._pool.means).max(initial=0.0))
-        return first_largest(-lead_of_first, size)
+        return first_largest(self._values(guess), size)
+
+    def _values(self, guess: Fit) -> Floats:
+        """Return (k,) how much better options are than the first, by a guess."""
+        options = np.arange(len(self.inference.aim.questions.options))
+        return np.asarray(-guess.leads(0, options).estimates)
 
     # ------------------------------------------------------------------ a start
 
@@ -115,55 +160,53 @@ class StagePlanner:
             length = max(length, model.rank + pace.spare)
         return self._allowed(model.start(length, self._left))
 
-    def _start(
-        self, leader: int, rivals: Indices, known: NDArray[np.bool_], heard: bool
-    ) -> Indices:
+    def _start(self, tested: Tested, known: NDArray[np.bool_], heard: bool) -> Indices:
         """Return what to ask before leads can be tested: none where that would not help."""
         start = self.opening()
         if self._pool.counts.any():
-            start = self._rest_of(start, leader, rivals, heard)
-        more = (self._reached(start, leader, rivals) & ~known).any()
+            start = self._rest_of(start, tested, heard)
+        more = (self._reached(start, tested) & ~known).any()
         return start[: self._remaining] if more or not heard else start[:0]
 
-    def _rest_of(self, start: Indices, leader: int, rivals: Indices, heard: bool) -> Indices:
+    def _rest_of(self, start: Indices, tested: Tested, heard: bool) -> Indices:
         """Return what of a start is lacking; what is on its way, if that will do."""
         # Questions about options that nobody was asked about come first, and no more than it takes
         # to know all leads. Where the noise is not heard yet, all that is lacking.
         on_its_way = np.repeat(np.arange(len(self.pending)), self.pending)
-        if len(on_its_way) and self._reached(start[:0], leader, rivals).all():
+        if len(on_its_way) and self._reached(start[:0], tested).all():
             return on_its_way
         counts, about = self._pool.counts + self.pending, self.inference.aim.questions.about
         rest = start[nth(start) > counts[start]]
         rest = rest if len(rest) else start
         if not heard:
             return rest
-        unknown = np.setdiff1d(np.append(rivals, leader), about[counts > 0])
+        unknown = np.setdiff1d(np.append(tested.rivals, tested.leader), about[counts > 0])
         new = np.isin(about[rest], unknown).any(axis=1)
         rest = np.concatenate([rest[new], rest[~new]])
-        all_of_it = self._reached(rest, leader, rivals)
+        all_of_it = self._reached(rest, tested)
         low, high = 1, len(rest)
         while low < high:
             middle = (low + high) // 2
-            enough = (self._reached(rest[:middle], leader, rivals) == all_of_it).all()
+            enough = (self._reached(rest[:middle], tested) == all_of_it).all()
             low, high = (low, middle) if enough else (middle + 1, high)
         return rest[:low]
 
-    def _reached(self, order: Indices, leader: int, rivals: Indices) -> NDArray[np.bool_]:
+    def _reached(self, order: Indices, tested: Tested) -> NDArray[np.bool_]:
         """Tell which leads are identified once these questions are answered, too."""
         more = np.bincount(order, minlength=self.inference.record.q)
         none = np.zeros(len(more))
         answered = Feedback(self._pool.counts + self.pending + more, none, none)
         fit = self.inference.aim.model.fit(answered, 1.0)
-        return np.isfinite(fit.leads(leader, rivals).variances)
+        return np.isfinite(fit.leads(tested.leader, tested.rivals).variances)
 
     # ------------------------------------------------------------------ a test
 
-    def _test(self, guess: Fit, now: Evidence, leader: int, rivals: Indices) -> Plan | Stop:
-        """Return a plan that tests a leader against rivals whose leads are known somehow."""
-        aim, limits = self.inference.aim, self.limits
+    def _test(self, guess: Fit, now: S, tested: Tested) -> Plan | Stop:
+        """Return a plan that tests leads which are known somehow."""
+        aim, limits, (leader, rivals, _) = self.inference.aim, self.limits, tested
         expected, prices = guess.leads(leader, rivals), aim.questions.prices
         spread, leads = np.sqrt(expected.variances), (expected.estimates + aim.slack) / guess.unit
-        need = np.sqrt(aim.enough - now.of(leader)[rivals] + _EXTRA)
+        need = np.sqrt(aim.enough - self.wealth(now, tested) + _EXTRA)
         weights = need / np.maximum(leads, _CAUTION * spread)
         shortest = self._pace.later * aim.model.rank
         most = math.ceil(min(max(shortest, _LAST * limits.paid / prices.min()), _LONGEST))
@@ -171,7 +214,7 @@ class StagePlanner:
         design = aim.model.plan(leader, rivals, weights, most, pool, left)
         able = np.isfinite(design.variances)
         if not able.any():
-            return Stop("stuck", (leader, *self.inference.open(now, leader).tolist()))
+            return Stop("stuck", self.tested(guess, now).options)
         price = float(prices[design.order].mean())
         money = 2.0 * float((weights**2 * design.variances)[able].max())
         share = max(_GROWTH * limits.paid, min(_LAST * limits.paid, money))
@@ -188,18 +231,20 @@ class StagePlanner:
         hope = need / (np.maximum(leads, 0.0) + _HOPE * spread)
         least = 2.0 * hope**2 * design.variances
         rest = _BEYOND * min(limits.money - limits.paid, price * self._remaining)
-        beyond = rivals[able & (least > rest)]
-        if len(beyond):
-            return Stop("hopeless", (leader, *beyond.tolist()))
+        beyond = able & (least > rest)
+        if beyond.any():
+            return Stop("hopeless", tested.some(beyond).options)
+        tested = tested.some(able)
         return self._plan(
             "compare",
             order,
             times=times,
             looks=1 if self.whole else min(_MOST_LOOKS, len(order) * times),
             forecast=money / price,
-            leader=leader,
-            rivals=rivals[able],
-            expected=Expected(*guess.leads(leader, rivals[able]), guess.unit, guess.freedom),
+            expected=Expected(
+                *guess.leads(tested.leader, tested.rivals), guess.unit, guess.freedom
+            ),
+            **tested.parts,
         )
 
     def _plan(self, purpose: Purpose, order: Indices, **parts: Any) -> Plan:
@@ -219,7 +264,7 @@ class StagePlanner:
             before = record.known_to(len(record.rounds) - 1).counts
             return purpose == "compare" or bool(((last.total.counts > 0) & (before == 0)).any())
         fit = self.inference.aim.model.fit(last.total, 1.0)
-        return bool(np.isfinite(fit.leads(last.plan.leader, last.plan.rivals).variances).any())
+        return bool(np.isfinite(fit.leads(last.plan.ahead, last.plan.rivals).variances).any())
 
     # ------------------------------------------------------------------ looks at the model
 
@@ -245,7 +290,7 @@ class StagePlanner:
         wanted[again[: max(0, _MORE_REPEATS - (n - kinds))]] = 1
         return wanted
 
-    def _confirming(self, answer: int) -> Indices:
+    def _confirming(self, settled: Tested) -> Indices:
         """Return what to ask trusted judges, so that they confirm what others made certain."""
         # Once, as much as it takes by the leads as they are; nothing if there is no money for half
         # of it, or if trusted judges cannot compare all options by themselves. `alike` says why.
@@ -255,14 +300,14 @@ class StagePlanner:
         theirs = None if checked or not self.looks else of_trusted(aim.questions, told)
         if theirs is None:
             return none
-        guess, rivals = self.inference.before(len(record.rounds)), np.flatnonzero(~aim.same(answer))
-        leads, variances = guess.leads(answer, rivals)
+        guess, (leader, rivals, _) = self.inference.before(len(record.rounds)), settled
+        leads, variances = guess.leads(leader, rivals)
         spread = np.sqrt(variances)  # who was found to lead leads by less than it seems
         leads = (leads + aim.slack) / guess.unit - 0.5 * spread
         weights = _CONFIRMED / np.maximum(leads, _CAUTION * spread)
         left = np.where(theirs, self._left, 0)
         most = int(min(_LONGEST, self._remaining))
-        design = aim.model.plan(answer, rivals, weights, most, told, left)
+        design = aim.model.plan(leader, rivals, weights, most, told, left)
         if not np.isfinite(design.variances).all() or not len(design.order):
             return none
         prices = aim.questions.prices[design.order]
@@ -299,6 +344,127 @@ class StagePlanner:
         """Tell whether the budget pays for one of these questions, beside what is on its way."""
         counts = np.bincount(order, minlength=self.inference.record.q).astype(np.int64)
         return bool(self.limits.affordable(counts, self.pending).any())
+
+
+@dataclass(frozen=True, eq=False)
+class StagePlanner(AnyPlanner[Evidence]):
+    """Plans what to ask next to find the best option."""
+
+    inference: Inference
+
+    def tested(self, guess: Fit, now: Evidence) -> Tested:
+        """Return the leads of the one that looks best over all that were not rejected."""
+        leader = self.leading(guess, now)
+        rivals = self.inference.open(now, leader)
+        if len(rivals) == 0:  # others led when all were rejected: its own next look will say so
+            rivals = np.flatnonzero(~self.inference.aim.same(leader))
+        return Tested(leader, rivals)
+
+    def wealth(self, now: Evidence, tested: Tested) -> Floats:
+        """Return (n,) the evidence there is against rivals of a leader."""
+        assert isinstance(tested.leader, int)
+        return now.of(tested.leader)[tested.rivals]
+
+    def settled(self, now: Evidence) -> Tested:
+        """Return the leads of the answer."""
+        assert now.answer is not None
+        return Tested(now.answer, np.flatnonzero(~self.inference.aim.same(now.answer)))
+
+    def leading(self, guess: Fit, now: Evidence) -> int:
+        """Return the option that is best by a guess, rejected or not."""
+        # A best option may have been rejected, with probability δ. If it comes to lead all the
+        # same, it is tested against those that were not: an answer is wrong only if the best was
+        # rejected, whoever the answer is. Else the search would go on among options that are worse,
+        # and may be much closer to one another.
+        return self._first(guess)
+
+
+@dataclass(frozen=True, eq=False)
+class SetPlanner(AnyPlanner[SetEvidence]):
+    """Plans what to ask next to find the m best options."""
+
+    inference: SetInference
+
+    def tested(self, guess: Fit, now: SetEvidence) -> Tested:
+        """Return the leads across the line of all places that are open."""
+        places = self.arranged(guess, now)
+        # all: if others were inside when the last were rejected, the next look will say so
+        return _across(places, places.open if places.open.any() else _unlike(places))
+
+    def wealth(self, now: SetEvidence, tested: Tested) -> Floats:
+        """Return (n,) the evidence there is for leads across the line."""
+        assert isinstance(tested.leader, np.ndarray)
+        assert tested.places is not None
+        places = now.places.arranged(tested.places)
+        found = places.wealth[places.cells(tested.leader, tested.rivals)]
+        return np.minimum(found, self.inference.aim.enough)
+
+    def settled(self, now: SetEvidence) -> Tested:
+        """Return all leads across the line, but those over options that are alike."""
+        return _across(now.places, _unlike(now.places))
+
+    def arranged(self, guess: Fit, now: SetEvidence) -> Places:
+        """Return the places, others if the m that look best are others than the first m."""
+        # Every change of places may cost evidence. So those that stay on their side of the line
+        # keep their order, and who crosses it goes no further than where it seems to belong.
+        places, m = now.places, now.places.top
+        order, value = self._by_value(guess, places), self._values(guess)[places.kinds]
+        inside, outside = places.order[:m], places.order[m:]
+        come, go = np.isin(outside, order[:m]), ~np.isin(inside, order[:m])
+        if not come.any():
+            return places
+        if not places.wealth[places.open].any():  # nothing to lose yet
+            return places.arranged(order)
+        new = _inserted(inside[~go], outside[come], value)
+        old = _inserted(outside[~come][::-1], inside[go][::-1], -value)[::-1]
+        return places.arranged(np.concatenate([new, old]))
+
+    def _by_value(self, guess: Fit, places: Places) -> Indices:
+        """Return (k,) the options, those that look best first; of those alike the first."""
+        value = self._values(guess)[places.kinds]
+        return np.lexsort((np.arange(len(value)), -value))
+
+    def selection(self, guess: Fit) -> Selection:
+        """Return which m look best by a guess, beside those of whom it is certain."""
+        now = self.inference.evidence()
+        places, order = now.places, self._by_value(guess, now.places)
+        inside, outside = (np.isin(order, some) for some in (places.inside, places.outside))
+        if now.answer is not None:  # for good, whatever it looks like since
+            inside = np.isin(order, places.order[: places.top])
+            outside = ~inside
+        order = order[np.argsort(np.where(inside, 0, np.where(outside, 2, 1)), kind="stable")]
+        chosen = order[: places.top]
+        if not np.isin(chosen, places.order[: places.top]).all():
+            places = places.arranged(order)
+        return Selection(
+            tuple(chosen.tolist()),
+            tuple(order[: inside.sum()].tolist()),
+            tuple(order[len(order) - outside.sum() :].tolist()),
+            0 if now.answer is not None else places.wrong_at_most,
+        )
+
+
+def _inserted(there: Indices, others: Indices, value: Floats) -> Indices:
+    """Return options with others among them, each as far from the end as its value takes it."""
+    found = there.tolist()
+    for x in others.tolist():
+        place = len(found)
+        while place and value[found[place - 1]] < value[x]:
+            place -= 1
+        found.insert(place, x)
+    return np.array(found, dtype=np.intp)
+
+
+def _unlike(places: Places) -> NDArray[np.bool_]:
+    """Tell (m, k − m) which options inside have other features than those outside."""
+    kinds = places.kinds[places.order]
+    return np.asarray(kinds[: places.top, None] != kinds[places.top :])
+
+
+def _across(places: Places, which: NDArray[np.bool_]) -> Tested:
+    """Return the leads of some places inside over others outside."""
+    p, q = np.nonzero(which)
+    return Tested(places.order[p], places.order[places.top + q], places.order)
 
 
 def with_looks(

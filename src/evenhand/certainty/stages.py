@@ -49,7 +49,9 @@ every step; `intervals` has losses and intervals from the same evidence.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,9 +67,19 @@ ROUNDING = 1e-14
 """Share of all squares below which what is left of them is rounding."""
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Shown:
+    """What some plans have shown, whatever is wanted of the options."""
+
+    # the certificate: by leader and option, the plan, and how many of its scores it took
+    where: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    answer: int | None = None  # an option that leads where it is certain what was wanted
+    cut: frozenset[int] = frozenset()  # plans that an answer ended
+
+
 @dataclass(frozen=True, eq=False)
-class Evidence:
-    """What some plans have shown."""
+class Evidence(Shown):
+    """What some plans have shown of who is the best."""
 
     wealth: Floats  # (k,) log W without a tolerance
     rejected: NDArray[np.bool_]  # (k,) options that cannot be the best
@@ -75,10 +87,6 @@ class Evidence:
     gains: dict[int, Floats] = field(default_factory=dict)
     # by leader, (k,) options that are not better than it by more than the tolerance
     cleared: dict[int, NDArray[np.bool_]] = field(default_factory=dict)
-    # the certificate: by leader and option, the plan, and how many of its scores it took
-    where: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
-    answer: int | None = None
-    cut: frozenset[int] = frozenset()  # plans that an answer ended
 
     def of(self, leader: int) -> Floats:
         """Return (k,) log W with the tolerance in the plans that this option led."""
@@ -89,22 +97,42 @@ class Evidence:
         return self.rejected | self.cleared.get(leader, np.zeros_like(self.rejected))
 
 
-class Inference:
+S = TypeVar("S", bound=Shown)
+
+
+class InOrder(ABC, Generic[S]):
     """What a record, which may grow, says; worked out once for every plan that is over."""
 
     def __init__(self, aim: Aim, record: Record) -> None:
         self.aim, self.record = aim, record
-        k = len(aim.questions.options)
-        start = Evidence(np.zeros(k), np.zeros(k, dtype=np.bool_))
-        if aim.same(0).all():
-            start = replace(start, answer=0)  # one option, or all of them alike
+        start = self._start()
         self._after = [start]  # the first plans, as far as they are over
-        self._under_way: tuple[int, int, Evidence] = (0, 0, start)  # plan, looks, evidence by then
+        self._under_way: tuple[int, int, S] = (0, 0, start)  # plan, looks, evidence by then
         self._before: list[Fit] = []
+
+    @abstractmethod
+    def _start(self) -> S:
+        """Return what there is before the first plan."""
+
+    @abstractmethod
+    def _begun(self, r: int, now: S) -> S:
+        """Return what plan r, which is for more evidence, begins with."""
+
+    @abstractmethod
+    def _look(self, r: int, now: S, told: Feedback, count: int) -> S:
+        """Reject what there is enough evidence against after some scores of plan r."""
+
+    @abstractmethod
+    def _closed(self, r: int, now: S) -> S:
+        """Return the evidence after plan r, which is over: what it has shown counts for good."""
+
+    @abstractmethod
+    def is_certain(self, now: S, among: Indices | None = None) -> bool:
+        """Tell whether nothing is left to be rejected, of all options or of some."""
 
     # ------------------------------------------------------------------ evidence
 
-    def evidence(self) -> Evidence:
+    def evidence(self) -> S:
         """Return what the plans that are over have shown, and the one under way so far."""
         record, now = self.record, self._after[-1]
         while len(self._after) <= len(record.rounds):
@@ -114,24 +142,83 @@ class Inference:
                 break
             now = self._closed(r, now)
             self._after.append(now)
-        if now.answer is not None and len(self.open(now, now.answer)):
+        if now.answer is not None and not self.is_certain(now):
             return replace(now, answer=None)  # options were added since
         return now
 
-    def _after_looks(self, r: int) -> Evidence:
+    def _after_looks(self, r: int) -> S:
         """Return the evidence after all looks at plan r so far."""
         at, seen, now = self._under_way
         round_, plan = self.record.rounds[r], self.record.rounds[r].plan
         if at != r or seen == 0:
             seen, now = 0, self._after[r]
             if plan.purpose != "check the model":
-                now = replace(now, answer=None, gains=dict(now.gains), where=dict(now.where))
+                now = self._begun(r, now)
         if plan.leader >= 0:
             for count, told in round_.looks(seen):
                 if now.answer is None:
                     now = self._look(r, now, told, count)
         self._under_way = r, len(round_.blocks), now
         return now
+
+    def _prior(self, plan: Plan) -> tuple[Floats, Floats]:
+        assert plan.expected is not None
+        return prior(plan.expected, -self.aim.slack)
+
+    def _reading(self, r: int, told: Feedback) -> StageReading:
+        """Return what scores of plan r say of the leads that it tests."""
+        plan, aim = self.record.rounds[r].plan, self.aim
+        assert plan.expected is not None
+        fit = aim.model.fit(told, aim.noise, self.before(r))
+        expected = Spread(plan.expected.leads, plan.expected.variances)
+        return reading(fit, fit.leads(plan.ahead, plan.rivals), expected, plan.expected.unit)
+
+    def before(self, r: int) -> Fit:
+        """Return the guess from all that was known when plan r was frozen."""
+        while len(self._before) <= r:
+            n = len(self._before)
+            about = self._before[-1] if self._before else None
+            among = self.record.rounds[n].plan.among if n < len(self.record.rounds) else None
+            guess = self.aim.guess(self.record.known_to(n), about, among)
+            if n >= len(self.record.rounds):
+                return guess  # of the plan to come: what is known may still become more
+            self._before.append(guess)
+        return self._before[r]
+
+    def tests(self) -> list[tuple[Plan, Fit, Fit]]:
+        """Return plans that tested something, with the guess before and the fit of their scores."""
+        # Those that are over, and the last as far as it was looked at. Not one that an answer
+        # ended, if another came after it.
+        record, cut = self.record, self.evidence().cut
+        compared = [r for r, round_ in enumerate(record.rounds) if round_.plan.leader >= 0]
+        found: list[tuple[Plan, Fit, Fit]] = []
+        for r in compared:
+            round_ = record.rounds[r]
+            if r in cut and r != compared[-1]:
+                continue
+            whole = record.is_over(r) and r not in cut
+            told = round_.total if whole else round_.last_look[1]
+            if not told.counts.any():
+                continue
+            fit = self.aim.model.fit(told, self.aim.noise, self.before(r))
+            found.append((round_.plan, self.before(r), fit))
+        return found
+
+
+class Inference(InOrder[Evidence]):
+    """What a record says of which option is the best."""
+
+    def _start(self) -> Evidence:
+        k = len(self.aim.questions.options)
+        alike = self.aim.same(0).all()  # one option, or all of them alike
+        return Evidence(np.zeros(k), np.zeros(k, dtype=np.bool_), answer=0 if alike else None)
+
+    def _begun(self, r: int, now: Evidence) -> Evidence:
+        return replace(now, answer=None, gains=dict(now.gains), where=dict(now.where))
+
+    def is_certain(self, now: Evidence, among: Indices | None = None) -> bool:
+        """Tell whether all rivals of the answer are rejected."""
+        return now.answer is not None and len(self.open(now, now.answer, among)) == 0
 
     def _look(self, r: int, now: Evidence, told: Feedback, count: int) -> Evidence:
         """Reject rivals of plan r against whom there is enough evidence after some scores."""
@@ -171,55 +258,12 @@ class Inference:
             now, wealth=wealth, gains=now.gains | {plan.leader: gains}, rejected=rejected
         )
 
-    def _prior(self, plan: Plan) -> tuple[Floats, Floats]:
-        assert plan.expected is not None
-        return prior(plan.expected, -self.aim.slack)
-
-    def _reading(self, r: int, told: Feedback) -> StageReading:
-        """Return what scores of plan r say of the leads that it tests."""
-        plan, aim = self.record.rounds[r].plan, self.aim
-        assert plan.expected is not None
-        fit = aim.model.fit(told, aim.noise, self.before(r))
-        expected = Spread(plan.expected.leads, plan.expected.variances)
-        return reading(fit, fit.leads(plan.leader, plan.rivals), expected, plan.expected.unit)
-
-    def before(self, r: int) -> Fit:
-        """Return the guess from all that was known when plan r was frozen."""
-        while len(self._before) <= r:
-            n = len(self._before)
-            about = self._before[-1] if self._before else None
-            among = self.record.rounds[n].plan.among if n < len(self.record.rounds) else None
-            guess = self.aim.guess(self.record.known_to(n), about, among)
-            if n >= len(self.record.rounds):
-                return guess  # of the plan to come: what is known may still become more
-            self._before.append(guess)
-        return self._before[r]
-
     def open(self, now: Evidence, leader: int, among: Indices | None = None) -> Indices:
         """Return the rivals of a leader that may still be better, of all options or of some."""
         out = now.behind(leader) | self.aim.same(leader)
         if among is not None:
             out[np.setdiff1d(np.arange(len(out)), among)] = True
         return np.flatnonzero(~out)
-
-    def tests(self) -> list[tuple[Plan, Fit, Fit]]:
-        """Return plans that tested something, with the guess before and the fit of their scores."""
-        # Those that are over, and the last as far as it was looked at. Not one that an answer
-        # ended, if another came after it.
-        record, cut = self.record, self.evidence().cut
-        compared = [r for r, round_ in enumerate(record.rounds) if round_.plan.leader >= 0]
-        found: list[tuple[Plan, Fit, Fit]] = []
-        for r in compared:
-            round_ = record.rounds[r]
-            if r in cut and r != compared[-1]:
-                continue
-            whole = record.is_over(r) and r not in cut
-            told = round_.total if whole else round_.last_look[1]
-            if not told.counts.any():
-                continue
-            fit = self.aim.model.fit(told, self.aim.noise, self.before(r))
-            found.append((round_.plan, self.before(r), fit))
-        return found
 
 
 def prior(expected: Expected, above: float) -> tuple[Floats, Floats]:

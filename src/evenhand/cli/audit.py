@@ -37,6 +37,10 @@ def audit(
     confidence: Annotated[
         float, typer.Option(metavar="P", help="Confidence of the intervals.")
     ] = 0.95,
+    top: Annotated[
+        int | None,
+        typer.Option(metavar="M", help="How many are wanted: which of the M best change, by what."),
+    ] = None,
     figure: Figure = None,
     report: Report = None,
     as_json: AsJson = False,
@@ -72,6 +76,7 @@ def audit(
         attributes=names_in(attributes) or (),
         features=names_in(features) or (),
         confidence=confidence,
+        top=top,
     )
     show(found, figure, report, as_json=as_json)
     if math.isnan(found.bias.value):

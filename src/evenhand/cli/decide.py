@@ -77,10 +77,28 @@ def decide(
             "are corrected, and who have to confirm what is sure.",
         ),
     ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(metavar="M", help="Who is among the M best, such as those to be funded."),
+    ] = None,
+    bar: Annotated[
+        float | None, typer.Option(metavar="X", help="Who is worth more than X.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Who is better than this option.")
+    ] = None,
     confidence: Annotated[
         float, typer.Option(metavar="P", help="How sure the choice is to be.")
     ] = 0.95,
-    tolerance: Annotated[float, typer.Option(metavar="X", help="What may be lost.")] = 0.0,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            "--tolerance",
+            "--margin",
+            metavar="X",
+            help="What may be lost; with --against or --bar, by how much it may be worse.",
+        ),
+    ] = 0.0,
     noise: Annotated[
         float | None,
         typer.Option(metavar="X", help="Standard deviation of one score, if it is known."),
@@ -109,6 +127,10 @@ def decide(
 
     `evenhand decide wines.csv scores.csv --option wine --evaluator taster --tolerance 0.5`
 
+    `evenhand decide reviews.csv --top 10 --scale 1,10 --report funded.html`
+
+    `evenhand decide runs.csv --against baseline --margin 0.02`
+
     `evenhand decide log.json --report choice.html`
 
     **Exit codes**: 0 there is an answer, sure or not; 2 what was given cannot be used; 3 these
@@ -122,6 +144,9 @@ def decide(
             table.at(scores),
             confidence,
             tolerance,
+            top=top,
+            bar=bar,
+            against=against,
             **table.parts(),
             cluster=columns_in(cluster),
             scope=scope,  # type: ignore[arg-type] # it is checked there

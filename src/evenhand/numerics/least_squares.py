@@ -187,12 +187,13 @@ class Arrow(Gram):
         of = self.lengths(beside) + self.lengths(attributes[None, :])
         return self._reciprocals(items) + self.variances(attributes - beside, of)
 
-    def lead_variances(self, leader: int, items: Indices) -> Floats:
-        """Return (n,) the variances of v̂_b − v̂_j; 0 for the leader itself."""
-        centre, centres = self.centres_of(np.array([leader])), self.centres_of(items)
+    def lead_variances(self, leader: int | Indices, items: Indices) -> Floats:
+        """Return (n,) the variances of v̂_b − v̂_j, of one b or each its own; 0 where b is j."""
+        ahead = np.atleast_1d(leader)
+        centre, centres = self.centres_of(ahead), self.centres_of(items)
         of = self.lengths(centres) + self.lengths(centre)
         found = self.variances(centre - centres, of)
-        found += self._reciprocals(np.array([leader])) + self._reciprocals(items)
+        found += self._reciprocals(ahead) + self._reciprocals(items)
         found[items == leader] = 0.0
         return found
 

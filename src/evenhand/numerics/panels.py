@@ -110,8 +110,8 @@ class PanelForm:
 
     # ------------------------------------------------------------------ variances
 
-    def lead_variances(self, leader: int, items: Indices) -> Floats:
-        """Return (n,) the variances of v̂_b − v̂_j; 0 for the leader itself."""
+    def lead_variances(self, leader: int | Indices, items: Indices) -> Floats:
+        """Return (n,) the variances of v̂_b − v̂_j, of one b or each its own; 0 where b is j."""
         found = self._variances(self._leads(leader, items), _nothing(len(items), self._p))
         found[items == leader] = 0.0
         return found
@@ -147,7 +147,7 @@ class PanelForm:
             return int(self.Z.shape[1])
         return len(self.levels) + len(self.others)
 
-    def _leads(self, leader: int, items: Indices) -> sparse.csr_array:
+    def _leads(self, leader: int | Indices, items: Indices) -> sparse.csr_array:
         n = len(items)
         at = np.concatenate([np.full(n, leader), items])
         signs, rows = np.repeat([1.0, -1.0], n), np.tile(np.arange(n), 2)

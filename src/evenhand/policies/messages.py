@@ -162,6 +162,26 @@ class Feedback:
 Certainty = Literal["own scores", "one judge's scores", "features exact"]
 
 
+@dataclass(frozen=True)
+class Selection:
+    """Which options are chosen where several are wanted, and of whom it is certain, by index."""
+
+    chosen: tuple[int, ...]  # as many as are wanted, those that look best first
+    inside: tuple[int, ...] = ()  # certainly among the best
+    outside: tuple[int, ...] = ()  # certainly not
+    wrong_at_most: int | None = None  # how many of the chosen are not; None: nobody can say
+
+    def and_of(self, other: Selection) -> Selection:
+        """Return what both say of those that are chosen here."""
+        inside, outside = (
+            tuple(x for x in mine if x in theirs)
+            for mine, theirs in ((self.inside, other.inside), (self.outside, other.outside))
+        )
+        wrong = self.wrong_at_most, other.wrong_at_most
+        same = set(self.chosen) == set(other.chosen) and None not in wrong
+        return Selection(self.chosen, inside, outside, max(w or 0 for w in wrong) if same else None)
+
+
 @dataclass(frozen=True, repr=False)
 class Decision:
     """The option a policy would choose if it had to choose now, and how sure that is.
@@ -191,6 +211,10 @@ class Decision:
         certain is said.
     warnings
         What the evaluations say about the assumptions. After an alarm nothing certain is said.
+    selection
+        Where several options are wanted: which are chosen, and who is certainly in or out.
+        ``option`` is then the one of them that looks best, and ``loss`` what any of them is worse
+        than any other at most. None where one is wanted.
 
     Examples
     --------
@@ -213,6 +237,7 @@ class Decision:
     leads: Floats | None = field(default=None, compare=False)
     certainty: Certainty | None = field(default=None, compare=False)
     warnings: tuple[Finding, ...] = field(default=(), compare=False)
+    selection: Selection | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, policy: Policy, option: int) -> Self:

@@ -88,7 +88,7 @@ class Certain(Checker):
         """Return the logarithm of E after n scores of plan r, against all its rivals."""
         plan, fit = self.record.rounds[r].plan, self._fit(r, n)
         assert plan.expected is not None  # there is a leader
-        said = fit.of_rows(self.lead_rows(plan.leader, plan.rivals))
+        said = fit.of_rows(self.lead_rows(plan.ahead, plan.rivals))
         heard, prior = np.isfinite(plan.expected.variances), one_sided(*plan.expected, -self.slack)
         return Reading.of(fit, said, heard).evidence(null, *prior)
 
@@ -144,7 +144,7 @@ class Certain(Checker):
         for r, one, _ in self.tests:
             fit, plan, expected = self._before(r), one.plan, one.plan.expected
             assert expected is not None
-            said = fit.of_rows(self.lead_rows(plan.leader, plan.rivals))
+            said = fit.of_rows(self.lead_rows(plan.ahead, plan.rivals))
             least = 1e-5 * size  # below that, scores that are all alike leave rounding
             sizes = np.maximum(np.sqrt(said.variances) * fit.unit, np.abs(said.estimates))
             # of noise, policies have sums of squares alone: half of the digits may have gone

@@ -76,8 +76,8 @@ class Checker(ABC):
             raise ValueError(f"the certificate has {given!r:.80} for a share of δ")
         return float(given)
 
-    def lead_rows(self, option: int, others: Indices | slice = slice(None)) -> Floats:
-        """Return (n, m) the rows of leads of an option over others, or all."""
+    def lead_rows(self, option: int | Indices, others: Indices | slice = slice(None)) -> Floats:
+        """Return (n, m) the rows of leads of an option (or each its own) over others, or all."""
         return np.asarray(self.record.options[option] - self.record.options[others])
 
     def same(self, option: int) -> Truths:

@@ -14,6 +14,7 @@ from evenhand.arrays import Floats
 from evenhand.campaigns.proof.careful import Careful
 from evenhand.campaigns.proof.certain import Certain
 from evenhand.campaigns.proof.checker import Checker, Silent
+from evenhand.campaigns.proof.placed import Placed
 from evenhand.campaigns.proof.planned import Planned
 from evenhand.campaigns.proof.record import Record, TooLargeError, record_of
 from evenhand.campaigns.proof.squares import Truths
@@ -44,12 +45,15 @@ def examine(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Examination:
         policy, content = events[0][1]["policy"]["policy"], events[-1][1]
         if policy not in _CHECKERS:
             return Examination((), (), (f"what {policy!r} states",))
-        check = _CHECKERS[policy](record_of(events), content["certificate"])
+        record, checker = record_of(events), _CHECKERS[policy]
+        if checker is Certain and record.policy.target.top != 1:
+            checker = Placed
+        check = checker(record, content["certificate"])
         scale = _scale(events, check)
         open_ = [
             f"{what} is not confirmed" for what in _unconfirmed(check, content["answer"], scale)
         ]
-        for given in _as_given(events, _CHECKERS[policy]):
+        for given in _as_given(events, checker):
             text = "{} is not confirmed with the scores put back that were withdrawn"
             open_ += [text.format(one) for one in _unconfirmed(given, content["answer"], scale)]
         return Examination((*check.wrong_plans(), *open_), check.confirms, check.leaves)
@@ -107,7 +111,11 @@ def _unconfirmed(
     options = [lines[label] for label in record.labels]
     option, stated = record.labels.index(answer["option"]), answer["loses_at_most"]
     loss = math.inf if stated is None else float(stated)
-    if not loss >= 0.0:
+    if "which are the best" in check.leaves:
+        pass
+    elif isinstance(check, Placed):
+        yield from check.unconfirmed_sets(answer, most)
+    elif not loss >= 0.0:
         yield f"that {answer['option']!r} loses at most {loss:.6g}"
     elif loss < min(most, math.inf):
         for x in np.flatnonzero(check.unrefuted(option, loss)).tolist():

@@ -94,6 +94,8 @@ class Planned(Checker):
     def prepare(self) -> None:
         """Take the looks of the certificate, and the scores of the design in force."""
         rounds, shares = self.record.rounds, 0.0
+        if self.record.policy.target.top != 1:
+            self.confirms, self.leaves = self.confirms[1:], ("which are the best", *self.leaves)
         self.looks: list[_Look] = []
         for first, r, n, leader, share in self.certificate["looks"]:
             one, shares = self.round(r), shares + self.share(share)

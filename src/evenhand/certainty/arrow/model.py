@@ -17,7 +17,7 @@ from scipy import sparse
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.orders import further, planned
-from evenhand.certainty.arrow.shares import ArrowPanel, form_of, proportions, turns
+from evenhand.certainty.arrow.shares import ArrowPanel, across, form_of, proportions, turns
 from evenhand.certainty.models import (
     Freedoms,
     Goal,
@@ -48,7 +48,7 @@ class ArrowFit:
     size: float = 0.0
     own: Freedoms | None = None
 
-    def leads(self, leader: int, rivals: Indices) -> Spread:
+    def leads(self, leader: int | Indices, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
         return _known(
             self.items[leader] - self.items[rivals], self.form.lead_variances(leader, rivals)
@@ -136,7 +136,7 @@ class ArrowModel(Model):
 
     # ------------------------------------------------------------------ planning
 
-    def lead_variances(self, leader: int, rivals: Indices, asked: Indices) -> Floats:
+    def lead_variances(self, leader: int | Indices, rivals: Indices, asked: Indices) -> Floats:
         """Return (n,) the variances of leads after these questions."""
         return form_of(self.panel, asked).lead_variances(leader, rivals)
 
@@ -147,7 +147,11 @@ class ArrowModel(Model):
 
     def shares(self, goal: Goal) -> Shares:
         """Return shares of questions to few evaluators, where these will do."""
-        return proportions(self.panel, goal)
+        return (
+            proportions(self.panel, goal)
+            if isinstance(goal.leader, int)
+            else across(self.panel, goal)
+        )
 
     def order(self, goal: Goal, money: Floats) -> Indices:
         """Return an order in which items, and their evaluators, have their turns."""

@@ -38,7 +38,8 @@ def planned(panel: ArrowPanel, goal: Goal, money: Floats) -> Indices:
         have,
         goal.leader,
     )
-    early = max(len(order) // 4, min(len(order), 2 * (1 + len(goal.rivals))))
+    items = len(np.unique(np.append(goal.rivals, goal.leader)))
+    early = max(len(order) // 4, min(len(order), 2 * items))
     among, weak = np.flatnonzero(money), partial(_weakest, *goal[:3])
     return _mended(panel, order[:0], order, early, early // 100, among, goal.left, weak)
 
@@ -74,7 +75,7 @@ def _dealt(
     asked: Counts,
     left: Counts,
     have: Counts,
-    leader: int | None,
+    leader: int | Indices | None,
 ) -> Indices:
     """Return questions by their shares: items, of which we ``have`` some, then their evaluators."""
     # Of the evaluators of an item those asked least are first, and of these whose turn it is.
@@ -86,7 +87,7 @@ def _dealt(
     item, n = np.cumsum(place == 1) - 1, len(about)
     total: Floats = np.asarray(np.bincount(item, share), dtype=np.float64)
     spin = (GOLDEN * (np.arange(n) + asked.sum())) % 1.0
-    spin[about == leader] = 0.5
+    spin[np.isin(about, [] if leader is None else leader)] = 0.5
     room = np.bincount(item, np.minimum(left[used], length)).astype(np.int64)
     order = in_turn(total, _LATEST * spin, have[about], room, length)
     number = np.bincount(order, minlength=n)
@@ -135,22 +136,29 @@ def _mended(
     return now
 
 
-def _weakest(leader: int | None, items: Indices, scale: Floats, form: Arrow) -> Floats | None:
-    """Return the difference of centres that most of a variance, of leads over the leader, or of
-    options beside the middle of all, comes from; None if it is small.
+def _weakest(
+    leader: int | Indices | None, items: Indices, scale: Floats, form: Arrow
+) -> Floats | None:
+    """Return the difference of centres that most of a variance, of leads over the leader (or each
+    its own), or of options beside the middle of all, comes from; None if it is small.
     """
     known = form.sizes[items] > 0.0
+    if leader is not None:
+        known &= form.sizes[leader] > 0.0
+    if isinstance(leader, np.ndarray):
+        leader = leader[known]
     items, scale = items[known], scale[known]
-    if len(items) == 0 or (leader is not None and form.sizes[leader] == 0.0):
+    if len(items) == 0:
         return None
     centres, own = form.centres_of(items), 1.0 / form.sizes[items]
-    middle = centres.mean(axis=0)
+    middle = centres.mean(axis=0, keepdims=True)
     if leader is not None:
-        middle, own = form.centres_of(np.array([leader]))[0], own + 1.0 / form.sizes[leader]
-    beside = scale * form.variances(middle - centres, form.lengths(centres))
+        middle, own = form.centres_of(np.atleast_1d(leader)), own + 1.0 / form.sizes[leader]
+    apart = middle - centres
+    beside = scale * form.variances(apart, form.lengths(centres))
     worst = int(np.argmax(np.where(np.isfinite(beside), beside, 0.0)))
     small = _SMALL * float((scale * own).max())
-    return None if beside[worst] <= small else middle - centres[worst]
+    return None if beside[worst] <= small else np.asarray(apart[worst])
 
 
 def _some_of(questions: Indices) -> Indices:

@@ -18,6 +18,10 @@ the leader in proportion, and the difference costs the less the better those few
 rival twice as many are considered as it has evaluations, and more where that is not good enough:
 the cheapest first, of these who is not partial to the leader, and of these who was asked least, so
 that all have their turn over the stages.
+
+Where rivals have leaders of their own (`across`) there is no such bound: items begin with twice the
+largest a of their leads, which will do were all evaluators impartial and as lenient, and all
+evaluators are considered.
 """
 
 from __future__ import annotations
@@ -32,7 +36,7 @@ from scipy import sparse
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.models import Goal, Shares
 from evenhand.certainty.shares import balanced
-from evenhand.numerics.least_squares import Arrow
+from evenhand.numerics.least_squares import Arrow, per_item
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions import Questions
 
@@ -127,6 +131,7 @@ def proportions(panel: ArrowPanel, goal: Goal) -> Shares:
     questions that may be asked identify all leads.
     """
     leader, rivals, a, length, asked, left = goal
+    assert isinstance(leader, int)
     (open_,) = np.nonzero(left > 0)
     role = np.full(panel.n_items, -1)
     role[leader], role[rivals] = 0, np.arange(1, len(rivals) + 1)
@@ -159,6 +164,23 @@ def proportions(panel: ArrowPanel, goal: Goal) -> Shares:
     return best
 
 
+def across(panel: ArrowPanel, goal: Goal) -> Shares:
+    """Return the same where each rival has a leader of its own."""
+    (open_,) = np.nonzero(goal.left > 0)
+    ahead = np.broadcast_to(goal.leader, goal.rivals.shape)
+    items, place = np.unique(np.concatenate([ahead, goal.rivals]), return_inverse=True)
+    b, j = np.split(place.reshape(-1), 2)
+    sizes = np.zeros(len(items))
+    np.maximum.at(sizes, place.reshape(-1), np.tile(2.0 * goal.scale, 2))
+    role = np.full(panel.n_items, -1)
+    role[items] = np.arange(len(items))
+    mine = open_[role[panel.item[open_]] >= 0]
+    found = _improved(panel, mine, role, sizes, goal.scale, (b, j))
+    if np.isfinite(found.variances).all() or len(open_) == len(mine):
+        return found
+    return _improved(panel, open_, role, sizes, goal.scale, (b, j))
+
+
 def _whom_to_ask(panel: ArrowPanel, questions: Indices, leader: int, asked: Counts) -> Indices:
     """Return evaluators who can be asked, the best first: who can be asked about the leader, is
     cheap, is not partial to it, was asked least.
@@ -175,14 +197,20 @@ def _whom_to_ask(panel: ArrowPanel, questions: Indices, leader: int, asked: Coun
 
 
 def _improved(
-    panel: ArrowPanel, questions: Indices, role: Indices, sizes: Floats, a: Floats
+    panel: ArrowPanel,
+    questions: Indices,
+    role: Indices,
+    sizes: Floats,
+    a: Floats,
+    pairs: tuple[Indices, Indices] | None = None,
 ) -> Shares:
     """Return shares of some questions, from those of a star on; see `certainty.shares`."""
     # ``role`` is 0 for the leader, 1, 2, … for rivals; others, with −1, get a small share as well.
+    # ``pairs`` are the roles of leaders, and of rivals, where there are several of both.
     n, o, cost = len(sizes), role[panel.item[questions]], panel.cost[questions]
     money = np.zeros(len(panel.item))
     if (np.bincount(o[o >= 0], minlength=n) == 0).any():
-        return Shares(money, np.full(n - 1, np.inf))
+        return Shares(money, np.full(len(a), np.inf))
     others, place = np.unique(panel.item[questions[o < 0]], return_inverse=True)
     o[o < 0] = n + place
     full = n + len(others)
@@ -192,12 +220,18 @@ def _improved(
 
     def look(s: Floats) -> tuple[Floats, Callable[[Floats], Floats]]:
         form = Arrow.of_rows(o, Z, s / cost, full)
+        if pairs is not None:
+            f = a * form.lead_variances(*pairs)
+            return f, lambda dual: _gains_across(form, o, Z, dual * a, *pairs) / cost
         f = a * form.lead_variances(0, np.arange(1, n))
         return f, lambda dual: _gains(form, o, Z, dual * a) / cost
 
-    dual = least[1:n] * sizes[1:] ** 2 / a  # exact where only items matter
+    dual = None
+    if pairs is None:
+        dual = least[1:n] * sizes[1:] ** 2 / a  # exact where only items matter
+        dual = dual / dual.sum()
     steps = int(np.clip(_WORK // (len(questions) * (2 + Z.shape[1])), _LEAST_STEPS, _STEPS))
-    money[questions], f = balanced(look, start, dual / dual.sum(), steps)
+    money[questions], f = balanced(look, start, dual, steps)
     return Shares(money, f / a)
 
 
@@ -220,7 +254,6 @@ def _gains(form: Arrow, o: Indices, Z: sparse.csr_array, dual: Floats) -> Floats
     x = (centres[1:n] - centres[0]) @ form.root @ form.root.T  # −S⁺(c̄_b − c̄_j)
     W = (x * dual[:, None]).T @ x
     toward = centres @ W
-    out = np.einsum("ij,ij->i", toward, centres)[o]
     # along: what is linear in z − c̄_o, twice; W for all, and for leader and rivals their own x
     along = -2.0 * toward
     along[0] += 2.0 * (dual @ x) / form.sizes[0]
@@ -228,6 +261,37 @@ def _gains(form: Arrow, o: Indices, Z: sparse.csr_array, dual: Floats) -> Floats
     constant = np.zeros(len(form.sizes))
     constant[0] = dual.sum() / form.sizes[0] ** 2
     constant[1:n] = dual / form.sizes[1:n] ** 2
+    return _added_up(centres, o, Z, W, toward, along, constant, n)
+
+
+def _gains_across(
+    form: Arrow, o: Indices, Z: sparse.csr_array, dual: Floats, b: Indices, j: Indices
+) -> Floats:
+    """Return the same for leads of options b, (n,), over options j, each its own."""
+    centres, full = form.centres.toarray(), len(form.sizes)
+    x = (centres[j] - centres[b]) @ form.root @ form.root.T
+    weighed = x * dual[:, None]
+    W = weighed.T @ x
+    toward = centres @ W
+    own = per_item(b, np.ones(len(b)), full) - per_item(j, np.ones(len(j)), full)
+    known = np.where(form.sizes > 0.0, form.sizes, np.inf)
+    along = -2.0 * toward + 2.0 * np.asarray(own @ weighed) / known[:, None]
+    constant = (np.bincount(b, dual, full) + np.bincount(j, dual, full)) / known**2
+    return _added_up(centres, o, Z, W, toward, along, constant, full)
+
+
+def _added_up(
+    centres: Floats,
+    o: Indices,
+    Z: sparse.csr_array,
+    W: Floats,
+    toward: Floats,
+    along: Floats,
+    constant: Floats,
+    n: int,
+) -> Floats:
+    """Return (c,) constant + along·(z − c̄_o) of the first n items, and the rest, for all rows."""
+    out = np.einsum("ij,ij->i", toward, centres)[o]
     constant[:n] -= np.einsum("ij,ij->i", along[:n] + 2.0 * toward[:n], centres[:n])
     for begin in range(0, len(o), CHUNK):
         part = slice(begin, begin + CHUNK)

@@ -87,6 +87,12 @@ def new(
     tolerance: Annotated[
         float, typer.Option(metavar="X", help="What may be lost.", rich_help_panel=_END)
     ] = 0.0,
+    top: Annotated[
+        int,
+        typer.Option(
+            min=1, metavar="M", help="How many are wanted: the M best.", rich_help_panel=_END
+        ),
+    ] = 1,
     at_most: Annotated[
         int | None,
         typer.Option(metavar="N", help="Most evaluations in all.", rich_help_panel=_END),
@@ -163,6 +169,7 @@ def new(
             looks=looks,
             seed=seed,
             display=shown,
+            top=top,
         )
     except NotIdentifiableError as error:
         console().print(str(error), style="bold")

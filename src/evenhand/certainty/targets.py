@@ -1,0 +1,108 @@
+"""What is wanted of the options: the best one, the m best, all above a bar, or all against one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.arrays import is_number
+from evenhand.errors import InputError
+
+_NAMED = 5  # options that an error names
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is wanted: the ``top`` options, those above a ``bar``, or those that beat one option.
+
+    Exactly one of the three. With a ``tolerance`` an option that is worse by no more than that
+    counts as good enough: 'not worse than' the bar or the option it is ``against``.
+
+    Examples
+    --------
+    >>> Target(top=10).words
+    'the best 10'
+    >>> Target(against="A", tolerance=0.02).words
+    "no more than 0.02 worse than 'A'"
+    """
+
+    top: int | None = None
+    bar: float | None = None
+    against: str | None = None
+    tolerance: float = 0.0
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("top", "bar", "against") if getattr(self, name) is not None]
+        if len(given) != 1:
+            said = " and ".join(given) if given else "none of them"
+            raise InputError(
+                "say one of top (how many are wanted), bar (what they must be worth) and against "
+                f"(whom they must beat); got {said}."
+            )
+        if self.top is not None:
+            if not is_number(self.top) or self.top != int(self.top) or self.top < 1:
+                raise InputError(
+                    "top must be a whole number of options that are wanted, 1 or more; got "
+                    f"{self.top!r}."
+                )
+            object.__setattr__(self, "top", int(self.top))
+        if self.bar is not None:
+            if not is_number(self.bar) or not math.isfinite(self.bar):
+                raise InputError(f"bar must be a number, in units of the scores; got {self.bar!r}.")
+            object.__setattr__(self, "bar", float(self.bar))
+        if self.against is not None and not (isinstance(self.against, str) and self.against):
+            raise InputError(f"against must be the name of an option; got {self.against!r}.")
+        if not is_number(self.tolerance) or not 0.0 <= self.tolerance < math.inf:
+            raise InputError(
+                f"tolerance must be a number ≥ 0, in units of value; got {self.tolerance!r}."
+            )
+        object.__setattr__(self, "tolerance", float(self.tolerance))
+
+    @classmethod
+    def of(
+        cls,
+        top: Any = None,
+        bar: Any = None,
+        against: Any = None,
+        tolerance: Any = 0.0,
+    ) -> Target | None:
+        """Return the target that arguments of these names say; None where none of them is given."""
+        if top is None and bar is None and against is None:
+            return None
+        return cls(top, bar, against, tolerance)
+
+    def among(self, labels: Sequence[str]) -> Target:
+        """Return the target, or say why options of these names cannot have it."""
+        if self.top is not None and self.top >= len(labels):
+            raise InputError(
+                f"top must be less than the number of options, which is {len(labels):,}; got "
+                f"{self.top:,}."
+            )
+        if self.against is not None and self.against not in labels:
+            some = ", ".join(map(repr, labels[:_NAMED]))
+            raise InputError(
+                f"against must be the name of an option ({some}"
+                f"{', …' if len(labels) > _NAMED else ''}); got {self.against!r}."
+            )
+        if self.against is not None and len(labels) < 2:
+            raise InputError(f"there is no option but {self.against!r} to hold against it.")
+        return self
+
+    @property
+    def words(self) -> str:
+        """What is wanted, as it follows 'which are'."""
+        if self.top is not None:
+            return "the best" if self.top == 1 else f"the best {self.top:,}"
+        less = f"no more than {self.tolerance:g} " if self.tolerance else ""
+        if self.bar is not None:
+            return f"{less}below {self.bar:g}" if less else f"above {self.bar:g}"
+        return f"{less}worse than {self.against!r}" if less else f"better than {self.against!r}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as a plain value."""
+        said = {name: getattr(self, name) for name in ("top", "bar", "against")}
+        return {name: one for name, one in said.items() if one is not None} | {
+            "tolerance": self.tolerance
+        }

@@ -1,0 +1,426 @@
+"""Who is surely among the m best, and how probably: levels, closed forms and invariants."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import evenhand as eh
+from evenhand.answers.line_questions import line_questions
+from evenhand.certainty.chances import Drawn
+from evenhand.certainty.line import Field, line_of, ranks_of, settled
+from evenhand.certainty.models import OwnParts
+from evenhand.certainty.targets import Target
+
+Rng = np.random.Generator
+
+
+def field_of(values: np.ndarray, error: float = 1.0, freedom: float = np.inf) -> Field:
+    """Return estimates that are independent and as well known as each other."""
+    return Field(values, error**2 * np.eye(len(values)), freedom)
+
+
+def random_field(rng: Rng, k: int) -> Field:
+    """Return estimates with errors in common, some with noise of their own."""
+    A = rng.normal(size=(k, k))
+    parts = rng.uniform(0.1, 1.0, k)
+    own = OwnParts(parts, rng.uniform(3.0, 20.0, k), 30.0, parts * rng.uniform(0.3, 1.0, k))
+    C = 0.1 * A @ A.T + np.diag(parts)
+    return Field(rng.normal(scale=3.0, size=k), C, 5.0, own if rng.random() < 0.5 else None)
+
+
+def panel(rng: Rng, worth: np.ndarray, judges: int, noise: float = 1.0) -> pd.DataFrame:
+    """Return a table in which everybody scored every option."""
+    k = len(worth)
+    y = worth[:, None] + rng.normal(size=judges) + noise * rng.normal(size=(k, judges))
+    option, judge = np.indices(y.shape).reshape(2, -1)
+    return pd.DataFrame(
+        {
+            "option": [f"o{x}" for x in option],
+            "evaluator": [f"j{x}" for x in judge],
+            "score": y.ravel(),
+        }
+    )
+
+
+# ------------------------------------------------------------------ what M is
+
+
+@pytest.mark.parametrize(("k", "m"), [(3, 2), (5, 1), (5, 2), (6, 4)])
+def test_the_coupled_statistic_is_when_something_false_is_said(k: int, m: int) -> None:
+    """By its definition: who is at which place, and how many of those before it it must beat."""
+    field = random_field(np.random.default_rng(k * m), k)
+    noise, order = field.noise, field.order
+    rows = noise.coupled(m, np.zeros((k, k)))
+    t = np.zeros((len(noise.draws), k, k))
+    for x, y in product(range(k), repeat=2):
+        if x != y:
+            t[:, x, y] = noise.tests(x, slice(y, y + 1))[:, 0]
+    assert t == pytest.approx(-t.transpose(0, 2, 1))
+    for c in (0.3, 1.0, 1.9):
+        beats = t > c
+        for x, y in product(range(k), repeat=2):
+            if x < y:  # the true order is taken to be that of the estimates: beaten without noise
+                beats[:, x, y] = True
+        said = np.zeros(len(t), dtype=bool)
+        for x in range(k):
+            wins, losses = beats[:, x].sum(axis=1), beats[:, :, x].sum(axis=1)
+            said |= (wins >= k - m) if x >= m else (losses >= m)
+        assert (said == (rows > c).any(axis=1)).all()
+    assert sorted(order.tolist()) == list(range(k))
+
+
+def test_two_options_have_the_quantile_of_student() -> None:
+    for freedom in (6.0, np.inf):
+        c = stats.t.ppf(0.955, freedom)  # 1 − δ + β
+        for factor, sure in ((0.92, False), (1.08, True)):
+            lead = c * np.sqrt(2.0) * factor
+            inside, outside = settled(field_of(np.array([0.0, lead]), 1.0, freedom), 1, 0.05)
+            assert inside.tolist() == [False, sure]
+            assert outside.tolist() == [sure, False]
+
+
+def test_exchangeable_noise_has_the_same_quantile_whoever_is_where() -> None:
+    """Beside draws of its own: all tied, five options, two wanted."""
+    rng = np.random.default_rng(8)
+    z = rng.normal(size=(40_000, 5))
+    t = (z[:, :, None] - z[:, None, :]) / np.sqrt(2.0)
+    largest = np.full(len(z), -np.inf)
+    for x in range(5):
+        row = np.sort(t[:, x, :x], axis=1) if x >= 2 else np.sort(t[:, x + 1 :, x], axis=1)
+        j = x - 1 if x >= 2 else 2 - x
+        largest = np.maximum(largest, row[:, -j])
+    truth = np.quantile(largest, 0.95)
+    rows = field_of(np.zeros(5)).noise.coupled(2, np.zeros((5, 5)))
+    beyond = (rows.max(axis=1) > truth).mean()
+    assert abs(beyond - 0.05) < 4 * np.sqrt(0.05 * 0.95 / len(rows))
+
+
+# ------------------------------------------------------------------ what is sure
+
+
+def _wrong(worth: np.ndarray, m: int, tables: int, rng: Rng, freedom: float) -> float:
+    wrong = 0
+    for _ in range(tables):
+        s = np.sqrt(rng.chisquare(freedom) / freedom)
+        found = line_of(field_of(worth + rng.normal(size=len(worth)), s, freedom), m, 0.1)
+        # ties are near ties, in the order of their numbers
+        wrong += found.inside[m:].any() or found.outside[:m].any()
+    return wrong / tables
+
+
+TIED = {
+    "two": [9.0, 2.0, 2.0, -5.0, -12.0],
+    "all": [0.0] * 5,
+    "three": [4.0, 0.0, 0.0, 0.0, -4.0],
+}
+
+
+@pytest.mark.parametrize("name", TIED)
+def test_ties_at_the_line_are_called_in_or_out_no_more_often_than_said(name: str) -> None:
+    tables = 200
+    rate = _wrong(np.array(TIED[name]), 2, tables, np.random.default_rng(3), 12.0)
+    assert rate <= 0.1 + 2.5 * np.sqrt(0.09 / tables)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", TIED)
+@pytest.mark.parametrize("freedom", [4.0, 30.0])
+def test_ties_at_the_line_over_many_tables(name: str, freedom: float) -> None:
+    tables = 2_000
+    rate = _wrong(np.array(TIED[name]), 2, tables, np.random.default_rng(4), freedom)
+    assert rate <= 0.1 + 2.5 * np.sqrt(0.09 / tables)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_in_and_out_never_contradict_and_grow_with_doubt(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(3, 9))
+    m, field = int(rng.integers(1, k)), random_field(rng, k)
+    before = np.zeros(k, dtype=bool), np.zeros(k, dtype=bool)
+    for delta in (0.01, 0.05, 0.2, 0.4):
+        inside, outside = settled(field, m, delta)
+        assert not (inside & outside).any()
+        assert inside.sum() <= m
+        assert outside.sum() <= k - m
+        assert (before[0] <= inside).all()
+        assert (before[1] <= outside).all()
+        before = inside, outside
+        low, high = ranks_of(field, delta)
+        place = np.argsort(np.argsort(-field.values)) + 1
+        assert (low <= place).all()
+        assert (place <= high).all()
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_numbering_scale_and_level_change_nothing(own: bool) -> None:
+    rng = np.random.default_rng(7)
+    field = random_field(rng, 7)
+    while (field.own is not None) != own:
+        field = random_field(rng, 7)
+    first, chances = line_of(field, 3, 0.2), Drawn.of(field).among(3)
+    turn = rng.permutation(7)
+    parts = None
+    if field.own is not None:
+        o = field.own
+        parts = OwnParts(4 * o.parts[turn], o.freedom[turn], o.most, 4 * o.floors[turn])
+    C = field.covariance[np.ix_(turn, turn)]
+    level = 10.0 * rng.normal(size=7)  # what all share: C + 1aᵀ + a1ᵀ is the same of differences
+    other = Field(2.0 * field.values[turn] + 9.0, 4.0 * (C + level + level[:, None]), 5.0, parts)
+    again = line_of(other, 3, 0.2)
+    assert (again.inside == first.inside[turn]).all()
+    assert (again.outside == first.outside[turn]).all()
+    assert again.loss == pytest.approx(2.0 * first.loss, rel=1e-6, abs=1e-9)
+    assert Drawn.of(other).among(3) == pytest.approx(chances[turn], abs=0.02)
+
+
+def test_the_loss_is_what_the_largest_of_all_pairs_across_the_line_allows() -> None:
+    values = np.array([3.0, 1.0, 0.0])
+    field = field_of(values)
+    assert line_of(field, 1, 0.05).loss == pytest.approx(
+        np.quantile(field.noise.across(1), 0.95) * np.sqrt(2.0) - 2.0
+    )
+    assert line_of(field_of(100.0 * values), 1, 0.05).loss == 0.0
+
+
+# ------------------------------------------------------------------ what is probable
+
+
+def test_chances_add_up_and_are_alike_where_nothing_is_told() -> None:
+    drawn = Drawn.of(field_of(np.zeros(8), 2.0, 9.0))
+    assert drawn.among(3).sum() == pytest.approx(3.0)
+    assert drawn.among(3) == pytest.approx(np.full(8, 3 / 8), abs=5 * np.sqrt(0.25 / 4_000))
+    far = Drawn.of(field_of(np.arange(8.0) * 50.0))
+    assert far.among(3).tolist() == [0.0] * 5 + [1.0] * 3
+    assert far.lost(np.array([7, 6, 5])) == 0.0
+    assert far.lost(np.array([7, 6, 0])) == pytest.approx(250 / 3, rel=0.05)
+
+
+def test_chances_are_as_probable_as_they_say() -> None:
+    rng = np.random.default_rng(2)
+    said, true, lost = [], [], []
+    for _ in range(150):
+        worth = rng.normal(size=16)
+        field = field_of(worth + 0.8 * rng.normal(size=16), 0.8)
+        drawn = Drawn.of(field)
+        said.append(drawn.among(5))
+        best = np.sort(worth)[-5:].mean()
+        true.append(worth >= np.sort(worth)[-5])
+        lost.append([drawn.lost(field.order[:5]), best - worth[field.order[:5]].mean()])
+    p, t = np.concatenate(said), np.concatenate(true)
+    for low in (0.0, 0.2, 0.4, 0.6, 0.8):
+        some = (p >= low) & (p < low + 0.2 + (low == 0.8))
+        error = np.sqrt(np.mean(p[some] * (1 - p[some])) / some.sum())
+        assert abs(p[some].mean() - t[some].mean()) < 4 * error
+    guessed, real = np.mean(lost, axis=0)
+    assert guessed == pytest.approx(real, abs=4 * np.std(lost, axis=0)[1] / np.sqrt(150))
+
+
+# ------------------------------------------------------------------ decide
+
+
+def test_the_best_one_is_what_it_was_to_the_last_digit() -> None:
+    rng = np.random.default_rng(1)
+    for spread in (0.3, 3.0):
+        table = panel(rng, spread * np.arange(5.0), 6)
+        plain, best = eh.decide(table), eh.decide(table, top=1)
+        for name in ("option", "sure", "certainty", "loss", "confidence", "assumed", "withstands"):
+            assert getattr(plain, name) == getattr(best, name)
+        assert (plain.decision.leads == best.decision.leads).all()
+        assert list(plain.next_questions) == list(best.next_questions)
+        assert best.inside == ((plain.label,) if plain.sure else ())
+        if plain.sure:
+            assert len(best.outside) == 4
+
+
+def test_rows_names_shift_and_scale_change_nothing() -> None:
+    rng = np.random.default_rng(5)
+    table = panel(rng, np.array([3.0, 2.4, 1.0, 0.0, -1.0, -2.0]), 6)
+    first = eh.decide(table, top=2).standings.set_index("option")
+    mixed = table.sample(frac=1.0, random_state=1)
+    mixed["score"] = 4.0 * mixed["score"] + 100.0
+    again = eh.decide(mixed, top=2).standings.set_index("option").loc[first.index]
+    assert (again["verdict"] == first["verdict"]).all()
+    assert (again[["rank_low", "rank_high"]] == first[["rank_low", "rank_high"]]).all(axis=None)
+    assert again["chance"].to_numpy() == pytest.approx(first["chance"].to_numpy(), abs=0.02)
+
+
+def test_a_bar_is_a_one_sided_test_of_each_option() -> None:
+    """With the noise known, and nobody lenient: a z test of each mean, at δ/k."""
+    rng = np.random.default_rng(3)
+    table = pd.DataFrame({"option": np.repeat(list("abcdef"), 5), "score": rng.normal(size=30)})
+    table["score"] += np.repeat([3.0, 1.3, 0.9, 0.2, -0.8, -2.0], 5)
+    answer = eh.decide(table, bar=0.4, noise_scale=1.0)
+    z = (table.groupby("option")["score"].mean() - 0.4) * np.sqrt(5.0)
+    c = stats.norm.ppf(1 - 0.05 / 6)
+    assert set(answer.inside) == set(z.index[z > c])
+    assert set(answer.outside) == set(z.index[z < -c])
+    assert answer.inside
+    assert answer.undecided
+    assert set(answer.chosen) == set(z.index[z > 0])
+
+
+def test_against_one_of_two_is_their_difference() -> None:
+    rng = np.random.default_rng(6)
+    seen = set()
+    for lead in (-3.0, -0.4, 0.0, 3.0):
+        table = panel(rng, np.array([lead, 0.0]), 8)
+        answer = eh.decide(table, against="o1", tolerance=2.0)
+        two = answer.compare("o0", "o1")
+        verdict = answer.standings.set_index("option").loc["o0", "verdict"]
+        seen.add(verdict)
+        assert (verdict == "better") == (two.low > 0.0)
+        assert (verdict == "worse") == (two.high < 0.0)
+        assert (verdict == "not worse") == (two.at_least > -2.0 and two.low <= 0.0 <= two.high)
+    assert {"better", "worse", "not worse"} <= seen
+
+
+def test_an_alarm_withdraws_what_was_sure() -> None:
+    rng = np.random.default_rng(4)
+    table = panel(rng, np.arange(10.0) * 2.0, 6, noise=0.5)
+    assert eh.decide(table, top=3).inside
+    table.loc[table.index[7], "score"] = 400.0
+    answer = eh.decide(table, top=3)
+    assert answer.alarms
+    assert not answer.inside
+    assert not answer.outside
+    assert not answer.sure
+    assert answer.standings["chance"].isna().all()
+
+
+def test_who_is_trusted_has_to_confirm_the_line() -> None:
+    rng = np.random.default_rng(9)
+    worth = np.array([6.0, 4.0, 2.0, 0.0])
+    liked = panel(rng, worth, 12, noise=0.3)
+    people = panel(rng, worth[::-1], 4, noise=0.3)
+    people["evaluator"] = "p" + people["evaluator"]
+    both = pd.concat([liked, people], ignore_index=True)
+    answer = eh.decide(both, top=2, trusted=sorted(set(people["evaluator"])))
+    assert "o0" not in answer.inside
+    assert "o1" not in answer.inside
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"top": 0}, "1 or more; got 0"),
+        ({"top": 2.5}, "whole number"),
+        ({"top": True}, "whole number"),
+        ({"top": 4}, "less than the number of options, which is 4"),
+        ({"bar": float("inf")}, "bar must be a number"),
+        ({"bar": "6"}, "bar must be a number"),
+        ({"against": "zz"}, "'o0', 'o1'"),
+        ({"against": 3}, "name of an option"),
+        ({"top": 2, "bar": 1.0}, "got top and bar"),
+        ({"top": 2, "assigned": "adaptively"}, "assigned before any was seen"),
+        ({"against": "o1", "tolerance": -1.0}, "tolerance must be"),
+    ],
+)
+def test_bad_targets_are_refused_in_words(given: dict[str, object], said: str) -> None:
+    table = panel(np.random.default_rng(0), np.arange(4.0), 3)
+    with pytest.raises(eh.InputError, match=said):
+        eh.decide(table, **given)  # type: ignore[arg-type] # that is what is refused
+
+
+def test_a_bar_is_refused_where_only_differences_are_known() -> None:
+    table = pd.DataFrame(
+        {"option": ["a", "b", "a"], "rival": ["b", "c", "c"], "score": [1.0, 0.0, 1.0]}
+    )
+    with pytest.raises(eh.InputError, match="against"):
+        eh.decide(table, bar=0.5)
+    with pytest.raises(eh.InputError, match="say one of top"):
+        Target()
+
+
+@pytest.mark.parametrize("given", [{"top": 2}, {"top": 1}, {"bar": 1.0}, {"against": "o1"}])
+def test_every_rendering_names_the_same(given: dict[str, object], tmp_path: object) -> None:
+    rng = np.random.default_rng(2)
+    answer = eh.decide(panel(rng, np.array([4.0, 3.0, 0.5, -2.0]), 6), **given)  # type: ignore[arg-type] # as above
+    record = answer.to_dict()["target"]
+    assert tuple(record["inside"]) == answer.inside
+    assert {one["option"]: one["verdict"] for one in record["options"]} == dict(
+        zip(answer.standings["option"], answer.standings["verdict"], strict=True)
+    )
+    page = answer._repr_html_()
+    for name in answer.chosen:
+        assert name in page
+    assert "chance" in page
+    figure = answer.plot()
+    labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert labels == answer.standings["option"].tolist()
+    assert str(answer).startswith(answer._report().verdict[:20])
+
+
+# ------------------------------------------------------------------ what to ask, what changes
+
+
+def test_the_next_question_lowers_the_loss_at_the_line_most() -> None:
+    """Beside the posterior of every question written out anew."""
+    rng = np.random.default_rng(11)
+    table = panel(rng, np.array([2.0, 1.2, 1.0, 0.0, -1.0]), 4)
+    table = table.drop(index=[1, 6, 7, 12, 15, 19]).reset_index(drop=True)
+    answer = eh.decide(table, top=2, next_n=1)
+    assert answer.placing is not None
+    questions = answer.questions
+    told = answer.conclusion.checks
+    X, rows = questions.options.features, questions.matrix.toarray()
+    p, k = questions.n_attributes, len(X)
+    noise, spread = 0.9, answer.placing.spread
+    counts, means = told.counts, np.nan_to_num(told.means)
+    feedback = eh.Feedback(counts, counts * means, counts * means**2)
+    found = line_questions(questions, feedback, Target(top=2), 1, noise=noise, spread=spread)
+    H = np.hstack([X - X.mean(axis=0), np.zeros((k, p))])
+    scatter = max(np.var(means[counts > 0]), noise**2)
+    V = (rows.T * counts) @ rows / noise**2 + H.T @ H / spread**2
+    V += np.diag([1e-9 / noise**2] * k + [1.0 / scatter] * p)
+    v = H @ np.linalg.solve(V, rows.T @ (counts * means) / noise**2)
+    line = np.sort(v)[-2:-4:-1].mean()
+
+    def loss(information: np.ndarray) -> float:
+        s = np.sqrt(np.diag(H @ np.linalg.inv(information) @ H.T))
+        z = np.abs(v - line) / s
+        return float((s * (stats.norm.pdf(z) - z * stats.norm.sf(z))).sum())
+
+    after = [
+        loss(V + np.outer(row, row) / noise**2) if counts[x] == 0 else np.inf
+        for x, row in enumerate(rows)
+    ]
+    assert found[0].question == int(np.argmin(after))
+    assert found[0].error_after < found[0].error
+
+
+def test_changes_are_put_down_to_what_makes_them() -> None:
+    """Each reviewer reads two; who is severe, and who favours the own group, is known exactly."""
+    names, judges = list("abcd"), {"P": "x", "Q": "y", "R": "z"}
+    groups = dict(zip(names, ["x", "y", "z", "w"], strict=True))
+    worth = {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0}
+
+    def table(lenient: dict[str, float], favour: float, pairs: list[str]) -> pd.DataFrame:
+        rows = [
+            (o, j, worth[o] + lenient[j] + favour * (groups[o] == judges[j]), groups[o], judges[j])
+            for o, j in pairs
+        ]
+        columns = ["option", "evaluator", "score", "option_group", "evaluator_group"]
+        return pd.DataFrame(rows, columns=columns)
+
+    every = [o + j for o in names for j in judges]
+    by_bias = eh.audit(table(dict.fromkeys(judges, 0.0), 9.0, every), top=2).decisions.shortlist
+    assert by_bias is not None
+    assert not len(by_bias.changed)  # a, b and c all have one review by their own
+    some = [pair for pair in every if pair not in ("aP", "dQ")]
+    by_bias = eh.audit(table(dict.fromkeys(judges, 0.0), 9.0, some), top=2).decisions.shortlist
+    assert by_bias is not None
+    assert {by_bias.reason(x) for x in by_bias.changed.tolist()} == {"the bias"}
+    assert set(by_bias.names(by_bias.changed)) == {"a", "c"}
+    severe = {"P": -9.0, "Q": 0.0, "R": 0.0}
+    by_leniency = eh.audit(
+        table(severe, 0.0, [pair for pair in every if pair not in ("cP", "dP")]), top=2
+    ).decisions.shortlist
+    assert by_leniency is not None
+    assert {by_leniency.reason(x) for x in by_leniency.changed.tolist()} == {"leniency"}
+    with pytest.raises(eh.InputError, match="which is 4 at most"):
+        eh.audit(table(severe, 0.0, every), top=4)
