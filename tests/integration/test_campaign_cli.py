@@ -135,9 +135,10 @@ def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
     status = found("status", "p.db", "prize")
     assert (status["status"], status["evaluations"], status["late"]) == ("finished", 20, 0)
     assert "Ed" in said("answer", "p.db", "prize", "--figure", "prize.png")
-    said("report", "p.db", "prize", "prize.html")
+    said("report", "p.db", "prize", "prize.html", "--title", "The prize")
     page = Path("prize.html").read_text("utf-8")
     assert status["hash"] in page
+    assert "The prize" in page
     assert "evenhand campaign verify p.db prize" in page
     assert "Boléro" not in page
     # anybody can check the record, with the store or without it
@@ -299,7 +300,7 @@ def test_notes_on_a_sheet_are_kept_in_the_record() -> None:
         ids[2]: ("", counted), ids[3]: ("", counted), ids[4]: ("with <sound>", counted),
     }  # fmt: skip
     assert found("verify", "p.db", "prize")["verified"]
-    said("report", "p.db", "prize", "prize.html")
+    said("report", "p.db", "prize", "prize.html", "--title", "The prize")
     page = Path("prize.html").read_text("utf-8")
     assert "with &lt;sound&gt;" in page
     assert "an afterthought" not in page
@@ -408,7 +409,7 @@ def test_changes_on_the_way() -> None:
     status, answer = found("status", "p.db", "prize"), found("answer", "p.db", "prize")
     assert {one["evaluator"] for one in status["evaluators"]} == {*JUDGES, "Uma"}
     assert {one["option"] for one in answer["ranking"]} == {*WORTH, "Flo"}
-    said("report", "p.db", "prize", "prize.html")
+    said("report", "p.db", "prize", "prize.html", "--title", "The prize")
     page = Path("prize.html").read_text("utf-8")
     for told in (
         "Paused: lunch", "no sound", "Tom left: ill", "Tom came back",

@@ -248,7 +248,7 @@ class Replica:
     def _declined(self, content: Any) -> None:
         question = content["question"]
         self.declined.append((question, content["reason"]))
-        self._count(self.evaluator_of(question), "declined")
+        self._count(self.evaluator_of(question) or content["holder"], "declined")
         for ticket in content["tickets"]:
             self._return(ticket)
         self.voided += len(content["tickets"])

@@ -140,11 +140,13 @@ def check_spelling(found: Defects, parts: Parts, read: Columns) -> None:
         assert option is not None
         who = np.flatnonzero(read.members["option"] == read.groups.index(one))[0]
         row = read.row(int(np.argmax(read.names[option].codes == who)))
-        raise InputError(
-            f"{found.source.name}: {found.place(row, group)}: {one!r} is {other!r} in column "
-            f"{parts.one('evaluator_group')!r} ({len(alike)} groups differ so, and none is the "
-            "same in both); spell groups alike"
+        found.add(
+            f": {one!r} is {other!r} in column {parts.one('evaluator_group')!r} ({len(alike)} "
+            "groups differ so, and none is the same in both); spell groups alike",
+            group,
+            row,
         )
+        found.refuse()
 
 
 def check_two_groups(found: Defects, parts: Parts, read: Columns) -> None:
@@ -161,12 +163,14 @@ def check_two_groups(found: Defects, parts: Parts, read: Columns) -> None:
     row = int(np.argmax(np.isin(codes, odd)))
     own = members[codes[row]]
     what = "no group" if own < 0 else "the only group" if len(known) < 2 else "a third group"
-    raise InputError(
-        f"{found.source.name}: {found.place(read.row(row), group)}: {what}"
-        f"{'' if own < 0 else f', {read.groups[own]!r}'}, where features= needs two and every "
-        f"option in one of them ({len(known)} are there: {listed(known)}); make a column with two, "
-        "or one that is 1 for those who may be favoured (partial=)"
+    found.add(
+        f": {what}{'' if own < 0 else f', {read.groups[own]!r}'}, where features= needs two and "
+        f"every option in one of them ({len(known)} are there: {listed(known)}); make a column "
+        "with two, or one that is 1 for those who may be favoured (partial=)",
+        group,
+        read.row(row),
     )
+    found.refuse()
 
 
 def alike_names(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
@@ -244,11 +248,13 @@ def check_evaluators(found: Defects, parts: Parts, read: Columns) -> None:
     values, fits = parsed(names)
     if not fits.all() or np.count_nonzero(values != np.floor(values)) * 2 <= len(names):
         return
-    raise InputError(
-        f"{found.source.name}: {found.place(read.row(0), column)} and the cells below hold numbers "
-        f"such as {listed(names[:3])}, not names of evaluators; if each evaluator has a column of "
-        "scores, say wide=True"
+    found.add(
+        f" and the cells below hold numbers such as {listed(names[:3])}, not names of evaluators; "
+        "if each evaluator has a column of scores, say wide=True",
+        column,
+        read.row(0),
     )
+    found.refuse()
 
 
 _MOST_NAMES = 100_000  # of which spellings are compared

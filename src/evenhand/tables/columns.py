@@ -128,11 +128,22 @@ class Defects:
             self.add(f": {str(error).rstrip('.')}", row=row)
             self._conflicts += isinstance(error, ConflictError)
 
-    def place(self, row: int | None, column: str | None) -> str:
+    def place(self, row: int, column: str) -> str:
         """Return where a cell stands, in the user's words."""
-        shown = column if column is None or row is None else self.source.column_of(row, column)
-        where = [] if row is None else self.source.places([row], self._label)
-        return ", ".join([*where, *([] if shown is None else [f"column {shown!r}"])])
+        return self._places([Defect("", column, row)])[0]
+
+    def _places(self, defects: Sequence[Defect]) -> list[str]:
+        """Return where defects stand: a file is looked through once for all of them."""
+        rows = [one.row for one in defects if one.row is not None]
+        where = dict(zip(rows, self.source.places(rows, self._label) if rows else (), strict=True))
+        found = []
+        for row, column in ((one.row, one.column) for one in defects):
+            known = [] if row is None else [where[row]]
+            if column is not None:
+                shown = column if row is None else self.source.column_of(row, column)
+                known.append(f"column {shown!r}")
+            found.append(", ".join(known))
+        return found
 
     def rows(self, rows: Sequence[int], most: int = 5) -> str:
         """Return where several rows stand."""
@@ -144,7 +155,8 @@ class Defects:
         if not n:
             return
         kind = ConflictError if self._conflicts == n else InputError
-        said = [f"{self.place(one.row, one.column)}{one.what}" for one in self._found[:_MOST_NAMED]]
+        shown = self._found[:_MOST_NAMED]
+        said = [f"{at}{one.what}" for at, one in zip(self._places(shown), shown, strict=True)]
         if n == 1:
             raise kind(f"{self.source.name}: {said[0]}{advice}")
         said += [f"… and {n - _MOST_NAMED} more"] if n > _MOST_NAMED else []

@@ -75,16 +75,20 @@ def report(
     file: Annotated[
         Path, typer.Argument(metavar="FILE.html", help="The page to write.", show_default=False)
     ],
+    *,
+    title: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="What the report is called.")
+    ] = None,
 ) -> None:
     """Write a report that a committee can read and print, with the record and how to check it.
 
     **Example**
 
-    `evenhand campaign report prize.db prize prize.html`
+    `evenhand campaign report prize.db prize prize.html --title "The prize of the season"`
     """
     check_files(None, file)
     with opened(store, name) as campaign:
-        campaign.report(file)
+        campaign.report(file, title=title)
     say(f"The report is in {file}.")
 
 

@@ -222,17 +222,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Suite:
-    """Shapes that are alike, so that a mean over them says something.
-
-    Parameters
-    ----------
-    name
-        What it is called on the command line.
-    title
-        What it is about.
-    shapes, horizons
-        Every shape is played over every horizon.
-    """
+    """Shapes that are alike, so that a mean over them says something."""
 
     name: str
     title: str
@@ -257,17 +247,6 @@ class Suite:
 @dataclass(frozen=True)
 class Benchmark:
     """The suites, and how often every problem is played.
-
-    Parameters
-    ----------
-    suites
-        What is played.
-    replications
-        How often.
-    parallel
-        Who evaluates side by side; None if all that is asked for is evaluated at once.
-    counted
-        What is counted: "regret", or "evaluations" until a policy is sure.
 
     Examples
     --------

@@ -62,15 +62,6 @@ class Margin:
 class Comparison(Result):
     """What came of a benchmark.
 
-    Parameters
-    ----------
-    benchmark
-        What was played.
-    seed
-        Number all randomness came from.
-    outcomes
-        What `measure` returned.
-
     Examples
     --------
     >>> import dataclasses

@@ -19,17 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Reproduction(Result):
-    """Every statement of the paper, with what was measured.
-
-    Parameters
-    ----------
-    measurements
-        What `measure` returned.
-    statements
-        What `statements` made of it.
-    command
-        What to type to get the same again; "" if it was no command.
-    """
+    """Every statement of the paper, with what was measured."""
 
     measurements: Measurements
     statements: tuple[Statement, ...]

@@ -17,19 +17,7 @@ _ERRORS = 4.0  # standard errors that a measured probability may exceed its boun
 
 @dataclass(frozen=True)
 class Statement:
-    """One statement of the paper beside a measurement.
-
-    Parameters
-    ----------
-    source
-        Where the paper says it.
-    claim
-        What it says, in words.
-    measured
-        What came out, in words with numbers.
-    holds
-        Whether what came out agrees.
-    """
+    """One statement of the paper beside a measurement."""
 
     source: str
     claim: str
