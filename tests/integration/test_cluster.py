@@ -32,7 +32,7 @@ from evenhand.research.simulation import Results, cluster, executors, simulate
 from evenhand.research.simulation.results import OUTCOMES
 
 PROBLEM = eh.families.random(k=12, d=3, seed=4)
-FEW = ("--family", "random", "--k", "8", "--d", "2", "--horizon", "2000", "--replications", "20")
+FEW = ("--family", "random,k=8,d=2", "--horizon", "2000", "--replications", "20")
 PATIENCE = 240  # seconds for what takes two on a quiet machine
 
 SLOW = """

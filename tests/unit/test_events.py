@@ -133,6 +133,7 @@ def test_a_campaign_writes_events_of_every_kind_in_their_forms(tmp_path: Path, h
         campaign.leave("Quinn", "ill")
         campaign.join("Quinn")
         assert not campaign.tell(ticket, 5.0).counted
+        campaign.decline(campaign.ask("Quinn"), "a friend")
         campaign.extend(at_most=50)
         campaign.run(lambda question: 5.0 + question.option)
         assert campaign.verify()

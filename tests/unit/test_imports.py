@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
+from pathlib import Path
 
 import pytest
 from typer.main import get_command
 
+import evenhand
 from evenhand.cli import app
 from evenhand.cli.commands import LateCommand
 
@@ -101,3 +105,19 @@ def test_the_package_is_a_command() -> None:
         [sys.executable, "-m", "evenhand", "--version"], capture_output=True, text=True, check=True
     )
     assert run.stdout.startswith("evenhand ")
+
+
+def test_no_module_says_twice_what_a_name_is() -> None:
+    """When two files become one, a constant of either may silently take the other's place."""
+    root, twice = Path(evenhand.__file__).parent, []
+    for path in sorted(root.rglob("*.py")):
+        names = Counter(
+            target.id
+            for statement in ast.parse(path.read_text("utf-8")).body
+            if isinstance(statement, ast.Assign | ast.AnnAssign)
+            for given in getattr(statement, "targets", [getattr(statement, "target", None)])
+            for target in ast.walk(given)
+            if isinstance(target, ast.Name)
+        )
+        twice += [(path.name, name) for name, times in names.items() if times > 1]
+    assert not twice

@@ -429,21 +429,21 @@ def _only_votes(table: Scores) -> bool:
 
 
 def _of_others_too(said: Conclusion, effects: Effects, audited: BiasEstimate) -> Conclusion:
-    """Return a conclusion with the audit's error of the common bias."""
-    # That error has in it how evaluators differ, and how they are towards single options
-    # (`auditing.bias`); that of least squares has noise alone.
+    """Return a conclusion with the audit's interval of the common bias."""
+    # Its error has in it how evaluators differ, and how they are towards single options
+    # (`auditing.bias`); that of least squares has noise alone, by guesses from a few scores each.
     own = [column for column, _ in said.biases if column.kind == "bias"]
     if not effects.told or len(own) != 1 or own[0].evaluator is not None:
         return said
-    half = 0.5 * (audited.high - audited.low)
+    if not math.isfinite(audited.high - audited.low):
+        return said
 
-    def wider(one: Estimate) -> Estimate:
-        return replace(
-            one, low=min(one.low, one.value - half), high=max(one.high, one.value + half)
-        )
+    def theirs(one: Estimate) -> Estimate:
+        half = 0.5 * (audited.high - audited.low)
+        return replace(one, low=one.value - half, high=one.value + half)
 
-    biases = [(c, wider(one) if c is own[0] else one) for c, one in said.biases]
-    return replace(said, biases=biases, bias=wider(said.bias))
+    biases = [(c, theirs(one) if c is own[0] else one) for c, one in said.biases]
+    return replace(said, biases=biases, bias=theirs(said.bias))
 
 
 def _own_variances(effects: Effects, said: Conclusion) -> dict[str, float]:

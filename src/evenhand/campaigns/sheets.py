@@ -52,7 +52,7 @@ def write_sheet(
         raise InputError(
             f"there is no folder {str(path.parent)!r} for the sheet; make it, or choose another."
         )
-    if path.exists():
+    if os.path.exists(path):
         raise InputError(
             f"there is a file {str(path)!r}, and it may have scores in it; give the sheet another "
             "name, or remove the file."

@@ -62,7 +62,7 @@ _LIGHT = 1e-3  # of an equal share: weights below it are left out where they are
 _STAYS = 0.35  # ρ, about that of skating judges
 _GREEDY = 256  # questions after which an order only follows its shares
 _RIDGE = 1e-9  # that V is enlarged by, relatively: so it has an inverse, hardly another one
-_LIGHT = 1e-6  # λ, as shares of the largest, below which directions are left out of gains
+_SMALL_DUAL = 1e-6  # λ, as shares of the largest, below which directions are left out of gains
 
 
 def balanced(
@@ -117,7 +117,7 @@ def proportions(points: Floats, directions: Floats) -> tuple[Floats, Floats]:
 
         def gains(dual: Floats) -> Floats:
             found = np.zeros(len(w))
-            (worst,) = np.nonzero(dual > _LIGHT * dual.max())
+            (worst,) = np.nonzero(dual > _SMALL_DUAL * dual.max())
             found[used] = np.einsum("ij,ij->i", P @ ((Y[worst].T * dual[worst]) @ Y[worst]), P)
             return found
 
