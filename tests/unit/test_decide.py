@@ -16,6 +16,7 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.answers.next_questions import expected_losses
+from evenhand.auditing.dependence import rivals_in_orders
 from evenhand.cases.panels import SkatingPanel, skating_panels
 from evenhand.certainty.any_design import noise_within
 from evenhand.certainty.items import ItemsFit
@@ -242,6 +243,30 @@ def test_options_that_differ_alike_on_every_item_need_enough_of_them(n: int, sur
     assert eh.decide(frame, scale=(0, 1)).sure is sure
     assert not eh.decide(frame).sure  # a rare item might undo it all
     assert eh.decide(frame).comparable or n == 1
+
+
+def test_orders_are_sure_only_if_the_judges_own_differences_are() -> None:
+    """Options compete for places, so that errors are opposed: held to a paired t test."""
+    rng, seen = np.random.default_rng(7), {True: 0, False: 0}
+    for _ in range(60):
+        liked = np.array([1.3, 0.0, -0.3, -2.0, -2.0]) + rng.normal(size=(8, 5))
+        orders = np.argsort(np.argsort(liked, axis=1), axis=1).astype(float)
+        rows = [(f"o{x}", f"J{j}", orders[j, x]) for j in range(8) for x in range(5)]
+        scores = eh.read_scores(table(rows))
+        leader = int(orders.mean(axis=0).argmax())
+        held = all(
+            stats.ttest_rel(orders[:, leader], orders[:, x], alternative="greater").pvalue < 0.025
+            for x in range(5)
+            if x != leader and (orders[:, leader] != orders[:, x]).any()
+        )
+        alarms = rivals_in_orders(scores, leader, 0.05)
+        assert bool(alarms) is not held
+        seen[held] += 1
+        assert held or not eh.decide(scores).sure
+    assert min(seen.values()) > 5
+    loose = scores.score + np.arange(len(scores)) % 3  # marks, and no orders
+    marks = eh.read_scores(table(rows).assign(score=loose))
+    assert rivals_in_orders(marks, leader, 0.05) == []
 
 
 def test_an_answer_says_whose_opinion_it_is_in_the_main() -> None:

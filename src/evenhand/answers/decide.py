@@ -20,7 +20,7 @@ from evenhand.answers.scale import compares
 from evenhand.arrays import Indices, is_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.auditing.bias import BiasEstimate, clustered
-from evenhand.auditing.dependence import copies, findings, together
+from evenhand.auditing.dependence import copies, findings, rivals_in_orders, together
 from evenhand.auditing.diagnosis import diagnose
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.individual_biases import of_evaluators, of_favoured
@@ -306,6 +306,9 @@ def decide(
     checked = findings(together(table, table.beside)) if table.cluster is None else []
     if effects is not None and audited is not None:
         checked += [*copies(table), *diagnose(effects, audited, for_choice=True)]
+        if said.decision.loss <= tolerance and said.decision.label in table.option.names:
+            leader = table.option.names.index(said.decision.label)
+            checked += rivals_in_orders(table, leader, 1.0 - confidence)
     answer = answer_from(
         said,
         confidence=confidence,

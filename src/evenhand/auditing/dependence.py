@@ -28,10 +28,12 @@ whole marks and orders, of which q is large, are left alone.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.report.words import p_value, short
@@ -201,6 +203,32 @@ def copies(table: Scores) -> list[Finding]:
             strict=True,
         )
         if copied
+    ]
+
+
+def rivals_in_orders(table: Scores, option: int, failure: float) -> list[Finding]:
+    """Return an alarm if scores are orders, and judges' own differences do not confirm a choice."""
+    # Who puts one option first puts another one second: errors of options that compete for the same
+    # places are opposed, and a difference is louder than both say.
+    found = _by_evaluator(table)
+    if found is None or table.item is not None or not np.isfinite(found).all():
+        return []
+    ordered = np.sort(found, axis=1)
+    if (ordered != ordered[0]).any() or not (np.diff(ordered[0]) > 0.0).all():
+        return []
+    judges = len(found)
+    apart = np.delete(found[:, [option]] - found, option, axis=1)
+    error = apart.std(axis=0, ddof=1) / math.sqrt(judges)
+    least = -float(special.stdtrit(judges - 1, 0.5 * failure)) * error
+    if (apart.mean(axis=0) > least).all():
+        return []
+    return [
+        Finding(
+            "noise",
+            "Scores are orders of all options: one that is put first puts another one second, so "
+            "that options compete for places, and judge by judge the lead may be chance.",
+            alarm=True,
+        )
     ]
 
 
