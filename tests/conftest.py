@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import signal
 import sqlite3
 from collections.abc import Iterator
 from functools import cache
@@ -43,6 +44,12 @@ settings.register_profile(
 )
 
 settings.load_profile("evenhand")
+
+
+def pytest_configure() -> None:
+    """Hear interrupts, which a shell has ignored by what it starts in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
