@@ -284,12 +284,15 @@ def test_an_answer_says_whose_opinion_it_is_in_the_main() -> None:
 
 
 def test_scores_of_nothing_but_0_and_1_are_votes() -> None:
-    ann, bo = [1, 1, 0, 1, 0, 1, 1, 0, 1, 0], [0, 1, 0, 1, 1, 0, 1, 0, 1, 0]
-    said, stated = eh.decide(two(ann, bo)), eh.decide(two(ann, bo), scale=(0, 1))
-    assert said.loss == stated.loss
-    assert said.loss <= 1.0
+    liked = ([0, 1], [1, 1], [0, 0], [0, 0], [0, 0], [0, 1], [0, 1], [0, 1], [0, 0], [1, 1])
+    votes = table([(f"o{x}", f"J{j}", y) for x, row in enumerate(liked) for j, y in enumerate(row)])
+    said, stated = eh.decide(votes), eh.decide(votes, scale=(0, 1))
+    assert said.loss == stated.loss == 1.0
     assert "taken for votes" in str(said)
     assert "taken for votes" not in str(stated)
+    tenths = eh.decide(votes.assign(score=votes["score"] * 0.999))  # as good as the same, but marks
+    assert tenths.loss > 1.2
+    ann, bo = [1, 1, 0, 1, 0, 1, 1, 0, 1, 0], [0, 1, 0, 1, 1, 0, 1, 0, 1, 0]
     for marks in (two([2.0, *ann[1:]], bo), two(ann[:9], bo[:9])):  # a mark; too few to tell
         assert "taken for votes" not in str(eh.decide(marks))
 
