@@ -14,7 +14,7 @@ from evenhand.cli import app
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-TABLE = re.compile(r"^`([\w.]+)`:\n\n```csv\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TABLE = re.compile(r"^`([\w.]+)`:\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 TYPED = [ROOT / "docs" / "start" / name for name in ("spreadsheet.md", "logs.md", "panel.md")]
 
