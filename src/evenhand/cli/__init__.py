@@ -39,6 +39,7 @@ class _Commands(LateCommands):
         "decide": "evenhand.cli.decide:decide",
         "inspect": "evenhand.cli.inspect:inspect",
         "plan": "evenhand.cli.plan:plan",
+        "serve": "evenhand.cli.serve:serve",
         "simulate": "evenhand.cli.research.simulate:simulate",
         "compare": "evenhand.cli.research.compare:compare",
         "reproduce": "evenhand.cli.research.reproduce:reproduce",

@@ -2,7 +2,7 @@
 
 ``event`` is the truth: an append-only log, chained by hashes. ``ticket`` and ``evaluation`` are
 what the log says, in a form that can be looked up; ``snapshot`` is a cache of what a fold over the
-log comes to.
+log comes to. ``access`` and ``upload`` belong to `evenhand serve`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.stores.store import Store
 from evenhand.errors import StoreError
 
-VERSION = 2
+VERSION = 3
 """Which tables and which record this evenhand reads and writes; a change of either is a new one."""
 
 # tickets that wait are few of all, however long a campaign runs: they have indexes of their own
@@ -87,6 +87,22 @@ CREATE TABLE snapshot (
     body @bytes NOT NULL,
     digest @bytes NOT NULL,
     PRIMARY KEY (campaign, event)
+);
+
+CREATE TABLE access (
+    hash @bytes PRIMARY KEY,        -- of a token, which nobody keeps
+    role TEXT NOT NULL,             -- owner, viewer, evaluator
+    campaign INTEGER REFERENCES campaign (id), -- none: all of them
+    evaluator TEXT NOT NULL,        -- who judges by it, else empty
+    made DOUBLE PRECISION NOT NULL,
+    until DOUBLE PRECISION NOT NULL -- revoked is: until now
+);
+
+CREATE TABLE upload (
+    id TEXT PRIMARY KEY,
+    name TEXT NOT NULL,
+    body @bytes NOT NULL,
+    until DOUBLE PRECISION NOT NULL
 );
 """
 _SAY = "INSERT INTO evenhand_schema VALUES (:version)"

@@ -1,0 +1,126 @@
+"""The application: what is served where, over one store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import PlainTextResponse, RedirectResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from evenhand.campaigns import Campaign
+from evenhand.campaigns.stores import Store
+from evenhand.errors import EvenhandError, StoreError
+from evenhand.serve import api, campaigns, judging, uploads
+from evenhand.serve.access import known
+from evenhand.serve.guard import JUDGE, OWNER, Guard, RefusedError, log
+from evenhand.serve.pages import page, wants_page
+
+_HERE = Path(__file__).parent
+
+
+def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> FastAPI:
+    """Return the application over a store.
+
+    Parameters
+    ----------
+    store
+        An open store; several applications may share one PostgreSQL.
+    hosts
+        Names, with ports, under which it is reached; requests to others are refused. Empty: any.
+    secure
+        Whether browsers reach it by https, so that cookies may be kept to that.
+    """
+    app = FastAPI(
+        title="evenhand", version=version("evenhand"), docs_url=None, redoc_url=None,
+        description="The right choice from unfair evaluations: campaigns over HTTP.",
+    )  # fmt: skip
+    app.state.store = store
+    app.state.secure = secure
+    app.state.opened = lru_cache(maxsize=256)(lambda name: Campaign.open(store, name))
+    app.middleware("http")(Guard(hosts))
+    app.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
+    for room in (uploads, campaigns, judging, api):
+        app.include_router(room.router)
+
+    @app.get("/healthz", include_in_schema=False)
+    def healthz() -> PlainTextResponse:
+        """Say whether the store answers."""
+        store.read(lambda session: session.now())
+        return PlainTextResponse("well\n")
+
+    @app.get("/metrics", include_in_schema=False)
+    def metrics() -> PlainTextResponse:
+        """Count campaigns, for whoever watches; names are not told."""
+        states = list(Campaign.names(store).values())
+        lines = [f'evenhand_campaigns{{status="{one}"}} {states.count(one)}'
+                 for one in ("running", "paused", "finished")]  # fmt: skip
+        return PlainTextResponse("\n".join(["# TYPE evenhand_campaigns gauge", *lines, ""]))
+
+    @app.get("/enter/{token}", include_in_schema=False)
+    def enter(request: Request, token: str) -> Response:
+        """Change the token of a link for a cookie, so that it stands in no address any more."""
+        access = known(store, token)
+        if access is None:
+            return page(request, "refused.html", status=401)
+        judges = access.role == "evaluator"
+        # A page that goes on by itself: a redirect would come from where the link was clicked,
+        # and a strict cookie does not go along with that.
+        response = page(request, "enter.html", go="/judge" if judges else "/")
+        response.set_cookie(
+            JUDGE if judges else OWNER, token, httponly=True, samesite="strict", secure=secure,
+            max_age=90 * 86_400, path="/",
+        )  # fmt: skip
+        return response
+
+    @app.get("/leave", include_in_schema=False)
+    def leave() -> Response:
+        """Forget who this browser is."""
+        response = RedirectResponse("/", 303)
+        for cookie in (OWNER, JUDGE):
+            response.delete_cookie(cookie, path="/")
+        return response
+
+    app.add_exception_handler(RefusedError, _refused)
+    app.add_exception_handler(EvenhandError, _refused_in_words)
+    app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Exception, _fault)
+    return app
+
+
+async def _refused(request: Request, error: Any) -> Response:
+    return _said(request, error.status, error.words)
+
+
+async def _refused_in_words(request: Request, error: Exception) -> Response:
+    return _said(request, 503 if isinstance(error, StoreError) else 400, str(error))
+
+
+async def _http(request: Request, error: Any) -> Response:
+    words = {404: "There is nothing here.", 405: "That cannot be done here."}
+    return _said(request, error.status_code, words.get(error.status_code, str(error.detail)))
+
+
+async def _invalid(request: Request, error: Any) -> Response:
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"][1:])
+    return _said(request, 422, f"{where or 'The request'}: {first['msg']}.")
+
+
+async def _fault(request: Request, error: Exception) -> Response:
+    log.exception("this should not have happened", exc_info=error)
+    return _said(request, 500, "This should not have happened. Nothing was lost; try again.")
+
+
+def _said(request: Request, status: int, words: str) -> Response:
+    """Say it on a page to people, and as JSON to programs."""
+    if wants_page(request):
+        return page(request, "said.html", status=status, words=words.strip())
+    return api.refusal(status, words.strip())

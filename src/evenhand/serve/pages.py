@@ -1,0 +1,39 @@
+"""Pages: templates filled in, with the word that forms carry."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from evenhand.report.words import visible
+from evenhand.serve.access import Access
+
+_TEMPLATES = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_TEMPLATES.filters["visible"] = visible
+
+
+def page(
+    request: Request, template: str, access: Access | None = None, status: int = 200, **filled: Any
+) -> HTMLResponse:
+    """Return a template as an answer."""
+    text = _TEMPLATES.get_template(template).render(
+        access=access, csrf=access.csrf if access else "", path=request.url.path, **filled
+    )
+    return HTMLResponse(text, status)
+
+
+def wants_page(request: Request) -> bool:
+    """Tell whether a person asks, by a browser, and not a program."""
+    return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(
+        "/api/"
+    )
