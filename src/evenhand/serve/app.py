@@ -68,7 +68,7 @@ def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> F
         """Change the token of a link for a cookie, so that it stands in no address any more."""
         access = known(store, token)
         if access is None:
-            return page(request, "refused.html", status=401)
+            return page(request, "refused.html", code=401)
         judges = access.role == "evaluator"
         # A page that goes on by itself: a redirect would come from where the link was clicked,
         # and a strict cookie does not go along with that.
@@ -122,5 +122,5 @@ async def _fault(request: Request, error: Exception) -> Response:
 def _said(request: Request, status: int, words: str) -> Response:
     """Say it on a page to people, and as JSON to programs."""
     if wants_page(request):
-        return page(request, "said.html", status=status, words=words.strip())
+        return page(request, "said.html", code=status, words=words.strip())
     return api.refusal(status, words.strip())

@@ -146,7 +146,7 @@ def verify(request: Request, name: str) -> Response:
 def links(request: Request, name: str) -> Response:
     """Show who has a link."""
     access = _owner(request, name)
-    return page(request, "links.html", access, **_links(request, name), made=[])
+    return page(request, "links.html", access, **_links(request, name), made=[], table="")
 
 
 @router.post("/campaigns/{name}/links")
@@ -243,7 +243,7 @@ def _standing(request: Request, name: str) -> dict[str, Any]:
 def _links(request: Request, name: str) -> dict[str, Any]:
     have = {one.evaluator for one in invited(request.app.state.store, name)}
     people = [(one, one in have) for one in _evaluators(request, name)]
-    return {"name": name, "people": people, "table": ""}
+    return {"name": name, "people": people}
 
 
 def _evaluators(request: Request, name: str) -> list[str]:

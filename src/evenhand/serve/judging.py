@@ -13,7 +13,7 @@ from fastapi.responses import RedirectResponse, Response
 
 from evenhand.campaigns import Campaign, ledger
 from evenhand.campaigns.tickets import Ticket, parsed
-from evenhand.errors import EvenhandError
+from evenhand.errors import EvenhandError, InputError
 from evenhand.serve.access import Access
 from evenhand.serve.guard import JUDGE, RefusedError, check_form, holder
 from evenhand.serve.pages import page
@@ -109,11 +109,7 @@ def _number(text: str) -> float:
     try:
         return float(text.replace(",", "."))
     except ValueError:
-        raise _NotANumber(f"a number is needed; got {text!r}.") from None
-
-
-class _NotANumber(EvenhandError):
-    pass
+        raise InputError(f"a number is needed; got {text!r}.") from None
 
 
 def _scale(low: float | None, high: float | None, two: bool) -> dict[str, Any]:

@@ -23,13 +23,13 @@ _TEMPLATES.filters["visible"] = visible
 
 
 def page(
-    request: Request, template: str, access: Access | None = None, status: int = 200, **filled: Any
+    request: Request, template: str, access: Access | None = None, code: int = 200, **filled: Any
 ) -> HTMLResponse:
     """Return a template as an answer."""
     text = _TEMPLATES.get_template(template).render(
         access=access, csrf=access.csrf if access else "", path=request.url.path, **filled
     )
-    return HTMLResponse(text, status)
+    return HTMLResponse(text, code)
 
 
 def wants_page(request: Request) -> bool:

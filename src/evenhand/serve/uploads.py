@@ -124,7 +124,7 @@ def _both(request: Request, id: str, chosen: Mapping[str, str]) -> tuple[eh.Audi
     options: dict[str, Any] = {
         part: (value or None) for part, value in chosen.items() if part in PARTS
     }
-    with _file(request.app.state.store, id) as path:
+    with _Opened(request.app.state.store, id) as path:
         scores = eh.read_scores(path, **options)
         top = _whole(chosen.get("top", ""))
         return eh.audit(scores, top=top), eh.decide(scores, top=top)
@@ -138,7 +138,7 @@ def _whole(given: str) -> int | None:
     return int(given)
 
 
-class _file:
+class _Opened:
     """An upload as a file, which the readers take, for as long as it is read."""
 
     def __init__(self, store: Store, id: str) -> None:
@@ -161,7 +161,7 @@ def _columns(
     header: Sequence[str] = ()
     rows: list[list[str]] = []
     wrong = more.get("wrong", "")
-    with _file(request.app.state.store, id) as path:
+    with _Opened(request.app.state.store, id) as path:
         try:
             source = opened(path, name=name)
             header = source.columns
