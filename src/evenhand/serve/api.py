@@ -39,7 +39,7 @@ class Told(BaseModel):
     model_config = ConfigDict(extra="forbid")
     ticket: str = Field(max_length=100)
     score: float = Field(allow_inf_nan=False)
-    note: str | None = Field(default=None, max_length=10_000)
+    note: str = Field(default="", max_length=10_000)
 
 
 class Receipt(BaseModel):

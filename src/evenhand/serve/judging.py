@@ -36,7 +36,7 @@ def judge(request: Request, wrong: str = "", typed: str = "") -> Response:
         )  # fmt: skip
     low, high = campaign._follower.followed().settings["bounds"] or (None, None)
     return page(
-        request, "judge.html", access, ticket=ticket.id, things=seen(ticket),
+        request, "judge.html", access, 400 if wrong else 200, ticket=ticket.id, things=seen(ticket),
         scale=_scale(low, high, two=len(ticket.question.labels) > 1), progress=progress,
         wrong=wrong, typed=typed,
     )  # fmt: skip
@@ -55,7 +55,7 @@ def tell(
     check_form(access, csrf)
     check_own(campaign, access, ticket)
     try:
-        campaign.tell(ticket, _number(score), note=note.strip() or None)
+        campaign.tell(ticket, _number(score), note=note.strip())
     except EvenhandError as error:
         return judge(request, wrong=str(error), typed=score)
     return RedirectResponse("/judge", 303)
