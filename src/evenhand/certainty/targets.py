@@ -90,6 +90,10 @@ class Target:
             raise InputError(f"there is no option but {self.against!r} to hold against it.")
         return self
 
+    def rival(self, labels: Sequence[str]) -> int | None:
+        """Return the place of the option that others are held against; None if there is none."""
+        return None if self.against is None else list(labels).index(self.against)
+
     @property
     def words(self) -> str:
         """What is wanted, as it follows 'which are'."""
