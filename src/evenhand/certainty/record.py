@@ -466,6 +466,19 @@ def set_may_be_chance(options: Any, selection: Selection, n: int, confidence: fl
     )
 
 
+def sides_may_be_chance(
+    options: Any, target: Target, said: Selection, n: int, confidence: float
+) -> str:
+    """Return that n planned answers do not settle who is above a bar, or better than an option."""
+    k = len(options.labels) - (target.against is not None)
+    sure = len(said.inside) + len(said.outside)
+    return (
+        f"all {n} answers are in, and of {sure:,} of {k:,} options it is certain whether they are "
+        f"{target.words}, at {100 * confidence:g}% confidence. More evaluators from the start "
+        "would help, or a tolerance."
+    )
+
+
 def may_be_chance(options: Any, stop: Stop, n: int, confidence: float, would_help: str) -> str:
     """Return that n planned answers do not make the leader certain, and what would help."""
     return (

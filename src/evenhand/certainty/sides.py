@@ -65,6 +65,9 @@ from evenhand.certainty.stages import InOrder, Shown, prior
 from evenhand.policies.messages import Feedback
 
 
+_EASY = 0.2  # share of the evaluations for one option by which another is easily told
+
+
 @dataclass(frozen=True, eq=False)
 class Sides:
     """Options in an order, on which side each is guessed to be, and the evidence for it."""
@@ -112,8 +115,7 @@ class Sides:
         for place, option in enumerate(wanted.tolist()):
             there = int(np.flatnonzero(now == option)[0])
             for at in range(there - 1, place - 1, -1):
-                first = w[at].copy()
-                w[at], w[at + 1] = np.minimum(w[at + 1], first.min()), first
+                _swap(w, at)
             now[place + 1 : there + 1] = now[place:there]
             now[place] = option
         for at in np.flatnonzero(above[now] != self.above[now])[::-1].tolist():
@@ -121,6 +123,28 @@ class Sides:
         guess = self.above.copy()
         guess[now] = above[now]
         return replace(self, order=now, above=guess, wealth=w, own=own)
+
+    def with_easy_ones_first(self, far: Floats, enough: float) -> Self:
+        """Return them with options before a harder one if they are told for a fraction of what
+        that takes, with the evidence that is left to them then; ``far`` is (k,) how far they are.
+        """
+        order, w = self.order.copy(), self.wealth.copy()
+        for end in range(1, len(order)):
+            for at in range(end - 1, -1, -1):
+                first, least = order[at], float(w[at].min())
+                kept = min(float(w[at + 1].min()), least)
+                hard = (enough - least) / far[first] ** 2
+                if not (enough - kept) / far[order[at + 1]] ** 2 < _EASY * hard:
+                    break
+                _swap(w, at)
+                order[[at, at + 1]] = order[[at + 1, at]]
+        return replace(self, order=order, wealth=w)
+
+
+def _swap(w: Floats, at: int) -> None:
+    """Exchange the options at a place, from 0, and the next, in place."""
+    first = w[at].copy()
+    w[at], w[at + 1] = np.minimum(w[at + 1], first.min()), first
 
 
 def _turned(w: Floats, own: float, at: int) -> float:

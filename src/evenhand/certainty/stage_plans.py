@@ -250,8 +250,9 @@ class AnyPlanner(ABC, Generic[S]):
         least = 2.0 * hope**2 * design.variances
         rest = _BEYOND * min(limits.money - limits.paid, price * self._remaining)
         beyond = able & (least > rest)
-        if beyond.any() and not (beyond | ~able).all() and not self.all_or_nothing():
-            return self._test(guess, now, tested.some(~beyond))
+        if beyond.any() and np.count_nonzero(able) > 1 and not self.all_or_nothing():
+            hardest = np.argmax(np.where(able, least, -np.inf))  # it took most of this design
+            return self._test(guess, now, tested.some(np.arange(len(able)) != hardest))
         if beyond.any():
             return Stop("hopeless", self.named(tested.some(beyond)))
         tested = tested.some(able)
@@ -517,8 +518,9 @@ class SidePlanner(AnyPlanner[SideEvidence]):
 
     def arranged(self, guess: Fit, now: SideEvidence) -> Sides:
         """Return the options with the guess as it looks now, those easily told first."""
-        # Of whom it is certain stays as it is. To turn a guess costs evidence of those behind: so
-        # who is turned goes last, and nobody else moves once there is evidence.
+        # Of whom it is certain stays as it is. To turn a guess costs evidence of those behind, so
+        # who is turned goes last. Who is easily told goes before those that are not, even if that
+        # costs all of its evidence: it is soon found again.
         sides, aim = now.sides, self.inference.aim
         options = sides.order
         base = np.full(len(options), self.inference.base)
@@ -528,10 +530,13 @@ class SidePlanner(AnyPlanner[SideEvidence]):
         turned = sides.open & np.isfinite(variances) & (look != sides.above[options])
         above = sides.above.copy()
         above[options[turned]] = look[turned]
+        far = np.zeros(len(above))
+        far[options] = np.abs(leads + 0.5 * aim.slack) + 0.5 * aim.slack
+        far[options] = np.maximum(far[options], np.sqrt(variances) * guess.unit)
         if (sides.wealth == 0.0).all():
-            far = np.abs(leads + 0.5 * aim.slack) / np.sqrt(variances)
-            return sides.arranged(options[np.argsort(-far, kind="stable")], above)
-        return sides.arranged(np.concatenate([options[~turned], options[turned]]), above)
+            return sides.arranged(options[np.argsort(-far[options], kind="stable")], above)
+        moved = sides.arranged(np.concatenate([options[~turned], options[turned]]), above)
+        return moved.with_easy_ones_first(far, aim.enough + _EXTRA)
 
     def selection(self, guess: Fit) -> Selection:
         """Return who looks above by a guess, beside those of whom it is certain."""

@@ -25,6 +25,7 @@ from evenhand.campaigns.proof.checker import SLACK, Checker
 from evenhand.campaigns.proof.evidence import Reading, against_equality, one_sided
 from evenhand.campaigns.proof.record import Round
 from evenhand.campaigns.proof.squares import Fit, Spread, Truths
+from evenhand.certainty.record import Plan
 
 _FIRST = 0.1  # share of δ for what the first plan alone says of biases
 _SAME = 1e-6  # share by which what a plan expected may differ from what follows
@@ -84,13 +85,27 @@ class Certain(Checker):
                 wealth[rivals] += self.evidence(r, end, null)
         return np.asarray((most < self._enough()) & ~self.same(option))
 
-    def evidence(self, r: int, n: int, null: float) -> Floats:
-        """Return the logarithm of E after n scores of plan r, against all its rivals."""
+    def evidence(
+        self, r: int, n: int, null: Floats | float, above: Floats | float | None = None
+    ) -> Floats:
+        """Return the logarithm of E after n scores of plan r, against all its rivals; ``above`` is
+        what the effects of its prior begin from.
+        """
         plan, fit = self.record.rounds[r].plan, self._fit(r, n)
         assert plan.expected is not None  # there is a leader
+        heard = np.isfinite(plan.expected.variances)
+        prior = one_sided(*plan.expected, -self.slack if above is None else above)
+        return Reading.of(fit, self._tested(fit, plan), heard).evidence(null, *prior)
+
+    def _tested(self, fit: Fit, plan: Plan) -> Spread:
+        """Return what a fit says of the leads that a plan tests."""
         said = fit.of_rows(self.lead_rows(plan.ahead, plan.rivals))
-        heard, prior = np.isfinite(plan.expected.variances), one_sided(*plan.expected, -self.slack)
-        return Reading.of(fit, said, heard).evidence(null, *prior)
+        known = np.isfinite(said.variances)
+        return said._replace(estimates=said.estimates - np.where(known, self.offsets(plan), 0.0))
+
+    def offsets(self, plan: Plan) -> Floats | float:
+        """Return what is taken off the leads that a plan tests."""
+        return 0.0
 
     # ------------------------------------------------------------------ intervals
 
@@ -144,7 +159,7 @@ class Certain(Checker):
         for r, one, _ in self.tests:
             fit, plan, expected = self._before(r), one.plan, one.plan.expected
             assert expected is not None
-            said = fit.of_rows(self.lead_rows(plan.ahead, plan.rivals))
+            said = self._tested(fit, plan)
             least = 1e-5 * size  # below that, scores that are all alike leave rounding
             sizes = np.maximum(np.sqrt(said.variances) * fit.unit, np.abs(said.estimates))
             # of noise, policies have sums of squares alone: half of the digits may have gone
