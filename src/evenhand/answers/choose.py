@@ -361,8 +361,8 @@ def policy_for(
         raise InputError(
             f"which options are {wanted.words} can be found in a panel (Questions.panel), in "
             "comparisons, or by features that tell values exactly (deviation=0). By features that "
-            f"may leave something over only the best one can be; give one of these, or leave {what} "
-            "out."
+            "may leave something over only the best one can be; give one of these, or leave out "
+            f"{what}."
         )
     return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
 

@@ -61,7 +61,9 @@ def _who_is(answer: Answer, wanted: str) -> str:
         return f"None of {k:,} options is {wanted}."
     are, rest = "is" if len(names) == 1 else "are", len(answer.outside)
     others = f"; the other {_are(rest)} not" if rest else ", all of them"
-    return f"Of {k:,} options {listed([short(name) for name in names], _MANY)} {are} {wanted}{others}."
+    return (
+        f"Of {k:,} options {listed([short(name) for name in names], _MANY)} {are} {wanted}{others}."
+    )
 
 
 def _are(n: int) -> str:

@@ -26,7 +26,6 @@ from evenhand.policies.base import Policy
 from evenhand.policies.registry import policy_class
 from evenhand.questions import Askable, Questions, checked_askable
 
-
 _TARGET = ("top", "bar", "against", "expected_loss")
 
 

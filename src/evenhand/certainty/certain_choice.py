@@ -217,7 +217,9 @@ class CertainChoice(Choice):
         found = self._expected_loss
         if found > self.expected_loss or not self.record.rounds:
             return planned
-        return Stop("little to lose", self._chosen, expected_little(self.options, self._chosen, found))
+        return Stop(
+            "little to lose", self._chosen, expected_little(self.options, self._chosen, found)
+        )
 
     @property
     def neutral(self) -> Floats:

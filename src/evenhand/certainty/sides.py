@@ -7,155 +7,68 @@ on.
 Notation
 --------
 c_x         what option x is worth beyond the bar, or its lead over the option it is held against
-ε           the tolerance
-T           a label for every option: of no tolerance c > 0, c < 0 or c = 0; else c ≥ 0, c < −ε or
-            between. The last of the three is called *between* in either case
-guess       'above' or 'below' for every option. T denies 'above' if it has c < 0, or c < −ε;
-            'below' if it has c > 0, or c ≥ 0; and, without a tolerance, both if it has c = 0
-places      the options in an order;  p  the first place at which T denies the guess
-E[p]        evidence of one plan that the option at p is where the guess has it (`e_process`):
-            against c ≤ 0 (with a tolerance c ≤ −ε) of 'above', against c ≥ 0 of 'below'
-W_T         the product over the plans of E[p], each at T's own p by the plan's places and guess; a
-            plan whose guess T does not deny anywhere adds nothing to it
-w[p, l]     log W_T or less for every T that denies the guess at p first and has the opposite label
-            there (l = 0), or (without a tolerance) c = 0 (l = 1);  w₀ the same for those that deny
-            nothing; ∞ where all these T are rejected
+n, ε        how many options there are (beside that one), and the tolerance
+sides       'above': c > 0, with a tolerance c ≥ −ε; 'below': c < 0
+E           evidence of one plan that an option is on the side where the plan has it (`e_process`):
+            against c ≤ 0 (c < −ε) of 'above', against c ≥ 0 of 'below'
+W[x, side]  the product of E over the plans that have x on that side
 
 The rule
 --------
-A plan freezes places and guess before its first score. At a look, where w[p, l] + log E[p] ≥
-log 1/δ all T of that p and l are rejected for good; when the plan is over, w ← w + log E. What all
-T have in common that are left is certain: the guess at the first places, up to the first that has
-a w < ∞. Where a plan has another guess or other places than the one before:
-
-    p and p + 1 change places   w'[p, l] = min(w[p + 1, l], w[p, ·]),  w'[p + 1, l] = w[p, l]
-    the guess at p turns        without a tolerance: w'[p, 0] = min(w[q, ·] of all q > p, w₀),
-                                w'[p, 1] stays, w'[q, ·] = w₀' = w[p, 0];
-                                with one: w'[p, 0] = min(w[q, 0] of all q > p, w₀),
-                                w'[q, 0] = min(w[q, 0], w[p, 0]), w₀' = min(w₀, w[p, 0])
+A plan freezes on which side it has each option that it tests before its first score. At a look, x
+is certainly on a side if W[x, side] E ≥ 2n/δ; with a tolerance if it is n/δ or more. What is certain
+is so for good, and the option is not tested any more. When a plan is over, W ← W E.
 
 Why it holds
 ------------
-1. If T is true and denies the guess at p, what E[p] is evidence against is true of the option
-   there. So E[p] of a fixed design with fresh noise has mean at most one, as in `stages`, and W_T
-   is at most a martingale, whatever decided places and guess. One T is true. What is certain is
-   true of it, unless W_T ever reached 1/δ: probability δ, with no union over options. Without a
-   tolerance neither side is ever true of an option with c = 0.
-2. w[p, l] ≤ log W_T survives: who denies at p first after b, at p + 1, came before a, at p, denied
-   at p (if it denies a) or else at p + 1, with the same label; who denies at p + 1 first denies a
-   alone of the two. If the guess of a, at p, turns, who denies it now and nothing before had no
-   denial at p: a later one, or none. Who does not deny it now, but did, had p; without a tolerance
-   nobody else is left whose first denial is later; with one, those are who have a between, and
-   their first denial is where it was.  ∎
+1. If x is not on a side, E for that side has mean at most one, for a fixed design with fresh noise,
+   as in `stages`. So W[x, side] is at most a martingale, whatever decided what plans test.
+2. Anything certain is false only if W of some x reached that for a side on which x is not. Without
+   a tolerance these are one side of x, or both where c = 0 exactly: 2n at most. With one they are
+   one at most, since x is above or below (or both): n. A union over them is δ.  ∎
 
-So options that are easily told come first: they are then certain, whatever is open behind them.
+No option waits for another here: who is far from the line is certain after a few scores, whatever
+is open at it. `places`, which has no union, would make all of them certain with fewer scores where
+no one is at the line, and far fewer certain where somebody is.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
+from evenhand.certainty.models import BAR
 from evenhand.certainty.record import Plan
 from evenhand.certainty.stages import InOrder, Shown, prior
 from evenhand.policies.messages import Feedback
 
-
-_EASY = 0.2  # share of the evaluations for one option by which another is easily told
+_ABOVE, _BELOW = 0, 1
 
 
 @dataclass(frozen=True, eq=False)
 class Sides:
-    """Options in an order, on which side each is guessed to be, and the evidence for it."""
+    """The evidence that options are above, and below."""
 
-    order: Indices  # (n,) all that are held against something
-    above: NDArray[np.bool_]  # (k,) the guess, by option
-    wealth: Floats  # (n, 2) w; with a tolerance (n, 1)
-    own: float = 0.0  # w₀
-
-    @classmethod
-    def start(cls, order: Indices, k: int, strict: bool) -> Self:
-        """Return them without any evidence; ``strict`` where there is no tolerance."""
-        return cls(order, np.ones(k, dtype=np.bool_), np.zeros((len(order), 2 if strict else 1)))
+    wealth: Floats  # (k, 2) log W of above and below; ∞ where it is certain
 
     @property
-    def open(self) -> NDArray[np.bool_]:
-        """(n,) at which places not all T are rejected."""
-        return np.asarray((self.wealth < np.inf).any(axis=1))
-
-    @property
-    def settled(self) -> Indices:
-        """Options of which it is certain where they are."""
-        return self.order[: int(np.argmax(np.append(self.open, True)))]
+    def certain(self) -> NDArray[np.bool_]:
+        """(k,) of whom it is certain on which side it is."""
+        return np.asarray((self.wealth == np.inf).any(axis=1))
 
     @property
     def inside(self) -> Indices:
         """Options that are certainly above."""
-        return self.settled[self.above[self.settled]]
+        return np.flatnonzero(self.wealth[:, _ABOVE] == np.inf)
 
     @property
     def outside(self) -> Indices:
         """Options that are certainly below."""
-        return self.settled[~self.above[self.settled]]
-
-    def places(self, options: Indices) -> Indices:
-        """Return (n,) the places of options."""
-        place = np.empty(len(self.above), dtype=np.intp)
-        place[self.order] = np.arange(len(self.order))
-        return place[options]
-
-    def arranged(self, order: Indices, above: NDArray[np.bool_]) -> Self:
-        """Return them by another order and guess; options that the order lacks come last."""
-        wanted = np.concatenate([order, np.setdiff1d(self.order, order)])
-        now, w, own = self.order.copy(), self.wealth.copy(), self.own
-        for place, option in enumerate(wanted.tolist()):
-            there = int(np.flatnonzero(now == option)[0])
-            for at in range(there - 1, place - 1, -1):
-                _swap(w, at)
-            now[place + 1 : there + 1] = now[place:there]
-            now[place] = option
-        for at in np.flatnonzero(above[now] != self.above[now])[::-1].tolist():
-            own = _turned(w, own, at)
-        guess = self.above.copy()
-        guess[now] = above[now]
-        return replace(self, order=now, above=guess, wealth=w, own=own)
-
-    def with_easy_ones_first(self, far: Floats, enough: float) -> Self:
-        """Return them with options before a harder one if they are told for a fraction of what
-        that takes, with the evidence that is left to them then; ``far`` is (k,) how far they are.
-        """
-        order, w = self.order.copy(), self.wealth.copy()
-        for end in range(1, len(order)):
-            for at in range(end - 1, -1, -1):
-                first, least = order[at], float(w[at].min())
-                kept = min(float(w[at + 1].min()), least)
-                hard = (enough - least) / far[first] ** 2
-                if not (enough - kept) / far[order[at + 1]] ** 2 < _EASY * hard:
-                    break
-                _swap(w, at)
-                order[[at, at + 1]] = order[[at + 1, at]]
-        return replace(self, order=order, wealth=w)
-
-
-def _swap(w: Floats, at: int) -> None:
-    """Exchange the options at a place, from 0, and the next, in place."""
-    first = w[at].copy()
-    w[at], w[at + 1] = np.minimum(w[at + 1], first.min()), first
-
-
-def _turned(w: Floats, own: float, at: int) -> float:
-    """Turn the guess at a place, from 0, in place; return w₀."""
-    opposite, later = float(w[at, 0]), min(float(w[at + 1 :].min(initial=np.inf)), own)
-    w[at, 0] = later
-    if w.shape[1] == 2:
-        w[at + 1 :] = opposite
-        return opposite
-    np.minimum(w[at + 1 :], opposite, out=w[at + 1 :])
-    return min(own, opposite)
+        return np.flatnonzero(self.wealth[:, _BELOW] == np.inf)
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,64 +87,59 @@ class SideInference(InOrder[SideEvidence]):
         assert self.aim.base is not None
         return self.aim.base
 
+    @property
+    def options(self) -> Indices:
+        """(n,) those that are held against it."""
+        everybody = np.arange(len(self.aim.questions.options))
+        return everybody if self.base == BAR else everybody[~self.aim.same(self.base)]
+
+    @property
+    def enough(self) -> float:
+        """Evidence that makes a side certain."""
+        sides = 1 if self.aim.slack else 2
+        return self.aim.enough + math.log(sides * max(len(self.options), 1))
+
     def _start(self) -> SideEvidence:
-        k = len(self.aim.questions.options)
-        others = np.arange(k)
-        if self.aim.against is not None:
-            others = others[~self.aim.same(self.aim.against)]
-        start = SideEvidence(Sides.start(others, k, strict=not self.aim.slack))
-        return start if len(others) else replace(start, answer=self.aim.against)
+        start = SideEvidence(Sides(np.zeros((len(self.aim.questions.options), 2))))
+        return start if len(self.options) else replace(start, answer=self.aim.against)
 
     def _begun(self, r: int, now: SideEvidence) -> SideEvidence:
-        plan, sides = self.record.rounds[r].plan, now.sides
-        if plan.places is not None:
-            guess = sides.above.copy()
-            options, above = self.guessed(plan)
-            guess[options] = above
-            sides = sides.arranged(plan.places, guess)
-        return replace(now, answer=None, sides=sides, where=dict(now.where))
+        return replace(now, answer=None, where=dict(now.where))
 
-    def guessed(self, plan: Plan) -> tuple[Indices, NDArray[np.bool_]]:
-        """Return (n,) the options that a plan tests, and which of them it has above."""
+    def guessed(self, plan: Plan) -> tuple[Indices, Indices]:
+        """Return (n,) the options that a plan tests, and on which side it has them."""
         assert plan.leaders is not None
         above = plan.leaders != self.base
         if ((plan.rivals == self.base) != above).any():
             raise ValueError("a plan compares options with something else than what is asked about")
-        return np.where(above, plan.leaders, plan.rivals), above
+        return np.where(above, plan.leaders, plan.rivals), np.where(above, _ABOVE, _BELOW)
+
+    def open(self, now: SideEvidence, among: Indices | None = None) -> Indices:
+        """Return those options, of all or of some, of which it is not certain where they are."""
+        left = self.options[~now.sides.certain[self.options]]
+        return left if among is None else np.intersect1d(left, among)
 
     def is_certain(self, now: SideEvidence, among: Indices | None = None) -> bool:
         """Tell whether it is certain of all options, or of some, on which side they are."""
-        open_ = now.sides.order[now.sides.open]
-        return not (open_ if among is None else np.intersect1d(open_, among)).size
-
-    def _nulls(self, plan: Plan) -> Floats:
-        """Return (n,) what leads are tested against."""
-        return np.where(self.guessed(plan)[1], -self.aim.slack, 0.0)
-
-    def _prior(self, plan: Plan) -> tuple[Floats, Floats]:
-        assert plan.expected is not None
-        return prior(plan.expected, self._nulls(plan))
+        return not len(self.open(now, among))
 
     def _evidence(self, r: int, told: Feedback) -> Floats:
+        """Return (n,) log E of the sides that plan r tests."""
         plan = self.record.rounds[r].plan
-        return self._reading(r, told).evidence(self._prior(plan), self._nulls(plan))
+        assert plan.expected is not None
+        null = np.where(self.guessed(plan)[1] == _ABOVE, -self.aim.slack, 0.0)
+        return self._reading(r, told).evidence(prior(plan.expected, null), null)
 
     def _look(self, r: int, now: SideEvidence, told: Feedback, count: int) -> SideEvidence:
-        plan, sides = self.record.rounds[r].plan, now.sides
-        assert plan.leaders is not None
-        at = sides.places(self.guessed(plan)[0])
-        wealth = sides.wealth.copy()
-        enough = wealth[at] + self._evidence(r, told)[:, None] >= self.aim.enough
-        beaten = enough & (wealth[at] < np.inf)
-        wealth[at] = np.where(enough, np.inf, wealth[at])
-        for label in range(beaten.shape[1]):
-            where = self._noted(now, plan, beaten[:, label], (r, count), label)
-            now = replace(now, where=where)
-        now = replace(now, sides=replace(sides, wealth=wealth))
+        plan, wealth = self.record.rounds[r].plan, now.sides.wealth.copy()
+        at = self.guessed(plan)
+        found = (wealth[at] + self._evidence(r, told) >= self.enough) & ~now.sides.certain[at[0]]
+        wealth[at] = np.where(found, np.inf, wealth[at])
+        now = replace(now, sides=Sides(wealth), where=self._noted(now, plan, found, (r, count)))
         if not self.is_certain(now, plan.among):
             return now
         cut = now.cut if count >= plan.number else now.cut | {r}
-        return replace(now, answer=int(sides.order[0]), cut=cut)
+        return replace(now, answer=int(at[0][0]), cut=cut)
 
     def _closed(self, r: int, now: SideEvidence) -> SideEvidence:
         round_ = self.record.rounds[r]
@@ -240,6 +148,6 @@ class SideInference(InOrder[SideEvidence]):
             return now
         if now.answer is None:  # it may have been closed between two looks
             now = self._look(r, now, round_.total, round_.count)
-        sides, wealth = now.sides, now.sides.wealth.copy()
-        wealth[sides.places(self.guessed(plan)[0])] += self._evidence(r, round_.total)[:, None]
-        return replace(now, sides=replace(sides, wealth=wealth))
+        wealth = now.sides.wealth.copy()
+        wealth[self.guessed(plan)] += self._evidence(r, round_.total)
+        return replace(now, sides=Sides(wealth))

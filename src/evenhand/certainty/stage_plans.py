@@ -29,7 +29,7 @@ from evenhand.certainty.alike import of_trusted
 from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.places import Places, SetEvidence, SetInference
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
-from evenhand.certainty.sides import SideEvidence, SideInference, Sides
+from evenhand.certainty.sides import SideEvidence, SideInference
 from evenhand.certainty.stages import Evidence, Inference, InOrder, S
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.limits import Limits, nth
@@ -43,6 +43,7 @@ _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 spreads up takes 1.5 times what is left
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
 _MORE_KINDS, _MORE_REPEATS = 8, 8  # questions beyond the rank, and repeats, that check a panel
+_HARDER = 10.0  # times what the easiest option takes that others may take to be asked about with it
 _CONFIRMED = 3.0  # deviations that a lead is to have by trusted judges alone
 _FEW = 4  # evaluations of each option that looks see to, where there are so many
 
@@ -481,19 +482,25 @@ class SidePlanner(AnyPlanner[SideEvidence]):
 
     def tested(self, guess: Fit, now: SideEvidence) -> Tested:
         """Return the leads of all that are open over what they are held against, or of that."""
-        sides = self.arranged(guess, now)
-        return self._held(sides, sides.order[sides.open] if sides.open.any() else sides.order)
+        # Those that are easily told come first: who stands at the line may take all there is.
+        everybody = self._held(self.above(guess, now), self.inference.open(now))
+        leads, variances = self._leads(guess, everybody)
+        if not np.isfinite(variances).all():
+            return everybody
+        far = np.maximum(leads + self.slacks(everybody), _CAUTION * np.sqrt(variances) * guess.unit)
+        cost = (self.lacking(guess, now, everybody) + _EXTRA) / far**2
+        return everybody.some(cost <= _HARDER * cost.min(initial=np.inf))
 
-    def _held(self, sides: Sides, options: Indices) -> Tested:
-        above, base = sides.above[options], self.inference.base
-        leaders, rivals = (np.where(side, options, base) for side in (above, ~above))
-        return Tested(leaders, rivals, sides.order)
+    def _held(self, above: NDArray[np.bool_], options: Indices) -> Tested:
+        base, up = self.inference.base, above[options]
+        leaders, rivals = (np.where(side, options, base) for side in (up, ~up))
+        return Tested(leaders, rivals, self.inference.options)
 
     def lacking(self, guess: Fit, now: SideEvidence, tested: Tested) -> Floats:
         """Return (n,) the evidence that is lacking for the sides of options."""
-        sides = self.arranged(guess, now)
-        least = sides.wealth[sides.places(self._options(tested))].min(axis=1)
-        return np.maximum(self.inference.aim.enough - least, 0.0)
+        below = (np.asarray(tested.leader) == self.inference.base).astype(np.intp)
+        found = now.sides.wealth[self._options(tested), below]
+        return np.maximum(self.inference.enough - found, 0.0)
 
     def slacks(self, tested: Tested) -> Floats:
         """Return (n,) the tolerance of those that are guessed to be above."""
@@ -509,45 +516,39 @@ class SidePlanner(AnyPlanner[SideEvidence]):
         return False
 
     def named(self, tested: Tested) -> tuple[int, ...]:
-        """Return what options are held against, and these."""
-        return (self.inference.base, *dict.fromkeys(self._options(tested).tolist()))
+        """Return what options are held against, and all that are open: others are no easier."""
+        open_ = self.inference.open(self.inference.evidence())
+        return (self.inference.base, *open_.tolist())
 
     def settled(self, now: SideEvidence) -> Tested:
         """Return the leads that a certain answer rests on."""
-        return self._held(now.sides, now.sides.order)
+        above = np.zeros(len(now.sides.wealth), dtype=np.bool_)
+        above[now.sides.inside] = True
+        return self._held(above, self.inference.options)
 
-    def arranged(self, guess: Fit, now: SideEvidence) -> Sides:
-        """Return the options with the guess as it looks now, those easily told first."""
-        # Of whom it is certain stays as it is. To turn a guess costs evidence of those behind, so
-        # who is turned goes last. Who is easily told goes before those that are not, even if that
-        # costs all of its evidence: it is soon found again.
-        sides, aim = now.sides, self.inference.aim
-        options = sides.order
+    def above(self, guess: Fit, now: SideEvidence) -> NDArray[np.bool_]:
+        """Return (k,) who looks above by a guess, or certainly is."""
+        options, slack = self.inference.options, self.inference.aim.slack
         base = np.full(len(options), self.inference.base)
-        leads, variances = aim.leads(guess, options, base)
+        above = np.zeros(len(now.sides.wealth), dtype=np.bool_)
         # the way up is c + ε, the way down −c
-        look = leads > -0.5 * aim.slack
-        turned = sides.open & np.isfinite(variances) & (look != sides.above[options])
-        above = sides.above.copy()
-        above[options[turned]] = look[turned]
-        far = np.zeros(len(above))
-        far[options] = np.abs(leads + 0.5 * aim.slack) + 0.5 * aim.slack
-        far[options] = np.maximum(far[options], np.sqrt(variances) * guess.unit)
-        if (sides.wealth == 0.0).all():
-            return sides.arranged(options[np.argsort(-far[options], kind="stable")], above)
-        moved = sides.arranged(np.concatenate([options[~turned], options[turned]]), above)
-        return moved.with_easy_ones_first(far, aim.enough + _EXTRA)
+        leads = self.inference.aim.leads(guess, options, base).estimates
+        above[options] = leads > -0.5 * slack
+        above[now.sides.inside], above[now.sides.outside] = True, False
+        return above
 
     def selection(self, guess: Fit) -> Selection:
         """Return who looks above by a guess, beside those of whom it is certain."""
-        now = self.inference.evidence()
-        sides, order = now.sides, np.argsort(-self._values(guess), kind="stable")
-        above = self.arranged(guess, now).above
+        now, order = self.inference.evidence(), np.argsort(-self._values(guess), kind="stable")
         chosen, inside, outside = (
-            tuple(x for x in order.tolist() if x in set(some.tolist()))
-            for some in (sides.order[above[sides.order]], sides.inside, sides.outside)
+            tuple(x for x in order.tolist() if x in some)
+            for some in (
+                np.flatnonzero(self.above(guess, now)),
+                now.sides.inside,
+                now.sides.outside,
+            )
         )
-        return Selection(chosen, inside, outside, 0 if now.answer is not None else None)
+        return Selection(chosen, inside, outside, 0 if self.inference.is_certain(now) else None)
 
 
 def _inserted(there: Indices, others: Indices, value: Floats) -> Indices:
