@@ -302,7 +302,7 @@ def _bar(
 ) -> tuple[tuple[Verdict, ...], Floats, tuple[int, ...]]:
     """Return verdicts, chances and who looks above the bar."""
     assert target.bar is not None
-    k, bar = len(values), target.bar
+    bar = target.bar
     errors = value_errors(fit) * said.unit
     verdicts = _verdicts(*beyond_bar(values - bar, errors, fit.freedom, target.tolerance, delta))
     chances = _chances_above(values, value_errors(alike) * said.unit, target)

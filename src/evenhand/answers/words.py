@@ -39,9 +39,9 @@ def verdict(answer: Answer) -> str:
     if k > 1 and not answer.sure and answer.scores == 0:
         return f"Nothing is known about the {k:,} options: no evaluation came back."
     several = answer.decision.selection is not None and target is not None and target.top
-    if answer.placing is not None and answer.placing.target.top != 1 and not several:
-        if not is_apart(answer):
-            return target_verdict(answer, answer.placing)
+    aimed = None if several or target is None or target.top == 1 else answer.placing
+    if aimed is not None and not is_apart(answer):
+        return target_verdict(answer, aimed)
     if k == 1:
         return f"Choose {name}: there is no other option."
     if several:

@@ -16,8 +16,8 @@ W[x, side]  the product of E over the plans that have x on that side
 The rule
 --------
 A plan freezes on which side it has each option that it tests before its first score. At a look, x
-is certainly on a side if W[x, side] E ≥ 2n/δ; with a tolerance if it is n/δ or more. What is certain
-is so for good, and the option is not tested any more. When a plan is over, W ← W E.
+is certainly on a side if W[x, side] E ≥ 2n/δ; with a tolerance if it is n/δ or more. What is
+certain is so for good, and the option is not tested any more. When a plan is over, W ← W E.
 
 Why it holds
 ------------

@@ -500,7 +500,7 @@ class SidePlanner(AnyPlanner[SideEvidence]):
         """Return (n,) the evidence that is lacking for the sides of options."""
         below = (np.asarray(tested.leader) == self.inference.base).astype(np.intp)
         found = now.sides.wealth[self._options(tested), below]
-        return np.maximum(self.inference.enough - found, 0.0)
+        return np.asarray(np.maximum(self.inference.enough - found, 0.0))
 
     def slacks(self, tested: Tested) -> Floats:
         """Return (n,) the tolerance of those that are guessed to be above."""

@@ -1,4 +1,4 @@
-"""Whether what `CertainChoice` states of a bar, or of one option, follows from (plan, scores) alone.
+"""Whether what `CertainChoice` states of a bar, or one option, follows from (plan, scores) alone.
 
 Notation
 --------
@@ -47,7 +47,7 @@ class Sided(Certain):
     def offsets(self, plan: Plan) -> Floats | float:
         """Return (n,) the bar in leads over it, and less than nothing in leads of it."""
         over = (plan.rivals == BAR).astype(np.float64) - (np.asarray(plan.ahead) == BAR)
-        return over * self.bar
+        return np.asarray(over * self.bar)
 
     def _shown(self) -> set[tuple[int, bool]]:
         """Return options with a side, True for above, on which they are shown to be."""
@@ -60,7 +60,8 @@ class Sided(Certain):
             above = plan.leaders != self.base
             if ((plan.rivals == self.base) != above).any():
                 raise ValueError(f"plan {r + 1} compares options with something else")
-            sides = list(zip(np.where(above, plan.leaders, plan.rivals).tolist(), above.tolist()))
+            options = np.where(above, plan.leaders, plan.rivals).tolist()
+            sides = list(zip(options, above.tolist(), strict=True))
             null = np.where(above, -self.slack, 0.0)
             for n in sorted(self.looks.get(r, set()) | {end}):
                 both = zip(sides, self.evidence(r, n, null, null).tolist(), strict=True)
