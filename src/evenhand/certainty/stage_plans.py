@@ -126,6 +126,10 @@ class AnyPlanner(ABC, Generic[S]):
         """Tell whether it is of no use to settle some leads where others cannot be."""
         return True
 
+    def more_to_come(self, guess: Fit, now: S, tested: Tested) -> float:
+        """Return how many times what a plan's leads take all that are open are guessed to take."""
+        return 1.0
+
     def named(self, tested: Tested) -> tuple[int, ...]:
         """Return the options that leads are of, as a stop names them."""
         return tested.options
@@ -262,7 +266,7 @@ class AnyPlanner(ABC, Generic[S]):
             order,
             times=times,
             looks=1 if self.whole else min(_MOST_LOOKS, len(order) * times),
-            forecast=money / price,
+            forecast=self.more_to_come(guess, now, tested) * money / price,
             expected=Expected(*self._leads(guess, tested), guess.unit, guess.freedom),
             **tested.parts,
         )
@@ -484,12 +488,21 @@ class SidePlanner(AnyPlanner[SideEvidence]):
         """Return the leads of all that are open over what they are held against, or of that."""
         # Those that are easily told come first: who stands at the line may take all there is.
         everybody = self._held(self.above(guess, now), self.inference.open(now))
-        leads, variances = self._leads(guess, everybody)
-        if not np.isfinite(variances).all():
-            return everybody
-        far = np.maximum(leads + self.slacks(everybody), _CAUTION * np.sqrt(variances) * guess.unit)
-        cost = (self.lacking(guess, now, everybody) + _EXTRA) / far**2
-        return everybody.some(cost <= _HARDER * cost.min(initial=np.inf))
+        cost = self._cost(guess, now, everybody)
+        return everybody.some((cost <= _HARDER * cost.min(initial=np.inf)) | ~np.isfinite(cost))
+
+    def _cost(self, guess: Fit, now: SideEvidence, tested: Tested) -> Floats:
+        """Return (n,) what it takes to tell leads, but for a factor; ∞ where nothing is known."""
+        leads, variances = self._leads(guess, tested)
+        far = np.maximum(leads + self.slacks(tested), _CAUTION * np.sqrt(variances) * guess.unit)
+        cost = (self.lacking(guess, now, tested) + _EXTRA) / far**2
+        return np.where(np.isfinite(variances), cost, np.inf)
+
+    def more_to_come(self, guess: Fit, now: SideEvidence, tested: Tested) -> float:
+        """Return how many times what a plan's leads take all that are open are guessed to take."""
+        everybody = self._held(self.above(guess, now), self.inference.open(now))
+        some, all_of_them = (self._cost(guess, now, one).sum() for one in (tested, everybody))
+        return float(max(all_of_them / some, 1.0)) if np.isfinite(all_of_them) else math.nan
 
     def _held(self, above: NDArray[np.bool_], options: Indices) -> Tested:
         base, up = self.inference.base, above[options]
