@@ -203,6 +203,14 @@ class CertainChoice(Choice):
         return (self._option,) if selection is None else selection.chosen
 
     @property
+    def _to_confirm(self) -> tuple[tuple[int, ...], ...]:
+        """Who is chosen; held against a bar or an option, who is above, and who below."""
+        selection = self._selection
+        if selection is None or self.target.top is not None:
+            return (self._chosen,)
+        return selection.inside, selection.outside
+
+    @property
     def settled(self) -> bool:
         """Whether the choice is certain, so that the plan in force need not be finished."""
         now = self.record.now
@@ -350,7 +358,7 @@ class CertainChoice(Choice):
         if not checking or answer is None or self._stop(self._nothing) is None:
             return found
         kinds: Finding | None = self.once(
-            "kinds", lambda: unconfirmed(self.aim, self.record.everything, self._chosen)
+            "kinds", lambda: unconfirmed(self.aim, self.record.everything, *self._to_confirm)
         )
         return found if kinds is None else (kinds, *found)
 

@@ -375,11 +375,18 @@ class PlannedChoice(Choice):
         """Who looks wanted, who is in and out, and what is lost; None if one is wanted."""
         if self.target.top == 1:
             return None
-        found: tuple[Selection, float] = self.once("selection", self._selected)
+        found: tuple[Selection, float] = self.once("selection", lambda: self._selected(self.fit))
         return found
 
-    def _selected(self) -> tuple[Selection, float]:
-        m, k, fit = self.target.top or 1, len(self.options), self.fit
+    def _confirms(self, fit: Fit) -> bool:
+        """Tell whether what was found follows from another fit as well."""
+        assert self._selection is not None
+        found, loss = self._selected(fit)
+        same = set(found.chosen) == set(self._selection[0].chosen)
+        return same and loss * self._unit <= self.tolerance
+
+    def _selected(self, fit: Fit | None) -> tuple[Selection, float]:
+        m, k = self.target.top or 1, len(self.options)
         field = None if fit is None else Field.of(fit, k)
         if self.target.top is None:
             return self._on_sides(None if field is None else fit)
@@ -398,7 +405,8 @@ class PlannedChoice(Choice):
         """Return who looks above a bar or an option, who is certainly, and 0 if that is all."""
         rival, k, unit = self.target.rival(self.options.labels), len(self.options), self._unit
         order, slack = self._by_value, self.target.tolerance
-        now, inside, outside = self.inference.fit, *np.zeros((2, k), dtype=np.bool_)
+        now = self.inference.fit if fit is None else fit
+        inside, outside = np.zeros((2, k), dtype=np.bool_)
         if rival is None:
             away = now.values(self.neutral).estimates * unit - (self.target.bar or 0.0)
             if fit is not None:
@@ -497,7 +505,8 @@ class PlannedChoice(Choice):
         over = said.used >= 1.0 or self.inference.certain is not None
         over = over or self._plans(self._nothing).gave_up is not None
         if self.checked and over and self.inference.told.counts.any():
-            alike = self.once("alike", lambda: difference(self.inference))
+            confirms = None if self.target.top == 1 else self._confirms
+            alike = self.once("alike", lambda: difference(self.inference, confirms))
             found = found if alike is None else (*found, alike)
         return tuple(sorted(found, key=lambda finding: not finding.alarm))
 
@@ -514,6 +523,8 @@ class PlannedChoice(Choice):
         if stop.why:
             return stop.why
         looked = self.fit is not None and not self.inference.silent
+        if self._selection is not None and self.fit is not None and self.inference.silent:
+            return nothing_left_over(options, self._by_value[0], n, self.inference.agree)
         if self._selection is not None and stop.reason in ("certain", "spent") and looked:
             selection, loss = self._selection
             if loss * self._unit <= self.tolerance:
