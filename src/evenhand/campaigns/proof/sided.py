@@ -19,8 +19,9 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.campaigns.proof.certain import Certain
-from evenhand.certainty.models import BAR
-from evenhand.certainty.record import Plan
+from evenhand.campaigns.proof.record import Round
+
+_BAR = -1  # what stands for the bar among options, in a plan
 
 
 class Sided(Certain):
@@ -30,10 +31,10 @@ class Sided(Certain):
         """Find on which sides the plans show options to be."""
         target, labels = self.record.policy.target, self.record.labels
         self.bar = 0.0 if target.bar is None else target.bar / self.unit
-        self.base = BAR if target.bar is not None else labels.index(target.against)
+        self.base = _BAR if target.bar is not None else labels.index(target.against)
         super().prepare()
         self.confirms = ("which are wanted", *self.confirms[1:])
-        same = np.zeros(len(labels), dtype=np.bool_) if self.base == BAR else self.same(self.base)
+        same = np.zeros(len(labels), dtype=np.bool_) if self.base == _BAR else self.same(self.base)
         self.others = set(np.flatnonzero(~same).tolist())
         self.shown = self._shown()
 
@@ -44,9 +45,9 @@ class Sided(Certain):
             others = np.arange(len(self.record.labels))[others]
         return np.asarray(rows[option] - rows[others])
 
-    def offsets(self, plan: Plan) -> Floats | float:
+    def offsets(self, one: Round) -> Floats | float:
         """Return (n,) the bar in leads over it, and less than nothing in leads of it."""
-        over = (plan.rivals == BAR).astype(np.float64) - (np.asarray(plan.ahead) == BAR)
+        over = (one.plan.rivals == _BAR).astype(np.float64) - (one.plan.ahead == _BAR)
         return np.asarray(over * self.bar)
 
     def _shown(self) -> set[tuple[int, bool]]:
