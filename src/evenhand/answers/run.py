@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from evenhand.answers.attempts import Attempts
 from evenhand.answers.crews import Crew, CrewReply, is_hopeless
-from evenhand.answers.question import Failure, Question, Turns, question_of
+from evenhand.answers.question import Failure, Question, Reply, Turns, question_of
 from evenhand.arrays import Counts
 from evenhand.errors import AbsentError, EvenhandError, InputError, NotIdentifiableError
 from evenhand.policies.base import Policy
@@ -351,9 +351,10 @@ class _PolicyDesk:
 
     def tell(self, question: Question, score: object) -> None:
         """Tell the policy a score."""
-        value = self._read(question, score)
+        reply = Reply.of(score)
+        value = self._read(question, reply.score)
         counts = counts_of(len(self._policy.actions), {question.index: 1})
-        self._policy.tell(Feedback(counts, counts * value, counts * value**2))
+        self._policy.tell(Feedback(counts, counts * value, counts * value**2, reply.cost))
         took = time.monotonic() - self._since[question.number]
         self.run.attempts.answer(question.index, value, took)
         self._close(question)

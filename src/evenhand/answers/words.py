@@ -374,7 +374,12 @@ def cost(answer: Answer) -> str:
     if math.isfinite(answer.budget):
         return f"{said} for {number(answer.paid)}, of a budget of {number(answer.budget)}."
     said = f"{said} of at most {answer.at_most:,}"
-    return f"{said}, for {number(answer.paid)}." if answer.questions.priced else f"{said}."
+    return f"{said}, for {number(answer.paid)}." if costs_money(answer) else f"{said}."
+
+
+def costs_money(answer: Answer) -> bool:
+    """Tell whether evaluations cost anything but 1 each."""
+    return answer.questions.priced or not math.isclose(answer.paid, answer.spent)
 
 
 def scores_in_words(answer: Answer) -> str:

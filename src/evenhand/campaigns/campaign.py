@@ -294,7 +294,8 @@ class Campaign:
         ticket
             What `ask` returned, or its id.
         score
-            The score, as the campaign's ``scores`` and ``bounds`` allow.
+            The score, as the campaign's ``scores`` and ``bounds`` allow; or `answers.Reply`, with
+            what it really cost.
         key
             A name for this very message, up to 200 characters, to tell a repetition from something
             new; if not given, the ticket and which try it is.
