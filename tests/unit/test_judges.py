@@ -87,7 +87,9 @@ def test_a_judge_is_asked_again_and_then_given_up() -> None:
             raise reply
         return reply
 
-    assert Judge(call, retries=2, wait=0.0).ask(("x", "y"), read_verdict) == 1.0
+    reply = Judge(call, retries=2, wait=0.0, price=0.5).ask(("x", "y"), read_verdict)
+    assert (reply.score, reply.said) == (1.0, "A")
+    assert reply.cost == 1.0  # the one that could not be read has to be paid, too
     assert asked == [("x", "y")] * 3
     never = Judge(lambda *shown: "hm", name="P", retries=1, wait=0.0)
     with pytest.raises(
@@ -137,7 +139,7 @@ def echo(texts: dict[str, dict[str, str]], kept: list[tuple[str, ...]]) -> Judge
         kept.append(shown)
         return 0.0
 
-    return Judge(call, name="echo")
+    return Judge(call, name="echo", once=False)
 
 
 def by_item(*options: str) -> dict[str, dict[str, str]]:
@@ -291,9 +293,11 @@ def test_the_best_is_found_and_the_three_biases_are_told(parallel: int) -> None:
     assert set(told) == set(truth)
     assert all(told[name].low <= truth[name] <= told[name].high for name in truth)
     frame = made.record()
-    paid = frame["evaluator"].map({"P": 0.1, "Q": 0.1, "human": 2.0}).sum()
+    prices = frame["evaluator"].map({"P": 0.1, "Q": 0.1, "human": 2.0}).sum()
     assert answer.spent <= len(frame)  # some may have been on their way when it was sure
-    assert parallel > 1 or paid == pytest.approx(answer.paid)
+    assert parallel > 1 or frame["cost"].sum() == pytest.approx(answer.paid)
+    # those who say something else the second time were asked two questions more than is told
+    assert frame["cost"].sum() - prices == pytest.approx(0.1 + 0.1 + 2.0, abs=4.5)
 
 
 def test_the_price_may_depend_on_the_texts() -> None:
