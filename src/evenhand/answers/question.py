@@ -92,7 +92,9 @@ class Reply:
 
     def __post_init__(self) -> None:
         if self.cost is not None and not (is_number(self.cost) and self.cost >= 0.0):
-            raise InputError(f"the cost of a reply must be a number ≥ 0, or None; got {self.cost!r}.")
+            raise InputError(
+                f"the cost of a reply must be a number ≥ 0, or None; got {self.cost!r}."
+            )
 
     @classmethod
     def of(cls, given: object) -> Reply:

@@ -447,8 +447,12 @@ class Campaign:
         lifecycle.resume(self._follower)
 
     def leave(self, evaluator: str, reason: str = "") -> None:
-        """Go on without an evaluator, until `join`; what waits for him is taken back."""
+        """Go on without an evaluator, until `join`; what waits for him is taken back.
+
+        Where nothing more can be asked of the others, the scores that are in are looked at.
+        """
         lifecycle.leave(self._follower, evaluator, reason)
+        ask.look(self._follower)
 
     def join(self, evaluator: str) -> None:
         """Have an evaluator back who left."""
