@@ -253,7 +253,7 @@ def _put_in_force(proposal: _Proposal, page: Page) -> None:
 
 
 def look(follower: Follower) -> None:
-    """Have the scores that are in looked at, if nothing more can be asked of those who are there."""
+    """Have the scores that are in looked at, if who is there can be asked nothing more."""
     with follower.lock:
         replica = follower.followed()
         if replica.status != "running" or replica.trouble:

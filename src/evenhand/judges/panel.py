@@ -29,6 +29,7 @@ import numpy as np
 from evenhand.answers import Answer, Question, Reply, choose
 from evenhand.arrays import Indices
 from evenhand.campaigns.run import questions_in, told_in
+from evenhand.certainty.alike import trusted_ones
 from evenhand.errors import AbsentError, EvenhandError, InputError
 from evenhand.judges.judge import Judge
 from evenhand.judges.paired import ONLY_SEARCH, PairedItems
@@ -47,6 +48,10 @@ if TYPE_CHECKING:
 Family = Mapping[str, str | None] | Callable[[str], str | None]
 Design = Literal["paired", "search"]
 
+_ALL_ONCE = (
+    "Some judges have one answer to each question, and options are one text each: so all judges "
+    "were asked once. Try options on several items to learn more."
+)
 _PROBES = 8  # questions that a judge may be asked twice, to find out whether it repeats itself
 
 
@@ -272,11 +277,12 @@ class JudgePanel:
         began = len(self._answered)
         self._design = self._paired(design, settings)
         if self._design is not None:
-            ran = self._design.run(self.evaluate, confidence, settings)
+            ran = self._settled(self._design.run(self.evaluate, confidence, settings))
             return self._design.answer(ran, self._rows(began), confidence, settings)
         if settings.get("policy") is None:
             self._find_out()
-        answer = choose(self.questions, self.evaluate, confidence, **settings)
+            self._even_out()
+        answer = self._settled(choose(self.questions, self.evaluate, confidence, **settings))
         return replace(answer, warnings=(*answer.warnings, *self._found))
 
     def record(self) -> pd.DataFrame:
@@ -368,7 +374,7 @@ class JudgePanel:
             own = np.flatnonzero(self.questions.evaluator == self.questions.evaluators.index(name))
             if begun is not None:
                 limited = bool((begun.capacity[own] < UNLIMITED).all())
-                found: Repeats = "perhaps" if limited else "no"
+                found: Repeats = "as before" if limited else "no"
             else:
                 found = self._asked_twice(judge, own)
             if found != "no":
@@ -377,6 +383,18 @@ class JudgePanel:
         if self._found:
             made = versions_of(self._base, self._texts, self._judges, self._length)
             self.questions, self._pools = made
+
+    def _even_out(self) -> None:
+        """Ask nobody many times about single texts where another has one answer to each."""
+        # Whoever is asked a hundred times beside those who are asked once decides by its taste.
+        questions = self.questions
+        once = questions.capacity == 1
+        if self._texts.items or not once.any() or once.all():
+            return
+        if trusted_ones(questions, np.ones(len(questions), dtype=np.int64)) is not None:
+            return
+        self.questions = questions._changed(capacity=np.ones(len(questions), dtype=np.int64))
+        self._found.append(Finding("once", _ALL_ONCE, alarm=False))
 
     def _asked_twice(self, judge: Judge, own: Indices) -> Repeats:
         """Ask a judge some of its questions twice; what it says of them first is kept for later."""
@@ -509,6 +527,13 @@ class JudgePanel:
         """Have the judge's next verdict pay for replies that could not be read."""
         with self._lock:
             self._owed[judge.name] += sum(bill)
+
+    def _settled(self, answer: Answer) -> Answer:
+        """Return an answer that has paid for what no verdict came of in the end."""
+        with self._lock:
+            owed = sum(self._owed.values())
+            self._owed.clear()
+        return replace(answer, paid=answer.paid + owed)
 
     def _noted(self, question: Question, item: str | None, reply: Reply) -> Reply:
         with self._lock:

@@ -17,7 +17,7 @@ from typing import Literal
 from evenhand.answers import Reply
 from evenhand.scores.scores import Finding
 
-Repeats = Literal["yes", "perhaps", "no"]
+Repeats = Literal["yes", "perhaps", "no", "as before"]
 
 _TWICE = 2  # questions that are asked twice
 _COARSE = 8  # where replies are short: at p = .7 all of them repeat in 6%
@@ -58,14 +58,16 @@ def _is_fine(reply: Reply) -> bool:
 
 def on_repeats(judge: str, found: Repeats) -> Finding:
     """Return in words that a judge is asked once."""
+    remedy = ""
     if found == "yes":
         why = "replies to the same question are the same word for word"
-        remedy = ""
+    elif found == "as before":
+        why = "replies to the same question were the same when this choice was begun"
     else:
         why = f"{_COARSE} replies to the same questions were the same, short as they are"
         remedy = " If that is by chance, say Judge(..., once=False)."
     return Finding(
-        "repeats",
+        "once",
         f"{judge} was asked once about each item: {why}, so asking again would add nothing."
         f"{remedy}",
         alarm=False,
