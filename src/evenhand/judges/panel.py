@@ -114,7 +114,7 @@ def comparisons(
     >>> answer.label, answer.sure, [bias.name for bias in answer.biases]
     ('kind', True, ['first'])
     """
-    texts, jury = Texts.of(options, items), _jury(judges)
+    texts, jury = Texts.of(options, items), jury_of(judges)
     of_options, of_judges = _families(texts, jury, family)
     base = Questions.comparisons(
         of_options, of_judges, position=position, bias=bias, workload=workload
@@ -158,7 +158,7 @@ def panel(
     >>> answer.label, answer.sure
     ('steps', True)
     """
-    texts, jury = Texts.of(options, items), _jury(judges)
+    texts, jury = Texts.of(options, items), jury_of(judges)
     of_options, of_judges = _families(texts, jury, family)
     grouped = all(any(side.values()) for side in (of_options, of_judges))
     base = Questions.panel(
@@ -513,8 +513,8 @@ class JudgePanel:
             return "", None
         with self._lock:
             self._shown[judge.name, *shown] += 1
-            asked = [judge.name, *shown, self._shown[judge.name, *shown]]
-            key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+            asked = [judge.name, *shown, self._shown[judge.name, *shown], dict(judge.settings)]
+            key = hashlib.sha256(json.dumps(asked, default=repr).encode()).hexdigest()
             return key, self._cache.get(key)
 
     def _cache_as(self, key: str, reply: Reply) -> Reply:
@@ -547,7 +547,8 @@ def _by_name(names: Sequence[str], groups: Sequence[str | None] | None) -> dict[
     return dict.fromkeys(names) if groups is None else dict(zip(names, groups, strict=True))
 
 
-def _jury(judges: Sequence[Judge]) -> dict[str, Judge]:
+def jury_of(judges: Sequence[Judge]) -> dict[str, Judge]:
+    """Return judges by name, or what is wrong with them."""
     if isinstance(judges, Judge):
         judges = [judges]
     strange = [judge for judge in judges if not isinstance(judge, Judge)]

@@ -1,0 +1,3 @@
+"""Gives the tests of this folder the fixture ``judged``."""
+
+from evenhand.judges.pytest_plugin import judged as judged
