@@ -354,7 +354,7 @@ class _PolicyDesk:
         reply = Reply.of(score)
         value = self._read(question, reply.score)
         counts = counts_of(len(self._policy.actions), {question.index: 1})
-        self._policy.tell(Feedback(counts, counts * value, counts * value**2, reply.cost))
+        self._policy.tell(Feedback(counts, counts * value, counts * value**2, cost=reply.cost))
         took = time.monotonic() - self._since[question.number]
         self.run.attempts.answer(question.index, value, took)
         self._close(question)

@@ -423,7 +423,7 @@ class Replica:
             np.bincount(at, minlength=q),
             np.bincount(at, values, minlength=q),
             np.bincount(at, squares, minlength=q),
-            cost,
+            cost=cost,
         )
 
     @property

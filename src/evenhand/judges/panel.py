@@ -238,10 +238,12 @@ class JudgePanel:
         self._cache, self._lock = cache, threading.Lock()
         self._shown: Counter[tuple[str, ...]] = Counter()
         self._ready: defaultdict[tuple[str, ...], list[Reply]] = defaultdict(list)
-        self._owed: Counter[str] = Counter()  # by judge, for what no verdict came of
+        # by judge, for what no verdict came of
+        self._owed: defaultdict[str, float] = defaultdict(float)
         self._gone: dict[str, AbsentError] = {}
         self._answered: list[_Answered] = []
-        self._design: PairedItems | None = None
+        self._design: PairedItems | None = None  # of the run that goes on
+        self._of_store: PairedItems | None = None  # and of what the store has
         self._found: list[Finding] = []
         self._store: Any = None
         several = any(judge.is_async for judge in judges.values())
@@ -275,10 +277,13 @@ class JudgePanel:
         if self._store is not None:
             settings.setdefault("texts", self._materials())
         began = len(self._answered)
-        self._design = self._paired(design, settings)
-        if self._design is not None:
-            ran = self._settled(self._design.run(self.evaluate, confidence, settings))
-            return self._design.answer(ran, self._rows(began), confidence, settings)
+        self._of_store = self._design = made = self._paired(design, settings)
+        if made is not None:
+            try:
+                ran = self._settled(made.run(self.evaluate, confidence, settings))
+            finally:
+                self._design = None
+            return made.answer(ran, self._rows(began), confidence, settings)
         if settings.get("policy") is None:
             self._find_out()
             self._even_out()
@@ -324,7 +329,11 @@ class JudgePanel:
         if self._store is None:
             return here
         told = [
-            _Answered(one.question, self._item(one.question), Reply(one.score, one.cost, one.said))
+            _Answered(
+                one.question,
+                self._item(one.question, self._of_store),
+                Reply(one.score, one.cost, one.said),
+            )
             for one in told_in(self._store)
         ]
         kept = {(one.question.index, one.question.turn) for one in told}
@@ -367,7 +376,8 @@ class JudgePanel:
     def _find_out(self) -> None:
         """Find out which judges say the same when they are asked the same again."""
         begun = None if self._store is None else questions_in(self._store)
-        self._found = []
+        if begun is not None and len(begun) != len(self.questions):
+            return  # of another choice, which `choose` refuses
         for name, judge in list(self._judges.items()):
             if judge.once is not None:
                 continue
@@ -459,19 +469,19 @@ class JudgePanel:
 
     def _handed(self, question: Question) -> tuple[Judge, str | None, tuple[str, ...]]:
         """Return who is asked, on which item, and what is shown."""
-        judge, item = self._judges[str(question.evaluator)], self._item(question)
+        judge, item = self._judges[str(question.evaluator)], self._item(question, self._design)
         return judge, item, self._texts.shown(question.labels, item)
 
-    def _item(self, question: Question) -> str | None:
-        """Return the item of a question."""
+    def _item(self, question: Question, design: PairedItems | None) -> str | None:
+        """Return the item of a question, in a design or in a search."""
         # It is drawn by the question's number, or its turn, and by nothing else: the same run draws
         # the same, in however many threads, and after a restart.
-        if self._design is not None:
-            return self._design.items[question.turn % len(self._design.items)]
+        if design is not None:
+            return design.items[question.turn % len(design.items)]
         judge, pool = self._judges[str(question.evaluator)], self._pools[question.index]
         if judge.once:
             order = np.random.default_rng([self._seed, 0, question.index]).permutation(len(pool))
-            return pool[order[question.turn % len(pool)]]
+            return pool[int(order[question.turn % len(pool)])]
         draw = np.random.default_rng([self._seed, 1, question.number])
         return pool[draw.integers(len(pool))]
 

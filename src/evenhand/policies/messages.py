@@ -91,6 +91,7 @@ class Feedback:
         counts: ArrayLike,
         sums: ArrayLike,
         sums_of_squares: ArrayLike,
+        *,
         cost: float | None = None,
     ) -> None:
         object.__setattr__(self, "cost", cost)
