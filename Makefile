@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 # Tests start many processes, which would each compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo docs test nightly fuzz torture check bench bench-regret bench-certain bench-campaigns dist format clean
+.PHONY: setup demo docs docs-figures test nightly fuzz torture check bench bench-regret bench-certain bench-campaigns dist dist-check format clean
 
 setup: $(READY)
 
@@ -64,6 +64,10 @@ docs: $(READY)
 	rm -rf out/site out/trees
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html -d out/trees docs out/site
 
+# The pictures of these pages, by the commands that stand beside them; an hour, or ONLY="season plan".
+docs-figures: $(READY)
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python docs/figures.py $(ONLY)
+
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -107,6 +111,10 @@ dist: $(READY)
 	git archive HEAD | tar -x -C build/tree
 	$(BIN)/python -m build --outdir dist build/tree
 	$(BIN)/twine check --strict dist/*
+
+# The wheel in empty environments: alone, with each extra, with the oldest dependencies that are allowed.
+dist-check: dist
+	$(PYTHON) tests/installed.py dist/*.whl
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

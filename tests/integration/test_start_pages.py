@@ -59,3 +59,11 @@ def test_every_page_is_in_the_contents() -> None:
     pages = {str(page.relative_to(docs).with_suffix("")) for page in docs.rglob("*.md")}
     listed = {line for line in contents.splitlines() if re.fullmatch(r"[\w/]+", line)}
     assert pages - listed == {"index", "package"}
+
+
+def test_every_picture_has_a_command_that_draws_it() -> None:
+    script = (ROOT / "docs" / "figures.py").read_text("utf-8")
+    drawn = set(re.findall(r"^def ([a-z]\w*)\(path", script, re.MULTILINE))
+    drawn |= {"horizon", "transition", "blindness"}  # by `reproduction`
+    shown = {path.stem.replace("-", "_") for path in (ROOT / "docs" / "images").iterdir()}
+    assert shown <= drawn, shown - drawn
