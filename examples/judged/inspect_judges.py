@@ -56,15 +56,14 @@ def questions(prompt: str) -> Task:
     )
 
 
-def main() -> None:
+def decided() -> eh.Answer:
     """Run both prompts, and decide by the logs."""
     with tempfile.TemporaryDirectory() as logs:
         for prompt in WORTH:
             eval(questions(prompt), model="mockllm/model", log_dir=logs, display="none")
         scores = eh.read_scores(logs, option="task_args.prompt")
-        print(scores)
-        print(eh.decide(scores, scope="these", scale=(0, 10)))
+    return eh.decide(scores, scope="these", scale=(0, 10))
 
 
 if __name__ == "__main__":
-    main()
+    print(decided())
