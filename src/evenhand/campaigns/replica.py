@@ -42,7 +42,7 @@ from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 
-FORMAT = 7
+FORMAT = 8
 NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0, "declined": 0}
 """What came from an evaluator before anything did."""
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
