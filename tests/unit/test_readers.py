@@ -189,7 +189,7 @@ def test_promptfoo_of_version_2_and_results_alone_read_the_same(tmp_path: Path) 
         pd.testing.assert_frame_equal(read(tmp_path / "old.json", metric="llm-rubric"), newer)
 
 
-def test_alpaca_eval_preferences_are_leads_of_the_first() -> None:
+def test_alpaca_eval_preferences_are_leads_of_the_second() -> None:
     """The stand-ins prefer by merit, with 0.1 for what they were shown first, in random order."""
     frame = read(LOGS / "alpaca_eval")
     assert len(frame) == 3 * 3 * 5 - 2  # a judge was silent on two answers about tea
@@ -200,20 +200,20 @@ def test_alpaca_eval_preferences_are_leads_of_the_first() -> None:
         shown = [min(max(lead + place, -0.99), 0.99) for place in (0.1, -0.1)]
         assert min(abs(row.score - score) for score in shown) <= 0.002
     assert set(zip(frame["option"], frame["rival"], strict=True)) == {
-        (GPT, CLAUDE),
-        (GPT, LLAMA),
-        (CLAUDE, LLAMA),
+        (CLAUDE, GPT),
+        (LLAMA, GPT),
+        (LLAMA, CLAUDE),
     }
     first = frame.iloc[0]
     assert (first["length"], first["rival_length"]) == (
-        len("Paris."),
         len("The capital of France is Paris, on the Seine."),
+        len("Paris."),
     )
-    assert (first["option_group"], first["rival_group"]) == ("gpt", "claude")
+    assert (first["option_group"], first["rival_group"]) == ("claude", "gpt")
 
 
 @pytest.mark.parametrize(
-    ("preference", "score"), [(1, 1.0), (2, -1.0), (1.5, 0.0), (0, 0.0), (1.25, 0.5), ("2", -1.0)]
+    ("preference", "score"), [(1, -1.0), (2, 1.0), (1.5, 0.0), (0, 0.0), (1.25, -0.5), ("2", 1.0)]
 )
 def test_every_preference(tmp_path: Path, preference: Any, score: float) -> None:
     path = alpaca(tmp_path, preference)
@@ -250,7 +250,7 @@ def test_a_model_against_itself_says_nothing(tmp_path: Path) -> None:
     rows[0]["generator_2"] = rows[0]["generator_1"]
     path.write_text(json.dumps(rows))
     frame = read(path)
-    assert frame["score"].tolist() == [-1.0]
+    assert frame["score"].tolist() == [1.0]
     assert any("a model against itself" in note for note in frame.attrs["notes"])
 
 

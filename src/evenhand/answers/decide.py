@@ -24,6 +24,7 @@ from evenhand.auditing.dependence import copies, findings, rivals_in_orders, tog
 from evenhand.auditing.diagnosis import diagnose
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.individual_biases import of_evaluators, of_favoured
+from evenhand.auditing.one_baseline import scores_by_baseline
 from evenhand.auditing.shortlists import Shortlist, shortlist
 from evenhand.certainty.aim import model_of
 from evenhand.certainty.any_design import by_any_design
@@ -45,6 +46,7 @@ from evenhand.questions.identifiable import identified_by
 from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
+from evenhand.scores.baseline import against_baseline
 from evenhand.scores.read import Groups
 from evenhand.scores.scores import Finding
 from evenhand.tables import listed
@@ -124,6 +126,7 @@ def decide(
     evaluator_group: Groups = "evaluator_group",
     partial: str | None = None,
     time: str | None = None,
+    attributes: Sequence[str] | None = None,
     scale: tuple[float, float] | None = None,
     wide: bool | Sequence[str] = False,
     repeats: bool = False,
@@ -185,6 +188,9 @@ def decide(
         evaluator is to the option.
     time
         Column by which scores are put in order; rows are in order if not given.
+    attributes
+        Columns that scores may react to and value does not, such as length, where all options were
+        compared with one: they are taken off. If not said, the lengths of answers; (): none.
     scale, wide, missing, decimal
         How the table is read: the lowest and highest score that can be given (where it is sure, the
         answer says whether it is so for any scores between them); whether evaluators are columns;
@@ -270,7 +276,13 @@ def decide(
         decimal=decimal,
         beside=cluster == "cluster",
         telling=True,
+        attributes=attributes,
+        lengths=True,
     )
+    if questions is None and assigned == "before":
+        table = against_baseline(table)
+        if table.baseline is not None:
+            table = scores_by_baseline(table, confidence)
     place = table.where
     if target is not None and assigned != "before":
         raise InputError(
@@ -695,7 +707,12 @@ def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     if SOMEBODY in log.questions.evaluators:
         notes = [note for note in notes if note.assumption != "evaluator"]  # said in other words
         notes.append(Finding("evaluators", _NOBODY_SAID, alarm=False))
-    elif table.option_group is not None and table.evaluator_group is None and not partial:
+    elif (
+        table.option_group is not None
+        and table.evaluator_group is None
+        and not partial
+        and all(note.assumption != "groups" for note in notes)
+    ):
         notes.append(Finding("groups", _NOBODY_PARTIAL, alarm=False))
     return notes
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.arrays import is_number
+from evenhand.auditing import one_baseline
 from evenhand.auditing.bias import BiasEstimate, clustered, here, plain
 from evenhand.auditing.decisions import Decisions, decisions
 from evenhand.auditing.diagnosis import Influence, diagnose, influences
@@ -27,6 +28,7 @@ from evenhand.readers import read_scores
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.scores import Factor, Scores
+from evenhand.scores.baseline import against_baseline
 from evenhand.scores.scores import Finding
 
 if TYPE_CHECKING:
@@ -90,10 +92,21 @@ class Audit(Result):
 
     @cached_property
     def position(self) -> BiasEstimate | None:
-        """By how much standing first helps in comparisons; None where nothing was compared."""
-        if self.effects.scores.rival is None:
+        """By how much standing first helps in comparisons; None where nothing was compared, and
+        against one baseline, where it is an attribute if both stood first.
+        """
+        if self.effects.scores.rival is None or self.effects.scores.baseline is not None:
             return None
         return clustered(standing_first(self.effects.scores), self.bias.level)
+
+    @cached_property
+    def ranking(self) -> pd.DataFrame | None:
+        """Options against the one that all were compared with, with attributes such as length taken
+        off: value, its interval by items, and what was given; None where there is no such one.
+        """
+        if self.effects.scores.baseline is None:
+            return None
+        return one_baseline.ranking(self.effects, self.bias.level)
 
     @cached_property
     def here(self) -> BiasEstimate:
@@ -234,7 +247,7 @@ def audit(
     evaluator_group: str | Mapping[str, str] | None = "evaluator_group",
     partial: str | None = None,
     reference: str | None = None,
-    attributes: Sequence[str] = (),
+    attributes: Sequence[str] | None = None,
     features: Sequence[str] = (),
     time: str | None = None,
     scale: tuple[float, float] | None = None,
@@ -272,7 +285,8 @@ def audit(
     reference
         A column with what the score should have been, where something impartial knows.
     attributes
-        Columns that scores may react to and worth does not, such as length.
+        Columns that scores may react to and worth does not, such as length. If not said, the
+        lengths of answers where a log compares all with one baseline; (): none.
     features
         Columns that tell worth, where no two evaluators scored the same thing: a second best.
     time
@@ -339,7 +353,9 @@ def audit(
         decimal=decimal,
         beside=False,
         telling=True,
+        lengths=True,
     )
+    scores = against_baseline(scores)
     if scores.features and _nobody_to_compare(scores):
         found = by_features(scores, confidence)
         return Audit(found.effects, found.bias, plain(found.effects, confidence), found, seed, top)

@@ -52,7 +52,7 @@ EVALUATOR_GROUP = column(
 FEATURES = column("Numbers that value depends on, which scores are not.", "A,B,…")
 ATTRIBUTES = column(
     "Numbers that scores may react to and value does not, such as a length; each has a bias of its "
-    "own.",
+    "own. Lengths of answers against one baseline, if not said; 'none' for none.",
     "A,B,…",
 )
 PRICES = column(

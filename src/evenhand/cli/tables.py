@@ -81,6 +81,11 @@ def columns_in(text: str) -> str | list[str] | None:
     return names_in(text) if "," in text else column_in(text)
 
 
+def attributes_in(text: str | None) -> Any:
+    """Return columns of attributes; none for 'none', and None where nothing is said."""
+    return () if text == _NOTHING else names_in(text)
+
+
 def groups_in(text: str) -> Any:
     """Return a column, or groups by name where they are written out."""
     pairs = names_in(text) or []

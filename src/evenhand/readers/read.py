@@ -84,11 +84,11 @@ def read_scores(
     ...                                     verdict | {"preference": 2, "instruction": "How?"}]))
     ...     scores = eh.read_scores(file)
     >>> print(str(scores).splitlines()[0])
-    2 comparisons of 2 options by 1 evaluator on 2 items, from -1 to 0.5
+    2 comparisons of 2 options by 1 evaluator on 2 items, from -0.5 to 1
     >>> scores.to_frame().iloc[0].to_dict()
-    {'option': 'gpt-4', 'evaluator': 'gpt-4o', 'item': 'Why?', 'score': 0.5, 'rival': 'vicuna-7b',
-     'option_group': 'gpt', 'rival_group': 'llama', 'evaluator_group': 'gpt',
-     'length': 3, 'rival_length': 8}
+    {'option': 'vicuna-7b', 'evaluator': 'gpt-4o', 'item': 'Why?', 'score': -0.5, 'rival': 'gpt-4',
+     'option_group': 'llama', 'rival_group': 'gpt', 'evaluator_group': 'gpt',
+     'length': 8, 'rival_length': 3}
     """
     if format is not None and format not in _FORMATS:
         raise InputError(f"format={format!r} is not known; known are {listed(list(_FORMATS))}.")

@@ -219,6 +219,8 @@ class ReadOptions(TypedDict, total=False):
     what stands before decimals in texts; found out if not said. ``beside``: whether to keep columns
     that play no part (not of a wide table). ``scored``: whether there must be scores; else it will
     do who scored what. ``telling``: whether scores must tell something, two at least, that differ.
+    ``lengths``: whether the lengths of answers that were compared with one baseline are an
+    attribute, if nobody says which are.
     """
 
     option: str | Sequence[str]
@@ -233,7 +235,7 @@ class ReadOptions(TypedDict, total=False):
     evaluator_group: Groups
     partial: str | None
     reference: str | None
-    attributes: Sequence[str]
+    attributes: Sequence[str] | None
     features: Sequence[str]
     time: str | None
     scale: tuple[float, float] | None
@@ -244,6 +246,7 @@ class ReadOptions(TypedDict, total=False):
     beside: bool
     scored: bool
     telling: bool
+    lengths: bool
 
 
 _MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are kept beside the parts
@@ -251,7 +254,7 @@ _MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are kept besi
 _UNSAID = {part: part for part in ("option", "score", *BY_NAME)} | {
     "partial": None,
     "reference": None,
-    "attributes": (),
+    "attributes": None,
     "features": (),
     "time": None,
 }
@@ -269,6 +272,7 @@ def read_table(
     wide, repeats = reading.get("wide", False), reading.get("repeats", False)
     missing, decimal = reading.get("missing", "refuse"), reading.get("decimal")
     scored, telling = reading.get("scored", True), reading.get("telling", True)
+    lengths = bool(reading.get("lengths")) and reading.get("attributes") is None and not wide
     _check_words(missing, decimal)
     if not isinstance(wide, bool | Iterable | None):
         raise InputError(f"wide= is True, False or a list of columns; got {wide!r}")
@@ -293,6 +297,9 @@ def read_table(
             raise InputError("wide= is for tables, and these are scores; say it to read_scores")
         kept = Kept(table)
         given, new = kept.given(given)
+        if lengths and not given["attributes"]:
+            given["attributes"] = _lengths(kept, given)
+            new = new or bool(given["attributes"])
         checked = table.place is None or (repeats is True and not telling)
         if not new and checked and scale is None:
             return table
@@ -300,6 +307,8 @@ def read_table(
         notes = [note for note in table.notes if note.assumption in _OF_TABLES]
     else:
         source = counted(opened(table, "scores"), given)
+        if lengths:
+            given["attributes"] = _lengths(source, given)
     left_out = source.left_out if isinstance(source, Counted) else {}
     named: dict[str, dict[str, str | None]] = {
         part: dict(v) for part, v in given.items() if isinstance(v, Mapping)
@@ -355,6 +364,21 @@ _OF_TABLES = (
     "standing",
     "missing",
 )  # notes that stay when scores are read for more
+
+
+def _lengths(source: SourceTable, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the column with the lengths of answers, where all were compared with one baseline."""
+    from evenhand.scores.baseline import baseline_in  # noqa: PLC0415 - as below
+    from evenhand.tables.cells import coded_among  # noqa: PLC0415
+
+    both, own = ("length", "rival_length"), [given["option"], given["rival"], given["item"]]
+    if not all(isinstance(c, str) and c in source.columns for c in (*both, *own)):
+        return ()
+    cells, names = source.read([*own[:2], *both]), dict[str, int]()
+    first, second = (coded_among(cells[column], names) for column in own[:2])
+    if any(cells[c].null_count for c in both) or min(first.min(), second.min()) < 0:
+        return ()
+    return () if baseline_in(first, second, len(names)) is None else both[:1]
 
 
 def _families(
