@@ -792,3 +792,85 @@ def test_names_of_items_and_families() -> None:
     families = Families.of({"my-judge": "gpt", "gemma": "gemini"})
     names = ("my-judge", "gemma-2-9b-it", "Yi-34B")
     assert [families.family(name) for name in names] == ["gpt", "gemini", "yi"]
+
+
+def promptfoo_results(*judges: Any) -> dict[str, Any]:
+    """Results of two models on two questions by all judges; 0.1 for each one's place."""
+    rows = []
+    for m, model in enumerate(("openai:gpt-4o-mini", "anthropic:claude-3-haiku")):
+        for item in ("one", "two"):
+            parts = [
+                {
+                    "score": 0.2 + 0.1 * place + 0.05 * m,
+                    "assertion": {"type": "llm-rubric", "value": "good", "provider": judge},
+                }
+                for place, judge in enumerate(judges)
+            ]
+            row = {"provider": {"id": model, "label": ""}, "success": True, "vars": {"q": item}}
+            rows.append(row | {"gradingResult": {"componentResults": parts}})
+    return {"results": rows}
+
+
+@pytest.mark.parametrize(
+    ("judges", "called"),
+    [
+        (("file://a.py", "file://b.py"), ["file://a.py", "file://b.py"]),
+        (
+            tuple({"id": f"file://{x}.py", "config": {"model": "gpt-4o"}} for x in "ab"),
+            ["gpt-4o (file://a.py)", "gpt-4o (file://b.py)"],
+        ),
+        (
+            tuple(
+                {"id": "python:judge.py", "config": {"tone": x, "n": 1}} for x in ("mild", "stern")
+            ),
+            ["python:judge.py [tone=mild]", "python:judge.py [tone=stern]"],
+        ),
+        (
+            tuple({"id": f"file://{x}.py", "label": f"judge {x}"} for x in "ab"),
+            ["judge a", "judge b"],
+        ),
+    ],
+)
+def test_judges_from_files_are_kept_apart(tmp_path: Path, judges: Any, called: list[str]) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(promptfoo_results(*judges)))
+    frame = read(path)
+    assert sorted(set(frame["evaluator"])) == called
+    assert len(frame) == 8
+    means = frame.groupby("evaluator")["score"].mean()
+    assert means[called[1]] - means[called[0]] == pytest.approx(0.1)
+    if "gpt-4o" in called[0]:
+        assert set(frame["evaluator_group"]) == {"gpt"}
+
+
+def inspect_log(task: str, judge: str, model: str, ids: tuple[str, ...], epochs: int = 1) -> Any:
+    samples = [
+        {"id": one, "epoch": epoch, "scores": {"graded": {"value": 0.5 + 0.1 * len(one)}}}
+        for one in ids
+        for epoch in range(1, epochs + 1)
+    ]
+    scorers = [{"name": "graded", "options": {"model": judge}}]
+    return {"eval": {"task": task, "model": model, "scorers": scorers}, "samples": samples}
+
+
+def test_tasks_of_inspect_are_named_and_keep_their_items_apart(tmp_path: Path) -> None:
+    for task, ids in (("sums", ("1", "2")), ("capitals", ("1", "3"))):
+        for model in (GPT, CLAUDE):
+            log = inspect_log(task, "gpt-4o", model, ids, epochs=2)
+            (tmp_path / f"{task}-{model}.json").write_text(json.dumps(log))
+    frame = read(tmp_path)
+    assert {"sums: 1", "capitals: 1", "sums: 1, again 2", "capitals: 3"} <= set(frame["item"])
+    assert frame["item"].nunique() == 8
+    assert set(frame["task"]) == {"sums", "capitals"}
+    note = next(note for note in frame.attrs["notes"] if "tasks" in note)
+    assert "'sums' (2)" in note
+    assert "1 names of items are in several tasks" in note
+
+
+def test_a_task_for_every_judge_is_said_to_part_them(tmp_path: Path) -> None:
+    for judge in ("gpt-4o", "gemini-1.5-pro"):
+        for model in (GPT, CLAUDE):
+            log = inspect_log(f"by {judge}", judge, model, ("1", "2"))
+            (tmp_path / f"{judge}-{model}.json").write_text(json.dumps(log))
+    notes = read(tmp_path).attrs["notes"]
+    assert any("none scored what another did" in note for note in notes)

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_MOST_TASKS = 8  # that are named
+
+
 @dataclass(frozen=True, slots=True)
 class LoggedScore:
     """One score of a log."""
@@ -212,6 +215,7 @@ def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Serie
     """
     items = table["item"].astype(str)
     if "task" in table and table["task"].nunique() > 1:
+        notes.append(_on_tasks(table, items))
         items = table["task"] + ": " + items
     if int(table["repeat"].max()) > 1:
         table["cluster"] = items
@@ -235,6 +239,23 @@ def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Serie
         )
         items = items.where(times == 1, items + " (" + times.astype(str) + ")")
     return items
+
+
+def _on_tasks(table: pd.DataFrame, items: pd.Series[str]) -> str:
+    """Return which tasks there are, and whether they have items of the same names."""
+    sizes = items.groupby(table["task"], sort=False).nunique()
+    said = ", ".join(f"{name!r} ({n})" for name, n in list(sizes.items())[:_MOST_TASKS])
+    more = ", …" if len(sizes) > _MOST_TASKS else ""
+    text = f"Items are of {len(sizes)} tasks, which are named with them: {said}{more}."
+    shared = int((table["task"].groupby(items).nunique() > 1).sum())
+    if shared:
+        text += f" {shared} names of items are in several tasks, and count as different items."
+        if int(table.groupby("judge")["task"].nunique().max()) == 1 < table["judge"].nunique():
+            text += (
+                " Every evaluator has one task of its own, so none scored what another did: if the "
+                "items are the same, give the tasks one name."
+            )
+    return text
 
 
 def _rival(table: pd.DataFrame) -> list[str]:
@@ -275,6 +296,8 @@ def _with_families(
     if "rival" in table:
         columns["rival_group"] = table["rival"].map(rivals)
     columns["evaluator_group"] = table["judge"].map(judges)
+    if "task" in table and table["task"].nunique() > 1:
+        columns["task"] = table["task"]
     for name in ("length", "rival_length"):
         if name in table:
             columns[name] = table[name].astype("float" if table[name].isna().any() else "int")
