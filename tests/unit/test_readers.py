@@ -576,7 +576,7 @@ def test_a_wide_table_is_turned_to_a_long_one(tmp_path: Path) -> None:
         ("option,score\n", "has a header but no rows"),
         ("option,score\na,good\n", "line 2 ('a'), column 'score': 'good' is not a number"),
         ("option,score\na,\n", "column 'score' is empty in every row"),
-        ("name,points\nAnn,7\n", "no column 'score'; Its columns are 'name', 'points'"),
+        ("name,worth\nAnn,7\n", "no column 'score'; Its columns are 'name', 'worth'"),
         ("score,who\n7,Paul\n", "no column 'option'"),
         ("7\n8\n", "no column 'score'"),
     ],

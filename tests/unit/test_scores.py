@@ -18,7 +18,8 @@ import pytest
 import evenhand as eh
 from evenhand.scores import Factor, Scores
 from evenhand.scores.defects import alike_names, listed_counts
-from evenhand.scores.layouts import Counted, Wide, _plain, looks_wide
+from evenhand.scores.layouts import Selected, Wide, _plain, counted, looks_wide
+from evenhand.scores.marks import Marking, read_marks
 from evenhand.scores.read import read_table
 from evenhand.scores.scores import (
     chunks,
@@ -237,8 +238,12 @@ def test_columns_of_a_wide_table_are_what_has_no_column() -> None:
 
 def test_a_wide_table_given_as_long_is_recognised() -> None:
     wide = "skater,P,Q,R\nAnn,7.5,8,9\nBo,5.5,4,6\n"
-    said = refused(wide, option="skater")
-    assert "columns 'P', 'Q', 'R' hold numbers and look like evaluators" in said
+    plain = read(wide, option="skater")
+    assert (len(plain), plain.evaluator.names) == (6, ("P", "Q", "R"))
+    assert "columns 'P', 'Q', 'R' hold numbers and are read as the scores" in messages(plain)
+    paid = wide.replace("R\n", "R,budget\n").replace("9\n", "9,9000\n").replace("6\n", "6,70\n")
+    said = refused(paid, option="skater")  # which of these are scores nobody can tell
+    assert "columns 'P', 'Q', 'R', 'budget' hold numbers and look like evaluators" in said
     assert "wide=True" in said
     assert "wide=True" in refused(wide, option="skater", evaluator="P", score="Q")
     assert "'P', 'Q', 'R' are evaluators, say wide=True" in messages(
@@ -299,7 +304,7 @@ def test_a_bad_cell_is_named(old: str, new: str, words: str) -> None:
         ),
         ("option,evaluator,score\na,P,20160105\nb,P,20160212\n", "20160105 looks like a date"),
         ("option,evaluator,score\na,P,42374\nb,P,42381\n", "42374 is 2016-01-05 as spreadsheets"),
-        ("option,evaluator,score\na,P,x\nb,P,y\n", "no cell of the column is; name another"),
+        ("option,evaluator,score\na,P,x\nb,P,y\n", "no cell of the column is. If these are grades"),
         ("option;evaluator;score\na;P;1.200\nb;P;800\n", "'1.200' may be 1200 or 1.2"),
     ],
 )
@@ -618,7 +623,11 @@ def test_cells_that_are_no_plain_numbers() -> None:
     assert _plain(pa.array(["7", " ", "n/a", "8"])).to_pylist() == ["7", None, None, "8"]
     assert _plain(pa.array(["true", "False"])).to_pylist() == ["1.0", "0.0"]
     assert _plain(pa.array([1.0, np.nan])).to_pylist() == [1.0, None]
-    assert _plain(pa.array(["C", "p", "0.25"]), graded=True).to_pylist() == ["1.0", "0.5", "0.25"]
+    assert read_marks(pa.array(["C", "p", "0.25"]), Marking()).cells.to_pylist() == [
+        "1.0",
+        "0.5",
+        "0.25",
+    ]
 
 
 def test_tables_seen_as_other_tables() -> None:
@@ -631,9 +640,12 @@ def test_tables_seen_as_other_tables() -> None:
     assert looks_wide(table, ["age", "P", "Q", "R"]) == ["age", "P", "Q"]
     assert looks_wide(table, ["age", "P", "Q"], like="P") == ["P", "Q"]
     standing = ["counted", "withdrawn", "late"]
-    counted = Counted(opened({"score": [7, 75, 6], "standing": standing}), standing)
-    assert counted.read(["score"])["score"].to_pylist() == [7]
-    assert listed_counts(counted.left_out) == "1 late, 1 withdrawn"
+    kept = np.array([one == "counted" for one in standing])
+    table = opened({"score": [7, 75, 6], "standing": standing})
+    assert Selected(table, kept).read(["score"])["score"].to_pylist() == [7]
+    export = {name: ["x"] * 3 for name in ("evaluation", "ticket", "evaluator", "at", "key")}
+    table = opened(export | {"score": [7, 75, 6], "standing": standing})
+    assert listed_counts(counted(table, {})[1]) == "1 late, 1 withdrawn"
 
 
 def test_names_numbers_and_levels() -> None:

@@ -13,7 +13,7 @@ from evenhand.arrays import is_number
 from evenhand.auditing import one_baseline
 from evenhand.auditing.bias import BiasEstimate, clustered, here, plain
 from evenhand.auditing.decisions import Decisions, decisions
-from evenhand.auditing.diagnosis import Influence, diagnose, influences
+from evenhand.auditing.diagnosis import Influence, diagnose, ends, influences, spacings
 from evenhand.auditing.effects import Effects, standing_first, two_way
 from evenhand.auditing.features import FeatureBias, by_features
 from evenhand.auditing.identified import Identified, identified
@@ -29,6 +29,7 @@ from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.scores import Factor, Scores
 from evenhand.scores.baseline import against_baseline
+from evenhand.scores.read import Grades
 from evenhand.scores.scores import Finding
 
 if TYPE_CHECKING:
@@ -177,6 +178,9 @@ class Audit(Result):
         """What the scores say about the model: alarms first, then notes."""
         scores = self.effects.scores
         found = [] if self.features_only else list(diagnose(self.effects, self.bias))
+        if self.features_only or self.effects.freedom <= 0:
+            found += ends(scores)
+        found += spacings(scores, self.top or 1)
         if self.by_features is not None:
             found.append(self.by_features.warning)
         found += self.identified.notes
@@ -255,6 +259,9 @@ def audit(
     repeats: bool = False,
     missing: Literal["refuse", "drop"] = "refuse",
     decimal: str | None = None,
+    grades: Grades = None,
+    no_score: Sequence[str] | str | None = None,
+    copies: Literal["refuse", "drop"] = "refuse",
     confidence: float = 0.95,
     top: int | None = None,
     seed: int = 0,
@@ -293,8 +300,9 @@ def audit(
         A column that says when a score was given, to look for drifts.
     scale
         The lowest and the highest score that can be given.
-    wide, repeats, missing, decimal
-        How the table is written, see `evenhand.read_scores`.
+    wide, repeats, missing, decimal, grades, no_score, copies
+        How the table is written, see `evenhand.read_scores`. Scores that are words or letters are
+        ``grades``, the best first.
     confidence
         Of all intervals.
     top
@@ -351,6 +359,9 @@ def audit(
         repeats=repeats,
         missing=missing,
         decimal=decimal,
+        grades=grades,
+        no_score=no_score,
+        copies=copies,
         beside=False,
         telling=True,
         lengths=True,

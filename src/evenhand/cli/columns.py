@@ -15,6 +15,7 @@ import typer
 from evenhand.cli.tables import (
     column_in,
     columns_in,
+    grades_in,
     groups_in,
     missing_in,
     scale_in,
@@ -113,6 +114,25 @@ class ScoreTable:
         ),
     ] = "refuse"
     decimal: Annotated[str | None, DECIMAL] = None
+    grades: Annotated[
+        str | None,
+        _reading(
+            metavar="A,B,…",
+            help="Scores that are letters or words, the best first: equally spaced, unless numbers "
+            "are stated, A=4,B=3.",
+        ),
+    ] = None
+    no_score: Annotated[
+        str | None,
+        _reading(metavar="A,B,…", help="What says that there is no score, beside 'COI' and such."),
+    ] = None
+    copies: Annotated[
+        str,
+        _reading(
+            metavar="WHAT",
+            help="Lines that are the same in every cell: 'refuse' the table, or 'drop' copies.",
+        ),
+    ] = "refuse"
     metric: Annotated[
         list[str] | None,
         _reading(
@@ -151,6 +171,9 @@ class ScoreTable:
             "repeats": self.repeats,
             "missing": missing_in(self.missing),
             "decimal": self.decimal,
+            "grades": grades_in(self.grades),
+            "no_score": names_in(self.no_score),
+            "copies": missing_in(self.copies),
         }
 
 

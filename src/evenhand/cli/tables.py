@@ -107,6 +107,20 @@ def scale_in(text: str | None) -> tuple[float, float] | None:
     return low, high
 
 
+def grades_in(text: str | None) -> Any:
+    """Return grades, the best first; with their numbers where these are stated."""
+    names = names_in(text)
+    if names is None or not all("=" in name for name in names):
+        return names
+    try:
+        return {name.strip(): float(value) for name, value in (one.rsplit("=", 1) for one in names)}
+    except ValueError:
+        raise InputError(
+            f"--grades states numbers as A=4,B=3,C=2, or names grades, the best first, as A,B,C; "
+            f"got {text!r}."
+        ) from None
+
+
 def missing_in(text: str) -> Literal["refuse", "drop"]:
     """Return what becomes of rows with empty cells."""
     return text  # type: ignore[return-value] # checked where it is used

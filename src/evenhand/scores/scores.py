@@ -285,6 +285,8 @@ class Scores:
         Says where the score in a row stands in the user's table.
     baseline
         In comparisons of all options with one, which stands second in all of them: its number.
+    grades
+        Grades with the numbers that they were read as, the best first; empty for other scores.
 
     Examples
     --------
@@ -317,6 +319,7 @@ class Scores:
     beside: Mapping[str, Factor] = field(default_factory=dict)
     place: Callable[[int], str] | None = field(default=None, repr=False)
     baseline: int | None = None
+    grades: Mapping[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return how many scores there are."""
