@@ -46,7 +46,7 @@ def joined(header: list[str], lines: list[list[str]], mark: str = ",") -> str:
 
 
 class Case(NamedTuple):
-    """A table, what is to be said of it, and, if it is refused, by what and which option it needs."""
+    """A table, what is to be said of it, and, if it is refused, why and which option it needs."""
 
     file: str
     says: tuple[str, ...] = ()

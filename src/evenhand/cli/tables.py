@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 _UNLIMITED = "none"
 
 
-def table_at(path: str | Path) -> SourceTable:
+def table_at(path: str | Path, *, untidy: bool = False) -> SourceTable:
     """Return the table in a file of any kind; "-" is the standard input."""
     from evenhand.tables.opened import opened  # noqa: PLC0415 - see evenhand.tables
 
     if str(path) == "-":
-        return opened(typer.get_binary_stream("stdin"), name="the standard input")
-    return opened(path)
+        stream = typer.get_binary_stream("stdin")
+        return opened(stream, name="the standard input", untidy=untidy)
+    return opened(path, untidy=untidy)
 
 
 def named_in(
@@ -63,7 +64,7 @@ _NOTHING = "none"
 def scores_at(scores: str, metric: list[str] | None = None, families: Path | None = None) -> Any:
     """Return what to read; "-" is the standard input."""
     if scores == "-":
-        return table_at(scores)
+        return table_at(scores, untidy=True)
     if metric is None and families is None:
         return scores
     from evenhand.readers import read_scores  # noqa: PLC0415 - see evenhand.tables

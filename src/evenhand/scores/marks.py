@@ -31,7 +31,9 @@ _ASIDE = {
     *("befangen", "enthaltung", "enthalten", "keine wertung", "conflit d'intérêts", "conflit"),
 }
 _NUMBER = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
-_FOOTNOTE = re.compile(rf"({_NUMBER})\s*(?:[*†‡§¹²³]+|\([a-z0-9*]\)|\[[a-z0-9*]\])")
+_FOOTNOTE = re.compile(
+    rf"({_NUMBER}(?:\s*%|\s*/\s*[0-9]+)?)\s*(?:[*†‡§¹²³]+|\([a-z0-9*]\)|\[[a-z0-9*]\])"
+)
 _PERCENT = re.compile(rf"({_NUMBER})\s*%")
 _OUT_OF = re.compile(rf"({_NUMBER})\s*(?:/|out of|von|sur|of)\s*([0-9]+(?:[.,][0-9]+)?)")
 _MOST_GRADES = 12
@@ -214,8 +216,7 @@ def share_of_marks(texts: Iterable[str | None], marking: Marking) -> float:
 def loose_number(text: str) -> float | None:
     """Return the number in a cell that may be a score; None if there is none."""
     for pattern in (_FOOTNOTE, _PERCENT, _OUT_OF):
-        if match := pattern.fullmatch(text.strip()):
-            text = match[1]
+        text = match[1] if (match := pattern.fullmatch(text.strip())) else text
     if not re.fullmatch(_NUMBER, text.strip()):
         return None
     return float(text.strip().replace(",", "."))

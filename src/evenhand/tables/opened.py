@@ -253,10 +253,9 @@ def opened(
     if isinstance(table, SourceTable):
         return table
     if isinstance(table, str | os.PathLike):
-        path, said = Path(table), name or str(table)
-        return (untidy_csv(path, said) if untidy and _is_plain(path) else None) or _file(path, said)
+        return _file(Path(table), name or str(table), untidy)
     if hasattr(table, "read"):
-        return _copied(table, name or "the file given")
+        return _copied(table, name or "the file given", untidy)
     if isinstance(table, Mapping) and table and all(map(_is_list, table.values())):
         return _columns(table, name or "the table given")
     if _is_list(table) and len(table) and all(isinstance(row, Mapping) for row in table):
@@ -283,19 +282,7 @@ def _columns(columns: Mapping[Any, Any], name: str) -> SourceTable:
     return Rows(name, list(sizes), list(columns.values()))
 
 
-def _is_plain(path: Path) -> bool:
-    """Whether a file is no archive, no Parquet and not packed."""
-    try:
-        if not _is_text(str(path)) or not path.is_file():
-            return False
-        with path.open("rb") as file:
-            start = file.read(4)
-    except OSError:
-        return False
-    return packing(start) is None and start not in (PARQUET, ZIP, OLD_EXCEL)
-
-
-def _file(path: Path, name: str) -> SourceTable:
+def _file(path: Path, name: str, untidy: bool = False) -> SourceTable:
     """A file by what it begins with, so that its name may end as it likes."""
     if not _is_text(name):
         raise InputError(f"{name!r} cannot be opened: its name is no text")
@@ -306,7 +293,7 @@ def _file(path: Path, name: str) -> SourceTable:
     try:
         if path.is_fifo() or path.is_char_device():
             with path.open("rb") as pipe:
-                return _copied(pipe, name)
+                return _copied(pipe, name, untidy)
         with path.open("rb") as file:
             start = file.read(4)
     except OSError:
@@ -317,17 +304,18 @@ def _file(path: Path, name: str) -> SourceTable:
         return workbook(path, name)
     if start == OLD_EXCEL:
         raise InputError(f"{name} is an old Excel workbook; save it as .xlsx or as CSV UTF-8")
-    return CsvFile(path, name)
+    plain = untidy and packing(start) is None
+    return (untidy_csv(path, name) if plain else None) or CsvFile(path, name)
 
 
-def _copied(stream: Any, name: str) -> SourceTable:
+def _copied(stream: Any, name: str, untidy: bool = False) -> SourceTable:
     """What can be read only once, copied to the disk for as long as the table lives."""
     with tempfile.NamedTemporaryFile(prefix="evenhand-", delete=False) as copy:
         path = Path(copy.name)
         try:
             _copy(stream, copy, name)
             copy.flush()
-            table = _file(path, name)
+            table = _file(path, name, untidy)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -409,7 +397,7 @@ def workbook(path: Path, name: str, sheet: str | None = None) -> Rows:
         raise InputError(f"{name}: {which} is empty; it needs a header and rows")
     found = rows_of(name, lines)
     if sheet is None and len(names) > 1:
-        chosen, other = names[at or 0], next(n for n in names if n != names[at or 0])
+        chosen, other = names[at or 0], names[((at or 0) + 1) % len(names)]
         found.notes = (
             f"{name} has {len(names)} sheets ({listed(names)}), of which {chosen!r} was read; "
             f"another is named after #: '{name}#{other}'.",
