@@ -147,6 +147,17 @@ def _is_none(name: str) -> bool:
     return name.casefold() == "nan" or is_absent(name)
 
 
+_ASIDE_IN = re.compile(
+    r"\b(?:coi|conflicts? of interests?|conflicted|recus\w+|befangen\w*|conflit d.int\w+)\b",
+    re.IGNORECASE,
+)
+
+
+def stands_aside(text: str) -> bool:
+    """Whether somebody says that he or she gives no score, as for a conflict of interest."""
+    return text.strip().casefold().strip(" .!()[]") in _ASIDE or bool(_ASIDE_IN.search(text))
+
+
 def _stands_aside(name: str, marking: Marking) -> bool:
     word = name.casefold()
     return word in marking.no_score or word.strip(" .!()[]") in _ASIDE
