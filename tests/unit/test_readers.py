@@ -590,8 +590,8 @@ def test_tables_that_cannot_be_read_say_why(tmp_path: Path, text: str, message: 
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_bytes(b"option,score\n\xff\xfe,1\n")
-    with pytest.raises(eh.InputError, match="line 2 has the byte 0xff"):
+    (tmp_path / "x.csv").write_bytes(b"option,score\n\x81\xfe,1\n")
+    with pytest.raises(eh.InputError, match="line 2 has the byte 0x81"):
         read(tmp_path / "x.csv")
 
 
