@@ -874,3 +874,15 @@ def test_a_task_for_every_judge_is_said_to_part_them(tmp_path: Path) -> None:
             (tmp_path / f"{judge}-{model}.json").write_text(json.dumps(log))
     notes = read(tmp_path).attrs["notes"]
     assert any("none scored what another did" in note for note in notes)
+
+
+def test_letters_of_a_log_are_read_by_declared_grades(tmp_path: Path) -> None:
+    log = inspect_log("essays", "gpt-4o", GPT, ("1", "2", "3"))
+    for sample, letter in zip(log["samples"], ("A", "b", "D"), strict=True):
+        sample["scores"]["graded"]["value"] = letter
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log))
+    with pytest.raises(InputError, match="declare them, the best first"):
+        read(path)
+    assert read(path, grades=["A", "B", "C", "D"])["score"].tolist() == [4.0, 3.0, 1.0]
+    assert read(path, grades={"A": 9, "B": 5.5, "D": 0})["score"].tolist() == [9.0, 5.5, 0.0]

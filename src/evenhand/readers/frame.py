@@ -70,13 +70,17 @@ Choice: TypeAlias = str | Sequence[str] | None
 
 
 def framed(
-    records: Iterable[LoggedScore], option: Choice, metric: Choice, families: Families
+    records: Iterable[LoggedScore],
+    option: Choice,
+    metric: Choice,
+    families: Families,
+    grades: Mapping[str, float],
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the scores as a frame, and what is to be said about them."""
     notes: list[str] = []
     records = list(records)
     known_as = {name: other for one in records for name, other in one.known_as.items()}
-    table, settings = _table(records, notes)
+    table, settings = _table(records, notes, grades)
     table = _of_metric(table, metric)
     if "rival" in table and table["rival"].isna().any():
         raise InputError(
@@ -90,7 +94,9 @@ def framed(
     return _with_families(table, chosen, families.also_as(known_as), notes), notes
 
 
-def _table(records: Iterable[LoggedScore], notes: list[str]) -> tuple[pd.DataFrame, list[str]]:
+def _table(
+    records: Iterable[LoggedScore], notes: list[str], grades: Mapping[str, float]
+) -> tuple[pd.DataFrame, list[str]]:
     """All that was scored, a row each, with the names of the settings."""
     import pandas as pd  # noqa: PLC0415 # slow to load
 
@@ -103,6 +109,7 @@ def _table(records: Iterable[LoggedScore], notes: list[str]) -> tuple[pd.DataFra
     unread: dict[str, LoggedScore] = {}
     missing: list[LoggedScore] = []
     seen: set[str] = set()
+    declared = {name.casefold(): value for name, value in grades.items()}
     again = 0
     for record in records:
         if record.identity is not None and record.identity in seen:
@@ -110,7 +117,8 @@ def _table(records: Iterable[LoggedScore], notes: list[str]) -> tuple[pd.DataFra
             continue
         seen.add(record.identity or "")
         try:
-            score = grade(record.value)
+            word = str(record.value).strip().casefold()
+            score = declared[word] if word in declared else grade(record.value)
         except ValueError:
             unread.setdefault(short(repr(record.value), 40), record)
             continue
@@ -124,8 +132,8 @@ def _table(records: Iterable[LoggedScore], notes: list[str]) -> tuple[pd.DataFra
         value, record = next(iter(unread.items()))
         raise InputError(
             f"{record.where}: {value} is no score; known are numbers, C, P, I, N, yes, no, true, "
-            f"false, pass and fail. In all, {listed(list(unread))} cannot be read; put numbers "
-            "there, or choose another metric (metric=…)."
+            f"false, pass and fail. In all, {listed(list(unread))} cannot be read; declare them, "
+            "the best first (grades=…), put numbers there, or choose another metric (metric=…)."
         )
     if again:
         notes.append(f"Left out, as another log has the same scores: {again}.")

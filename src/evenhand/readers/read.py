@@ -15,7 +15,7 @@ from evenhand.readers.documents import Archive, Document, TableFile, opened
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.scores import Scores
-from evenhand.scores.read import ReadOptions, read_table
+from evenhand.scores.read import ReadOptions, grades_in, read_table
 from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
@@ -106,7 +106,10 @@ def read_scores(
         source = plain.table_of([document for document, _ in documents])
         return read_table(source, families=known.groups, said=notes, **columns)
     wanted = columns.pop("option", "option")
-    frame = _of_logs(documents, None if wanted == "option" else wanted, metric, known, notes)
+    grades = grades_in(columns.pop("grades", None))
+    frame = _of_logs(
+        documents, None if wanted == "option" else wanted, metric, known, notes, grades
+    )
     return read_table(frame, said=notes, **columns)
 
 
@@ -120,6 +123,7 @@ def _of_logs(
     metric: Choice,
     known: Families,
     notes: list[str],
+    grades: Mapping[str, float],
 ) -> pd.DataFrame:
     """The scores of logs as a frame."""
     logs = [document for document, reader in documents if reader is lm_eval]
@@ -131,7 +135,7 @@ def _of_logs(
         if hasattr(reader, "notes"):
             notes += [note for note in reader.notes(document) if note not in notes]
         records += list(reader.records(document))
-    frame, said = framed(records, option, metric, known)
+    frame, said = framed(records, option, metric, known, grades)
     notes += said
     return frame
 

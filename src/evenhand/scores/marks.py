@@ -9,7 +9,6 @@ there is no score since somebody stood aside are no scores, and their rows are l
 from __future__ import annotations
 
 import difflib
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,8 +18,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evenhand.errors import InputError
-from evenhand.scores.read import WORDS, Grades
+from evenhand.scores.read import WORDS, Grades, grades_in
 from evenhand.tables.cells import as_text, coded, is_text, plain_numbers
 from evenhand.tables.texts import is_absent, listed, written_elsewhere
 
@@ -72,37 +70,6 @@ class Marking:
             "counts as much as any other; numbers of your own are stated as "
             f"grades={{'{first}': …}} (--grades {first}=4,{second}=3,…)."
         ]
-
-
-def grades_in(grades: Grades) -> dict[str, float]:
-    """Return grades with their numbers; an error for what is no order of two or more."""
-    if grades is None:
-        return {}
-    if isinstance(grades, Mapping):
-        found = {str(name).strip(): value for name, value in grades.items()}
-        wrong = [
-            name
-            for name, value in found.items()
-            if isinstance(value, bool)
-            or not isinstance(value, (int, float))
-            or not math.isfinite(value)
-        ]
-        if wrong:
-            raise InputError(f"grades= needs a finite number for each grade; {wrong[0]!r} has none")
-        order = dict(sorted(found.items(), key=lambda one: -float(one[1])))
-        found = {name: float(value) for name, value in order.items()}
-    elif isinstance(grades, str) or not all(isinstance(name, str) for name in grades):
-        raise InputError(
-            f"grades= is a list of grades, the best first, or a mapping to numbers; got {grades!r}"
-        )
-    else:
-        names = [name.strip() for name in grades]
-        if len(set(map(str.casefold, names))) < len(names):
-            raise InputError(f"grades= names a grade twice: {listed(names, 30)}")
-        found = {name: float(len(names) - place) for place, name in enumerate(names)}
-    if len(found) < 2 or "" in found:
-        raise InputError(f"grades= needs two grades or more, each with a name; got {grades!r}")
-    return found
 
 
 @dataclass
