@@ -56,7 +56,8 @@ class Case(NamedTuple):
 
 def write_semicolons(path: Path) -> None:
     lines = rows(lambda y: f"{y:.1f}".replace(".", ","))
-    path.write_bytes(b"\xef\xbb\xbf" + joined(HEADER, lines, ";").encode())
+    title = "Grants, round 1, 2025\n;;;;\n"
+    path.write_bytes(b"\xef\xbb\xbf" + (title + joined(HEADER, lines, ";")).encode())
 
 
 def write_latin(path: Path) -> None:
@@ -170,7 +171,7 @@ def write_all_the_same(path: Path) -> None:
 
 
 CASES: dict[str, tuple[Any, Case]] = {
-    "semicolons, decimal commas, a mark": (
+    "semicolons, decimal commas, a mark, a title": (
         write_semicolons,
         Case(
             "reviews.csv", ("'application' is read as 'option'", "'reviewer university' is read as")

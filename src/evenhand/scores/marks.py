@@ -202,10 +202,11 @@ def loose_number(text: str) -> float | None:
 
 def as_grades(texts: Iterable[Any]) -> list[str]:
     """Return texts that may be grades, in the order of letters; none if they are too many."""
-    found = list(dict.fromkeys(str(text) for text in texts if text is not None))
+    found = list({_grade(str(t)): str(t).strip() for t in texts if t is not None}.values())
     found = [t for t in found if not _is_none(t) and not _stands_aside(t, Marking())]
     if not 2 <= len(found) <= _MOST_GRADES or any(len(text) > 24 or "," in text for text in found):
         return []
     if all(re.fullmatch(r"[A-Za-z][+\-−–]?", text) for text in found):
-        return sorted(found, key=lambda text: (text[0].upper(), _SIGN[text[1:]]))
+        letters = [text.upper() for text in found]
+        return sorted(letters, key=lambda text: (text[0], _SIGN[text[1:]]))
     return found

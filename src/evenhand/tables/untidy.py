@@ -11,7 +11,9 @@ import codecs
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,6 +28,8 @@ _LOOKED_AT = 50  # lines by which a header is found
 _MOST_TITLES = 10
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _OLD = "cp1252"
+_SEPARATORS = ",;\t|"
+_BLANK = re.compile(r"(?m)^[ \t,;|]*[\t,;|][ \t,;|]*\r?$")  # separators, and nothing between them
 
 Line = tuple[str, Sequence[Any]]
 """Where a line stands, and its cells; None for an empty one."""
@@ -114,26 +118,19 @@ def untidy_csv(path: Path, name: str) -> Rows | None:
     text, notes = _text(content, name)
     if text is None:
         return None
-    lines = text.splitlines()
-    counts = {mark: sum(line.count(mark) for line in lines[:_LOOKED_AT]) for mark in ",;\t|"}
-    first = next((line for line in lines if line.strip()), "")
-    mark = max(counts, key=lambda one: (first.count(one) > 0, counts[one]))
-    if first.count(mark) == 0:
-        mark = max(counts, key=lambda one: counts[one])
-    found: list[Line] = []
-    start = 1
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark)
+    head = list(islice(io.StringIO(text), _LOOKED_AT))
+    mark = _separator(head)
+    if not (notes or _BLANK.search(text)):  # most are as they should be, and read elsewhere
+        try:
+            if not tidied(_lines(csv.reader(head, delimiter=mark))).notes:
+                return None
+        except csv.Error:
+            return None
     try:
-        for record in reader:
-            if record:
-                found.append((f"line {start}", [cell if cell.strip() else None for cell in record]))
-            start = reader.line_num + 1
+        found = _lines(csv.reader(io.StringIO(text, newline=""), delimiter=mark))
     except csv.Error:
         return None
     tidy = tidied(found)
-    blank = len(found) - len([1 for _, cells in found if _filled(cells)])
-    if not (notes or tidy.notes or blank):
-        return None
     widest = len(tidy.names)
     for place, cells in tidy.lines:
         if any(i >= widest for i in _filled(cells)):
@@ -145,6 +142,27 @@ def untidy_csv(path: Path, name: str) -> Rows | None:
     table.is_text, table.commas_are_free = True, mark != ","
     table.notes = (*notes, *table.notes)
     return table
+
+
+def _separator(head: Sequence[str]) -> str:
+    """Return what separates cells: what stands as often on most lines."""
+
+    def often(mark: str) -> tuple[int, int]:
+        times = Counter(line.count(mark) for line in head if mark in line)
+        return max(((lines, n) for n, lines in times.items()), default=(0, 0))
+
+    return max(_SEPARATORS, key=often)
+
+
+def _lines(reader: Any) -> list[Line]:
+    """Return the lines of a CSV file, but for those without anything."""
+    found: list[Line] = []
+    start = 1
+    for record in reader:
+        if record:
+            found.append((f"line {start}", [cell if cell.strip() else None for cell in record]))
+        start = reader.line_num + 1
+    return found
 
 
 def _text(content: bytes, name: str) -> tuple[str | None, list[str]]:
