@@ -241,9 +241,9 @@ def test_a_wide_table_given_as_long_is_recognised() -> None:
     plain = read(wide, option="skater")
     assert (len(plain), plain.evaluator.names) == (6, ("P", "Q", "R"))
     assert "columns 'P', 'Q', 'R' hold numbers and are read as the scores" in messages(plain)
-    paid = wide.replace("R\n", "R,budget\n").replace("9\n", "9,9000\n").replace("6\n", "6,70\n")
+    paid = wide.replace("R\n", "R,funds\n").replace("9\n", "9,9000\n").replace("6\n", "6,70\n")
     said = refused(paid, option="skater")  # which of these are scores nobody can tell
-    assert "columns 'P', 'Q', 'R', 'budget' hold numbers and look like evaluators" in said
+    assert "columns 'P', 'Q', 'R', 'funds' hold numbers and look like evaluators" in said
     assert "wide=True" in said
     assert "wide=True" in refused(wide, option="skater", evaluator="P", score="Q")
     assert "'P', 'Q', 'R' are evaluators, say wide=True" in messages(
@@ -750,3 +750,13 @@ def test_spellings_of_one_evaluator_are_joined_unless_both_scored_the_same() -> 
     assert len(two.evaluator) == 3
     assert "count as two" in messages(two)
     assert len(read(text.replace("Dr. May", "4.5").replace("dr may", "45")).evaluator) == 3
+
+
+def test_columns_of_numbers_are_evaluators_or_criteria_and_never_ages() -> None:
+    wide = "nr,applicant,age,P,Q\n1,Ann,31,70,65\n2,Bo,45,50,40\n3,Cy,38,60,66\n"
+    scores = read(wide)
+    assert (scores.option.names, scores.evaluator.names) == (("Ann", "Bo", "Cy"), ("P", "Q"))
+    criteria = "reviewer,paper,novelty,rigour\nR,x,7,6\nR,y,5,4\nS,x,8,6\nS,y,4,5\n"
+    scores = read(criteria)
+    assert (scores.evaluator.names, scores.item.names) == (("R", "S"), ("novelty", "rigour"))
+    assert "read as the scores on an item each" in messages(scores)

@@ -31,7 +31,7 @@ from evenhand.scores.marks import (
     read_marks,
     share_of_marks,
 )
-from evenhand.scores.read import BY_NAME, SEVERAL, Parts, shown, unused
+from evenhand.scores.read import BY_NAME, SEVERAL, Parts, shown
 from evenhand.scores.scores import Codes, Factor, Scores, chunks, first_repeated
 from evenhand.tables.cells import (
     ColumnScan,
@@ -53,7 +53,7 @@ from evenhand.tables.cells import (
 from evenhand.tables.columns import no_such_column
 from evenhand.tables.sources import Cells, SourceTable
 from evenhand.tables.texts import is_absent, listed
-from evenhand.tables.untidy import is_total
+from evenhand.tables.untidy import is_beside, is_total
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,36 +109,35 @@ class Wide(SourceTable):
 def guessed_wide(
     source: SourceTable, given: Mapping[str, Any], marking: Marking
 ) -> tuple[bool | list[str], str]:
-    """Return the columns that hold the scores of an evaluator each, where there is no column of
-    scores and this is plain, and what is to be said; False else.
+    """Return the columns that hold the scores of an evaluator each (on an item each, where there is
+    a column of evaluators), if there is no column of scores and this is plain, and what is to be
+    said; False else.
     """
-    parts = Parts({part: (v,) for part, v in given.items() if isinstance(v, str) and v != part})
-    others = [column for column in unused(source, parts) if not is_total(column)]
-    if any(given.get(part) not in (part, None) for part in ("evaluator", "item", "score", "rival")):
+    if any(given.get(part) not in (part, None) for part in ("item", "score", "rival")):
         return False, ""
-    if any(part in source.columns for part in ("evaluator", "rival", "item")):
+    if any(part in source.columns for part in ("rival", "item")):
         return False, ""
+    named = [c for part, value in given.items() for c in _named(part, value)]
+    others = [c for c in source.columns if c and c not in named and not is_beside(c)]
     found = {}
     for column in others[1:] if given.get("option") == "option" else others:
         try:
             texts = source.texts(column)
         except InputError:
             continue
-        if share_of_marks(texts, marking) > _MARKS:
+        if share_of_marks(texts, marking) > _MARKS and not _counts(source, column):
             numbers = [x for t in texts if t and (x := loose_number(t)) is not None]
             found[column] = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
-    if len(found) < 2 or _counts(source, next(iter(found))):
+    if len(found) < 2:
         return False, ""
-    low, high = (
-        np.median([ends[0] for ends in found.values()]),
-        max(float(np.median([ends[1] for ends in found.values()])), 0.0),
-    )
+    low, high = (float(np.median([ends[i] for ends in found.values()])) for i in (0, 1))
     room = max(high - low, 1e-9)
     if any(e[0] < low - room or e[1] > high + room for e in found.values()):
         return False, ""
+    whose = "on an item" if given.get("evaluator") in source.columns else "of an evaluator"
     return list(found), (
         f"There is no column of scores; {shown(list(found))} hold numbers and are read as the "
-        "scores of an evaluator each. If not, say wide=[…] with those that are."
+        f"scores {whose} each. If not, say wide=[…] with those that are."
     )
 
 

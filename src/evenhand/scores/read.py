@@ -135,6 +135,12 @@ def _by_other_words(source: SourceTable, given: Mapping[str, Any]) -> dict[str, 
     return found | _group_words(source, given, found)
 
 
+def _names_by_words(source: SourceTable, given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of options and evaluators that are found by another word, by part."""
+    found = _by_other_words(source, given)
+    return {part: column for column, part in found.items() if part in ("option", "evaluator")}
+
+
 def _small(column: str) -> str:
     """Return a column's name in small letters, however its words are joined."""
     return " ".join(column.casefold().replace("_", " ").replace("-", " ").split())
@@ -405,7 +411,8 @@ def read_table(
         if lengths:
             given["attributes"] = _lengths(source, given)
         if not wide and not is_there(source, given, "score") and scored:
-            wide, text = guessed_wide(source, given, marking)
+            by_words = _names_by_words(source, given)
+            wide, text = guessed_wide(source, given | by_words, marking)
             told += [text] if text else []
         notes += [Finding.note("table", text) for text in told]
     named: dict[str, dict[str, str | None]] = {
@@ -413,6 +420,8 @@ def read_table(
     }
     given |= dict.fromkeys(named)
     if wide:
+        by_words = _names_by_words(source, given)
+        given |= {part: c for part, c in by_words.items() if wide is True or c not in (wide or ())}
         source, text = turned(source, wide, given, marking)
         notes += [Finding.note("table", text)] if text else []
     if not scored and not is_there(source, given, "score"):

@@ -199,3 +199,15 @@ _TOTALS = {
 def is_total(text: str) -> bool:
     """Whether a name is that of a line or a column with totals or means."""
     return text.strip().rstrip(":.").casefold() in _TOTALS
+
+
+_BESIDE = {
+    *("id", "no", "nr", "number", "#", "rank", "place", "position", "year", "age", "date", "row"),
+    *("budget", "amount", "cost", "costs", "sum requested", "requested", "weight", "lfd. nr"),
+    *("alter", "jahr", "rang", "platz", "betrag", "summe", "datum", "année", "âge", "montant"),
+}
+
+
+def is_beside(text: str) -> bool:
+    """Whether a column of this name holds numbers that are no scores."""
+    return is_total(text) or text.strip().rstrip(":.").casefold() in _BESIDE
