@@ -31,6 +31,7 @@ from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.report.words import decimals, fixed, joined, number, p_value, short
 from evenhand.scores import Scores
+from evenhand.scores.baseline import BASELINE
 from evenhand.scores.scores import Codes, Factor, Finding, crossed, sums_over
 
 LEVEL = 0.02
@@ -376,6 +377,8 @@ def ends(scores: Scores) -> Iterator[Finding]:
     """
     if scores.rival is not None or not len(scores) or _two_valued(scores):
         return
+    if any(note.assumption == BASELINE for note in scores.notes):
+        return  # it is 0 everywhere, and others may be more or less
     y, n_all = scores.score, len(scores)
     stated = scores.scale or (-math.inf, math.inf)
     for lowest, what, beyond, least in (

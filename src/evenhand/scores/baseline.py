@@ -28,6 +28,9 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.scores.scores import Codes, Factor, Finding, Scores, sums_over
 
+BASELINE = "baseline"
+"""What the note is about that says that all were compared with one."""
+
 POSITION = "position"
 """What standing first in a comparison is called, where it is an attribute."""
 
@@ -128,7 +131,7 @@ def _notes(scores: Scores) -> list[Finding]:
         f"Everything was compared with {name!r}: a value is by how much an option is better than "
         f"it, and {name!r} itself is 0. A win rate is (1 + value)/2 where scores run from −1 to 1."
     )
-    notes = [Finding.note("baseline", said)]
+    notes = [Finding.note(BASELINE, said)]
     if scores.evaluator is not None and scores.evaluator_group is not None and not _several(scores):
         judge = scores.evaluator.names[0]
         notes.append(
