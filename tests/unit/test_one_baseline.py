@@ -167,3 +167,23 @@ def test_a_log_of_alpaca_eval_says_what_length_adds_and_nothing_odd(tmp_path: Pa
     assert {"gpt-0", "gpt4_turbo"} == set(alone.options.labels)
     assert alone.comparable
     assert not np.isnan(eh.audit(one).attributes["length"].value)
+
+
+def test_what_is_not_known_of_the_slope_is_in_the_interval() -> None:
+    """Against the jackknife over items of the whole fit, for the option that is longest."""
+    table, _ = verdicts(3, models=3, items=60)
+    table["length"] += 4000.0 * (table["option"] == "claude-1")  # its value hangs on the slope
+
+    def value(some: pd.DataFrame) -> float:
+        x = some["length"] - some["rival_length"]
+        D = [pd.get_dummies(some[c]).to_numpy(float) for c in ("option", "item")]
+        slope = np.linalg.lstsq(np.hstack([*D, x.to_numpy()[:, None]]), some["score"], rcond=None)[
+            0
+        ][-1]
+        mine = some["option"] == "claude-1"
+        return float((some["score"] - slope * x)[mine].mean())
+
+    away = np.array([value(table[table["item"] != i]) for i in range(60)])
+    se = np.sqrt(59 / 60 * ((away - away.mean()) ** 2).sum())
+    row = eh.audit(table).ranking.set_index("option").loc["claude-1"]
+    assert (row["high"] - row["low"]) / 2 == pytest.approx(2.001 * se, rel=0.08)
