@@ -310,6 +310,8 @@ def test_notes_on_a_sheet_are_kept_in_the_record() -> None:
     assert again["lost_notes"] == lost | {ids[2]: "an afterthought"}
     told = said("import", "p.db", "prize", "tom.csv")
     assert f"Not kept, since no new score is beside it: note on {ids[2]}: an afterthought" in told
+    assert "evenhand campaign decline STORE NAME TICKET" in told
+
     assert f"Note on {ids[0]}: =fell()" in told
     said("tell", "p.db", "prize", ids[4], "54", "--note", "with <sound>")
     said("withdraw", "p.db", "prize", ids[1], "--because", "a slip", "--blind")
@@ -325,6 +327,24 @@ def test_notes_on_a_sheet_are_kept_in_the_record() -> None:
     page = Path("prize.html").read_text("utf-8")
     assert "with &lt;sound&gt;" in page
     assert "an afterthought" not in page
+
+
+def test_a_conflict_of_interest_on_a_sheet_is_a_decline() -> None:
+    new()
+    said("ask", "p.db", "prize", "-e", "Tom", "-n", "5", "--sheet", "tom.csv")
+    rows = sheet_of("tom.csv")
+    filled = [row | {"score": "50", "note": ""} for row in rows]
+    filled[1] |= {"score": "", "note": "Conflict of interest: I supervised him"}
+    filled[3] |= {"score": "COI"}
+    pd.DataFrame(filled).to_csv("tom.csv", index=False)
+    taken = found("import", "p.db", "prize", "tom.csv")
+    aside = {rows[1]["ticket"]: filled[1]["note"], rows[3]["ticket"]: "COI"}
+    assert (taken["counted"], taken["unfilled"], taken["declined"]) == (3, 0, aside)
+    again = found("import", "p.db", "prize", "tom.csv")
+    assert (again["repeated"], again["declined"]) == (3, aside)
+    tom = next(e for e in found("status", "p.db", "prize")["evaluators"] if e["evaluator"] == "Tom")
+    assert tom["declined"] == 2
+    assert found("verify", "p.db", "prize")["verified"]
 
 
 def test_withdrawing_twice_does_no_harm_by_number_or_by_ticket() -> None:
