@@ -26,6 +26,7 @@ from evenhand.errors import InputError
 from evenhand.policies.limits import Limits, nth
 from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, Questions
+from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import hand_out
 
 _HEARD = 3  # degrees of freedom from which on an unknown noise is known well enough to give up
@@ -279,7 +280,7 @@ def planned_counts(
         price = float(questions.prices.max())
         paid = most if math.isinf(money) else min(most, math.floor(money / price * (1.0 + 1e-12)))
         found = hand_out(questions, paid, counts, left, seed)
-        if found is not None:
+        if found is not None and accuracy(questions, found.astype(np.float64)).comparable:
             return found
 
     def may(counts: Counts) -> NDArray[np.bool_]:

@@ -117,9 +117,8 @@ def hand_out(
     """Return (q,) how often to ask each question of a panel, n in all or as many as may be.
 
     Those that are there already (``have``) stay, and of those ``left`` each is asked once more at
-    most. None where it is no panel of several evaluators, where prices, noise or items for
-    calibration make questions differ, where there are too many, and where what comes about does not
-    compare all options.
+    most. None where it is no panel, where prices, noise or items for calibration make questions
+    differ, and where there are too many.
     """
     have = np.zeros(len(questions), dtype=np.int64) if have is None else have
     (pairs,) = np.nonzero(questions.capacity > have if left is None else left > 0)
@@ -133,7 +132,7 @@ def hand_out(
         counts = have.copy()
         counts[pairs] += flow.drawn(np.random.default_rng([seed, draw]))
         spread = accuracy(questions, counts.astype(np.float64)).mean_lead_variance()
-        if spread < least:
+        if best is None or spread < least:
             best, least = counts, spread
     return best
 
