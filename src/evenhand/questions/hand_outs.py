@@ -45,21 +45,21 @@ NEEDED = 0.5 - 0.5 * math.sqrt(1.0 - 0.8)
 
 _ITEM, _LOAD, _OWN, _OWN_ITEM, _LOT = 1e5, 1e3, 10.0, 1.0, 0.1  # A, B, C, D, c
 _DRAWS = 8
-_DRAWN = 40_000  # pairs in all draws together, but for the first
+_DRAWN = 2_000  # pairs in all draws together, but for the first
 _MOST = 200_000  # pairs, beyond which there is no program
 
 
 def checked_own(own: object) -> float | None:
     """Return a share of the own group; None for that which it has among all that may be asked."""
-    shares = {"none": None, "even": None, "needed": NEEDED}
+    shares = {"none": 0.0, "even": None, "needed": NEEDED}
     if isinstance(own, str) and own in shares:
         return shares[own]
     if is_number(own) and 0.0 <= own <= 1.0:
         return float(own)
     raise InputError(
         "own must be 'none' (nobody evaluates the own group), 'even' (as many as there are among "
-        "the options), 'needed' (as many as an estimate of the bias needs), or a share from 0 to "
-        f"1; got {own!r}."
+        "the options), 'needed' (as many as an estimate of the bias needs), or a share of 0 to 1; "
+        f"got {own!r}."
     )
 
 
@@ -95,7 +95,9 @@ class HandOut:
             f"{counted(int(self.counts.sum()), 'evaluation')}: every option by "
             f"{_range(self.reviews)}, every evaluator {_range(self.loads)}"
         )
-        if own_pairs(self.questions).any():
+        if self.questions.own == 0.0:
+            said += ", none of them of the own group"
+        elif own_pairs(self.questions).any():
             said += f", {_range(self.own)} of them of the own group ({int(self.own.sum())} in all)"
         return f"{said}."
 
@@ -218,4 +220,6 @@ def _sums(group: Indices, counts: Counts, n: int) -> Counts:
 
 def _range(counts: Counts) -> str:
     low, high = int(counts.min()), int(counts.max())
-    return f"{low}" if low == high else f"{low} or {high}" if high == low + 1 else f"{low} to {high}"
+    return (
+        f"{low}" if low == high else f"{low} or {high}" if high == low + 1 else f"{low} to {high}"
+    )

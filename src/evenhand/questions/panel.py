@@ -92,9 +92,9 @@ def panel(  # noqa: D417 - a method of `Questions`
         How much evaluators may be asked in all: one number, or one per evaluator.
     own
         Which share of what an evaluator is asked is of the own group, where the ``workload`` leaves
-        out some: "none", so that such pairs cannot be asked and no bias is told; "even", as large
-        as among all options; "needed", so large that the bias is told about as well as it can be
-        (28%); or a number from 0 to 1. Everybody has about the same share.
+        out some: "none" (or 0), so that such pairs cannot be asked and no bias is told; "even", as
+        large as among all options; "needed", so large that the bias is told about as well as it can
+        be (28%); or a number up to 1. Everybody has about the same share.
     trusted
         Names of evaluators, such as people beside a model, by whose scores those of the others are
         corrected (`Likings`); by default those who cost five times as much as the others.
@@ -122,7 +122,7 @@ def panel(  # noqa: D417 - a method of `Questions`
     items, groups = _items(choice, calibration)
     P = _partial(partial, items, groups, judges)
     share = checked_own(own)
-    barred = (P != 0.0) & (own == "none")
+    barred = (P != 0.0) & (share == 0.0)
     P = np.where(barred, 0.0, P)
     i, e = len(items), len(judges.names)
     biases, place = _biases(P, judges.names, groups, bias)
