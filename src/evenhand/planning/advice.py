@@ -10,6 +10,7 @@ from evenhand.planning.ways import WayOutcome
 
 _MOST_MORE = 64  # neutral evaluators that are looked for, at most
 _NEARLY = 1.05  # a price that is nearly as low
+_SAME = 0.005  # share of a price that is no difference
 _RISE = 0.01  # of a probability that is worth a word
 _LITTLE = 0.05  # a saving that may be the luck of the draws
 
@@ -73,18 +74,20 @@ def one_neutral_saves(steps: Sequence[Step], n: int) -> list[str]:
     return [f"One more neutral evaluator {what}."]
 
 
-def fewer_nearly_as_good(steps: Sequence[Step], n: int) -> list[str]:
-    """Return how few evaluators are nearly as cheap as all."""
+def fewer_nearly_as_good(steps: Sequence[Step], named: Sequence[str]) -> list[str]:
+    """Return how few evaluators, of those in this order, are nearly as cheap as all."""
+    n = len(named)
     whole, _ = _beside(steps, n)
     if whole is None or not whole.enough:
         return []
     few = next(s for s in steps if s.enough and s.price <= _NEARLY * whole.price)
     if few.evaluators >= n:
         return []
-    names = [step.added for step in steps if step.evaluators <= few.evaluators]
+    share = few.price / whole.price
+    cost = f"{share:.0%} of the price" if abs(share - 1.0) >= _SAME else "the price"
     return [
-        f"{few.evaluators} evaluator{_s(few.evaluators)} ({_names(names)}) would do for "
-        f"{few.price / whole.price:.0%} of the price of all {n}."
+        f"{few.evaluators} evaluator{_s(few.evaluators)} ({_names(named[: few.evaluators])}) would "
+        f"do for {cost} of all {n}."
     ]
 
 

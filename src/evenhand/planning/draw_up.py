@@ -117,7 +117,7 @@ def plan(
     if not n:
         return _with_all(told, way, way.outcome(), (), (), way_with)
     order = order_of_evaluators(way, n)
-    steps, outcomes = curve(way, order, _MORE)
+    steps, outcomes = curve(way, order, _MORE, budget)
     named = [given.evaluators[e] for e in order]
     if isinstance(way, OneLookWay):
         return _with_fewest(told, steps, outcomes, named, way_with)
@@ -234,7 +234,7 @@ def _with_all(
             found = nothing if less is None else less
         else:
             said.append(advice.budget_for_certainty(told.budget, found.price))
-    said += advice.fewer_nearly_as_good(steps, len(named))
+    said += advice.fewer_nearly_as_good(steps, named)
     said += advice.one_neutral_saves(steps, len(named))
     limit = math.nan
     if isinstance(way, UntilCertain):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -107,10 +108,7 @@ def _curve(plan: Plan) -> Table:
     if plan.questions.priced:
         columns["price"] = [step.price for step in steps]
     if any(math.isfinite(step.precision) for step in steps):
-        columns["bias known to"] = [
-            f"±{number(step.precision)}" if math.isfinite(step.precision) else None
-            for step in steps
-        ]
+        columns["bias known to"] = widths([step.precision for step in steps])
     if plan.kind == "one look":
         columns["certain"] = [Share(step.probability) for step in steps]
     return Table(
@@ -118,6 +116,13 @@ def _curve(plan: Plan) -> Table:
         list(columns),
         list(zip(*columns.values(), strict=True)),
     )
+
+
+def widths(half: Sequence[float]) -> list[Cell]:
+    """Return half-widths, all with the decimals that the smallest needs; None where unknown."""
+    known = [x for x in half if math.isfinite(x)]
+    places = max(0, 2 - math.floor(math.log10(min(known)))) if known else 0
+    return [f"±{x:.{places}f}" if math.isfinite(x) else None for x in half]
 
 
 def _picture(plan: Plan) -> Picture:
