@@ -1,4 +1,4 @@
-"""Hand-outs: as even as a maximum flow allows, own groups shared out, nobody beyond the workload."""
+"""Hand-outs: as even as a maximum flow allows, own groups shared out, workloads kept to."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_a_share_is_kept_with_the_questions_and_nonsense_refused() -> None:
     panel = grants(0, own=0.25)
     assert Questions.from_dict(panel.to_dict()).own == 0.25
     assert panel != grants(0)
-    with pytest.raises(InputError, match="own must be 'none'.*got 'some'"):
+    with pytest.raises(InputError, match=r"own must be 'none'.*got 'some'"):
         grants(0, own="some")
     with pytest.raises(InputError, match="own"):
         Questions.from_dict(panel.to_dict() | {"own": 2.0})

@@ -11,11 +11,11 @@ m_e, u_o    the same of pairs where the evaluator is partial (the own group); t_
 All costs are convex and of sums over families of pairs that are nested on either side, so that this
 is a flow, whose linear program (a variable for each unit of each sum, at its marginal cost) has
 whole solutions. With A ≫ B no r_o differs from another by more than one unless pairs that cannot be
-asked, or workloads, leave no other way. c is drawn by lot: of several draws that are as even the one
-is taken that tells options apart best.
+asked, or workloads, leave no other way. c is drawn by lot: of several draws that are as even the
+one is taken that tells options apart best.
 
-A share s of the own group gives a bias about s(1 − s) of information, whatever else is asked: a half
-has most, and `NEEDED` four fifths of that.
+A share s of the own group gives a bias about s(1 − s) of information, whatever else is asked: a
+half has most, and `NEEDED` four fifths of that.
 """
 
 from __future__ import annotations
