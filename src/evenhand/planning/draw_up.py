@@ -53,8 +53,8 @@ def plan(
     Where questions may be asked as often as one likes, the plan is the mean of what `CertainChoice`
     asks until it is certain. Where they may not (people are asked once), everything is asked and
     looked at once: the plan is for the fewest evaluators with whom that is certain with probability
-    ``chance``. With ``reviews`` every option is evaluated by some of the evaluators only: the plan
-    is who evaluates what, and what is expected to come of it.
+    ``chance``. With ``reviews`` or ``top`` every option is evaluated by some of the evaluators: the
+    plan is who evaluates what, and what is expected to come of it.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def plan(
         Probability wanted of being certain after one look.
     reviews
         How many evaluations every option is to have, of different evaluators; 3.5 for three or
-        four. If not given, and ``workload`` or ``top`` is: as many as there can be.
+        four. If not given, and ``top`` is: as many as there can be.
     workload
         How much evaluators may be asked in all, if not as the questions say: one number, or one
         per evaluator.
@@ -104,13 +104,14 @@ def plan(
     (('S', 'P', 'Q', 'R'), 1)
     >>> plan = eh.plan(eh.Questions.panel(skaters, judges), reviews=2, top=2, values=3.0)
     >>> plan.evaluations, plan.hand_out.reviews, plan.hand_out.loads, round(plan.expected.right, 1)
-    (8, array([2, 2, 2, 2]), array([2, 2, 2, 2]), 1.6)
+    (8, array([2, 2, 2, 2]), array([2, 2, 2, 2]), 1.8)
     """
     given = Questions.of(checked_askable(questions))
     _check_numbers(confidence, tolerance, budget, chance, noise_scale)
-    if reviews is not None or workload is not None or top is not None:
+    if workload is not None:
         work = per_evaluator(workload, given.evaluators, "workload", math.inf)
-        given = given if work is None else given._changed(workload=work)
+        given = given._changed(workload=work)
+    if reviews is not None or top is not None:
         sigma = 1.0 if noise_scale is None else float(noise_scale)
         spread = sigma if leads is None and values is None else values
         premise = assumed(len(given.options), leads, spread, tolerance, sigma)

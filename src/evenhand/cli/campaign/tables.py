@@ -113,8 +113,8 @@ class Tables:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewTables(Tables):
-    """What the user says about tables of a new campaign."""
+class PanelTables(Tables):
+    """What the user says about tables of what can be asked."""
 
     option: Annotated[str | None, OPTION] = None
     evaluator: Annotated[str | None, EVALUATOR] = None
@@ -123,14 +123,6 @@ class NewTables(Tables):
         _option(
             metavar="N|none",
             help="How often an evaluator may be asked the same; people once, if not given.",
-        ),
-    ] = None
-    show: Annotated[
-        str | None,
-        _option(
-            metavar="A,B,…",
-            help="Columns of the options that evaluators are shown, beside the name. Nothing else "
-            "is.",
         ),
     ] = None
     compare: Annotated[
@@ -147,39 +139,10 @@ class NewTables(Tables):
         ),
     ] = True
 
-    def read(
-        self, options: Path, like: Askable | None = None
-    ) -> tuple[Askable, dict[str, dict[str, str]]]:
-        """Return what can be asked about a table of options, and what is shown of each."""
-        # Features are in the units that they had in what could be asked before, if there was any.
-        table = table_at(options)
-        shown = self._display(table)
-        if self.evaluators is not None:
-            panel = self._panel(table, self.evaluators)
-            return panel if self.conflicts is None else _barred(panel, self.conflicts), shown
-        for name in ("compare", "conflicts", "capacity", "workload", "prices", "bias", "own"):
-            if getattr(self, name):
-                raise InputError(
-                    f"--{name} is for several evaluators; say who they are: --evaluators."
-                )
-        return self._alone(table, like), shown
-
-    def _alone(self, table: SourceTable, like: Askable | None) -> Askable:
-        """Return options that one evaluator is asked about, by their features."""
-        if self.option_group is None or self.features is None:
-            raise InputError(
-                "one evaluator alone needs the group that scores may favour (--option-group) and "
-                "features that say what options are worth (--features); or name several "
-                "evaluators: --evaluators."
-            )
-        label = label_of(table, self.option, self.option_group)
-        return ActionSet.from_csv(
-            table,
-            self.option_group,
-            label,
-            names_in(self.features),
-            like=like if isinstance(like, ActionSet) else None,
-        )
+    def panel(self, options: SourceTable, evaluators: str) -> Questions:
+        """Return the questions to several evaluators, without conflicts of interest."""
+        made = self._panel(options, evaluators)
+        return made if self.conflicts is None else _barred(made, self.conflicts)
 
     def _panel(self, what: SourceTable, evaluators: str) -> Questions:
         """Return the questions to several evaluators."""
@@ -241,6 +204,53 @@ class NewTables(Tables):
                 )
             judges[person] = side or None
         return judges, None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewTables(PanelTables):
+    """What the user says about tables of a new campaign."""
+
+    show: Annotated[
+        str | None,
+        _option(
+            metavar="A,B,…",
+            help="Columns of the options that evaluators are shown, beside the name. Nothing else "
+            "is.",
+        ),
+    ] = None
+
+    def read(
+        self, options: Path, like: Askable | None = None
+    ) -> tuple[Askable, dict[str, dict[str, str]]]:
+        """Return what can be asked about a table of options, and what is shown of each."""
+        # Features are in the units that they had in what could be asked before, if there was any.
+        table = table_at(options)
+        shown = self._display(table)
+        if self.evaluators is not None:
+            return self.panel(table, self.evaluators), shown
+        for name in ("compare", "conflicts", "capacity", "workload", "prices", "bias", "own"):
+            if getattr(self, name):
+                raise InputError(
+                    f"--{name} is for several evaluators; say who they are: --evaluators."
+                )
+        return self._alone(table, like), shown
+
+    def _alone(self, table: SourceTable, like: Askable | None) -> Askable:
+        """Return options that one evaluator is asked about, by their features."""
+        if self.option_group is None or self.features is None:
+            raise InputError(
+                "one evaluator alone needs the group that scores may favour (--option-group) and "
+                "features that say what options are worth (--features); or name several "
+                "evaluators: --evaluators."
+            )
+        label = label_of(table, self.option, self.option_group)
+        return ActionSet.from_csv(
+            table,
+            self.option_group,
+            label,
+            names_in(self.features),
+            like=like if isinstance(like, ActionSet) else None,
+        )
 
     def _display(self, table: SourceTable) -> dict[str, dict[str, str]]:
         """Return what evaluators are shown of each option."""
