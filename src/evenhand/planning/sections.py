@@ -97,7 +97,8 @@ def _expected(plan: Plan, step: ReviewStep) -> str:
         said += f", about {step.at_line:.0f} options to stand at the line"
     if math.isfinite(step.settled):
         what = "it is certain" if plan.top == 1 else "all of it is certain"
-        said += f", and {what} ({percent(plan.confidence)}) with a chance of {step.settled:.0%}"
+        chance = f"{step.settled:.0%}" if step.settled >= 0.01 else "less than 3%"  # of 40 rounds
+        said += f", and {what} ({percent(plan.confidence)}) with a chance of {chance}"
     return f"{said}, if {plan.premise} ({unit(plan)}), however lenient evaluators are."
 
 
