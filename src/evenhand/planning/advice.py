@@ -133,7 +133,7 @@ def of_reviews(
         said.append(
             f"{more:,} evaluations more, {after.reviews:.3g} of each option, would make "
             f"{after.right:.3g} of {top} right, not {planned.right:.3g}, and lose {after.lost:.2g} "
-            f"per place, not {planned.lost:.2g}. Asked at the line once scores are in (`decide` "
+            f"per place, not {planned.lost:.2g}. Asked at the line once scores are in (decide "
             "says about whom) they gain more than that."
         )
     if math.isinf(planned.precision):

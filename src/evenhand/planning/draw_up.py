@@ -113,14 +113,14 @@ def plan(
         given = given._changed(workload=work)
     if reviews is not None or top is not None:
         sigma = 1.0 if noise_scale is None else float(noise_scale)
-        spread = sigma if leads is None and values is None else values
-        premise = assumed(len(given.options), leads, spread, tolerance, sigma)
-        if leads is None and values is None:
-            premise = replace(premise, words=f"{premise.words}, as is assumed here,")
+        said = leads is not None or values is not None
+        prior = assumed(len(given.options), leads, values if said else sigma, tolerance, sigma)
+        if not said:
+            prior = replace(prior, words=f"{prior.words}, as is assumed here,")
         terms = Terms(confidence, tolerance / sigma, sigma, _biases(given, precision))
-        told = _Told(given, noise_scale, tolerance, chance, budget, premise, terms, "hand-out")
+        told = _Told(given, noise_scale, tolerance, chance, budget, prior, terms, "hand-out")
         wanted = Target(top=1 if top is None else top).among(given.options.labels).top
-        return _handed_out(told, Reviews(given, terms, premise, wanted or 1), reviews)
+        return _handed_out(told, Reviews(given, terms, prior, wanted or 1), reviews)
     choice = leads is not None or values is not None
     if not choice and precision is None:
         raise InputError(

@@ -112,7 +112,7 @@ def _reviews(plan: Plan) -> Table:
     }
     if any(step.own[1] for step in steps):
         columns["own group"] = [_from_to(step.own) for step in steps]
-    columns["difference known to"] = widths([step.difference for step in steps])
+    columns["difference"] = widths([step.difference for step in steps])
     if any(math.isfinite(step.precision) for step in steps):
         columns["bias"] = widths([step.precision for step in steps])
     columns["right" if top == 1 else f"right of {top}"] = [

@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -184,14 +184,19 @@ class _Flow:
         rows = np.concatenate([*self._rows, np.full(n, self._height)])
         columns = np.concatenate([*self._columns, np.arange(n)])
         signs = np.concatenate([*self._signs, np.ones(n)])
+        shape = (self._height + 1, self._width)
+        A: Any = sparse.csr_array(
+            (signs, (rows, columns)), shape=shape
+        )  # stubs know no sparse ones
         found = linprog(
             np.concatenate([_LOT * rng.random(n), *self._costs]),
-            A_eq=sparse.csr_array((signs, (rows, columns)), shape=(self._height + 1, self._width)),
+            A_eq=A,
             b_eq=np.append(np.zeros(self._height), self._n),
             bounds=(0.0, 1.0),
             method="highs-ds",
         )
-        return np.round(found.x[:n]).astype(np.int64)
+        assert found.x is not None, found.message  # a flow of so many there is
+        return np.asarray(np.round(found.x[:n]), dtype=np.int64)
 
 
 def _wanted(questions: Questions, own: NDArray[np.bool_], loads: Floats) -> Floats:
