@@ -10,10 +10,13 @@ import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import maximum_flow
 
+from evenhand.answers.line_questions import line_questions
 from evenhand.arrays import Counts
 from evenhand.certainty import PlannedChoice
 from evenhand.certainty.line import Flags
+from evenhand.certainty.targets import Target
 from evenhand.errors import InputError
+from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import NEEDED, HandOut, hand_out, own_pairs
@@ -126,3 +129,13 @@ def test_a_share_is_kept_with_the_questions_and_nonsense_refused() -> None:
     assert HandOut(panel, np.ones(len(panel), dtype=np.int64)).words.startswith(
         "672 evaluations: every option by 14, every evaluator 48, "
     )
+
+
+@pytest.mark.parametrize(("workload", "why"), [(2, "not everything"), (None, "nothing more may")])
+def test_who_has_no_time_left_has_not_evaluated_everything(workload: int | None, why: str) -> None:
+    panel = Questions.panel([*"abcd"], [*"PQR"], partial=None, workload=workload)
+    counts = np.ones(12, dtype=np.int64) if workload is None else _found(panel, 6)
+    y = np.random.default_rng(0).normal(size=12) * counts
+    said = line_questions(panel, Feedback(counts, y, y**2), Target(top=2), 3, noise=1.0, spread=1.0)
+    assert not said
+    assert why in said.advice
