@@ -17,10 +17,13 @@ from evenhand.answers.withdrawn import Withdrawal, with_put_back
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
 from evenhand.campaigns.replica import NOTHING, Replica
+from evenhand.certainty import PlannedChoice
 from evenhand.certainty.choice import Choice
+from evenhand.certainty.record import Plan
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import certificate_of, chance_of, checks_of, forecast_of
 from evenhand.policies.messages import Finding, Selection
+from evenhand.questions import HandOut
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.report.words import counted, listed
@@ -324,3 +327,13 @@ def decision_of(replica: Replica) -> dict[str, Any]:
         "certificate": certificate_of(replica.policy),
     }
     return decision if given is None else decision | {"as_given": given.certificate()}
+
+
+def hand_out_from(replica: Replica) -> HandOut | None:
+    """Return who is asked about what; None unless a plan of all single options is fixed."""
+    policy = replica.policy
+    if not isinstance(policy, PlannedChoice) or (policy.questions.about[:, 1] >= 0).any():
+        return None
+    now, none = policy.record.now, np.zeros(len(policy.questions), dtype=np.int64)
+    plan = policy.next_plan(none) if now is None else now.plan
+    return HandOut(policy.questions, plan.wanted(len(none)) if isinstance(plan, Plan) else none)

@@ -58,6 +58,14 @@ def capacity_in(text: str) -> int | None:
     return number
 
 
+def own_in(text: str) -> Any:
+    """Return which share of what evaluators are asked is of the own group."""
+    try:
+        return float(text)
+    except ValueError:
+        return text  # checked where it is used
+
+
 _NOTHING = "none"
 
 

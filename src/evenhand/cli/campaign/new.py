@@ -16,7 +16,7 @@ from evenhand.cli.options import Seed
 from evenhand.cli.tables import scale_in
 from evenhand.cli.terminal import console
 from evenhand.errors import InputError, NotIdentifiableError
-from evenhand.questions import Askable, Questions
+from evenhand.questions import Askable, HandOut, Questions
 from evenhand.report.words import counted
 
 _NOT_COMPARABLE = 3
@@ -208,11 +208,18 @@ def new(
     except NotIdentifiableError as error:
         console().print(str(error), style="bold")
         raise typer.Exit(_NOT_COMPARABLE) from None
+    planned = made.hand_out()
     made.close()
-    _say(store, name, asked, shown)
+    _say(store, name, asked, shown, planned)
 
 
-def _say(store: str, name: str, asked: Askable, shown: dict[str, dict[str, str]]) -> None:
+def _say(
+    store: str,
+    name: str,
+    asked: Askable,
+    shown: dict[str, dict[str, str]],
+    planned: HandOut | None,
+) -> None:
     questions = Questions.of(asked)
     columns = list(dict.fromkeys(column for own in shown.values() for column in own))
     out = console()
@@ -224,6 +231,8 @@ def _say(store: str, name: str, asked: Askable, shown: dict[str, dict[str, str]]
         style="bold",
         soft_wrap=True,
     )
+    if planned is not None and n:
+        out.print(f"Planned: {planned.words}", soft_wrap=True)
     beside = f" and {', '.join(columns)}" if columns else ""
     out.print(f"Evaluators see names{beside}, and nothing else.\n", soft_wrap=True)
     who = ["--evaluator", questions.evaluators[0]] if n else []
