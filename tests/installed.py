@@ -73,6 +73,16 @@ except eh.EvenhandError as error:
 else:
     raise AssertionError("a server was reached without psycopg")
 """,
+    "serve": """
+from evenhand.cli.serve import serve
+import evenhand as eh
+try:
+    serve("none.db", browser=False)
+except eh.InputError as error:
+    assert "evenhand[serve]" in str(error), error
+else:
+    raise AssertionError("pages were served without what serves them")
+""",
     "inspect": """
 import evenhand as eh
 from evenhand.judges import Judge
@@ -98,6 +108,16 @@ try:
     eh.Campaign.open("postgresql://nobody@127.0.0.1:1/none", "cup")
 except eh.StoreError as error:
     assert "evenhand[postgres]" not in str(error), error
+""",
+    "serve": """
+from evenhand.campaigns.stores import open_store
+from evenhand.serve import make_app
+app = make_app(open_store("pages.db"))
+assert "/api/v1/tell" in app.openapi()["paths"]
+from evenhand.serve.pages import _templates
+from importlib.resources import files
+assert _templates().list_templates()
+assert files("evenhand.serve").joinpath("static", "htmx.min.js").is_file()
 """,
     "dask": """
 from distributed import Client, LocalCluster

@@ -82,7 +82,7 @@ def refusal(status: int, words: str) -> JSONResponse:
     return JSONResponse({"error": words}, status)
 
 
-@router.post("/ask", responses=_REFUSALS)  # type: ignore[arg-type] # FastAPI's own
+@router.post("/ask", responses=_REFUSALS)
 def ask(request: Request) -> Asked:
     """Return the ticket that this evaluator is to answer next; the same until it is told."""
     access, campaign = _evaluator(request)
@@ -95,7 +95,7 @@ def ask(request: Request) -> Asked:
     return Asked(ticket=ticket.id, things=things, until=ticket.until)
 
 
-@router.post("/tell", responses=_REFUSALS)  # type: ignore[arg-type] # FastAPI's own
+@router.post("/tell", responses=_REFUSALS)
 def tell(request: Request, told: Told) -> Receipt:
     """Take a score; telling the same again returns the first receipt."""
     access, campaign = _evaluator(request)
@@ -107,7 +107,7 @@ def tell(request: Request, told: Told) -> Receipt:
     )  # fmt: skip
 
 
-@router.post("/decline", responses=_REFUSALS)  # type: ignore[arg-type] # FastAPI's own
+@router.post("/decline", responses=_REFUSALS)
 def decline(request: Request, given: Declined) -> Notice:
     """Give a ticket back that this evaluator must not judge; others are asked."""
     access, campaign = _evaluator(request)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +13,28 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from evenhand.report.words import visible
 from evenhand.serve.access import Access
 
-_TEMPLATES = Environment(
-    loader=FileSystemLoader(Path(__file__).parent / "templates"),
-    autoescape=True,
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
-_TEMPLATES.filters["visible"] = visible
+
+@cache
+def _templates() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["visible"] = visible
+    return made
 
 
 def page(
     request: Request, template: str, access: Access | None = None, code: int = 200, **filled: Any
 ) -> HTMLResponse:
     """Return a template as an answer."""
-    text = _TEMPLATES.get_template(template).render(
-        access=access, csrf=access.csrf if access else "", path=request.url.path, **filled
+    text = (
+        _templates()
+        .get_template(template)
+        .render(access=access, csrf=access.csrf if access else "", path=request.url.path, **filled)
     )
     return HTMLResponse(text, code)
 
