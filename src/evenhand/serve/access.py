@@ -28,7 +28,7 @@ _GRANT = """
     VALUES (:hash, :role, :campaign, :evaluator, :made, :until)
 """
 _FIND = """
-    SELECT a.role, c.name, a.evaluator, a.until, @clock
+    SELECT a.role, a.campaign, c.name, a.evaluator, a.until, @clock
     FROM access a LEFT JOIN campaign c ON c.id = a.campaign WHERE a.hash = :hash
 """
 _REVOKE = """
@@ -46,6 +46,7 @@ class Access:
     """What somebody who showed a token may do, and the word that his forms must carry."""
 
     role: Role
+    number: int | None  # of the campaign, in the store
     campaign: str | None
     evaluator: str
     csrf: str
@@ -134,10 +135,10 @@ def known(store: Store, token: str) -> Access | None:
     row = store.read(lambda session: session.row(_FIND, hash=digest))
     if row is None:
         return None
-    role, campaign, evaluator, until, clock = row
+    role, number, campaign, evaluator, until, clock = row
     if until <= float(clock) + store.clock_offset:
         return None
-    return Access(role, campaign, evaluator, csrf_of(token))
+    return Access(role, number, campaign, evaluator, csrf_of(token))
 
 
 def csrf_of(token: str) -> str:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
 from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 
-from evenhand.campaigns import Campaign
-from evenhand.campaigns.tickets import NoTicket
-from evenhand.serve.access import Access
-from evenhand.serve.guard import JUDGE, RefusedError, holder
-from evenhand.serve.judging import check_own, seen
+from evenhand.serve.seat import Nothing, Seat
 
 router = APIRouter(prefix="/api/v1", tags=["campaign"])
 
@@ -22,11 +19,23 @@ class Thing(BaseModel):
     shown: dict[str, str]
 
 
+class Scale(BaseModel):
+    """Which scores can be given."""
+
+    kind: Literal["number", "slider", "buttons", "vote", "verdict"]
+    low: float | None
+    high: float | None
+    wanted: str
+
+
 class Asked(BaseModel):
-    """A ticket, or none and why."""
+    """A ticket, which try of it this is, and what to judge; or none, and why."""
 
     ticket: str | None = None
+    attempt: int = 1
+    evaluator: str = ""
     things: list[Thing] = []
+    scale: Scale | None = None
     until: float | None = None
     reason: str = ""
     why: str = ""
@@ -38,14 +47,14 @@ class Told(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     ticket: str = Field(max_length=100)
-    score: float = Field(allow_inf_nan=False)
-    note: str = Field(default="", max_length=10_000)
+    score: Annotated[float, Field(allow_inf_nan=False)] | Literal["first", "second", "tie"]
+    attempt: int = Field(default=1, ge=1, le=10**9)
+    note: str = Field(default="", max_length=2_000)
 
 
 class Receipt(BaseModel):
     """What became of a score."""
 
-    evaluation: int
     counted: bool
     repeated: bool
     why: str
@@ -66,6 +75,14 @@ class Notice(BaseModel):
     why: str
 
 
+class Progress(BaseModel):
+    """How an evaluator stands: what counts, and what waits."""
+
+    evaluator: str
+    done: int
+    open: int
+
+
 class Refusal(BaseModel):
     """Why something was not done; nothing has changed."""
 
@@ -77,47 +94,38 @@ _REFUSALS: dict[int | str, dict[str, object]] = {
 }
 
 
-def refusal(status: int, words: str) -> JSONResponse:
-    """Return why something was not done."""
-    return JSONResponse({"error": words}, status)
-
-
 @router.post("/ask", responses=_REFUSALS)
 def ask(request: Request) -> Asked:
     """Return the ticket that this evaluator is to answer next; the same until it is told."""
-    access, campaign = _evaluator(request)
-    ticket = campaign.ask(access.evaluator)
-    if isinstance(ticket, NoTicket):
-        again = ticket.again_in
-        finite = again if again is not None and again < 1e12 else None
-        return Asked(reason=ticket.reason, why=ticket.why, again_in=finite)
-    things = [Thing(**thing) for thing in seen(ticket)]
-    return Asked(ticket=ticket.id, things=things, until=ticket.until)
+    seat = Seat(request)
+    asked = seat.ask()
+    if isinstance(asked, Nothing):
+        return Asked(
+            evaluator=seat.name, reason=asked.reason, why=asked.why, again_in=asked.again_in
+        )
+    return Asked(
+        ticket=asked.ticket, attempt=asked.attempt, evaluator=seat.name, until=asked.until,
+        things=[Thing(**thing) for thing in asked.things],
+        scale=Scale(**{key: asked.scale[key] for key in Scale.model_fields}),
+    )  # fmt: skip
 
 
 @router.post("/tell", responses=_REFUSALS)
 def tell(request: Request, told: Told) -> Receipt:
     """Take a score; telling the same again returns the first receipt."""
-    access, campaign = _evaluator(request)
-    check_own(campaign, access, told.ticket)
-    receipt = campaign.tell(told.ticket, told.score, note=told.note)
-    return Receipt(
-        evaluation=receipt.evaluation, counted=receipt.counted, repeated=receipt.repeated,
-        why=receipt.why,
-    )  # fmt: skip
+    receipt = Seat(request).tell(told.ticket, told.score, told.note, told.attempt)
+    return Receipt(counted=receipt.counted, repeated=receipt.repeated, why=receipt.why)
 
 
 @router.post("/decline", responses=_REFUSALS)
 def decline(request: Request, given: Declined) -> Notice:
     """Give a ticket back that this evaluator must not judge; others are asked."""
-    access, campaign = _evaluator(request)
-    check_own(campaign, access, given.ticket)
-    notice = campaign.decline(given.ticket, given.reason)
+    notice = Seat(request).decline(given.ticket, given.reason)
     return Notice(done=notice.done, why=notice.why)
 
 
-def _evaluator(request: Request) -> tuple[Access, Campaign]:
-    access = holder(request, JUDGE)
-    if access.role != "evaluator" or access.campaign is None:
-        raise RefusedError(403, "This token is not an evaluator's.")
-    return access, request.app.state.opened(access.campaign)
+@router.get("/status", responses=_REFUSALS)
+def status(request: Request) -> Progress:
+    """Return how this evaluator stands."""
+    seat = Seat(request)
+    return Progress(evaluator=seat.name, **seat.progress())

@@ -19,8 +19,8 @@ from evenhand.campaigns.stores import Store
 from evenhand.errors import EvenhandError, StoreError
 from evenhand.serve import api, campaigns, judging, uploads
 from evenhand.serve.access import known
-from evenhand.serve.guard import JUDGE, OWNER, Guard, RefusedError, log
-from evenhand.serve.pages import page, wants_page
+from evenhand.serve.guard import JUDGE, OWNER, Guard, RefusedError
+from evenhand.serve.pages import page, said
 
 _HERE = Path(__file__).parent
 
@@ -42,7 +42,7 @@ def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> F
         description="The right choice from unfair evaluations: campaigns over HTTP.",
     )  # fmt: skip
     app.state.store = store
-    app.state.secure = secure
+    app.state.answers = {}
     app.state.opened = lru_cache(maxsize=256)(lambda name: Campaign.open(store, name))
     app.middleware("http")(Guard(hosts))
     app.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
@@ -72,7 +72,9 @@ def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> F
         judges = access.role == "evaluator"
         # A page that goes on by itself: a redirect would come from where the link was clicked,
         # and a strict cookie does not go along with that.
-        response = page(request, "enter.html", go="/judge" if judges else "/")
+        go = "/" if access.number is None else f"/campaigns/{access.number}"
+        go = "/judge" if judges else go
+        response = page(request, "enter.html", go=go)
         response.set_cookie(
             JUDGE if judges else OWNER, token, httponly=True, samesite="strict", secure=secure,
             max_age=90 * 86_400, path="/",
@@ -91,36 +93,23 @@ def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> F
     app.add_exception_handler(EvenhandError, _refused_in_words)
     app.add_exception_handler(HTTPException, _http)
     app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(Exception, _fault)
     return app
 
 
 async def _refused(request: Request, error: Any) -> Response:
-    return _said(request, error.status, error.words)
+    return said(request, error.status, error.words)
 
 
 async def _refused_in_words(request: Request, error: Exception) -> Response:
-    return _said(request, 503 if isinstance(error, StoreError) else 400, str(error))
+    return said(request, 503 if isinstance(error, StoreError) else 400, str(error))
 
 
 async def _http(request: Request, error: Any) -> Response:
     words = {404: "There is nothing here.", 405: "That cannot be done here."}
-    return _said(request, error.status_code, words.get(error.status_code, str(error.detail)))
+    return said(request, error.status_code, words.get(error.status_code, str(error.detail)))
 
 
 async def _invalid(request: Request, error: Any) -> Response:
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"][1:])
-    return _said(request, 422, f"{where or 'The request'}: {first['msg']}.")
-
-
-async def _fault(request: Request, error: Exception) -> Response:
-    log.exception("this should not have happened", exc_info=error)
-    return _said(request, 500, "This should not have happened. Nothing was lost; try again.")
-
-
-def _said(request: Request, status: int, words: str) -> Response:
-    """Say it on a page to people, and as JSON to programs."""
-    if wants_page(request):
-        return page(request, "said.html", code=status, words=words.strip())
-    return api.refusal(status, words.strip())
+    return said(request, 422, f"{where or 'The request'}: {first['msg']}.")

@@ -2,96 +2,124 @@
 
 from __future__ import annotations
 
+import base64
 import csv
 import io
 import tempfile
 import zipfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Annotated, Any
 
 import segno
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Depends, Form, Request
+from fastapi import Path as InPath
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.datastructures import FormData, UploadFile
 
 import evenhand as eh
 from evenhand.campaigns import Campaign
 from evenhand.campaigns.sections import campaign_report
-from evenhand.errors import InputError
+from evenhand.campaigns.status import Status
 from evenhand.report.html import as_page
-from evenhand.serve.access import Access, grant, invited, renew, revoke
-from evenhand.serve.guard import OWNER, REPORT_POLICY, RefusedError, check_form, holder
+from evenhand.serve import panel
+from evenhand.serve.access import Access, Role, grant, invited, renew, revoke
+from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
+from evenhand.serve.uploads import as_file
 
 router = APIRouter(include_in_schema=False)
 
-_MOST_LINES = 5_000
+Number = Annotated[int, InPath(ge=1, le=2**53)]
+"""Which campaign, in an address: no name of a client's ever stands in one."""
+
+_MOST_TYPED = 8 * 2**20  # bytes of one field
+_LEASE = 7 * 86_400.0
+_ALL = "SELECT id, name, status FROM campaign ORDER BY id DESC"
+_ONE = "SELECT name FROM campaign WHERE id = :number"
+_LOOKS_ON = "whoever looks on"
 
 
 @router.get("/")
 def home(request: Request) -> Response:
     """Show all campaigns, and the two doors."""
-    access = holder(request, OWNER)
-    return page(request, "home.html", access, campaigns=Campaign.names(request.app.state.store))
+    access = owner(request)
+    found = request.app.state.store.read(lambda session: session.rows(_ALL))
+    return page(request, "home.html", access, campaigns=found)
 
 
 @router.get("/campaigns/new")
 def ask_for_campaign(request: Request) -> Response:
     """Show what a campaign needs to begin."""
-    access = holder(request, OWNER)
-    return page(request, "new.html", access, wrong="", told="", given=_GIVEN)
+    access = owner(request)
+    return page(request, "new.html", access, wrong="", told="", given=panel.GIVEN)
+
+
+async def _form(request: Request) -> AsyncIterator[FormData]:
+    async with request.form(max_files=4, max_fields=40, max_part_size=_MOST_TYPED) as form:
+        yield form
 
 
 @router.post("/campaigns/new")
-async def begin(request: Request) -> Response:
-    """Say what can be told and what it takes, or begin."""
-    access = holder(request, OWNER)
-    form = await request.form()
-    given = {name: str(form.get(name, default)) for name, default in _GIVEN.items()}
+def begin(request: Request, form: Annotated[FormData, Depends(_form)]) -> Response:
+    """Take tables in, say what can be told and what it takes, or begin."""
+    access = owner(request)
     check_form(access, str(form.get("csrf", "")))
+    given = {name: str(form.get(name, default)) for name, default in panel.GIVEN.items()}
+    told = ""
     try:
-        panel = _panel(given)
-        if form.get("do") != "begin":
-            told = f"{panel.check()}"
-            return page(request, "new.html", access, wrong="", told=told, given=given)
-        name = given["name"].strip()
-        Campaign.create(
-            request.app.state.store,
-            name,
-            panel,
-            looks="once" if given["looks"] == "once" else None,
-            bounds=_bounds(given["scale"]),
-            lease=7 * 86_400.0,
-        )
+        uploaded = _take_tables(form, given)
+        if form.get("do") == "begin" and not uploaded:
+            name = given["name"].strip()
+            asked = panel.questions(given)
+            store = request.app.state.store
+            made = Campaign.create(store, name, asked, lease=_LEASE, **panel.arguments(given))
+            return RedirectResponse(f"/campaigns/{made._follower.id}", 303)
+        if given["options"].strip() and given["evaluators"].strip():
+            told = panel.forecast(panel.questions(given), given)
     except eh.EvenhandError as error:
         return page(request, "new.html", access, 400, wrong=str(error), told="", given=given)
-    return RedirectResponse(f"/campaigns/{_quoted(name)}", 303)
+    return page(request, "new.html", access, wrong="", told=told, given=given)
 
 
-@router.get("/campaigns/{name}")
-def watch(request: Request, name: str) -> Response:
+def _take_tables(form: FormData, given: dict[str, str]) -> bool:
+    """Put uploaded tables where they would be typed in; tell whether there were any."""
+    found = False
+    for field in ("options", "evaluators"):
+        file = form.get(f"{field}_table")
+        if isinstance(file, UploadFile) and file.filename:
+            name = Path(file.filename).name
+            with as_file(name, file.file.read()) as path:
+                given[field] = panel.from_table(path, name)
+            found = True
+    return found
+
+
+@router.get("/campaigns/{number}")
+def watch(request: Request, number: Number) -> Response:
     """Show how a campaign stands."""
-    access = _owner(request, name)
+    access, name = _known(request, number, "viewer")
     return page(request, "campaign.html", access, **_standing(request, name))
 
 
-@router.get("/campaigns/{name}/live")
-def live(request: Request, name: str) -> Response:
+@router.get("/campaigns/{number}/live")
+def live(request: Request, number: Number) -> Response:
     """Return the part of the page that changes."""
-    access = _owner(request, name)
+    access, name = _known(request, number, "viewer")
     return page(request, "live.html", access, **_standing(request, name))
 
 
-@router.post("/campaigns/{name}/do")
+@router.post("/campaigns/{number}/do")
 def do(
     request: Request,
-    name: str,
+    number: Number,
     what: Annotated[str, Form()],
     csrf: Annotated[str, Form()] = "",
     whom: Annotated[str, Form()] = "",
     reason: Annotated[str, Form()] = "",
 ) -> Response:
     """Pause, resume, extend, withdraw, leave, join."""
-    access = _owner(request, name)
+    access, name = _known(request, number)
     check_form(access, csrf)
     campaign = request.app.state.opened(name)
     deeds: dict[str, Any] = {
@@ -99,28 +127,28 @@ def do(
         "resume": campaign.resume,
         "leave": lambda: campaign.leave(whom, reason),
         "join": lambda: campaign.join(whom),
-        "extend": lambda: campaign.extend(at_most=_number(whom)),
-        "withdraw": lambda: campaign.withdraw(_number(whom), reason),
+        "extend": lambda: campaign.extend(at_most=panel.whole(whom, "at most")),
+        "withdraw": lambda: campaign.withdraw(panel.whole(whom, "the evaluation"), reason),
     }
     if what not in deeds:
         raise RefusedError(400, f"{what!r} is nothing that can be done here.")
     deeds[what]()
-    return RedirectResponse(f"/campaigns/{_quoted(name)}", 303)
+    return RedirectResponse(f"/campaigns/{number}", 303)
 
 
-@router.get("/campaigns/{name}/report.html")
-def report(request: Request, name: str) -> Response:
+@router.get("/campaigns/{number}/report.html")
+def report(request: Request, number: Number) -> Response:
     """Return the report for a committee."""
-    _owner(request, name)
+    _, name = _known(request, number, "viewer")
     campaign = request.app.state.opened(name)
     text = as_page(campaign_report(campaign._follower))
     return HTMLResponse(text, headers={"Content-Security-Policy": REPORT_POLICY})
 
 
-@router.get("/campaigns/{name}/record.zip")
-def record(request: Request, name: str) -> Response:
+@router.get("/campaigns/{number}/record.zip")
+def record(request: Request, number: Number) -> Response:
     """Return the record, by which anybody can check the decision."""
-    _owner(request, name)
+    _, name = _known(request, number, "viewer")
     with tempfile.TemporaryDirectory() as folder:
         files = request.app.state.opened(name).export(Path(folder) / "record")
         body = io.BytesIO()
@@ -134,38 +162,46 @@ def record(request: Request, name: str) -> Response:
     )
 
 
-@router.get("/campaigns/{name}/verify")
-def verify(request: Request, name: str) -> Response:
+@router.get("/campaigns/{number}/verify")
+def verify(request: Request, number: Number) -> Response:
     """Say whether the record is whole, and the decision follows from it."""
-    access = _owner(request, name)
+    access, name = _known(request, number, "viewer")
     found = request.app.state.opened(name).verify()
-    return page(request, "verified.html", access, name=name, found=found, words=str(found))
+    return page(
+        request, "verified.html", access, name=name, number=number, found=found, words=str(found)
+    )
 
 
-@router.get("/campaigns/{name}/links")
-def links(request: Request, name: str) -> Response:
+@router.get("/campaigns/{number}/links")
+def links(request: Request, number: Number) -> Response:
     """Show who has a link."""
-    access = _owner(request, name)
-    return page(request, "links.html", access, **_links(request, name), made=[], table="")
+    access, name = _known(request, number)
+    return page(
+        request, "links.html", access, **_links(request, name), made=[], table="", download=""
+    )
 
 
-@router.post("/campaigns/{name}/links")
+@router.post("/campaigns/{number}/links")
 def make_links(
     request: Request,
-    name: str,
+    number: Number,
     csrf: Annotated[str, Form()] = "",
     evaluator: Annotated[str, Form()] = "",
     what: Annotated[str, Form()] = "make",
 ) -> Response:
     """Make links: for all who have none, or a new one for somebody; or revoke somebody's."""
-    access = _owner(request, name)
+    access, name = _known(request, number)
     check_form(access, csrf)
     store = request.app.state.store
     people = _evaluators(request, name)
     if evaluator and evaluator not in people:
         raise RefusedError(400, f"{evaluator!r} is no evaluator of this campaign.")
     tokens: list[tuple[str, str]] = []
-    if what == "revoke":
+    if what not in ("make", "renew", "revoke", "look"):
+        raise RefusedError(400, f"{what!r} is nothing that can be done here.")
+    if what == "look":
+        tokens = [(_LOOKS_ON, grant(store, "viewer", name))]
+    elif what == "revoke":
         revoke(store, name, evaluator)
     elif evaluator:
         tokens = [(evaluator, renew(store, name, evaluator))]
@@ -181,80 +217,54 @@ def make_links(
     table = io.StringIO()
     writer = csv.writer(table)
     writer.writerows([("evaluator", "link"), *((_safe(m["evaluator"]), m["link"]) for m in made)])
+    text = table.getvalue()
     return page(
-        request, "links.html", access, **_links(request, name), made=made, table=table.getvalue()
-    )
+        request, "links.html", access, **_links(request, name), made=made, table=text,
+        download=base64.b64encode(text.encode("utf-8-sig")).decode(),
+    )  # fmt: skip
 
 
-_GIVEN = {"name": "", "options": "", "evaluators": "", "scale": "0,10", "looks": "once"}
-
-
-def _panel(given: dict[str, str]) -> eh.Questions:
-    options, evaluators = _lines(given["options"]), _lines(given["evaluators"])
-    if len(options) < 2 or len(evaluators) < 1:
-        raise InputError("give at least two options and one evaluator, one on each line.")
-    return eh.Questions.panel(options, evaluators)
-
-
-def _lines(text: str) -> Any:
-    """Read names, one on a line, each with its group after a comma if there are groups."""
-    rows = [line.partition(",") for line in text.splitlines() if line.strip()]
-    if len(rows) > _MOST_LINES:
-        raise InputError(f"at most {_MOST_LINES:,} lines are taken; got {len(rows):,}.")
-    names = [name.strip() for name, _, _ in rows]
-    if any(group.strip() for _, _, group in rows):
-        return {
-            name: group.strip() or None for name, (_, _, group) in zip(names, rows, strict=True)
-        }
-    return names
-
-
-def _bounds(text: str) -> tuple[float, float] | None:
-    if not text.strip():
-        return None
-    low, _, high = text.partition(",")
-    try:
-        return float(low), float(high)
-    except ValueError:
-        raise InputError(f"the scale is two numbers, such as 0,10; got {text!r}.") from None
-
-
-def _owner(request: Request, name: str) -> Access:
-    access = holder(request, OWNER)
-    if not access.may("owner", name):
-        raise RefusedError(403, "This link is not for this campaign.")
-    if name not in Campaign.names(request.app.state.store):
-        raise RefusedError(404, f"There is no campaign {name!r}.")
-    return access
+def _known(request: Request, number: int, role: Role = "owner") -> tuple[Access, str]:
+    """Return what the one who asks may do with a campaign, and what that is called."""
+    found = request.app.state.store.read(lambda session: session.row(_ONE, number=number))
+    name = None if found is None else str(found[0])
+    access = owner(request, name or "", role)
+    if name is None:
+        raise RefusedError(404, "There is no such campaign.")
+    return access, name
 
 
 def _standing(request: Request, name: str) -> dict[str, Any]:
+    """Return all that the page of a campaign shows."""
     campaign = request.app.state.opened(name)
     status = campaign.status()
-    rows: list[dict[str, Any]] = []
-    verdict = ""
-    if status.evaluations and (status.status == "finished" or not status.looks_once):
-        answer = campaign.answer()
-        verdict = str(answer).split("\n\n")[0]
-        rows = answer.standings.to_dict("records")
-    return {"name": name, "status": status, "verdict": verdict, "rows": rows}
+    known: dict[str, tuple[str, dict[str, Any]]] = request.app.state.answers
+    if name not in known or known[name][0] != status.hash:
+        known[name] = status.hash, _found(campaign, status)
+    return {"name": name, "number": campaign._follower.id, "status": status, **known[name][1]}
+
+
+def _found(campaign: Campaign, status: Status) -> dict[str, Any]:
+    """Return what is known by now, where it may be looked at."""
+    if not status.evaluations or (status.looks_once and status.status != "finished"):
+        return {"verdict": "", "rows": [], "biases": []}
+    answer = campaign.answer()
+    return {
+        "verdict": str(answer).split("\n\n")[0],
+        "rows": answer.standings.to_dict("records"),
+        "biases": list(answer.biases),
+    }
 
 
 def _links(request: Request, name: str) -> dict[str, Any]:
     have = {one.evaluator for one in invited(request.app.state.store, name)}
     people = [(one, one in have) for one in _evaluators(request, name)]
-    return {"name": name, "people": people}
+    return {"name": name, "number": request.app.state.opened(name)._follower.id, "people": people}
 
 
 def _evaluators(request: Request, name: str) -> list[str]:
     campaign = request.app.state.opened(name)
     return [one.evaluator for one in campaign.status().evaluators]
-
-
-def _number(text: str) -> int:
-    if not text.strip().isdigit():
-        raise InputError(f"a whole number is needed; got {text!r}.")
-    return int(text)
 
 
 def _code(link: str) -> str:
@@ -265,9 +275,3 @@ def _code(link: str) -> str:
 def _safe(cell: str) -> str:
     """Keep a spreadsheet from running what somebody is called."""
     return f"'{cell}" if cell[:1] in "=+-@\t\r" else cell
-
-
-def _quoted(name: str) -> str:
-    from urllib.parse import quote  # noqa: PLC0415 # seldom
-
-    return quote(name, safe="")

@@ -13,9 +13,10 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 
 from fastapi import Request
-from fastapi.responses import PlainTextResponse, Response
+from fastapi.responses import Response
 
-from evenhand.serve.access import Access, known, same
+from evenhand.serve.access import Access, Role, known, same
+from evenhand.serve.pages import said
 
 OWNER, JUDGE = "evenhand_owner", "evenhand_judge"
 """Names of cookies: one browser may be the owner's and an evaluator's at once."""
@@ -64,7 +65,12 @@ class Guard:
             self._check(request)
             response = await serve(request)
         except RefusedError as refused:
-            response = PlainTextResponse(refused.words, refused.status)
+            response = said(request, refused.status, refused.words)
+        except Exception:
+            log.exception("this should not have happened")
+            response = said(
+                request, 500, "This should not have happened. Nothing was lost; try again."
+            )
         headers = response.headers
         headers.setdefault("Content-Security-Policy", POLICY)
         headers["X-Content-Type-Options"] = "nosniff"
@@ -87,6 +93,8 @@ class Guard:
             size = int(request.headers.get("content-length", "0"))
         except ValueError:
             raise RefusedError(400, "Content-Length must be a number.\n") from None
+        if request.method not in ("GET", "HEAD") and "content-length" not in request.headers:
+            raise RefusedError(411, "Say how long it is: Content-Length.\n")
         if size > MOST_BYTES:
             raise RefusedError(413, f"At most {MOST_BYTES // 2**20} MB are taken at once.\n")
         self._count(request)
@@ -124,6 +132,14 @@ def holder(request: Request, cookie: str) -> Access:
         raise RefusedError(
             401, "This needs the link that you were given; it may be over, or was revoked.\n"
         )
+    return access
+
+
+def owner(request: Request, campaign: str | None = None, role: Role = "owner") -> Access:
+    """Return what the one who asks may do, if that is the owner's, or a viewer's of a campaign."""
+    access = holder(request, OWNER)
+    if not access.may(role, campaign):
+        raise RefusedError(403, "Your link is not for this page.\n")
     return access
 
 

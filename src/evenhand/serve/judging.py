@@ -1,129 +1,139 @@
-"""The evaluator's page: one question at a time, and nothing but what he is to judge.
-
-What goes to the browser is made here from labels and declared columns alone. Groups, scores,
-estimates, prices, others' work, and why something is asked never reach a template.
-"""
+"""The evaluator's page: one question at a time, and nothing but what he is to judge."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
-from evenhand.campaigns import Campaign, ledger
-from evenhand.campaigns.tickets import Ticket, parsed
 from evenhand.errors import EvenhandError, InputError
-from evenhand.serve.access import Access
-from evenhand.serve.guard import JUDGE, RefusedError, check_form, holder
+from evenhand.serve.guard import check_form
 from evenhand.serve.pages import page
+from evenhand.serve.seat import Nothing, Seat
 
 router = APIRouter(include_in_schema=False)
 
-_FEW = 11  # steps of a scale that are buttons
+MOST_NOTE = 2_000
+"""Characters of a note."""
+_WAITS = ("waiting", "not now", "paused", "blocked")
+_PICTURE = re.compile(r"https://[^\s?#]+\.(png|jpe?g|gif|webp|avif|svg)(\?\S*)?", re.IGNORECASE)
 
 
 @router.get("/judge")
-def judge(request: Request, wrong: str = "", typed: str = "") -> Response:
-    """Show what is to be judged next."""
-    access, campaign = _who(request)
-    ticket = campaign.ask(access.evaluator)
-    progress = _progress(campaign, access.evaluator)
-    if not isinstance(ticket, Ticket):
-        return page(
-            request, "done.html", access, why=ticket.why, over=ticket.reason == "finished",
-            waits=ticket.reason in ("waiting", "not now", "paused"), progress=progress,
-        )  # fmt: skip
-    low, high = campaign._follower.followed().settings["bounds"] or (None, None)
-    return page(
-        request, "judge.html", access, 400 if wrong else 200, ticket=ticket.id, things=seen(ticket),
-        scale=_scale(low, high, two=len(ticket.question.labels) > 1), progress=progress,
-        wrong=wrong, typed=typed,
-    )  # fmt: skip
+def judge(request: Request, ticket: str = "", last: str = "", late: str = "") -> Response:
+    """Show what is to be judged next; or a ticket again, of which a score was taken back."""
+    seat = Seat(request)
+    return _shown(request, seat, ticket=ticket, last=last, late=bool(late))
 
 
 @router.post("/judge/tell")
 def tell(
     request: Request,
-    ticket: Annotated[str, Form()],
-    score: Annotated[str, Form()] = "",
-    note: Annotated[str, Form()] = "",
+    ticket: Annotated[str, Form(max_length=100)],
+    score: Annotated[str, Form(max_length=100)] = "",
+    note: Annotated[str, Form(max_length=MOST_NOTE)] = "",
+    attempt: Annotated[int, Form(ge=1)] = 1,
     csrf: Annotated[str, Form()] = "",
 ) -> Response:
     """Take a score; the same twice counts once."""
-    access, campaign = _who(request)
-    check_form(access, csrf)
-    check_own(campaign, access, ticket)
+    seat = Seat(request)
+    check_form(seat.access, csrf)
     try:
-        campaign.tell(ticket, _number(score), note=note.strip())
+        receipt = seat.tell(ticket, _number(score), note, attempt)
     except EvenhandError as error:
-        return judge(request, wrong=str(error), typed=score)
-    return RedirectResponse("/judge", 303)
+        return _shown(request, seat, ticket, wrong=str(error), typed=score, note=note)
+    late = {} if receipt.counted or receipt.repeated else {"late": "1"}
+    return RedirectResponse(f"/judge?{urlencode({'last': ticket} | late)}", 303)
 
 
 @router.post("/judge/decline")
 def decline(
     request: Request,
-    ticket: Annotated[str, Form()],
-    reason: Annotated[str, Form()],
+    ticket: Annotated[str, Form(max_length=100)],
+    reason: Annotated[str, Form(max_length=MOST_NOTE)],
+    more: Annotated[str, Form(max_length=MOST_NOTE)] = "",
     csrf: Annotated[str, Form()] = "",
 ) -> Response:
     """Take it that the evaluator cannot judge this; somebody else is asked."""
-    access, campaign = _who(request)
-    check_form(access, csrf)
-    check_own(campaign, access, ticket)
-    campaign.decline(ticket, reason.strip() or "no reason given")
+    seat = Seat(request)
+    check_form(seat.access, csrf)
+    seat.decline(ticket, ": ".join(part for part in (reason.strip(), more.strip()) if part))
     return RedirectResponse("/judge", 303)
 
 
-def seen(ticket: Ticket) -> list[dict[str, Any]]:
-    """Return all that an evaluator is shown of a ticket: names, and what was declared."""
-    labels = ticket.question.labels
-    shown = [*ticket.shown, *({} for _ in labels)][: len(labels)]
-    return [
-        {"name": label, "shown": dict(columns)}
-        for label, columns in zip(labels, shown, strict=True)
-    ]
+@router.post("/judge/undo")
+def undo(
+    request: Request,
+    ticket: Annotated[str, Form(max_length=100)],
+    csrf: Annotated[str, Form()] = "",
+) -> Response:
+    """Take the last score back, and ask the same again."""
+    seat = Seat(request)
+    check_form(seat.access, csrf)
+    seat.undo(ticket)
+    return RedirectResponse(f"/judge?{urlencode({'ticket': ticket})}", 303)
 
 
-def _who(request: Request) -> tuple[Access, Campaign]:
-    access = holder(request, JUDGE)
-    if access.role != "evaluator" or access.campaign is None:
-        raise RefusedError(403, "This link is not for judging.")
-    return access, request.app.state.opened(access.campaign)
-
-
-def check_own(campaign: Campaign, access: Access, ticket: str) -> None:
-    """Refuse a ticket that is somebody else's."""
-    number, token = parsed(ticket)
-    follower = campaign._follower
-    row = follower.store.read(lambda session: ledger.ticket_at(session, follower.id, number))
-    if row is None or row.token != token or access.evaluator not in (row.evaluator, row.holder):
-        raise RefusedError(403, "This question is not yours any more. Open the page again.")
-
-
-def _number(text: str) -> float:
-    words = {"first": 1.0, "second": -1.0, "tie": 0.0}
-    if text in words:
-        return words[text]
+def _shown(
+    request: Request,
+    seat: Seat,
+    ticket: str = "",
+    *,
+    last: str = "",
+    late: bool = False,
+    wrong: str = "",
+    typed: str = "",
+    note: str = "",
+) -> Response:
     try:
-        return float(text.replace(",", "."))
+        undo = last if seat.can_undo(last) else ""
+        asked = seat.ask(ticket)
+    except InputError:  # an address that somebody changed
+        undo, asked = "", seat.ask()
+    common: dict[str, Any] = {
+        "progress": seat.progress(),
+        "undo": undo,
+        "late": late,
+        "most_note": MOST_NOTE,
+    }
+    if isinstance(asked, Nothing):
+        waits = asked.reason in _WAITS
+        return page(
+            request, "done.html", seat.access, why=asked.why, over=not waits, waits=waits, **common
+        )
+    things = [
+        {
+            "name": thing["name"],
+            "shown": [
+                (column, text, _how(text)) for column, text in thing["shown"].items() if text
+            ],
+        }
+        for thing in asked.things
+    ]
+    return page(
+        request, "judge.html", seat.access, 400 if wrong else 200, ticket=asked.ticket,
+        attempt=asked.attempt, things=things, scale=asked.scale, wrong=wrong, typed=typed,
+        note=note, again=bool(ticket) and not wrong, **common,
+    )  # fmt: skip
+
+
+def _how(text: str) -> str:
+    """Return how a declared text is shown: as a picture, a link, or what it says."""
+    if _PICTURE.fullmatch(text):
+        return "picture"
+    return "link" if re.fullmatch(r"https?://\S+", text) else "text"
+
+
+def _number(text: str) -> float | str:
+    text = text.strip()
+    if text in ("first", "second", "tie"):
+        return text
+    if not text:
+        raise InputError("choose a score first.")
+    try:
+        return float(text.replace(",", ".").replace("−", "-"))
     except ValueError:
         raise InputError(f"a number is needed; got {text!r}.") from None
-
-
-def _scale(low: float | None, high: float | None, two: bool) -> dict[str, Any]:
-    if two:
-        return {"kind": "verdict"}
-    if low is None or high is None:
-        return {"kind": "number", "low": None, "high": None, "steps": []}
-    whole = low == int(low) and high == int(high)
-    if whole and high - low < _FEW:
-        return {"kind": "buttons", "low": low, "high": high,
-                "steps": [*range(int(low), int(high) + 1)]}  # fmt: skip
-    return {"kind": "slider", "low": low, "high": high, "steps": []}
-
-
-def _progress(campaign: Campaign, evaluator: str) -> dict[str, int]:
-    own = next((e for e in campaign.status().evaluators if e.evaluator == evaluator), None)
-    return {"done": own.evaluations if own else 0, "open": (own.open + own.leased) if own else 0}

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from fastapi import Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from evenhand.report.words import visible
+from evenhand.report.words import number, visible
 from evenhand.serve.access import Access
 
 
@@ -23,7 +23,7 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["visible"] = visible
+    made.filters |= {"visible": visible, "number": number}
     return made
 
 
@@ -44,3 +44,11 @@ def wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "") and not request.url.path.startswith(
         "/api/"
     )
+
+
+def said(request: Request, status: int, words: str) -> Response:
+    """Say why something was not done: on a page to people, and as JSON to programs."""
+    words = words.strip()
+    if wants_page(request):
+        return page(request, "said.html", code=status, words=words)
+    return JSONResponse({"error": words}, status)

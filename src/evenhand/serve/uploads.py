@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +18,7 @@ from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
 from evenhand.errors import EvenhandError, InputError
 from evenhand.report.html import as_page
-from evenhand.serve.guard import OWNER, REPORT_POLICY, RefusedError, check_form, holder
+from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
 from evenhand.tables.opened import opened
 
@@ -28,10 +30,14 @@ PARTS = {
     "score": "the score",
     "option_group": "the group of what is scored",
     "evaluator_group": "the group of who scores",
-    "item": "what it was tried on",
-    "event": "where options compete",
+    "item": "what it was tried on (a task, a question)",
+    "event": "where options compete (a round, a year)",
 }
-_NONE, _FIND = "", "?"
+_FIND = "?"
+_SCORES = ("score", "mark", "points", "rating", "grade", "note", "vote")
+_JUDGES = ("evaluator", "judge", "reviewer", "rater", "grader", "juror", "referee", "examiner")
+_GROUPS = ("group", "nation", "country", "family", "university", "institution", "affiliation",
+           "team", "school", "club")  # fmt: skip
 _FIRST_ROWS = 8
 _DAY = 86_400.0
 _KEEP = "INSERT INTO upload (id, name, body, until) VALUES (:id, :name, :body, :until)"
@@ -42,7 +48,7 @@ _FIND_IT = "SELECT name, body FROM upload WHERE id = :id AND until > :now"
 @router.get("/scores")
 def ask_for_table(request: Request) -> Response:
     """Show where to give a table."""
-    access = holder(request, OWNER)
+    access = owner(request)
     return page(request, "scores.html", access, wrong="")
 
 
@@ -53,7 +59,7 @@ def take_table(
     table: Annotated[UploadFile, File()] = ...,  # type: ignore[assignment]
 ) -> Response:
     """Keep a table for a day, and go on to its columns."""
-    access = holder(request, OWNER)
+    access = owner(request)
     check_form(access, csrf)
     body = table.file.read()
     if not body:
@@ -65,14 +71,14 @@ def take_table(
 @router.get("/scores/{id}")
 def confirm_columns(request: Request, id: str) -> Response:
     """Show the first rows, and what each column is taken for."""
-    access = holder(request, OWNER)
+    access = owner(request)
     return _columns(request, access, id, {}, {})
 
 
 @router.get("/scores/{id}/answer")
 def answer(request: Request, id: str) -> Response:
     """Show what the scores say, or what is wrong with them, beside their rows."""
-    access = holder(request, OWNER)
+    access = owner(request)
     chosen = {name: value for name, value in request.query_params.items() if value != _FIND}
     try:
         audit, decision = _both(request, id, chosen)
@@ -87,7 +93,7 @@ def answer(request: Request, id: str) -> Response:
 @router.get("/scores/{id}/{which}.html")
 def report(request: Request, id: str, which: str) -> Response:
     """Return a report, as one file to read, print or mail."""
-    holder(request, OWNER)
+    owner(request)
     if which not in ("audit", "decision"):
         raise RefusedError(404, "There is nothing here.")
     chosen = {name: value for name, value in request.query_params.items() if value != _FIND}
@@ -124,7 +130,7 @@ def _both(request: Request, id: str, chosen: Mapping[str, str]) -> tuple[eh.Audi
     options: dict[str, Any] = {
         part: (value or None) for part, value in chosen.items() if part in PARTS
     }
-    with _Opened(request.app.state.store, id) as path:
+    with as_file(*kept(request.app.state.store, id)) as path:
         scores = eh.read_scores(path, **options)
         top = _whole(chosen.get("top", ""))
         return eh.audit(scores, top=top), eh.decide(scores, top=top)
@@ -138,39 +144,81 @@ def _whole(given: str) -> int | None:
     return int(given)
 
 
-class _Opened:
-    """An upload as a file, which the readers take, for as long as it is read."""
+def safe_suffix(name: str) -> str:
+    """Return the ending of a file's name as far as readers know it; nothing else of it is used."""
+    endings = re.fullmatch(r".*?((?:\.[A-Za-z0-9]{1,8}){0,2})", name, re.DOTALL)
+    return endings[1].lower() if endings else ""
 
-    def __init__(self, store: Store, id: str) -> None:
-        self._name, self._body = kept(store, id)
 
-    def __enter__(self) -> Path:
-        self._folder = tempfile.TemporaryDirectory()
-        path = Path(self._folder.name) / f"table{Path(self._name).suffix[:12]}"
-        path.write_bytes(self._body)
-        return path
-
-    def __exit__(self, *exception: object) -> None:
-        self._folder.cleanup()
+@contextmanager
+def as_file(name: str, body: bytes) -> Iterator[Path]:
+    """Have an upload as a file, which the readers take; errors call it as its owner does."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"table{safe_suffix(name)}"
+        path.write_bytes(body)
+        try:
+            yield path
+        except EvenhandError as error:
+            words = str(error).replace(str(path), name).replace(path.name, name)
+            raise InputError(words) from None
 
 
 def _columns(
     request: Request, access: Any, id: str, chosen: Mapping[str, str], more: Mapping[str, str]
 ) -> Response:
-    name, _ = kept(request.app.state.store, id)
+    name, body = kept(request.app.state.store, id)
     header: Sequence[str] = ()
     rows: list[list[str]] = []
     wrong = more.get("wrong", "")
-    with _Opened(request.app.state.store, id) as path:
-        try:
+    try:
+        with as_file(name, body) as path:
             source = opened(path, name=name)
             header = source.columns
             columns = [source.texts(column)[:_FIRST_ROWS] for column in header]
             rows = [[cell or "" for cell in row] for row in zip(*columns, strict=True)]
-        except EvenhandError as error:
-            wrong = wrong or str(error)
+    except EvenhandError as error:
+        wrong = wrong or str(error)
+    chosen = chosen or _guessed(header, rows)
     status = 400 if wrong else 200
     return page(
         request, "columns.html", access, status, id=id, name=name, header=list(header), rows=rows,
         parts=PARTS, chosen=chosen, wrong=wrong,
     )  # fmt: skip
+
+
+def _guessed(header: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, str]:
+    """Return what columns seem to be by their names; nothing where that does not make a table."""
+    called = {column: column.lower() for column in header if column}
+    numbers = {
+        column
+        for place, column in enumerate(header)
+        if any(row[place] for row in rows) and all(_is_number(row[place]) for row in rows)
+    }
+    found: dict[str, str] = {}
+
+    def take(part: str, columns: Iterable[str]) -> None:
+        column = next((c for c in columns if c not in found.values()), None)
+        if column is not None:
+            found[part] = column
+
+    def having(*lists: Sequence[str]) -> list[str]:
+        return [c for c, low in called.items() if all(any(w in low for w in ws) for ws in lists)]
+
+    for part in PARTS:
+        take(part, [c for c, low in called.items() if low.replace(" ", "_") == part])
+    for part, columns in (
+        ("evaluator_group", having(_JUDGES, _GROUPS)),
+        ("evaluator", [c for c in having(_JUDGES) if c not in having(_GROUPS)]),
+        ("option_group", having(_GROUPS)),
+        ("score", [*(c for c in having(_SCORES) if c in numbers), *having(_SCORES)]),
+        ("score", [c for c in called if c in numbers]),
+        ("option", [c for c in called if c not in numbers]),
+    ):
+        if part not in found:
+            take(part, columns)
+    whole = {"option", "evaluator", "score"} <= set(found)
+    return found if whole else {}
+
+
+def _is_number(text: str) -> bool:
+    return not text or re.fullmatch(r"\s*[-+−]?\d+([.,]\d+)?\s*", text) is not None

@@ -3,46 +3,65 @@
 // A score for the same ticket counts once, so that sending twice does no harm.
 const form = document.getElementById("judge");
 const state = document.getElementById("state");
+const wrong = document.getElementById("wrong");
 const place = "evenhand " + form.dataset.ticket;
 
-const typed = JSON.parse(localStorage.getItem(place) || "{}");
-for (const [name, value] of Object.entries(typed)) {
+function kept() {
+  try { return JSON.parse(localStorage.getItem(place) || "{}"); } catch (broken) { return {}; }
+}
+function remember() {
+  const data = new FormData(form);
+  try { localStorage.setItem(place, JSON.stringify({ score: data.get("score") || "", note: data.get("note") || "" })); }
+  catch (full) { /* it is typed again, then */ }
+}
+function forget() {
+  try { localStorage.removeItem(place); } catch (closed) { /* there is nothing to forget */ }
+}
+
+for (const [name, value] of Object.entries(kept())) {
   for (const field of form.elements) {
-    if (field.name !== name) continue;
+    if (field.name !== name || !value) continue;
     if (field.type === "radio") field.checked = field.value === value;
     else if (!field.value) field.value = value;
   }
-}
-
-function remember() {
-  const data = new FormData(form);
-  localStorage.setItem(place, JSON.stringify({ score: data.get("score") || "", note: data.get("note") || "" }));
 }
 form.addEventListener("input", remember);
 
 const slide = document.getElementById("slide");
 if (slide) {
   const score = document.getElementById("score");
-  slide.addEventListener("input", () => { score.value = String(Math.round(slide.value * 10) / 10); remember(); });
-  score.addEventListener("input", () => { const n = Number(score.value.replace(",", ".")); if (!Number.isNaN(n)) slide.value = n; });
+  const follow = () => { const n = Number(score.value.replace(",", ".")); if (score.value && !Number.isNaN(n)) slide.value = n; };
+  const step = (slide.max - slide.min) / 100;
+  slide.addEventListener("input", () => { score.value = String(Number((Math.round(slide.value / step) * step).toPrecision(6))); remember(); });
+  score.addEventListener("input", follow);
+  follow();
+}
+
+function say(words) {
+  wrong.textContent = words;
+  wrong.hidden = !words;
+  if (words) wrong.scrollIntoView({ block: "center" });
 }
 
 let sending = false;
 async function send() {
   if (sending) return;
   sending = true;
+  say("");
   state.textContent = "sending …";
   for (let pause = 1000; ; pause = Math.min(2 * pause, 15000)) {
     try {
       const answer = await fetch(form.action, { method: "POST", body: new FormData(form), headers: { Accept: "text/html" } });
-      if (answer.status < 500) {
-        if (answer.ok) { localStorage.removeItem(place); location.assign("/judge"); return; }
+      if (answer.ok) { forget(); location.assign(answer.url); return; }
+      if (answer.status < 500 && answer.status !== 429) {
+        const said = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("[role=alert]");
+        say(said ? said.textContent : "This was not taken. Open your link again.");
+        state.textContent = "";
         sending = false;
-        document.open(); document.write(await answer.text()); document.close();
         return;
       }
     } catch (lost) { /* the network is away: it is tried again */ }
-    state.textContent = "no connection; what you typed is kept, and sent when there is one";
+    state.textContent = "No connection. What you typed is kept, and sent when there is one.";
     await new Promise((over) => setTimeout(over, pause));
   }
 }

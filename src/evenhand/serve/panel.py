@@ -1,0 +1,214 @@
+"""A panel as somebody types it in or uploads it: who is judged by whom, and what it would take.
+
+Tables are lines of cells between commas, as a spreadsheet saves them. Without a header, a line is a
+name and its group. With one, its first column is called ``name``; ``group`` is never shown to
+evaluators; other columns of options are shown, and evaluators may have ``price`` and ``most``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import evenhand as eh
+from evenhand.errors import InputError
+from evenhand.tables.opened import opened
+
+GIVEN = {
+    "name": "",
+    "options": "",
+    "evaluators": "",
+    "conflicts": "",
+    "kind": "scores",
+    "scale": "0, 10",
+    "looks": "once",
+    "capacity": "1",
+    "workload": "",
+    "top": "1",
+    "at_most": "",
+    "budget": "",
+    "lead": "",
+    "noise": "",
+}
+"""What a form of a new campaign has, and with what it begins."""
+
+_MOST_LINES, _MOST_COLUMNS, _MOST_IN_CELL = 5_000, 40, 20_000
+_NAMES = ("name", "option", "evaluator")
+_GROUPS = ("group", "nation", "country", "university", "institution", "affiliation", "family",
+           "team", "school", "side")  # fmt: skip
+
+
+def questions(given: Mapping[str, str]) -> eh.Questions:
+    """Return what can be asked, or say what is wrong with what was given."""
+    options, evaluators = _rows(given, "options"), _rows(given, "evaluators")
+    if len(options) < 2 or not evaluators:
+        raise InputError("give at least two options and one evaluator, one on each line.")
+    judges = _groups(evaluators)
+    if any(_groups(options).values()) and not any(judges.values()):
+        raise InputError(
+            "options have groups, and evaluators have none; say theirs, too (after a comma), or "
+            "leave groups out: then nobody is taken to be partial."
+        )
+    often = given["capacity"].strip()
+    more: dict[str, Any] = {"capacity": whole(often, "how often") if often else None}
+    prices = _numbers(evaluators, "price")
+    if prices:
+        more["prices"] = {name: prices.get(name, 1.0) for name in judges}
+    most = _numbers(evaluators, "most")
+    each = whole(given["workload"], "how many for each") if given["workload"].strip() else None
+    if most:
+        more["workload"] = [int(most.get(name, each or len(options))) for name in judges]
+    elif each is not None:
+        more["workload"] = each
+    made = _made(given["kind"], _groups(options), judges, more)
+    pairs = [_pair(line) for line in given["conflicts"].splitlines() if line.strip()]
+    return made.barring(pairs) if pairs else made
+
+
+def arguments(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return what else a campaign begins with."""
+    verdicts = given["kind"] == "pairs"
+    shown = {
+        row["name"]: {c: text for c, text in row.items() if c not in ("name", "group") and text}
+        for row in _rows(given, "options")
+    }
+    return {
+        "looks": "once" if given["looks"] == "once" else None,
+        "bounds": None if verdicts else bounds(given["scale"]),
+        "scores": "verdicts" if verdicts else None,
+        "top": whole(given["top"], "how many are wanted") if given["top"].strip() else 1,
+        "at_most": whole(given["at_most"], "at most") if given["at_most"].strip() else None,
+        "budget": _decimal(given["budget"], "the budget") if given["budget"].strip() else None,
+        "display": shown if any(shown.values()) else None,
+    }
+
+
+def forecast(panel: eh.Questions, given: Mapping[str, str]) -> str:
+    """Return what can be told by a panel, and what it takes, in words."""
+    said = [f"{panel.check()}"]
+    if given["lead"].strip():
+        top = whole(given["top"], "how many are wanted") if given["top"].strip() else 1
+        found = eh.plan(
+            panel,
+            leads=_decimal(given["lead"], "by how much the best leads"),
+            noise_scale=_decimal(given["noise"] or "1", "how far two scores differ"),
+            top=top if top > 1 else None,
+        )
+        said.append(f"{found}")
+    return "\n\n".join(said)
+
+
+def from_table(path: Path, name: str) -> str:
+    """Return an uploaded table as it would be typed in, with its header."""
+    source = opened(path, name=name)
+    header = [column.strip() for column in source.columns]
+    if not header or len(header) > _MOST_COLUMNS:
+        raise InputError(f"{name}: a table has 1 to {_MOST_COLUMNS} columns; got {len(header)}.")
+    columns = [source.texts(column) for column in source.columns]
+    if len(columns[0]) > _MOST_LINES:
+        raise InputError(
+            f"{name}: at most {_MOST_LINES:,} lines are taken; got {len(columns[0]):,}."
+        )
+    called = ["name", *header[1:]]
+    group = next((i for i, c in enumerate(called) if i and c.lower() in _GROUPS), None)
+    if group is not None:
+        called[group] = "group"
+    written = io.StringIO()
+    rows = ([cell or "" for cell in row] for row in zip(*columns, strict=True))
+    csv.writer(written, lineterminator="\n").writerows([called, *rows])
+    return written.getvalue()
+
+
+def bounds(text: str) -> tuple[float, float] | None:
+    """Return the lowest and the highest score; None if nothing is said."""
+    if not text.strip():
+        return None
+    low, _, high = text.partition(",")
+    try:
+        return float(low), float(high)
+    except ValueError:
+        raise InputError(f"the scale is two numbers, such as 0, 10; got {text!r}.") from None
+
+
+def whole(text: str, what: str = "this") -> int:
+    """Return a whole number, at least 1."""
+    text = text.strip()
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) > 0):
+        raise InputError(f"{what}: a whole number from 1 on is needed; got {text[:40]!r}.")
+    return int(text)
+
+
+def _made(
+    kind: str, options: Mapping[str, str | None], judges: Mapping[str, str | None], more: Any
+) -> eh.Questions:
+    plain_options: Any = options if any(options.values()) else list(options)
+    plain_judges: Any = judges if any(judges.values()) else list(judges)
+    make = eh.Questions.comparisons if kind == "pairs" else eh.Questions.panel
+    return make(plain_options, plain_judges, **more)
+
+
+def _rows(given: Mapping[str, str], which: str) -> list[dict[str, str]]:
+    """Return a table as rows by column; names are there, and no two are the same."""
+    try:
+        found = list(csv.reader(io.StringIO(given[which]), skipinitialspace=True, strict=True))
+    except csv.Error as error:
+        raise InputError(f"{which}: {error}; a name with a comma stands in quotes.") from None
+    lines = [[cell.strip() for cell in line] for line in found if any(c.strip() for c in line)]
+    if len(lines) > _MOST_LINES + 1:
+        raise InputError(f"{which}: at most {_MOST_LINES:,} lines are taken; got {len(lines):,}.")
+    header = ["name", "group"]
+    if lines and lines[0][0].lower() in _NAMES and len(lines[0]) > 1:
+        header = ["name", *(c.lower() if c.lower() == "group" else c for c in lines.pop(0)[1:])]
+    if len(set(header)) < len(header) or len(header) > _MOST_COLUMNS:
+        raise InputError(f"{which}: columns need different names, {_MOST_COLUMNS} at most.")
+    rows: dict[str, dict[str, str]] = {}
+    for number, line in enumerate(lines, 1):
+        if len(line) > len(header):
+            raise InputError(
+                f"{which}, line {number}: {len(line)} cells, where there are {len(header)} columns "
+                f"({', '.join(header)}); a text with a comma stands in quotes."
+            )
+        row = dict(zip(header, line, strict=False))
+        if not row["name"] or row["name"] in rows:
+            what = f"{row['name']!r} stands there twice" if row["name"] else "the name is missing"
+            raise InputError(f"{which}, line {number}: {what}.")
+        if any(len(cell) > _MOST_IN_CELL for cell in line):
+            raise InputError(f"{which}, line {number}: a cell has more than 20,000 characters.")
+        rows[row["name"]] = row
+    return list(rows.values())
+
+
+def _groups(rows: list[dict[str, str]]) -> dict[str, str | None]:
+    return {row["name"]: row.get("group") or None for row in rows}
+
+
+def _numbers(rows: list[dict[str, str]], column: str) -> dict[str, float]:
+    """Return the numbers of a column by name, where there are any."""
+    return {
+        row["name"]: _decimal(row[column], f"{column} of {row['name']}")
+        for row in rows
+        if row.get(column)
+    }
+
+
+def _decimal(text: str, what: str) -> float:
+    try:
+        number = float(text.strip())
+    except ValueError:
+        number = -1.0
+    if not 0.0 < number < 1e12:
+        raise InputError(f"{what}: a number above 0 is needed; got {text[:40]!r}.")
+    return number
+
+
+def _pair(line: str) -> tuple[str, str]:
+    cells = next(csv.reader([line], skipinitialspace=True))
+    if len(cells) != 2:
+        raise InputError(
+            f"who may not judge what is an option and an evaluator, as in 'Ann, Rosa'; got "
+            f"{line[:80]!r}."
+        )
+    return cells[0].strip(), cells[1].strip()

@@ -1,0 +1,200 @@
+"""An evaluator's seat in a campaign: what he can do, and all that he ever receives.
+
+Pages and programs both sit here. What leaves is made from names of options, declared columns, the
+scale, and the evaluator's own counts. Groups, scores, estimates, prices, others' names and work,
+and why something is asked do not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fastapi import Request
+
+from evenhand.campaigns import Campaign, ledger
+from evenhand.campaigns.ledger import EvaluationRow, TicketRow
+from evenhand.campaigns.replica import NOTHING
+from evenhand.campaigns.tickets import Notice, Receipt, Ticket, parsed
+from evenhand.errors import ConflictError, EvenhandError, InputError, StoreError
+from evenhand.serve.guard import JUDGE, RefusedError, holder
+
+NOTHING_NOW = {
+    "waiting": "There is nothing for you just now; more may come.",
+    "not now": "There is nothing for you just now; more may come.",
+    "paused": "This is paused; come back later.",
+    "blocked": "This waits for whoever runs it; come back later.",
+    "left": "You are not asked any more. If that is a mistake, tell whoever invited you.",
+    "finished": "It is finished. There is nothing more to do.",
+}
+"""Why there is nothing to judge, as evaluators are told: the campaign's own words name others."""
+TAKEN_BACK = "taken back by the evaluator at once"
+"""What the record says of a score that was undone."""
+_NOT_YOURS = "This question is not yours any more. Open the page again."
+_FEW = 11  # steps of a scale that are buttons
+_MOST_EVENTS = 500  # since a score, that are looked through before it can be taken back
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is to be judged: ticket, which try it is, and by thing its name and what is shown."""
+
+    ticket: str
+    attempt: int
+    things: tuple[dict[str, Any], ...]
+    scale: dict[str, Any]
+    until: float
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """Why there is nothing to judge, and in how many seconds asking may help."""
+
+    reason: str
+    why: str
+    again_in: float | None
+
+
+class Seat:
+    """What one evaluator can do in one campaign."""
+
+    def __init__(self, request: Request) -> None:
+        self.access = holder(request, JUDGE)
+        if self.access.role != "evaluator" or self.access.campaign is None:
+            raise RefusedError(403, "This link is not for judging.")
+        self.name = self.access.evaluator
+        self._campaign: Campaign = request.app.state.opened(self.access.campaign)
+        self._follower = self._campaign._follower
+
+    def ask(self, ticket: str = "") -> Asked | Nothing:
+        """Return a ticket that is open, or what is next."""
+        row = self._row(ticket) if ticket else None
+        if row is not None and row.state in ("open", "leased"):
+            return self._asked(self._follower.ticket(row))
+        try:
+            next_one = self._campaign.ask(self.name)
+        except StoreError:
+            raise
+        except EvenhandError:  # its words are for the owner
+            raise RefusedError(
+                503, "Nothing can be asked just now. Tell whoever invited you."
+            ) from None
+        if isinstance(next_one, Ticket):
+            return self._asked(next_one)
+        again = next_one.again_in
+        soon = again if again is not None and again < 1e9 else None
+        return Nothing(next_one.reason, NOTHING_NOW[next_one.reason], soon)
+
+    def tell(self, ticket: str, score: float | str, note: str, attempt: int | None) -> Receipt:
+        """Take a score; the same again is the first receipt again."""
+        row = self._own(ticket)
+        told: Ticket | str = ticket
+        if attempt is not None:
+            told = replace(self._follower.ticket(row), holder=self.name, attempt=attempt)
+        try:
+            return self._campaign.tell(told, score, note=note.strip())
+        except ConflictError:
+            raise ConflictError(
+                "You gave another score for this before, and that stands. If it was a slip, tell "
+                "whoever invited you, who can withdraw it."
+            ) from None
+
+    def decline(self, ticket: str, reason: str) -> Notice:
+        """Give a ticket back that the evaluator must not judge; others are asked."""
+        self._own(ticket)
+        return self._campaign.decline(ticket, reason.strip() or "no reason given")
+
+    def can_undo(self, ticket: str) -> bool:
+        """Tell whether a score can be taken back: nothing was decided or asked by it since."""
+        return bool(ticket) and self._last(ticket) is not None
+
+    def undo(self, ticket: str) -> None:
+        """Take a score back, so that its ticket can be answered again."""
+        self._own(ticket)
+        last = self._last(ticket)
+        if last is None:
+            raise RefusedError(
+                409,
+                "This score cannot be taken back any more: others were asked since. If it was a "
+                "slip, tell whoever invited you, who can withdraw it.",
+            )
+        self._campaign.withdraw(last.number, TAKEN_BACK, blind=True)
+
+    def progress(self) -> dict[str, int]:
+        """Return how many evaluations count, and how many tickets wait for this evaluator."""
+        replica = self._follower.followed()
+        out = self._follower.read(lambda page: page.waiting(self._follower.tries))
+        done = replica.tally.get(self.name, NOTHING)["evaluations"]
+        return {
+            "done": done,
+            "open": out.open.get(self.name, 0) + out.leased.get(self.name, 0),
+        }
+
+    def _asked(self, ticket: Ticket) -> Asked:
+        labels = ticket.question.labels
+        shown = [*ticket.shown, *({} for _ in labels)][: len(labels)]
+        things = tuple(
+            {"name": label, "shown": dict(columns)}
+            for label, columns in zip(labels, shown, strict=True)
+        )
+        return Asked(ticket.id, ticket.attempt, things, self._scale(len(labels)), ticket.until)
+
+    def _scale(self, n: int) -> dict[str, Any]:
+        """Return the scale as it was declared, and how it is best filled in."""
+        reading = self._follower.reading
+        kind = reading.kind or ""
+        low, high = (None, None) if kind == "verdicts" else (reading.cells or (None, None))
+        scale: dict[str, Any] = {
+            "kind": "number", "low": low, "high": high, "steps": [], "wanted": reading.wanted()
+        }  # fmt: skip
+        if kind == "verdicts":
+            scale["kind"] = "verdict"
+        elif kind == "votes":
+            scale |= {"kind": "vote", "steps": [0, 1]}
+        elif isinstance(low, float) and isinstance(high, float):
+            whole = low == int(low) and high == int(high)
+            few = whole and high - low < _FEW
+            scale["kind"] = "buttons" if few else "slider"
+            scale["steps"] = [*range(int(low), int(high) + 1)] if few else []
+        return scale | {"two": n > 1}
+
+    def _row(self, ticket: str) -> TicketRow | None:
+        """Return a ticket as it stands; None if it is not this evaluator's."""
+        number, token = parsed(ticket)
+        row = self._follower.store.read(
+            lambda session: ledger.ticket_at(session, self._follower.id, number)
+        )
+        if row is None or row.token != token or self.name not in (row.evaluator, row.holder):
+            return None
+        return row
+
+    def _own(self, ticket: str) -> TicketRow:
+        try:
+            row = self._row(ticket)
+        except InputError:
+            row = None
+        if row is None:
+            raise RefusedError(403, _NOT_YOURS)
+        return row
+
+    def _last(self, ticket: str) -> EvaluationRow | None:
+        """Return the evaluation of a ticket if it counts and nothing rests on it."""
+        row = self._row(ticket)
+        if row is None or row.state != "done":
+            return None
+        found: EvaluationRow | None = self._follower.store.read(
+            lambda session: ledger.evaluation_of_ticket(session, self._follower.id, row.number)
+        )
+        if found is None or found.standing != "counted" or found.evaluator != self.name:
+            return None
+        since = self._follower.store.read(
+            lambda session: ledger.events_after(
+                session, self._follower.id, found.event, _MOST_EVENTS
+            )
+        )
+        rests = {"planned", "decided"}
+        if self._follower.known().settings["looks"] != "once":
+            rests.add("proposed")
+        if len(since) == _MOST_EVENTS or any(event.kind in rests for event in since):
+            return None
+        return found

@@ -1,0 +1,652 @@
+"""Pages over HTTP: the whole way of an owner and of evaluators, and what is refused."""
+
+from __future__ import annotations
+
+import html
+import io
+import logging
+import re
+import socket
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pandas as pd
+import pytest
+
+import evenhand as eh
+from evenhand.campaigns.stores import Store, open_store
+from evenhand.serve import make_app
+from evenhand.serve.access import grant, known, revoke
+from served import serving
+
+pytestmark = pytest.mark.usefixtures("hasty")
+
+SECRETS = ("FRA", "ITA", "SWE", "Paul", "Rosa", "Sven", "Quinn", "0.37", "estimate", "bias")
+SCRIPT = "<script>alert(1)</script>"
+
+
+def mark(worth: int, own: bool, i: int, j: int) -> float:
+    return 5 + worth + own + 0.37 * ((i * 7 + j * 5) % 3 - 1)
+
+
+TABLE = "skater,judge,score,skater nation,judge nation\n" + "\n".join(
+    f"{skater},{judge},{mark(worth, nation == home, i, j)},{nation},{home}"
+    for i, (skater, nation, worth) in enumerate(
+        [("Ann", "FRA", 3), ("Bo", "ITA", 1), ("Cy", "FRA", 0), ("Di", "SWE", 2)]
+    )
+    for j, (judge, home) in enumerate([("Paul", "FRA"), ("Rosa", "ITA"), ("Sven", "SWE")])
+)
+COLUMNS = {
+    "option": "skater",
+    "evaluator": "judge",
+    "score": "score",
+    "option_group": "skater nation",
+    "evaluator_group": "judge nation",
+}
+CUP = {
+    "name": "Cup",
+    "options": "name, group, piece\nAnn, FRA, a waltz\nBo, ITA, a tango\nCy, FRA, a polka",
+    "evaluators": "Paul, FRA\nRosa, ITA\nSven, SWE",
+    "scale": "0, 10",
+    "looks": "once",
+}
+
+
+class Owner:
+    """A browser of the owner's."""
+
+    def __init__(self, app: str, store: Store) -> None:
+        self.store, self.app = store, app
+        self.http = browser(app)
+        assert self.http.get(f"/enter/{grant(store, 'owner')}").status_code == 200
+        self.csrf = word_in(self.http.get("/scores"))
+
+    def post(self, path: str, files: Any = None, **data: str) -> httpx.Response:
+        return self.http.post(path, data={"csrf": self.csrf} | data, files=files)
+
+    def begin(self, **more: str) -> int:
+        """Begin a campaign; return its number."""
+        answer = self.post("/campaigns/new", **CUP | {"do": "begin"} | more)
+        assert answer.status_code == 200, answer.text
+        return int(str(answer.url).rsplit("/", 1)[1])
+
+    def links(self, number: int) -> dict[str, str]:
+        """Make links; return them by evaluator."""
+        text = self.post(f"/campaigns/{number}/links", what="make").text
+        found = re.findall(r"<b>([^<]*)</b><br><a href=\"http://[^/]*([^\"]*)\"", text)
+        return dict(found)
+
+
+class Judge:
+    """A browser of an evaluator's, which keeps all that it was sent."""
+
+    def __init__(self, app: str, link: str) -> None:
+        self.http = browser(app)
+        self.got: list[httpx.Response] = []
+        self.http.event_hooks = {"response": [self.got.append]}
+        assert self.http.get(link).status_code == 200
+        self.token = link.rsplit("/", 1)[1]
+
+    def asked(self) -> dict[str, str] | None:
+        """Return the fields of the form that is shown, with the option's name; None at the end."""
+        return fields_of(self.http.get("/judge"))
+
+    def tell(self, form: dict[str, str], score: str) -> httpx.Response:
+        return self.http.post("/judge/tell", data=sendable(form) | {"score": score})
+
+    def program(self, verb: str, **body: object) -> httpx.Response:
+        """Speak as a program does."""
+        headers = {"Authorization": f"Bearer {self.token}", "Accept": "application/json"}
+        path = f"/api/v1/{verb}"
+        if verb == "status":
+            return self.http.get(path, headers=headers)
+        return self.http.post(path, json=body, headers=headers)
+
+
+def browser(address: str) -> httpx.Client:
+    headers = {"Accept": "text/html"}
+    opened = httpx.Client(base_url=address, headers=headers, follow_redirects=True, timeout=60)
+    BROWSERS.append(opened)
+    return opened
+
+
+BROWSERS: list[httpx.Client] = []
+
+
+@pytest.fixture(autouse=True)
+def close_browsers() -> Iterator[None]:
+    yield
+    while BROWSERS:
+        BROWSERS.pop().close()
+
+
+def word_in(answer: httpx.Response) -> str:
+    found = re.search(r'name="csrf" value="(\w+)"', answer.text)
+    assert found, answer.text
+    return found[1]
+
+
+def fields_of(answer: httpx.Response) -> dict[str, str] | None:
+    if 'id="judge"' not in answer.text:
+        return None
+    form = answer.text[answer.text.index('id="judge"') :]
+    fields = dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', form))
+    return fields | {"label": re.findall(r"<article><h1>([^<]*)", form)[0]}
+
+
+def sendable(form: dict[str, str]) -> dict[str, str]:
+    return {name: form[name] for name in ("csrf", "ticket", "attempt")}
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(tmp_path / "pages.db")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def owner(store: Store) -> Iterator[Owner]:
+    with serving(make_app(store)) as address:
+        yield Owner(address, store)
+
+
+SCORE = {"Ann": "9", "Bo": "4", "Cy": "2"}
+
+
+def judged(owner: Owner, link: str) -> Judge:
+    """Have an evaluator judge all there is."""
+    judge = Judge(owner.app, link)
+    while (form := judge.asked()) is not None:
+        assert judge.tell(form, SCORE[form["label"]]).status_code == 200
+    return judge
+
+
+# ---------------------------------------------------------------------- I have scores
+
+
+def test_a_table_becomes_two_reports(owner: Owner) -> None:
+    answer = owner.post("/scores", files={"table": ("ice.csv", TABLE.encode())})
+    assert answer.status_code == 200
+    assert "Ann" in answer.text
+    taken = {
+        part: re.search(r'<option value="([^"]*)" selected', rest)[1]  # type: ignore[index]
+        for part, rest in re.findall(r'<select name="(\w+)"(.*?)</select>', answer.text, re.S)
+    }
+    assert taken == COLUMNS | {"item": "?", "event": "?"}
+    where = answer.url.path
+    said = owner.http.get(f"{where}/answer", params=taken)
+    assert said.status_code == 200
+    decided = eh.decide(eh.read_scores(pd.read_csv(io.StringIO(TABLE)), **COLUMNS))
+    assert decided.label == "Ann"
+    assert str(decided).split("\n\n")[0] in html.unescape(said.text)
+    for which in ("audit", "decision"):
+        report = owner.http.get(f"{where}/{which}.html", params=taken)
+        assert report.status_code == 200
+        assert "default-src 'none'" in report.headers["Content-Security-Policy"]
+        assert "Ann" in report.text
+
+
+def test_defects_stand_beside_their_rows_and_can_be_corrected(owner: Owner) -> None:
+    broken = TABLE.replace("judge,score", "judge,points").replace("Ann,Paul,", "Ann,Paul,?")
+    broken = "\n".join(
+        f"{line},{n * n % 7 if n else 'mark'}" for n, line in enumerate(broken.splitlines())
+    )
+    where = owner.post("/scores", files={"table": ("ice.csv", broken.encode())}).url.path
+    given = COLUMNS | {"score": "points"}
+    wrong = owner.http.get(f"{where}/answer", params=given)
+    assert wrong.status_code == 400
+    assert "points" in wrong.text
+    assert re.search(r"(line|row) 2", wrong.text)  # the first below the header
+    assert '<option value="points" selected' in wrong.text  # what was chosen is still there
+    mended = owner.http.get(f"{where}/answer", params=given | {"score": "mark"})
+    assert mended.status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("empty.csv", b""),
+        ("../../etc/passwd", b"\x00\x01\x02"),
+        (f"{SCRIPT}.csv", b"a;b\n1\n2;3;4\n"),
+        ("bomb.xlsx", b"PK\x03\x04 this is no workbook"),
+        ("x" * 5_000 + ".parquet", b"PAR1"),
+    ],
+)
+def test_malformed_uploads_are_refused_in_words(owner: Owner, name: str, body: bytes) -> None:
+    answer = owner.post("/scores", files={"table": (name, body)})
+    if answer.status_code == 200:  # it is kept, and nothing can be made of it
+        answer = owner.http.get(f"{answer.url.path}/answer")
+    assert answer.status_code == 400
+    assert 'role="alert"' in answer.text
+    assert SCRIPT not in answer.text
+    assert "Traceback" not in answer.text
+    assert not re.search(r"/tmp/|site-packages", answer.text)
+
+
+def test_too_much_is_refused_before_it_is_read(owner: Owner) -> None:
+    host, port = owner.http.base_url.host, owner.http.base_url.port
+    with socket.create_connection((host, port), 10) as line:
+        line.sendall(
+            f"POST /scores HTTP/1.1\r\nHost: {host}:{port}\r\n"
+            f"Content-Length: {33 * 2**20}\r\n\r\n".encode()
+        )
+        assert line.recv(4096).startswith(b"HTTP/1.1 413")
+    endless = owner.http.post("/scores", content=iter([b"x"]))
+    assert endless.status_code == 411
+
+
+# ---------------------------------------------------------------------- I can ask
+
+
+def test_a_campaign_from_its_beginning_to_its_proof(owner: Owner) -> None:
+    checked = owner.post("/campaigns/new", **CUP | {"do": "check", "lead": "1", "noise": "1"})
+    assert "can be compared" in checked.text
+    assert "9 evaluations" in checked.text  # the plan
+    assert eh.Campaign.names(owner.store) == {}  # nothing has begun
+    number = owner.begin()
+    page = owner.http.get(f"/campaigns/{number}")
+    assert "Scores are looked at once" in page.text
+    links = owner.links(number)
+    assert set(links) == {"Paul", "Rosa", "Sven"}
+    judges = [judged(owner, link) for link in links.values()]
+    assert "Thank you" in judges[-1].http.get("/judge").text
+    campaign = eh.Campaign.open(owner.store, "Cup")
+    assert campaign.status().status == "finished"
+    page = owner.http.get(f"/campaigns/{number}")
+    assert "Ann" in page.text
+    assert campaign.answer().label == "Ann"
+    report = owner.http.get(f"/campaigns/{number}/report.html")
+    assert campaign.status().hash in report.text
+    record = owner.http.get(f"/campaigns/{number}/record.zip")
+    with zipfile.ZipFile(io.BytesIO(record.content)) as archive:
+        assert any(name.endswith(".csv") for name in archive.namelist())
+    verified = owner.http.get(f"/campaigns/{number}/verify")
+    assert str(campaign.verify()).split("\n")[0] in verified.text
+    assert campaign.verify()
+
+
+def test_evaluators_receive_nothing_but_what_they_judge(owner: Owner) -> None:
+    """Every header and body of every answer, of pages and of the API, whatever they try."""
+    number = owner.begin()
+    for who, link in owner.links(number).items():
+        judge = Judge(owner.app, link)
+        first = judge.asked()
+        assert first is not None
+        judge.tell(first, "77")  # refused
+        judge.tell(first, "not a number")
+        judge.tell(first, "3")
+        judge.tell(first, "3")
+        judge.tell(first, "4")  # another than before
+        for path in ("/", "/scores", f"/campaigns/{number}", f"/campaigns/{number}/live"):
+            assert judge.http.get(path).status_code in (401, 403)
+            bearer = {"Authorization": f"Bearer {judge.token}"}
+            assert judge.http.get(path, headers=bearer).status_code == 403
+            stolen = {"Cookie": f"evenhand_owner={judge.token}"}
+            assert judge.http.get(path, headers=stolen).status_code == 403
+        for verb in ("ask", "status"):
+            assert judge.program(verb).status_code == 200
+        ticket = judge.program("ask").json()["ticket"]
+        judge.program("tell", ticket=ticket, score=99)
+        judge.program("tell", ticket="1-abc", score=1)
+        judge.program("decline", ticket=ticket, reason="conflict of interest")
+        while (form := judge.asked()) is not None:
+            judge.tell(form, "5")
+        judge.program("ask")  # nothing: why must not say who is waited for
+        for answer in judge.got:
+            answer.read()
+            seen = answer.text + "".join(f"{k}: {v}\n" for k, v in answer.headers.items())
+            told = [secret for secret in SECRETS if secret != who and secret in seen]
+            assert not told, (who, told, answer.request.url, seen)
+
+
+def test_telling_twice_counts_once(owner: Owner) -> None:
+    judge = Judge(owner.app, owner.links(owner.begin())["Paul"])
+    form = judge.asked()
+    assert form is not None
+    for _ in range(3):
+        assert judge.tell(form, "6").status_code == 200
+    campaign = eh.Campaign.open(owner.store, "Cup")
+    assert campaign.status().evaluations == 1
+    other = judge.tell(form, "7")
+    assert other.status_code == 400
+    assert "that stands" in other.text
+    assert campaign.status().evaluations == 1
+    ticket = judge.program("ask").json()
+    told = {"ticket": ticket["ticket"], "attempt": ticket["attempt"], "score": 8}
+    receipts = [judge.program("tell", **told).json() for _ in range(2)]
+    assert [receipt["repeated"] for receipt in receipts] == [False, True]
+    assert campaign.status().evaluations == 2
+
+
+def test_the_last_score_can_be_undone_and_given_again(owner: Owner) -> None:
+    judge = Judge(owner.app, owner.links(owner.begin())["Paul"])
+    form = judge.asked()
+    assert form is not None
+    shown = judge.tell(form, "6")
+    assert "Undo it" in shown.text
+    undo = {"csrf": form["csrf"], "ticket": form["ticket"]}
+    again = fields_of(judge.http.post("/judge/undo", data=undo))
+    assert again is not None
+    assert (again["ticket"], again["label"]) == (form["ticket"], form["label"])
+    campaign = eh.Campaign.open(owner.store, "Cup")
+    assert (campaign.status().evaluations, campaign.status().withdrawn) == (0, 1)
+    assert judge.http.post("/judge/undo", data=undo).status_code == 409  # it is undone
+    judge.tell(form, "6")  # the first form, from a page that is still open: the same as before
+    assert campaign.status().evaluations == 0
+    judge.tell(again, "6")  # the same score, meant anew
+    assert campaign.status().evaluations == 1
+    assert campaign.verify()
+
+
+def test_a_score_that_something_rests_on_stays(owner: Owner) -> None:
+    number = owner.begin(looks="any", capacity="")
+    link = owner.links(number)["Paul"]
+    judge = Judge(owner.app, link)
+    form = judge.asked()
+    assert form is not None
+    for _ in range(40):
+        asked = judge.asked() or form
+        judge.tell(asked, SCORE[asked["label"]])
+    undo = {"csrf": form["csrf"], "ticket": form["ticket"]}
+    answer = judge.http.post("/judge/undo", data=undo)
+    assert answer.status_code == 409
+    assert "cannot be taken back" in answer.text
+
+
+def test_a_conflict_is_declined_and_others_are_asked(owner: Owner) -> None:
+    number = owner.begin()
+    judge = Judge(owner.app, owner.links(number)["Paul"])
+    form = judge.asked()
+    assert form is not None
+    given = sendable(form) | {"reason": "conflict of interest", "more": "my pupil"}
+    assert judge.http.post("/judge/decline", data=given).status_code == 200
+    later = judge.asked()
+    assert later is not None
+    assert later["label"] != form["label"]
+    status = eh.Campaign.open(owner.store, "Cup").status()
+    assert {one.evaluator: one.declined for one in status.evaluators}["Paul"] == 1
+
+
+def test_pictures_links_and_texts_are_shown_as_declared(owner: Owner) -> None:
+    table = (
+        "name,nation,picture,page,words\n"
+        'Ann,FRA,https://x.test/a.PNG,https://x.test/a,"one, two"\n'
+        f"Bo,ITA,javascript:alert(1),http://x.test/b,{SCRIPT}\n"
+    )
+    given = CUP | {"options": "", "do": "check"}
+    files = {"options_table": ("../opt.csv", table.encode())}
+    shown = owner.post("/campaigns/new", files=files, **given)
+    assert "name,group,picture,page,words" in shown.text
+    options = table.replace("nation", "group", 1)
+    number = owner.begin(options=options, evaluators="Paul,FRA\nRosa,ITA")
+    texts = {}
+    judge = Judge(owner.app, owner.links(number)["Paul"])
+    while (form := judge.asked()) is not None:
+        texts[form["label"]] = judge.got[-1].text
+        judge.tell(form, "5")
+    assert '<img src="https://x.test/a.PNG"' in texts["Ann"]
+    assert '<a href="https://x.test/a"' in texts["Ann"]
+    assert "one, two" in texts["Ann"]
+    assert 'href="javascript' not in texts["Bo"]
+    assert SCRIPT not in texts["Bo"]
+    assert "FRA" not in texts["Ann"]
+
+
+def test_comparisons_are_side_by_side(owner: Owner) -> None:
+    number = owner.begin(kind="pairs", capacity="1")
+    judge = Judge(owner.app, owner.links(number)["Sven"])
+    form = judge.asked()
+    assert form is not None
+    assert judge.got[-1].text.count("<article>") == 2
+    assert judge.tell(form, "second").status_code == 200
+    assert eh.Campaign.open(owner.store, "Cup").status().evaluations == 1
+
+
+def test_limits_conflicts_and_prices_are_heeded(owner: Owner) -> None:
+    more = {
+        "evaluators": "name, group, price, most\nPaul, FRA, 1, 2\nRosa, ITA, 3,\nSven, SWE,,",
+        "conflicts": "Bo, Rosa",
+        "top": "2",
+    }
+    owner.begin(**more)
+    replica = eh.Campaign.open(owner.store, "Cup")._followed()
+    questions = replica.questions
+    barred = [questions.label(q) for q in range(len(questions)) if questions.capacity[q] == 0]
+    assert barred == ["Bo by Rosa"]
+    assert sorted(set(questions.prices.tolist())) == [1.0, 3.0]
+    assert questions.workload.tolist() == [2, 3, 3]
+    assert replica.settings["top"] == 2
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "words"),
+    [
+        ("options", "Ann, FRA", "at least two options"),
+        ("options", "Ann\nAnn", "stands there twice"),
+        ("options", "Ann, FRA, more\nBo", "3 cells"),
+        ("evaluators", "Paul\nRosa", "evaluators have none"),
+        ("conflicts", "Ann", "an option and an evaluator"),
+        ("conflicts", "Ann, Nobody", "Nobody"),
+        ("scale", "zero to ten", "two numbers"),
+        ("top", "many", "whole number"),
+        ("budget", "-3", "above 0"),
+        ("name", "", "name"),
+    ],
+)
+def test_what_is_wrong_is_said_and_nothing_begins(
+    owner: Owner, field: str, value: str, words: str
+) -> None:
+    answer = owner.post("/campaigns/new", **CUP | {"do": "begin", field: value})
+    assert answer.status_code == 400
+    assert words in answer.text
+    assert "a waltz" in answer.text or field == "options"  # what was typed is still there
+    assert eh.Campaign.names(owner.store) == {}
+
+
+def test_names_that_look_like_paths_scripts_and_formulas(owner: Owner) -> None:
+    names = ["../../etc", SCRIPT, "=1+1", '"><img src=x>', "a/b?c#d"]
+    options = "\n".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names)
+    number = owner.begin(name="../" + SCRIPT, options=options, evaluators=options)
+    pages = [
+        owner.http.get("/"),
+        owner.http.get(f"/campaigns/{number}"),
+        owner.http.get(f"/campaigns/{number}/live"),
+        owner.http.get(f"/campaigns/{number}/verify"),
+        owner.http.get(f"/campaigns/{number}/report.html"),
+        owner.post(f"/campaigns/{number}/links", what="make"),
+    ]
+    for page in pages:
+        assert page.status_code == 200
+        assert SCRIPT not in page.text
+        assert "<img src=x" not in page.text
+    assert "&#39;=1+1,http" in pages[-1].text  # a spreadsheet does not run it
+    links = re.findall(r'<a href="http://[^/]*(/enter/[^"]*)"', pages[-1].text)
+    assert len(links) == len(names)
+    assert Judge(owner.app, links[0]).asked() is not None
+
+
+def test_the_owner_pauses_extends_and_withdraws(owner: Owner) -> None:
+    number = owner.begin()
+    campaign = eh.Campaign.open(owner.store, "Cup")
+    judge = Judge(owner.app, owner.links(number)["Paul"])
+    form = judge.asked()
+    assert form is not None
+    judge.tell(form, "6")
+    do = f"/campaigns/{number}/do"
+    owner.post(do, what="pause", reason="a break")
+    assert campaign.status().status == "paused"
+    assert "paused" in judge.http.get("/judge").text
+    assert "a break" not in judge.http.get("/judge").text
+    owner.post(do, what="resume")
+    assert campaign.status().status == "running"
+    owner.post(do, what="withdraw", whom="1", reason="a slip")
+    assert campaign.status().withdrawn == 1
+    owner.post(do, what="leave", whom="Sven", reason="ill")
+    assert [e.left for e in campaign.status().evaluators] == [None, None, "ill"]
+    owner.post(do, what="join", whom="Sven")
+    assert campaign.status().evaluators[2].left is None
+    before = campaign.status().hash
+    for wrong in ({"what": "withdraw", "whom": "99", "reason": "x"}, {"what": "burn"}):
+        assert owner.post(do, **wrong).status_code == 400
+    assert campaign.status().hash == before
+
+
+# ---------------------------------------------------------------------- who may what
+
+
+def test_wrong_expired_revoked_and_foreign_tokens(owner: Owner) -> None:
+    number = owner.begin()
+    other = owner.begin(name="Other")
+    mine, theirs = owner.links(number), owner.links(other)
+    stranger = browser(owner.app)
+    for token in ("", "short", "x" * 43, "x" * 5_000, "../../x"):
+        assert stranger.get(f"/enter/{token}").status_code in (401, 404)
+    assert stranger.get("/judge").status_code == 401
+    assert stranger.post("/api/v1/ask").status_code == 401
+    over = grant(owner.store, "evaluator", "Cup", "Paul", seconds=-1.0)
+    assert known(owner.store, over) is None
+    assert stranger.get(f"/enter/{over}").status_code == 401
+    judge, foreign = Judge(owner.app, mine["Paul"]), Judge(owner.app, theirs["Rosa"])
+    form = judge.asked()
+    assert form is not None
+    stolen = sendable(form) | {"csrf": (foreign.asked() or {})["csrf"], "score": "1"}
+    assert foreign.http.post("/judge/tell", data=stolen).status_code == 403
+    assert foreign.program("tell", ticket=form["ticket"], score=1).status_code == 403
+    colleague = Judge(owner.app, mine["Rosa"])
+    assert colleague.program("tell", ticket=form["ticket"], score=1).status_code == 403
+    assert colleague.program("decline", ticket=form["ticket"], reason="x").status_code == 403
+    revoke(owner.store, "Cup", "Paul")
+    assert judge.http.get("/judge").status_code == 401
+    assert judge.program("ask").status_code == 401
+    owner.post(f"/campaigns/{number}/links", what="renew", evaluator="Rosa")
+    assert colleague.http.get("/judge").status_code == 401
+    assert foreign.asked() is not None  # only the one campaign's
+    assert eh.Campaign.open(owner.store, "Cup").status().evaluations == 0
+
+
+def test_a_viewer_sees_one_campaign_and_changes_nothing(owner: Owner) -> None:
+    number, other = owner.begin(), owner.begin(name="Other")
+    text = owner.post(f"/campaigns/{number}/links", what="look").text
+    link = re.findall(r'<a href="http://[^/]*(/enter/[^"]*)"', text)[0]
+    viewer = browser(owner.app)
+    assert f"/campaigns/{number}" in viewer.get(link).text
+    token = link.rsplit("/", 1)[1]
+    access = known(owner.store, token)
+    assert access is not None
+    for page in ("", "/live", "/report.html", "/record.zip", "/verify"):
+        assert viewer.get(f"/campaigns/{number}{page}").status_code == 200
+        assert viewer.get(f"/campaigns/{other}{page}").status_code == 403
+    for page in ("/", "/scores", "/campaigns/new", f"/campaigns/{number}/links"):
+        assert viewer.get(page).status_code == 403
+    given = {"csrf": access.csrf, "what": "pause"}
+    assert viewer.post(f"/campaigns/{number}/do", data=given).status_code == 403
+    assert viewer.post("/campaigns/new", data=CUP | given | {"do": "begin"}).status_code == 403
+    assert eh.Campaign.open(owner.store, "Cup").status().status == "running"
+
+
+@pytest.mark.parametrize("word", ["", "0" * 64, "another's"])
+def test_forms_need_a_word_of_their_sender(owner: Owner, word: str) -> None:
+    number = owner.begin()
+    judge = Judge(owner.app, owner.links(number)["Paul"])
+    form = judge.asked()
+    assert form is not None
+    word = owner.csrf if word == "another's" else word
+    data = sendable(form) | {"csrf": word, "score": "5", "reason": "x"}
+    for path in ("/judge/tell", "/judge/decline", "/judge/undo"):
+        assert judge.http.post(path, data=data).status_code == 403
+    word = form["csrf"] if word == owner.csrf else word
+    before = eh.Campaign.open(owner.store, "Cup").status().hash
+    for path, given in (
+        (f"/campaigns/{number}/do", {"what": "pause"}),
+        (f"/campaigns/{number}/links", {"what": "make"}),
+        ("/campaigns/new", CUP | {"do": "begin", "name": "more"}),
+    ):
+        assert owner.http.post(path, data=given | {"csrf": word}).status_code == 403
+    files = {"table": ("a.csv", b"a")}
+    assert owner.http.post("/scores", data={"csrf": word}, files=files).status_code == 403
+    assert eh.Campaign.open(owner.store, "Cup").status().hash == before
+    assert list(eh.Campaign.names(owner.store)) == ["Cup"]
+
+
+def test_other_hosts_and_origins_are_refused(store: Store) -> None:
+    with serving(make_app(store, ["here.test"])) as address:
+        here = browser(address)
+        token = grant(store, "owner")
+        here.headers.update({"Host": "here.test", "Authorization": f"Bearer {token}"})
+        assert here.get("/").status_code == 200
+        assert here.get("/", headers={"Host": "evil.test"}).status_code == 400
+        access = known(store, token)
+        assert access is not None
+        given = CUP | {"csrf": access.csrf, "do": "check"}
+        for origin in ("http://evil.test", "null", "http://here.test.evil.test"):
+            answer = here.post("/campaigns/new", data=given, headers={"Origin": origin})
+            assert answer.status_code == 403
+        origin = "http://here.test"
+        answer = here.post("/campaigns/new", data=given, headers={"Origin": origin})
+        assert answer.status_code == 200
+
+
+def test_answers_say_what_may_be_loaded(owner: Owner) -> None:
+    number = owner.begin()
+    for path in ("/", "/scores", "/campaigns/new", f"/campaigns/{number}", "/static/htmx.min.js"):
+        answer = owner.http.get(path)
+        policy = answer.headers["Content-Security-Policy"]
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+        assert not re.search(r"<script(?![^>]*\bsrc=\"/static/)", answer.text)
+        assert not re.search(r"\son\w+=|style=", answer.text) or "static" in path
+        assert "http://" not in answer.text or "static" in path
+    answer = browser(owner.app).get(f"/enter/{grant(owner.store, 'owner')}")
+    cookie = answer.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=strict" in cookie
+    assert "Secure" not in cookie
+    with serving(make_app(owner.store, secure=True)) as address:
+        answer = browser(address).get(f"/enter/{grant(owner.store, 'owner')}")
+        assert "Secure" in answer.headers["Set-Cookie"]
+
+
+def test_tokens_are_neither_logged_nor_kept(
+    owner: Owner, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    number = owner.begin()
+    links = owner.links(number)
+    judge = judged(owner, links["Paul"])
+    judge.program("ask")
+    tokens = [link.rsplit("/", 1)[1] for link in links.values()]
+    logged = "\n".join(r.getMessage() for r in caplog.records if r.name.startswith("evenhand"))
+    assert "/enter/…" in logged
+    assert not [token for token in tokens if token in logged]
+    owner.store.close()
+    kept = b"".join(path.read_bytes() for path in tmp_path.glob("pages.db*"))
+    assert not [token for token in tokens if token.encode() in kept]
+
+
+def test_health_metrics_and_the_document_of_the_api(owner: Owner) -> None:
+    owner.begin()
+    assert owner.http.get("/healthz").text == "well\n"
+    assert 'evenhand_campaigns{status="running"} 1' in owner.http.get("/metrics").text
+    paths = owner.http.get("/openapi.json").json()["paths"]
+    assert set(paths) == {f"/api/v1/{verb}" for verb in ("ask", "tell", "decline", "status")}
+
+
+def test_errors_carry_no_trace(owner: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a secret of the house")
+
+    monkeypatch.setattr("evenhand.serve.uploads.kept", broken)
+    answer = owner.http.get("/scores/abc")
+    assert answer.status_code == 500
+    assert "secret" not in answer.text
+    for path in (
+        "/scores/abc%2F..%2F..",
+        "/campaigns/99",
+        "/campaigns/1e9",
+        "/campaigns/" + "9" * 40,
+    ):
+        assert 400 <= owner.http.get(path).status_code <= 500
