@@ -12,6 +12,7 @@ _NAMES = {
     "evenhand.answers": ("Answer", "Question", "choose", "decide"),
     "evenhand.auditing": ("Audit", "audit"),
     "evenhand.campaigns": ("Campaign",),
+    "evenhand.campaigns.remote": ("connect",),
     "evenhand.certainty": ("CertainChoice",),
     "evenhand.designs": ("c_optimal_design", "g_optimal_design"),
     "evenhand.errors": (

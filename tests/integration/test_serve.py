@@ -17,7 +17,9 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand.campaigns import remote
 from evenhand.campaigns.stores import Store, open_store
+from evenhand.campaigns.tickets import Ticket
 from evenhand.serve import make_app
 from evenhand.serve.access import grant, known, revoke
 from served import serving
@@ -650,3 +652,73 @@ def test_errors_carry_no_trace(owner: Owner, monkeypatch: pytest.MonkeyPatch) ->
         "/campaigns/" + "9" * 40,
     ):
         assert 400 <= owner.http.get(path).status_code <= 500
+
+
+# ---------------------------------------------------------------------- from other machines
+
+
+def test_a_model_judges_from_another_machine(owner: Owner) -> None:
+    links = owner.links(owner.begin())
+    campaign = eh.Campaign.open(owner.store, "Cup")
+    for who, link in links.items():
+        judge = eh.connect(f"{owner.app}{link}")
+        n = 0
+        while ticket := judge.ask():
+            assert judge.ask() == ticket
+            assert ticket.question.evaluator == who
+            assert set(ticket.shown[0]) == {"piece"}
+            assert judge.tell(ticket, float(SCORE[ticket.question.label]), note="well").counted
+            assert judge.tell(ticket, float(SCORE[ticket.question.label]), note="well").repeated
+            n += 1
+        assert judge.status().done == n == 3
+    assert judge.ask().reason == "finished"  # type: ignore[union-attr]
+    assert (campaign.answer().label, campaign.status().evaluations) == ("Ann", 9)
+    assert campaign.verify()
+
+
+def test_what_is_lost_on_the_way_is_sent_again_and_counts_once(
+    owner: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = eh.connect(owner.app, owner.links(owner.begin())["Paul"].rsplit("/", 1)[1])
+    ticket = judge.ask()
+    assert isinstance(ticket, Ticket)
+    tries = 0
+
+    class Lossy:
+        """Sends everything, and loses the first two answers."""
+
+        def open(self, request: Any, timeout: float) -> Any:
+            nonlocal tries
+            tries += 1
+            answer = opener.open(request, timeout=timeout)
+            if tries <= 2:
+                answer.close()
+                raise ConnectionResetError("lost")
+            return answer
+
+    opener = remote._OPENER
+    monkeypatch.setattr(remote, "_OPENER", Lossy())
+    monkeypatch.setattr(remote, "_PAUSES", (0.0, 0.0))
+    receipt = judge.tell(ticket, 7.0)
+    assert (receipt.counted, receipt.repeated, tries) == (True, True, 3)
+    assert eh.Campaign.open(owner.store, "Cup").status().evaluations == 1
+    with pytest.raises(eh.InputError, match=r"must lie in \[0, 10\]; got 70"):
+        judge.tell(judge.ask(), 70.0)  # type: ignore[arg-type]
+    with pytest.raises(eh.InputError, match="finite number"):
+        judge.tell(judge.ask(), float("nan"))  # type: ignore[arg-type]
+    with pytest.raises(eh.InputError, match="refuses: This needs the link"):
+        eh.connect(owner.app, "x" * 43).ask()
+    with pytest.raises(eh.StoreError, match="does not answer, after 3 tries"):
+        eh.connect("http://127.0.0.1:9", "x" * 43).ask()
+
+
+def test_a_score_can_be_given_again_after_it_was_withdrawn(owner: Owner) -> None:
+    judge = eh.connect(f"{owner.app}{owner.links(owner.begin())['Paul']}")
+    campaign = eh.Campaign.open(owner.store, "Cup")
+    ticket = judge.ask()
+    assert isinstance(ticket, Ticket)
+    judge.tell(ticket, 7.0)
+    campaign.withdraw(1, "the wrong form", blind=True)
+    while again := judge.ask():
+        assert judge.tell(again, 7.0).counted  # the same score of the same judge, asked anew
+    assert judge.status().done == 3

@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand import policies
 from evenhand.policies.registry import policy_class
 
-VERBS = ["audit", "choose", "decide", "inspect", "plan", "read_scores"]
+VERBS = ["audit", "choose", "connect", "decide", "inspect", "plan", "read_scores"]
 NOUNS = ["ActionSet", "Campaign", "Questions", "Scores"]
 RESULTS = ["Answer", "Audit", "Decision", "Estimate", "Finding", "Inspection", "Plan", "Question"]
 PAPER = [

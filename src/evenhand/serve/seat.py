@@ -161,7 +161,7 @@ class Seat:
     def _row(self, ticket: str) -> TicketRow | None:
         """Return a ticket as it stands; None if it is not this evaluator's."""
         number, token = parsed(ticket)
-        row = self._follower.store.read(
+        row: TicketRow | None = self._follower.store.read(
             lambda session: ledger.ticket_at(session, self._follower.id, number)
         )
         if row is None or row.token != token or self.name not in (row.evaluator, row.holder):
