@@ -63,6 +63,11 @@ def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> F
                  for one in ("running", "paused", "finished")]  # fmt: skip
         return PlainTextResponse("\n".join(["# TYPE evenhand_campaigns gauge", *lines, ""]))
 
+    @app.get("/favicon.ico", include_in_schema=False)
+    def icon() -> Response:
+        """Have no picture: reports, too, are asked for one."""
+        return Response(status_code=204, headers={"Cache-Control": "max-age=86400"})
+
     @app.get("/enter/{token}", include_in_schema=False)
     def enter(request: Request, token: str) -> Response:
         """Change the token of a link for a cookie, so that it stands in no address any more."""

@@ -74,7 +74,8 @@ class Guard:
         headers = response.headers
         headers.setdefault("Content-Security-Policy", POLICY)
         headers["X-Content-Type-Options"] = "nosniff"
-        headers["Referrer-Policy"] = "no-referrer"
+        # not "no-referrer": browsers then send forms of this very page with the origin "null"
+        headers["Referrer-Policy"] = "same-origin"
         headers["Cross-Origin-Opener-Policy"] = "same-origin"
         headers.setdefault("Cache-Control", "no-store")
         path = _TOKEN.sub(r"\1…", request.url.path)
