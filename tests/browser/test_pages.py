@@ -21,7 +21,9 @@ import evenhand as eh
 HOW = "there is no browser for the tests of pages: apt-get install chromium (or brew, dnf, …)"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # what a browser writes of its own accord where a server is away, or refuses
-EXPECTED = re.compile(r"ERR_CONNECTION|ERR_EMPTY_RESPONSE|ERR_SOCKET|htmx:(sendError|afterRequest)|status of 400")
+EXPECTED = re.compile(
+    r"ERR_CONNECTION|ERR_EMPTY_RESPONSE|ERR_SOCKET|htmx:(sendError|afterRequest)|status of 400"
+)
 SCORES = {"Ann": 9, "Bo": 4, "Cy": 2}
 SKATING = """skater,judge,score,skater nation,judge nation
 Ann,Paul,8.6,FRA,FRA

@@ -202,7 +202,9 @@ def test_defects_stand_beside_their_rows_and_can_be_corrected(owner: Owner) -> N
     wrong = owner.http.get(f"{where}/answer", params=given)
     assert wrong.status_code == 400
     assert "points" in wrong.text
-    assert re.search(r"(line|row) 2", wrong.text)  # the first below the header
+    beside = re.search(r'<tr class="bad"><td class="faint">line 2</td>.*?</tr>', wrong.text, re.S)
+    assert beside  # the first below the header
+    assert re.search(r'<td class="bad">\?8\.63<br><span class="why">[^<]*not a number', beside[0])
     assert '<option value="points" selected' in wrong.text  # what was chosen is still there
     mended = owner.http.get(f"{where}/answer", params=given | {"score": "mark"})
     assert mended.status_code == 200
@@ -247,7 +249,7 @@ def test_too_much_is_refused_before_it_is_read(owner: Owner) -> None:
 def test_a_campaign_from_its_beginning_to_its_proof(owner: Owner) -> None:
     checked = owner.post("/campaigns/new", **CUP | {"do": "check", "lead": "1", "noise": "1"})
     assert "can be compared" in checked.text
-    assert "9 evaluations" in checked.text  # the plan
+    assert "\n  Paul                 3    33%\n" in checked.text  # the plan, as it is laid out
     assert eh.Campaign.names(owner.store) == {}  # nothing has begun
     number = owner.begin()
     page = owner.http.get(f"/campaigns/{number}")
@@ -309,8 +311,9 @@ def test_telling_twice_counts_once(owner: Owner) -> None:
     judge = Judge(owner.app, owner.links(owner.begin())["Paul"])
     form = judge.asked()
     assert form is not None
+    assert "0 done, 3 to go" in judge.http.get("/judge").text
     for _ in range(3):
-        assert judge.tell(form, "6").status_code == 200
+        assert "1 done, 2 to go" in judge.tell(form, "6").text
     campaign = eh.Campaign.open(owner.store, "Cup")
     assert campaign.status().evaluations == 1
     other = judge.tell(form, "7")

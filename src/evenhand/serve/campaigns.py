@@ -220,6 +220,7 @@ def make_links(
     text = table.getvalue()
     return page(
         request, "links.html", access, **_links(request, name), made=made, table=text,
+        here_only=request.url.hostname in ("127.0.0.1", "localhost", "::1"),
         download=base64.b64encode(text.encode("utf-8-sig")).decode(),
     )  # fmt: skip
 

@@ -23,8 +23,20 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"visible": visible, "number": number}
+    made.filters |= {"visible": visible, "lines": lines, "number": number}
     return made
+
+
+def lines(text: str) -> str:
+    """Return a text of several lines as it stands, with control characters made visible."""
+    return "\n".join(
+        line[: len(line) - len(line.lstrip(" "))] + _aligned(line.strip(" "))
+        for line in text.splitlines()
+    )
+
+
+def _aligned(line: str) -> str:
+    return line if line.isprintable() else visible(line)
 
 
 def page(

@@ -121,14 +121,16 @@ class Seat:
         self._campaign.withdraw(last.number, TAKEN_BACK, blind=True)
 
     def progress(self) -> dict[str, int]:
-        """Return how many evaluations count, and how many tickets wait for this evaluator."""
+        """Return how many scores of this evaluator count, and how many more are wanted."""
         replica = self._follower.followed()
         out = self._follower.read(lambda page: page.waiting(self._follower.tries))
         done = replica.tally.get(self.name, NOTHING)["evaluations"]
-        return {
-            "done": done,
-            "open": out.open.get(self.name, 0) + out.leased.get(self.name, 0),
-        }
+        waiting = out.open.get(self.name, 0) + out.leased.get(self.name, 0)
+        planned = self._campaign.hand_out() if replica.settings["looks"] == "once" else None
+        if planned is not None and replica.status == "running" and self.name not in replica.left:
+            own = planned.questions.evaluators.index(self.name)
+            waiting = max(waiting, int(planned.loads[own]) - done)
+        return {"done": done, "open": waiting}
 
     def _asked(self, ticket: Ticket) -> Asked:
         labels = ticket.question.labels

@@ -7,6 +7,7 @@ import secrets
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -18,9 +19,11 @@ from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
 from evenhand.errors import EvenhandError, InputError
 from evenhand.report.html import as_page
+from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
 from evenhand.tables.opened import opened
+from evenhand.tables.sources import SourceTable
 
 router = APIRouter(include_in_schema=False)
 
@@ -34,6 +37,7 @@ PARTS = {
     "event": "where options compete (a round, a year)",
 }
 _FIND = "?"
+_NAMED = re.compile(r"(?:line|row) (\d+)[^;\n]*?column '([^'\n]*)': ([^;\n]*)")
 _SCORES = ("score", "mark", "points", "rating", "grade", "note", "vote")
 _JUDGES = ("evaluator", "judge", "reviewer", "rater", "grader", "juror", "referee", "examiner")
 _GROUPS = ("group", "nation", "country", "family", "university", "institution", "affiliation",
@@ -72,7 +76,7 @@ def take_table(
 def confirm_columns(request: Request, id: str) -> Response:
     """Show the first rows, and what each column is taken for."""
     access = owner(request)
-    return _columns(request, access, id, {}, {})
+    return _columns(request, access, id, {})
 
 
 @router.get("/scores/{id}/answer")
@@ -83,7 +87,7 @@ def answer(request: Request, id: str) -> Response:
     try:
         audit, decision = _both(request, id, chosen)
     except EvenhandError as error:
-        return _columns(request, access, id, dict(request.query_params), {"wrong": str(error)})
+        return _columns(request, access, id, dict(request.query_params), _in_words(str(error)))
     return page(
         request, "answer.html", access, id=id, query=request.url.query,
         audit=str(audit).split("\n\n")[0], decision=str(decision).split("\n\n")[0],
@@ -130,10 +134,17 @@ def _both(request: Request, id: str, chosen: Mapping[str, str]) -> tuple[eh.Audi
     options: dict[str, Any] = {
         part: (value or None) for part, value in chosen.items() if part in PARTS
     }
+    if missing := [cell.strip() for cell in chosen.get("no_score", "").split(",") if cell.strip()]:
+        options["no_score"] = missing
     with as_file(*kept(request.app.state.store, id)) as path:
         scores = eh.read_scores(path, **options)
         top = _whole(chosen.get("top", ""))
         return eh.audit(scores, top=top), eh.decide(scores, top=top)
+
+
+def _in_words(message: str) -> str:
+    """Return what is wrong in words of the page, which has a field where Python has a name."""
+    return re.sub(r"say no_score=\[(.*?)\]", r"name it below under 'no score': \1", message)
 
 
 def _whole(given: str) -> int | None:
@@ -164,26 +175,50 @@ def as_file(name: str, body: bytes) -> Iterator[Path]:
 
 
 def _columns(
-    request: Request, access: Any, id: str, chosen: Mapping[str, str], more: Mapping[str, str]
+    request: Request, access: Access, id: str, chosen: Mapping[str, str], wrong: str = ""
 ) -> Response:
+    """Show the first rows and those that are wrong, and what each column is taken for."""
     name, body = kept(request.app.state.store, id)
     header: Sequence[str] = ()
-    rows: list[list[str]] = []
-    wrong = more.get("wrong", "")
+    lines: list[Line] = []
     try:
         with as_file(name, body) as path:
             source = opened(path, name=name)
             header = source.columns
-            columns = [source.texts(column)[:_FIRST_ROWS] for column in header]
-            rows = [[cell or "" for cell in row] for row in zip(*columns, strict=True)]
+            lines = _lines(source, wrong)
     except EvenhandError as error:
         wrong = wrong or str(error)
-    chosen = chosen or _guessed(header, rows)
-    status = 400 if wrong else 200
+    chosen = chosen or _guessed(header, [line.cells for line in lines])
     return page(
-        request, "columns.html", access, status, id=id, name=name, header=list(header), rows=rows,
-        parts=PARTS, chosen=chosen, wrong=wrong,
+        request, "columns.html", access, 400 if wrong else 200, id=id, name=name,
+        header=list(header), lines=lines, parts=PARTS, chosen=chosen, wrong=wrong,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of a table: where it is, its cells, and what is wrong with it, by column."""
+
+    where: str
+    cells: list[str]
+    wrong: dict[str, str]
+
+
+def _lines(source: SourceTable, wrong: str) -> list[Line]:
+    """Return the first lines, and those that a message names."""
+    found: dict[int, dict[str, str]] = {}
+    for number, column, words in _NAMED.findall(wrong):
+        found.setdefault(int(number), {})[column] = words.strip()
+    columns = [source.texts(column) for column in source.columns]
+    n = len(columns[0]) if columns else 0
+    near = {row for number in found for row in range(number - 6, number + 1) if 0 <= row < n}
+    lines = []
+    for row in sorted({*range(min(n, _FIRST_ROWS)), *near}):
+        where = source.where([row])[0].partition(" (")[0]
+        bad = found.get(int(re.sub(r"\D", "", where) or -1), {})
+        if row < _FIRST_ROWS or bad:
+            lines.append(Line(where, [column[row] or "" for column in columns], bad))
+    return lines
 
 
 def _guessed(header: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, str]:
