@@ -228,6 +228,16 @@ def report_choice(path: Path) -> None:
     _browsed(path, "decide", EVENT)
 
 
+def serve_campaign(path: Path) -> None:
+    """Show the page of a campaign, as who looks on has it."""
+    _served(path, None, "1000,960")
+
+
+def serve_judge(path: Path) -> None:
+    """Show an evaluator's page as a phone does."""
+    _served(path, "Sven", "500,560")
+
+
 def compare(path: Path) -> None:
     """Draw the regret of all policies."""
     _evenhand("compare", "--replications", "400", "--figure", str(path))
@@ -265,18 +275,59 @@ def _examples(page: str, until: str | None = None) -> dict[str, Any]:
 
 
 def _browsed(path: Path, *words: str) -> None:
-    browser = shutil.which("chromium") or shutil.which("google-chrome")
-    if browser is None:
-        raise SystemExit(f"{path.name} is a page as a browser shows it: install Chromium.")
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "page.html"
         _evenhand(*words, "--report", str(page))
-        flags = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1000,1345"]
-        subprocess.run(
-            [browser, *flags, f"--screenshot={path}", page.as_uri()],
-            check=True,
-            capture_output=True,
-        )
+        _screenshot(path, page.as_uri(), "1000,1345")
+
+
+def _screenshot(path: Path, address: str, size: str) -> None:
+    """Show what stands at an address as a browser does."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        raise SystemExit(f"{path.name} is a page as a browser shows it: install Chromium.")
+    flags = ["--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=2000"]
+    subprocess.run(
+        [browser, *flags, f"--window-size={size}", f"--screenshot={path}", address],
+        check=True,
+        capture_output=True,
+    )
+
+
+def _served(path: Path, evaluator: str | None, size: str) -> None:
+    """Show a campaign whose judges favour skaters from home, or the page of one of them."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    import evenhand as eh  # noqa: PLC0415
+    from evenhand.campaigns.stores import open_store  # noqa: PLC0415
+    from evenhand.serve import make_app  # noqa: PLC0415
+    from evenhand.serve.access import grant  # noqa: PLC0415
+    from served import serving  # noqa: PLC0415 # beside the tests, not in the package
+
+    nations = {"Ann": "FRA", "Bo": "ITA", "Cy": "FRA", "Di": "USA", "Ed": "JPN"}
+    homes = ("FRA", "FRA", "SWE", "ITA", "JPN", "USA", "FRA", "SWE")
+    names = ("Paul", "Rosa", "Sven", "Ugo", "Kim", "Max", "Lea", "Noa")
+    judges = dict(zip(names, homes, strict=True))
+    worth = dict(zip(nations, (7.0, 5.9, 4.6, 3.8, 8.6), strict=True))
+    shown = {name: {"programme": f"Free dance, {i + 1}"} for i, name in enumerate(nations)}
+    rng = np.random.default_rng(0)
+
+    def evaluate(question: Any) -> float:
+        own = nations[question.label] == judges[question.evaluator]
+        return float(np.clip(worth[question.label] + 1.5 * own + 0.5 * rng.normal(), 0, 10).round())
+
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(Path(folder) / "prize.db")
+        made = eh.Campaign.create(
+            store, "Prize", eh.Questions.panel(nations, judges), bounds=(0, 10), display=shown,
+            looks="once",
+        )  # fmt: skip
+        if evaluator is None:
+            made.run(evaluate)
+        role = "viewer" if evaluator is None else "evaluator"
+        token = grant(store, role, "Prize", evaluator or "")
+        with serving(make_app(store)) as address:
+            _screenshot(path, f"{address}/enter/{token}", size)
+        store.close()
 
 
 def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
@@ -305,6 +356,8 @@ PICTURES: dict[str, Callable[[Path], None]] = {
         skating,
         report_audit,
         report_choice,
+        serve_campaign,
+        serve_judge,
         *SLOW,
     )
 }

@@ -20,8 +20,10 @@ import evenhand as eh
 from evenhand.campaigns import remote
 from evenhand.campaigns.stores import Store, open_store
 from evenhand.campaigns.tickets import Ticket
-from evenhand.serve import make_app
-from evenhand.serve.access import grant, known, revoke
+from evenhand.cli import serve as command
+from evenhand.serve import make_app, uploads
+from evenhand.serve.access import grant, invited, known, renew, revoke
+from evenhand.serve.guard import RefusedError
 from served import serving
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -655,6 +657,44 @@ def test_errors_carry_no_trace(owner: Owner, monkeypatch: pytest.MonkeyPatch) ->
         "/campaigns/" + "9" * 40,
     ):
         assert 400 <= owner.http.get(path).status_code <= 500
+
+
+def test_both_stores_keep_tokens_and_uploads(store_address: str) -> None:
+    store = open_store(store_address)
+    panel = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Rosa"])
+    eh.Campaign.create(store, "Cup", panel)
+    first = grant(store, "evaluator", "Cup", "Paul")
+    other = grant(store, "evaluator", "Cup", "Rosa")
+    access = known(store, first)
+    assert access is not None
+    assert (access.role, access.campaign, access.evaluator) == ("evaluator", "Cup", "Paul")
+    assert [one.evaluator for one in invited(store, "Cup")] == ["Paul", "Rosa"]
+    second = renew(store, "Cup", "Paul")
+    assert known(store, first) is None
+    assert known(store, second) is not None
+    assert known(store, other) is not None
+    assert uploads.kept(store, uploads.keep(store, "a.csv", b"\x00a")) == ("a.csv", b"\x00a")
+    with pytest.raises(RefusedError, match="gone"):
+        uploads.kept(store, "another")
+    store.close()
+
+
+def test_who_asks_too_often_is_refused(owner: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenhand.serve.guard._MOST_STRANGERS", 5)
+    stranger = browser(owner.app)
+    answers = [stranger.get("/judge").status_code for _ in range(6)]
+    assert answers == [401] * 4 + [429] * 2  # the owner came from here, too, without a token yet
+    assert owner.http.get("/").status_code == 200
+
+
+def test_the_command_says_what_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = str(tmp_path / "pages.db")
+    with pytest.raises(eh.InputError, match="--public"):
+        command.serve(store, host="0.0.0.0", browser=False)
+    monkeypatch.setattr(command, "find_spec", lambda name: None)
+    with pytest.raises(eh.InputError, match=r"pip install 'evenhand\[serve\]'"):
+        command.serve(store, browser=False)
+    assert not Path(store).exists()
 
 
 # ---------------------------------------------------------------------- from other machines

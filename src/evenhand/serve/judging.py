@@ -95,6 +95,7 @@ def _shown(
         undo, asked = "", seat.ask()
     common: dict[str, Any] = {
         "progress": seat.progress(),
+        "planned": seat.planned,
         "undo": undo,
         "late": late,
         "most_note": MOST_NOTE,

@@ -120,13 +120,18 @@ class Seat:
             )
         self._campaign.withdraw(last.number, TAKEN_BACK, blind=True)
 
+    @property
+    def planned(self) -> bool:
+        """Whether it is known beforehand how much each evaluator is asked."""
+        return bool(self._follower.known().settings["looks"] == "once")
+
     def progress(self) -> dict[str, int]:
         """Return how many scores of this evaluator count, and how many more are wanted."""
         replica = self._follower.followed()
         out = self._follower.read(lambda page: page.waiting(self._follower.tries))
         done = replica.tally.get(self.name, NOTHING)["evaluations"]
         waiting = out.open.get(self.name, 0) + out.leased.get(self.name, 0)
-        planned = self._campaign.hand_out() if replica.settings["looks"] == "once" else None
+        planned = self._campaign.hand_out() if self.planned else None
         if planned is not None and replica.status == "running" and self.name not in replica.left:
             own = planned.questions.evaluators.index(self.name)
             waiting = max(waiting, int(planned.loads[own]) - done)
@@ -195,7 +200,7 @@ class Seat:
             )
         )
         rests = {"planned", "decided"}
-        if self._follower.known().settings["looks"] != "once":
+        if not self.planned:
             rests.add("proposed")
         if len(since) == _MOST_EVENTS or any(event.kind in rests for event in since):
             return None
