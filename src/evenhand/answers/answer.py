@@ -18,6 +18,7 @@ from evenhand.answers.logged import SOMEBODY
 from evenhand.answers.next_questions import NextQuestions
 from evenhand.answers.placing import Placing, placing_by
 from evenhand.answers.question import Failure
+from evenhand.answers.requirement import required
 from evenhand.answers.scale import Scale, compares
 from evenhand.answers.sections import record_of, report_of
 from evenhand.answers.withdrawn import Withdrawals
@@ -341,6 +342,27 @@ class Answer(Result):
         [-0.1, -0.36, 0.16, -0.29]
         """
         return difference(self, option, rival)
+
+    def require(self, how: str = "sure", option: str | None = None) -> None:
+        """Raise `RequirementError` unless what was wanted is "sure", or "probable".
+
+        For tests and gates. It is required of an ``option``, by its name; else of all that is
+        wanted: that the choice is settled; that every option is above the bar, or better than the
+        one it is held against, up to the tolerance. What is probable has a chance of at least
+        ``confidence``, and takes a target. The error's ``surely`` tells 'no' from 'not yet'.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import evenhand as eh
+        >>> runs = pd.DataFrame({"option": ["new", "old"] * 4, "item": sorted([*range(4)] * 2),
+        ...                      "score": [.71, .72, .53, .50, .88, .87, .44, .43]})
+        >>> eh.decide(runs, against="old", tolerance=0.02).require("sure")
+        >>> eh.decide(runs, against="new", tolerance=0.02).require("sure", "old")
+        Traceback (most recent call last):
+        evenhand.errors.RequirementError: cannot tell yet: whether 'old' is no more than 0.02...
+        """
+        required(self, how, option)
 
     def _report(self) -> Report:
         return report_of(self)

@@ -31,6 +31,7 @@ from evenhand.policies.conclusion import Conclusion
 from evenhand.policies.messages import Selection
 
 Verdict = Literal["in", "out", "open", "not worse", "itself"]
+_Stand = tuple[tuple[Verdict, ...], Floats, tuple[int, ...], tuple[int, ...]]
 
 SAID: dict[str, dict[str, str]] = {
     "top": {
@@ -87,6 +88,9 @@ class Placing:
         Standard deviation of values in general, by estimate.
     level
         Confidence of what is sure; and the chance from which on an option is probably in or out.
+    short
+        Indices of those that surely fall short of a bar or another option by more than the
+        tolerance.
     """
 
     target: Target
@@ -100,6 +104,7 @@ class Placing:
     shortlist: Shortlist | None = None
     spread: float = math.nan
     level: float = 0.95
+    short: tuple[int, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -129,7 +134,18 @@ class Placing:
         """Whether nothing is open; of the m best, also if no more than the tolerance is lost."""
         if self.target.top is None:
             return not self.where("open")
+        if not self.target.tolerance:  # by one test: what may be lost is another
+            return bool(self.chosen) and all(self.verdicts[x] == "in" for x in self.chosen)
         return self.loss <= self.target.tolerance
+
+    def passes(self, option: int) -> bool | None:
+        """Tell whether an option is surely wanted, up to the tolerance; None where it is open."""
+        tolerance, top = self.target.tolerance, self.target.top is not None
+        verdict = self.verdicts[option]
+        if verdict in ("in", "not worse") or (top and self.settled and option in self.chosen):
+            return True
+        fails = option in self.short or (verdict == "out" and (top or not tolerance))
+        return False if fails else None
 
     @property
     def expected_right(self) -> float:
@@ -164,9 +180,19 @@ def placing_of(
     unit, spread = said.unit, drawn.spread
     if target.top is None:
         made = _bar if target.bar is not None else _against
-        verdicts, chances, chosen = made(said, fit, values, target, delta, drawn, alike or fit)
+        verdicts, chances, chosen, short = made(
+            said, fit, values, target, delta, drawn, alike or fit
+        )
         return Placing(
-            target, verdicts, chances, low, high, chosen, spread=spread * unit, level=1.0 - delta
+            target,
+            verdicts,
+            chances,
+            low,
+            high,
+            chosen,
+            spread=spread * unit,
+            level=1.0 - delta,
+            short=short,
         )
     line = line_of(field, target.top, delta)
     if target.top == 1:
@@ -265,14 +291,15 @@ def _bar(
     delta: float,
     _: Drawn,
     alike: Fit,
-) -> tuple[tuple[Verdict, ...], Floats, tuple[int, ...]]:
-    """Return verdicts, chances and who looks above the bar."""
+) -> _Stand:
+    """Return verdicts, chances, who looks above the bar, and who surely falls short of it."""
     assert target.bar is not None
     k, bar = len(values), target.bar
     errors = _value_errors(fit) * said.unit
-    above, below = (
+    least = bar - target.tolerance
+    above, below, far = (
         student_tail(np.nan_to_num(sign * (values - end) / errors, nan=0.0), fit.freedom)
-        for sign, end in ((1.0, bar - target.tolerance), (-1.0, bar))
+        for sign, end in ((1.0, least), (-1.0, bar), (-1.0, least))
     )
     verdicts = _verdicts(above < delta / k, below < delta / k)
     errors = _value_errors(alike) * said.unit
@@ -280,12 +307,13 @@ def _bar(
     chances = np.full(k, np.nan)
     if people is not None:
         kept = 1.0 - people.noise(errors**2)
-        away = people.shrunken(values, errors**2) - bar + target.tolerance
+        away = people.shrunken(values, errors**2) - least
         deviation = np.sqrt(np.where(kept > 0.0, kept * errors**2, 0.0))
         with np.errstate(divide="ignore", invalid="ignore"):
             chances = special.ndtr(np.nan_to_num(away / deviation, nan=0.0))
     order = np.argsort(-values, kind="stable").tolist()
-    return verdicts, chances, tuple(x for x in order if values[x] >= bar - target.tolerance)
+    looks = tuple(x for x in order if values[x] >= least)
+    return verdicts, chances, looks, tuple(np.flatnonzero(far < delta / k).tolist())
 
 
 def _against(
@@ -296,8 +324,8 @@ def _against(
     delta: float,
     drawn: Drawn,
     _: Fit,
-) -> tuple[tuple[Verdict, ...], Floats, tuple[int, ...]]:
-    """Return verdicts, chances and who looks better than, or no worse than, one option."""
+) -> _Stand:
+    """Return verdicts, chances, who looks better than one option or no worse, who falls short."""
     assert target.against is not None
     k, a = len(values), said.questions.options.labels.index(target.against)
     others = np.delete(np.arange(k), a)
@@ -310,15 +338,15 @@ def _against(
     def tails(t: Floats) -> Floats:
         return np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
 
-    better, worse, close = (tails(x / errors) for x in (-leads, leads, slack - leads))
+    better, worse, close, far = (
+        tails(x / errors) for x in (-leads, leads, slack - leads, leads - slack)
+    )
     found = np.full(k, "itself", dtype=object)
     two = 0.5 * share  # of two that are worth the same either may look better
-    found[others] = np.where(
-        better < two,
-        "in",
-        np.where(
-            worse < two, "out", np.where((close < share) & (slack > 0.0), "not worse", "open")
-        ),
+    found[others] = np.select(
+        [better < two, (close < share) & (slack > 0.0), worse < two],
+        ["in", "not worse", "out"],
+        "open",
     )
     trusted = getattr(fit, "trusted", None)
     if trusted is not None:
@@ -331,7 +359,8 @@ def _against(
     chances[a] = math.nan
     order = others[np.argsort(leads, kind="stable")].tolist()
     behind = dict(zip(others.tolist(), leads.tolist(), strict=True))
-    return tuple(found.tolist()), chances, tuple(x for x in order if -behind[x] > -slack)
+    looks = tuple(x for x in order if -behind[x] > -slack)
+    return tuple(found.tolist()), chances, looks, tuple(others[far < two].tolist())
 
 
 def _value_errors(fit: Fit) -> Floats:

@@ -7,16 +7,18 @@ from typing import Annotated, Any
 
 import typer
 
+from evenhand.answers import Answer
 from evenhand.answers import decide as decided
+from evenhand.answers.requirement import WAYS, required
 from evenhand.cli.columns import ScoreTable, column, takes
 from evenhand.cli.options import AsJson, Figure, Report
 from evenhand.cli.tables import check_files, columns_in, table_at
 from evenhand.cli.terminal import console, print_json, say_written
-from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.errors import InputError, NotIdentifiableError, RequirementError
 from evenhand.questions.inputs import named
 from evenhand.report.result import print_result
 
-_NOT_COMPARABLE = 3
+_NOT_COMPARABLE, _SURELY_NOT, _CANNOT_TELL = 3, 4, 5
 
 
 @takes(table=ScoreTable)
@@ -110,6 +112,14 @@ def decide(
         str | None,
         typer.Option(metavar="A,B", help="By how much A is better than B, and not worse than it."),
     ] = None,
+    require: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sure|probable[=NAME]",
+            help="A gate: exit 0 only if what is wanted is sure (or has a chance of --confidence); "
+            "of this option, if named, else of all.",
+        ),
+    ] = None,
     figure: Figure = None,
     report: Report = None,
     as_json: AsJson = False,
@@ -129,14 +139,16 @@ def decide(
 
     `evenhand decide reviews.csv --top 10 --scale 1,10 --report funded.html`
 
-    `evenhand decide runs.csv --against baseline --margin 0.02`
+    `evenhand decide runs.csv --against baseline --margin 0.02 --require sure`
 
     `evenhand decide log.json --report choice.html`
 
-    **Exit codes**: 0 there is an answer, sure or not; 2 what was given cannot be used; 3 these
-    scores do not compare the options (the answer says what to ask).
+    **Exit codes**: 0 there is an answer, sure or not; with --require, it passes; 2 what was given
+    cannot be used; 3 these scores do not compare the options (the answer says what to ask). With
+    --require also: 4 surely not; 5 it cannot be told yet (or it failed: the last line says).
     """
     check_files(figure, report)
+    how, whom = _required(require)
     options, scores = (None, first) if second is None else (first, second)
     try:
         answer = decided(
@@ -179,6 +191,25 @@ def decide(
         say_written(figure, report)
     if not answer.comparable:
         raise typer.Exit(_NOT_COMPARABLE)
+    if how:
+        _gate(answer, how, whom)
+
+
+def _gate(answer: Answer, how: str, whom: str | None) -> None:
+    """Say on a line whether what is required holds, and end with its code."""
+    try:
+        typer.echo(f"evenhand: {required(answer, how, whom)}", err=True)
+    except RequirementError as error:
+        typer.echo(f"evenhand: {error}", err=True)
+        raise typer.Exit(_SURELY_NOT if error.surely else _CANNOT_TELL) from None
+
+
+def _required(given: str | None) -> tuple[str, str | None]:
+    """Return how sure it must be, and of which option, by 'sure', 'probable' or 'sure=NAME'."""
+    how, _, whom = (given or "").partition("=")
+    if given is not None and how not in WAYS:
+        raise InputError(f"--require is sure, probable or sure=NAME; got {given!r}.")
+    return how, whom or None
 
 
 def _two_of(given: str, labels: Sequence[str]) -> tuple[str, str]:
