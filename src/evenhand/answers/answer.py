@@ -275,7 +275,9 @@ class Answer(Result):
 
     @property
     def comparable(self) -> bool:
-        """Whether the scores compare all options with one another."""
+        """Whether the scores compare all options with one another, or inside their categories."""
+        if self.placing is not None and self.placing.categories is not None:
+            return not self.placing.apart
         leads = self.decision.leads
         return len(self.ranking) == 1 or (leads is not None and not bool(np.isnan(leads).any()))
 
@@ -300,7 +302,7 @@ class Answer(Result):
         Columns: option, group (missing where there are attributes instead), raw (mean score), value
         with its interval (low, high), lead (of the chosen option over this one), evaluations. With
         a target also verdict (surely in or out, or at the line), chance, and the best and the worst
-        place that it may have (rank_low, rank_high).
+        place that it may have (rank_low, rank_high); with categories, the category.
         """
         import pandas as pd  # noqa: PLC0415 # slow to load, and not everybody wants a frame
 
@@ -313,6 +315,8 @@ class Answer(Result):
         if self.placing is None:
             return frame
         places = [one.index for one in self.ranking]
+        if (categories := self.placing.categories) is not None:
+            frame.insert(1, "category", [categories.name(x) for x in places])
         return frame.assign(
             verdict=[self.placing.said(x) for x in places],
             chance=self.placing.chances[places],

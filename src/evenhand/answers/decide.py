@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_from, answer_of
+from evenhand.answers.categories import Categories, categories_of
 from evenhand.answers.choose import notes_on
 from evenhand.answers.line_questions import line_questions
 from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
@@ -113,6 +114,7 @@ def decide(
     top: int | None = None,
     bar: float | None = None,
     against: str | None = None,
+    within: str | Mapping[str, str] | None = None,
     option: str = "option",
     evaluator: str | None = "evaluator",
     score: str = "score",
@@ -166,6 +168,11 @@ def decide(
         option, by its name. For each option the answer then says whether it is surely wanted,
         surely not, or at the line, of all options at once; and how probable it is
         (``answer.placing``, ``answer.standings``).
+    within
+        Column with the category of every option, or a mapping from options to categories: options
+        are compared only inside their category, and ``top`` (1 if not said) is of each. All scores
+        are fitted at once, so that evaluators have one leniency, and one bias, across categories;
+        what is sure is so of all of them together.
     option, evaluator, score, rival
         The columns with these parts. In comparisons the score says by how much the option is
         better than its rival. A column of that name has the part where nothing else is said, if
@@ -242,6 +249,13 @@ def decide(
     >>> two.inside, two.outside, two.undecided
     (('Ann', 'Bo'), ('Cy',), ())
     """
+    if within is not None and top is None:
+        if bar is not None or against is not None:
+            raise InputError(
+                "within= goes with top: a bar is the same for all, and against one option stand "
+                "those of its own category: give these rows."
+            )
+        top = 1
     target = Target.of(top, bar, against, tolerance)
     if scores is None:
         questions, scores = None, questions
@@ -268,7 +282,7 @@ def decide(
         repeats=True if repeats else "unless copied",
         missing=missing,
         decimal=decimal,
-        beside=cluster == "cluster",
+        beside=cluster == "cluster" or within is not None,
         telling=True,
     )
     place = table.where
@@ -289,8 +303,12 @@ def decide(
         names = trusted_among(trusted, log.questions.evaluators)
         log = replace(log, asked=log.questions._changed(trusted=names))
     log = replace(log, asked=_exact(log.asked, deviation))
+    categories = None
     if target is not None:
         target = _fitting(target, log)
+    if target is not None and target.top is not None and within is not None:
+        labels = log.questions.options.labels
+        categories = categories_of(within, table, labels, target.top)
     compared = _compared(log)
     if not compared:
         log = replace(log, asked=_comparable(log.questions))
@@ -303,7 +321,8 @@ def decide(
     audited = None if effects is None else clustered(effects, confidence)
     if effects is not None and audited is not None and scope == "like these":
         said = _of_others_too(said, effects, audited)
-    checked = findings(together(table, table.beside)) if table.cluster is None else []
+    beside = table.beside if cluster == "cluster" else {}
+    checked = findings(together(table, beside)) if table.cluster is None else []
     if effects is not None and audited is not None:
         checked += [*copies(table), *diagnose(effects, audited, for_choice=True)]
         if said.decision.loss <= tolerance and said.decision.label in table.option.names:
@@ -320,7 +339,7 @@ def decide(
         scale=(0.0, 1.0) if _only_votes(table) else table.scale,
         variances={} if effects is None else _own_variances(effects, said),
     )
-    best = target is None or target.top == 1
+    best = target is None or (target.top == 1 and categories is None)
     if best and answer.sure and table.scale is not None and fit is None and assigned == "before":
         answer = replace(answer, warnings=(*answer.warnings, _on_scale(given, answer, table.scale)))
     answer = replace(
@@ -330,8 +349,8 @@ def decide(
         else _items(log, fit) + (_BEFORE if best else _BEFORE.replace(_BY_TEST, ",")),
     )
     if target is not None:
-        short = _shortlist(table, effects, audited, target)
-        return _aimed(answer, target, short, log, fit, noise_scale, next_n, seed)
+        short = None if categories else _shortlist(table, effects, audited, target)
+        return _aimed(answer, target, categories, short, log, fit, noise_scale, next_n, seed)
     settled = answer.certainty is not None and answer.loss <= answer.tolerance
     wanted = 0 if settled or answer.alarms else next_n
     return replace(
@@ -363,6 +382,7 @@ def _shortlist(
 def _aimed(
     answer: Answer,
     target: Target,
+    categories: Categories | None,
     short: Shortlist | None,
     log: Log,
     fit: ItemsFit | None,
@@ -383,18 +403,20 @@ def _aimed(
         target,
         1.0 - answer.confidence,
         sure=answer.sure,
-        holds=not answer.alarms and answer.comparable,
+        holds=not answer.alarms and (answer.comparable or categories is not None),
         scale=answer.scale,
         alike=None if alike is None or hasattr(said.fit, "trusted") else alike,
         shortlist=short,
+        categories=categories,
     )
     sure, loss = answer.sure, answer.loss
-    if target.top != 1:
+    if target.top != 1 or categories is not None:
         sure, loss = placing.settled, placing.loss if target.top else loss
     answer = replace(answer, placing=placing, sure=sure, loss=loss)
     if sure or answer.alarms or n == 0:
         return answer
-    if alike is None or target.top == 1 or not math.isfinite(placing.spread):
+    one = target.top == 1 and categories is None
+    if alike is None or one or not math.isfinite(placing.spread):
         found = _next(log, fit, answer, "before", noise_scale, n, seed)
         return replace(answer, next_questions=found)
     found = line_questions(
@@ -405,6 +427,7 @@ def _aimed(
         noise=noise_scale or alike.unit,
         spread=placing.spread,
         level=log.level.origin,
+        parts=None if categories is None else categories.parts,
     )
     return replace(answer, next_questions=found)
 

@@ -1,5 +1,8 @@
 """Where options stand against a target: surely in, surely out, or at the line; and how probably.
 
+Options of categories compete inside these alone, by one fit of all scores: one leniency for every
+evaluator, and one bias. Of C categories each has δ/C, so that what is sure is so of all of them.
+
 What is sure holds for all options at once, with a chance of 1 − δ: the m best by `certainty.line`
 (the best one by the winner test); a bar by one-sided tests at δ/k each, and one option at
 δ/(k − 1), since each other option can be on one wrong side only. Ranks are of all at once, by
@@ -9,15 +12,16 @@ themselves. Chances and what is expected to be lost are estimates (`certainty.ch
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from evenhand.answers.categories import Categories
 from evenhand.answers.scale import Scale
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, Indices
 from evenhand.auditing.shortlists import Shortlist
 from evenhand.certainty.chances import Drawn
 from evenhand.certainty.likings import doubts
@@ -91,6 +95,10 @@ class Placing:
     short
         Indices of those that surely fall short of a bar or another option by more than the
         tolerance.
+    categories
+        What options are compared inside of; the m best, places and chances are of each then.
+    apart
+        Whether the scores do not compare all options of a category with one another.
     """
 
     target: Target
@@ -105,11 +113,25 @@ class Placing:
     spread: float = math.nan
     level: float = 0.95
     short: tuple[int, ...] = ()
+    categories: Categories | None = None
+    apart: bool = False
 
     @property
     def kind(self) -> str:
         """What was wanted: top, bar or against."""
         return next(name for name in SAID if getattr(self.target, name) is not None)
+
+    @property
+    def best(self) -> bool:
+        """Whether nothing but the best option of all is wanted."""
+        return self.target.top == 1 and self.categories is None
+
+    @property
+    def wanted(self) -> str:
+        """What is wanted, as it follows 'is' or 'are'."""
+        among = "" if self.target.top in (None, 1) else "among "
+        inside = "" if self.categories is None else f" of their {self.categories.column}"
+        return f"{among}{self.target.words}{inside}"
 
     def where(self, *verdicts: Verdict) -> list[int]:
         """Return the options, by index, of which one of these is said."""
@@ -153,6 +175,19 @@ class Placing:
         return float(self.chances[list(self.chosen)].sum()) if self.chosen else 0.0
 
 
+class _Part(NamedTuple):
+    """Where options stand that compete with one another, by their numbers among all."""
+
+    verdicts: tuple[Verdict, ...]
+    chances: Floats
+    rank_low: NDArray[np.intp]
+    rank_high: NDArray[np.intp]
+    chosen: Indices
+    loss: float
+    lost: float  # in all, by estimate
+    spread: float
+
+
 def placing_of(
     said: Conclusion,
     values: Floats,
@@ -164,21 +199,22 @@ def placing_of(
     scale: tuple[float, float] | None,
     alike: Fit | None = None,
     shortlist: Shortlist | None = None,
+    categories: Categories | None = None,
 ) -> Placing:
     """Return where options stand against a target, by a conclusion and (k,) values; ``sure`` says
     that the best one is, and ``holds`` that the scores do not contradict what is assumed. Chances
     are by a fit with one noise for all (``alike``), if there is one.
     """
-    k, fit = len(values), said.fit
-    field = Field.of(fit, k) if holds and fit is not None else None
-    if field is None:
+    fit, k = said.fit if holds else None, len(values)
+    if categories is not None:
+        return _within(said, fit, values, target, delta, alike, categories, scale)
+    everybody = np.arange(k)
+    field = None if fit is None else _field(fit, everybody, delta)
+    if fit is None or field is None:
         return _unknown(values, target, said.decision.option, sure)
-    if getattr(fit, "trusted", None) is not None:
-        field = field.confirmed_by(_confirmed(fit.trusted, k, delta))
-    low, high = ranks_of(field, delta)
-    drawn = Drawn.of((None if alike is None else Field.of(alike, k)) or field)
-    unit, spread = said.unit, drawn.spread
     if target.top is None:
+        low, high = ranks_of(field, delta)
+        drawn = Drawn.of((None if alike is None else Field.of(alike, k)) or field)
         made = _bar if target.bar is not None else _against
         verdicts, chances, chosen, short = made(
             said, fit, values, target, delta, drawn, alike or fit
@@ -190,29 +226,114 @@ def placing_of(
             low,
             high,
             chosen,
-            spread=spread * unit,
+            spread=drawn.spread * said.unit,
             level=1.0 - delta,
             short=short,
         )
-    line = line_of(field, target.top, delta)
-    if target.top == 1:
-        line = _winner(said, fit, k, delta, sure, line)
-    most = Scale.of(scale, False).most
-    verdicts = tuple(
-        "in" if line.inside[x] else "out" if line.outside[x] else "open" for x in range(k)
-    )
+    line = None if target.top > 1 else _winner(said, fit, everybody, delta, 0.0, sure)
+    part = _part(field, target.top, delta, alike, everybody, line)
     return Placing(
         target,
-        verdicts,
-        drawn.among(target.top),
+        part.verdicts,
+        part.chances,
+        part.rank_low,
+        part.rank_high,
+        tuple(part.chosen.tolist()),
+        min(part.loss * said.unit, Scale.of(scale, False).most),
+        part.lost * said.unit / target.top,
+        shortlist,
+        part.spread * said.unit,
+        1.0 - delta,
+    )
+
+
+def _within(
+    said: Conclusion,
+    fit: Fit | None,
+    values: Floats,
+    target: Target,
+    delta: float,
+    alike: Fit | None,
+    categories: Categories,
+    scale: tuple[float, float] | None,
+) -> Placing:
+    """Return where options stand in their categories, by one fit; each has its share of δ."""
+    assert target.top is not None
+    m, share = target.top, delta / len(categories.names)
+    found = replace(
+        _unknown(values, target, said.decision.option, sure=False),
+        chosen=(),
+        level=1.0 - delta,
+        categories=categories,
+        apart=said.fit is not None and not all(_compared(said.fit, x) for x in categories.parts),
+    )
+    verdicts, chosen = list(found.verdicts), []
+    low, high = found.rank_low, found.rank_high
+    loss = lost = 0.0
+    spreads: list[float] = []
+    for some in categories.parts:
+        n, field = len(some), None if fit is None else _field(fit, some, share)
+        high[some] = n
+        if n <= m:
+            for x in some.tolist():
+                verdicts[x] = "in"
+            found.chances[some] = 1.0
+            chosen += some.tolist()
+            continue
+        if fit is None or field is None:
+            chosen += some[np.argsort(-values[some], kind="stable")][:m].tolist()
+            loss = lost = math.inf
+            continue
+        slack = target.tolerance / said.unit
+        line = None if m > 1 else _winner(said, fit, some, share, slack, None)
+        part = _part(field, m, share, alike, some, line)
+        for x, verdict in zip(some.tolist(), part.verdicts, strict=True):
+            verdicts[x] = verdict
+        found.chances[some], low[some], high[some] = part.chances, part.rank_low, part.rank_high
+        chosen += part.chosen.tolist()
+        loss, lost = max(loss, part.loss), lost + part.lost
+        spreads.append(part.spread)
+    return replace(
+        found,
+        verdicts=tuple(verdicts),
+        chosen=tuple(chosen),
+        loss=min(loss * said.unit, Scale.of(scale, False).most),
+        expected_loss=lost * said.unit / len(chosen) if math.isfinite(lost) else math.nan,
+        spread=float(np.mean(spreads)) * said.unit if spreads else math.nan,
+    )
+
+
+def _compared(fit: Fit, some: Indices) -> bool:
+    """Tell whether scores compare some options with one another."""
+    return bool(np.isfinite(fit.leads(int(some[0]), some).variances).all())
+
+
+def _field(fit: Fit, some: Indices, delta: float) -> Field | None:
+    """Return estimates of some options, of which is sure what those who are trusted confirm."""
+    field, trusted = Field.of_some(fit, some), getattr(fit, "trusted", None)
+    if field is None or trusted is None:
+        return field
+    return field.confirmed_by(
+        np.array([doubts(trusted, x, some, 0.0, delta)[0] < delta for x in some.tolist()])
+    )
+
+
+def _part(
+    field: Field, m: int, delta: float, alike: Fit | None, some: Indices, line: Line | None
+) -> _Part:
+    """Return where options stand that compete with one another; the best one has a ``line``."""
+    drawn = Drawn.of((None if alike is None else Field.of_some(alike, some)) or field)
+    line = line_of(field, m, delta) if line is None else line
+    low, high = ranks_of(field, delta)
+    return _Part(
+        _verdicts(line.inside, line.outside),
+        drawn.among(m),
         low,
         high,
-        tuple(line.chosen.tolist()),
-        min(line.loss * unit, most),
-        drawn.lost(line.chosen) * unit,
-        shortlist,
-        spread * unit,
-        1.0 - delta,
+        some[line.chosen],
+        line.loss,
+        m * drawn.lost(line.chosen),
+        drawn.spread,
     )
 
 
@@ -265,22 +386,28 @@ def _unknown(values: Floats, target: Target, best: int, sure: bool) -> Placing:
     )
 
 
-def _confirmed(trusted: Fit, k: int, delta: float) -> Flags:
-    """Return (k, k) whom those who are trusted have ahead by themselves, on that one side."""
-    everybody = np.arange(k)
-    return np.array([doubts(trusted, x, everybody, 0.0, delta)[0] < delta for x in range(k)])
-
-
-def _winner(said: Conclusion, fit: Any, k: int, delta: float, sure: bool, line: Line) -> Line:
-    """Return the best one by the winner test: out is whom it rejects, in who is left alone."""
-    option, everybody = said.decision.option, np.arange(k)
-    inside, outside = np.zeros((2, k), dtype=np.bool_)
-    if leading(fit, everybody, 0.0) is not None:
-        rivals = everybody[~said.questions.options.same_as(option)]
+def _winner(
+    said: Conclusion, fit: Any, some: Indices, delta: float, slack: float, sure: bool | None
+) -> Line:
+    """Return the best of some by the winner test: out is whom it rejects, in who is left alone;
+    whether that is ``sure`` is known of the best of all.
+    """
+    inside, outside = np.zeros((2, len(some)), dtype=np.bool_)
+    option, loss = said.decision.option, said.decision.loss / said.unit
+    leader = leading(fit, some, 0.0)
+    if sure is None:
+        option, loss = int(some[0]) if leader is None else leader, math.inf
+    if leader is not None:
+        rivals = some[~said.questions.options.same_as(option)[some]]
         look = Look.at(fit, option, rivals, 0.0, delta)
-        outside[look.rivals] = look.chances < delta
-    inside[option] = sure
-    return Line(inside, outside, np.array([option]), said.decision.loss / said.unit)
+        outside[np.isin(some, look.rivals[look.chances < delta])] = True
+        if sure is None:
+            look = Look.at(fit, option, rivals, slack, delta)
+            least = look.ends(len(said.questions.options))[rivals, 0]
+            sure, loss = look.certain, max(0.0, -float(least.min(initial=0.0)))
+    place = np.flatnonzero(some == option)
+    inside[place] = bool(sure)
+    return Line(inside, outside, place, loss)
 
 
 def _bar(

@@ -63,7 +63,7 @@ def _best(answer: Answer, option: str | None) -> tuple[str, bool | None]:
 
 def _list(answer: Answer, placing: Placing, how: str) -> tuple[str, bool | None]:
     """Return that the m best are settled, and whether they are: never surely not."""
-    wanted = f"{listed(list(answer.chosen), 12)} are {placing.target.words}"
+    wanted = f"{listed(list(answer.chosen), 12)} are {placing.wanted}"
     if how == "sure":
         return wanted, answer.sure or None
     likely = [bool(placing.chances[x] >= placing.level) for x in placing.chosen]
@@ -74,7 +74,7 @@ def _each(
     answer: Answer, placing: Placing, how: str, option: str | None
 ) -> tuple[str, bool | None]:
     """Return what is required of an option, or of all that are held to it, and whether it is so."""
-    labels, target = answer.options.labels, placing.target
+    labels = answer.options.labels
     held = [x for x, said in enumerate(placing.verdicts) if said != "itself"]
     if option is not None:
         if labels.index(option) not in held:
@@ -86,8 +86,7 @@ def _each(
         if state in found.values():
             met, held = state, [x for x in held if found[x] is state]
     names = listed([labels[x] for x in held], 5)
-    among = target.words if target.top is None else f"among {target.words}"
-    return f"{names} {'is' if len(held) == 1 else 'are'} {among}", met
+    return f"{names} {'is' if len(held) == 1 else 'are'} {placing.wanted}", met
 
 
 def _likely(placing: Placing, option: int) -> bool | None:

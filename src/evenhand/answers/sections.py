@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.actions import ActionSet
 from evenhand.answers import words
 from evenhand.answers.least_squares import share_for_biases
+from evenhand.answers.line_words import groups
 from evenhand.answers.placing import Placing
 from evenhand.assumptions import model
 from evenhand.checks.statistics import FEWEST
@@ -51,15 +53,15 @@ _LITTLE = 0.005  # share of evaluations that is next to nothing
 def report_of(answer: Answer) -> Report:
     """Return what an answer has to say."""
     panel = not isinstance(answer.options, ActionSet)
-    target = answer.target
-    asked = (
-        "to choose" if target is None else f"{'is' if target.top == 1 else 'are'} {target.words}"
-    )
+    placing, asked = answer.placing, "to choose"
+    if placing is not None:
+        asked = f"{'is' if placing.best else 'are'} {placing.wanted.removeprefix('among ')}"
     return Report(
         f"Which of {len(answer.options):,} options {asked}",
         words.verdict(answer),
         words.facts(answer),
         [
+            Section(_by_what(answer), partial(_by_category, answer), "brief"),
             Section("Ranking", partial(_ranking, answer), "brief"),
             Section("Biases", partial(_biases, answer), "brief" if panel else "page"),
             Section("Ask next", partial(_next, answer), "brief"),
@@ -106,7 +108,9 @@ def record_of(answer: Answer) -> dict[str, Any]:
 
 def placing_of(answer: Answer, placing: Placing) -> dict[str, Any]:
     """Return what machines read of a target, and of where options stand against it."""
-    return placing.target.to_dict() | {
+    inside = placing.categories
+    said = placing.target.to_dict() | ({} if inside is None else {"within": inside.column})
+    return said | {
         "chosen": answer.chosen,
         "inside": answer.inside,
         "outside": answer.outside,
@@ -118,6 +122,7 @@ def placing_of(answer: Answer, placing: Placing) -> dict[str, Any]:
         "options": [
             {
                 "option": one.option,
+                **({} if inside is None else {"category": inside.name(one.index)}),
                 "verdict": placing.said(one.index),
                 "chance": float(placing.chances[one.index]),
                 "rank_low": int(placing.rank_low[one.index]),
@@ -167,9 +172,40 @@ def _ranking(answer: Answer) -> list[Part]:
     return [picture, _standings(answer), Note(read)]
 
 
+def _by_category(answer: Answer) -> list[Part]:
+    """Return who is chosen in each category, who is sure, and who stands at the line."""
+    placing = answer.placing
+    if placing is None or placing.categories is None:
+        return []
+    inside = placing.categories
+    some_in, line, some_out = (set(part) for part in groups(placing))
+    rows = []
+    for name, part in zip(inside.names, inside.parts, strict=True):
+        here = set(part.tolist())
+        chosen = answer._named([x for x in placing.chosen if x in here])
+        sure = answer._named([x for x in placing.where("in") if x in here])
+        counts = (len(here), len(here & some_in), len(here & line), len(here & some_out))
+        names = (listed([short(one) for one in some], 12) for some in (chosen, sure))
+        rows.append([short(name), *counts, *(one or None for one in names)])
+    header = [inside.column, "options", "in", "at the line", "out", "look best", "surely in"]
+    read = (
+        "All scores are fitted at once: every evaluator has one leniency across all of them. Sure "
+        f"is what holds of all {len(inside.names):,} together, each at its share of the level; in "
+        f"and out count also a chance of {percent(placing.level)}."
+    )
+    return [Table("Who looks best in each", header, rows, range(len(rows))), Note(read)]
+
+
+def _by_what(answer: Answer) -> str:
+    inside = None if answer.placing is None else answer.placing.categories
+    return "" if inside is None else f"By {short(inside.column)}"
+
+
 def _standings(answer: Answer) -> Table:
     """Return where every option stands, the most valuable first; the chosen one stands out."""
-    ranking = answer.ranking
+    ranking, inside = answer.ranking, answer.placing and answer.placing.categories
+    if inside is not None:
+        ranking = tuple(sorted(ranking, key=lambda one: inside.codes[one.index]))
     spans = [(one.value, one.low, one.high) for one in ranking]
     digits, ends = _decimals(spans), _ends(spans)
     columns: dict[str, Sequence[Cell]] = {
@@ -193,17 +229,33 @@ def _standings(answer: Answer) -> Table:
         chosen, places = set(placing.chosen), [one.index for one in ranking]
         names = [Strong(short(o.option)) if o.index in chosen else short(o.option) for o in ranking]
         said: dict[str, Sequence[Cell]] = {
-            "place": list(range(1, len(ranking) + 1)),
+            "place": _places(places, placing),
             "option": names,
             "verdict": [placing.said(x) for x in places],
             "chance": [_share(round(float(placing.chances[x]), 2)) for x in places],
             "places": [f"{placing.rank_low[x]}–{placing.rank_high[x]}" for x in places],
         }
+        if inside is not None:
+            said = {inside.column: [short(inside.name(x)) for x in places]} | said
         del columns["behind"]
         columns = said | {name: some for name, some in columns.items() if name != "option"}
         must = {i for i, x in enumerate(places) if x in chosen or placing.verdicts[x] == "in"}
     rows = list(zip(*columns.values(), strict=True))
-    return Table("Options, the most valuable first", list(columns), rows, must)
+    first = "Options, the most valuable first"
+    caption = first if inside is None else f"Options by {inside.column}, the most valuable first"
+    return Table(caption, list(columns), rows, must)
+
+
+def _places(ranking: Sequence[int], placing: Placing) -> list[Cell]:
+    """Return the place of each option, from 1; where there are categories, of its own."""
+    if placing.categories is None:
+        return list(range(1, len(ranking) + 1))
+    seen: Counter[str] = Counter()
+    places: list[Cell] = []
+    for x in ranking:
+        seen[placing.categories.name(x)] += 1
+        places.append(seen[placing.categories.name(x)])
+    return places
 
 
 def spoken_of(answer: Answer) -> set[int]:
@@ -379,7 +431,7 @@ def _next(answer: Answer) -> list[Part]:
     }
     if not answer.questions.priced:
         del columns["price"]
-    if answer.target is not None and answer.target.top != 1:
+    if answer.placing is not None and not answer.placing.best:
         columns = {_AT_LINE.get(name, name): some for name, some in columns.items()}
     rows = list(zip(*columns.values(), strict=True))
     return [

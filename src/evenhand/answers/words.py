@@ -36,7 +36,7 @@ _FAR = 5.0  # widths of the values' intervals
 def verdict(answer: Answer) -> str:
     """Return which option to choose and how sure that is, in one or two sentences."""
     aimed = answer.placing if answer.decision.selection is None else None
-    if aimed is not None and aimed.target.top != 1 and not is_apart(answer):
+    if aimed is not None and not aimed.best and not is_apart(answer):
         return target_verdict(answer, aimed)
     name, k = short(answer.label), len(answer.options)
     if k == 1:
@@ -149,6 +149,8 @@ def surely_in_words(answer: Answer) -> list[tuple[str, str]]:
 
 def is_apart(answer: Answer) -> bool:
     """Tell whether scores do not compare all options, so that nobody can be named."""
+    if answer.placing is not None and answer.placing.categories is not None:
+        return answer.placing.apart
     return (answer.placing is not None or not answer.sure) and any(
         math.isnan(one.lead) for one in answer.ranking
     )
@@ -156,7 +158,7 @@ def is_apart(answer: Answer) -> bool:
 
 def facts(answer: Answer) -> list[tuple[str, str]]:
     """Return what else there is to say, under short titles."""
-    best = answer.placing is None or answer.placing.target.top == 1
+    best = answer.placing is None or answer.placing.best
     said = [("Rival", rival(answer)), ("Tied", tied(answer)), ("Holds up", margin(answer))]
     said = said if best else []
     if answer.placing is not None and not is_apart(answer):

@@ -54,7 +54,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, Indices
 from evenhand.certainty.models import Fit, OwnParts, Shared
 
 _NUMBERS = 5_000_000  # that draws of all pairs may come to: of many options there are fewer draws,
@@ -78,19 +78,24 @@ class Field:
     @classmethod
     def of(cls, fit: Fit, k: int) -> Self | None:
         """Return the field of a fit; None where not all can be compared or nothing is heard."""
-        if k < 2 or fit.freedom < 1.0:
+        return cls.of_some(fit, np.arange(k))
+
+    @classmethod
+    def of_some(cls, fit: Fit, among: Indices) -> Self | None:
+        """Return the field of a fit among some options, as `of` all."""
+        if len(among) < 2 or fit.freedom < 1.0:
             return None
-        rivals = np.arange(1, k)
-        leads, variances = fit.leads(0, rivals)
+        first, rivals = int(among[0]), among[1:]
+        leads, variances = fit.leads(first, rivals)
         if not np.isfinite(variances).all():
             return None
         unit = 1.0 if math.isinf(fit.freedom) else fit.scatter / fit.freedom
         return cls.of_leads(
             leads,
-            fit.shared(0, rivals),
+            fit.shared(first, rivals),
             unit,
             fit.freedom,
-            fit.own if isinstance(fit.own, OwnParts) else None,
+            fit.own.among(among) if isinstance(fit.own, OwnParts) else None,
         )
 
     @classmethod

@@ -12,7 +12,7 @@ from evenhand.answers import decide as decided
 from evenhand.answers.requirement import WAYS, required
 from evenhand.cli.columns import ScoreTable, column, takes
 from evenhand.cli.options import AsJson, Figure, Report
-from evenhand.cli.tables import check_files, columns_in, table_at
+from evenhand.cli.tables import check_files, columns_in, groups_in, table_at
 from evenhand.cli.terminal import console, print_json, say_written
 from evenhand.errors import InputError, NotIdentifiableError, RequirementError
 from evenhand.questions.inputs import named
@@ -89,6 +89,13 @@ def decide(
     against: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who is better than this option.")
     ] = None,
+    within: Annotated[
+        str | None,
+        column(
+            "The category of every option, in which alone options are compared; --top is of each. "
+            "Evaluators have one leniency across all. Also NAME=CATEGORY,…"
+        ),
+    ] = None,
     confidence: Annotated[
         float, typer.Option(metavar="P", help="How sure the choice is to be.")
     ] = 0.95,
@@ -139,6 +146,8 @@ def decide(
 
     `evenhand decide reviews.csv --top 10 --scale 1,10 --report funded.html`
 
+    `evenhand decide reviews.csv --top 3 --within category --scale 1,10`
+
     `evenhand decide runs.csv --against baseline --margin 0.02 --require sure`
 
     `evenhand decide log.json --report choice.html`
@@ -159,6 +168,7 @@ def decide(
             top=top,
             bar=bar,
             against=against,
+            within=None if within is None else groups_in(within),
             **table.parts(),
             cluster=columns_in(cluster),
             scope=scope,  # type: ignore[arg-type] # it is checked there
