@@ -154,7 +154,7 @@ class RequirementError(EvenhandError, AssertionError):
     ...     eh.decide(runs, against="old").require("sure")
     ... except eh.errors.RequirementError as error:
     ...     print(error.surely, error)
-    False cannot tell yet: whether 'new' is better than 'old'. Try 'new' and 'old', at least...
+    False cannot tell yet: whether 'new' is better than 'old'. Try 'new', 'old' on new items.
     """
 
     def __init__(self, message: str, surely: bool) -> None:

@@ -87,7 +87,7 @@ def factor_of(table: Scores, column: str, argument: str) -> Factor:
     if (found.codes < 0).any():
         row = int(np.argmax(found.codes < 0))
         raise InputError(
-            f"{table.where(row)}, column {column!r}: the cell is empty; {argument}= needs it filled in "
+            f"{table.where(row)}, column {column!r}: the cell is empty; {argument}= needs it in "
             "every row."
         )
     return found

@@ -30,7 +30,6 @@ from evenhand.certainty.look import Look, leading
 from evenhand.certainty.models import Fit, freedom_of
 from evenhand.certainty.targets import Target
 from evenhand.numerics.intervals import student_tail
-from evenhand.numerics.shrinkage import population
 from evenhand.policies.conclusion import Conclusion
 from evenhand.policies.messages import Selection
 
@@ -211,7 +210,7 @@ def placing_of(
     everybody = np.arange(k)
     field = None if fit is None else _field(fit, everybody, delta)
     if fit is None or field is None:
-        return _unknown(values, target, said.decision.option, sure)
+        return _unknown(said, values, target, sure)
     if target.top is None:
         low, high = ranks_of(field, delta)
         drawn = Drawn.of((None if alike is None else Field.of(alike, k)) or field)
@@ -261,7 +260,7 @@ def _within(
     assert target.top is not None
     m, share = target.top, delta / len(categories.names)
     found = replace(
-        _unknown(values, target, said.decision.option, sure=False),
+        _unknown(said, values, target, sure=False),
         chosen=(),
         level=1.0 - delta,
         categories=categories,
@@ -364,9 +363,9 @@ def verdicts_by(selection: Selection, k: int) -> tuple[Verdict, ...]:
     return _verdicts(inside, outside)
 
 
-def _unknown(values: Floats, target: Target, best: int, sure: bool) -> Placing:
+def _unknown(said: Conclusion, values: Floats, target: Target, sure: bool) -> Placing:
     """Return that nothing is sure, and nothing probable."""
-    k = len(values)
+    k, best = len(values), said.decision.option
     order = [x for x in np.argsort(-values, kind="stable").tolist() if not math.isnan(values[x])]
     verdicts: list[Verdict] = ["open"] * k
     loss, chosen = math.inf, tuple(order[: target.top])
@@ -375,6 +374,8 @@ def _unknown(values: Floats, target: Target, best: int, sure: bool) -> Placing:
         verdicts[best], loss, chosen = "in", 0.0, (best,)
     if target.bar is not None:
         chosen = tuple(x for x in order if values[x] >= target.bar - target.tolerance)
+    if target.against is not None:
+        verdicts[said.questions.options.labels.index(target.against)] = "itself"
     return Placing(
         target,
         tuple(verdicts),
@@ -416,7 +417,7 @@ def _bar(
     values: Floats,
     target: Target,
     delta: float,
-    _: Drawn,
+    drawn: Drawn,
     alike: Fit,
 ) -> _Stand:
     """Return verdicts, chances, who looks above the bar, and who surely falls short of it."""
@@ -429,15 +430,14 @@ def _bar(
         for sign, end in ((1.0, least), (-1.0, bar), (-1.0, least))
     )
     verdicts = _verdicts(above < delta / k, below < delta / k)
-    errors = _value_errors(alike) * said.unit
-    people = population(values, errors**2)
-    chances = np.full(k, np.nan)
-    if people is not None:
-        kept = 1.0 - people.noise(errors**2)
-        away = people.shrunken(values, errors**2) - least
-        deviation = np.sqrt(np.where(kept > 0.0, kept * errors**2, 0.0))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            chances = special.ndtr(np.nan_to_num(away / deviation, nan=0.0))
+    # draws of values about their mean, and of the mean, which is no better known than it is
+    field = Field.of(alike, k) or Field.of(fit, k)
+    assert field is not None
+    shared = _value_errors(alike) ** 2 - np.diagonal(field.centred)
+    level = math.sqrt(max(float(shared.mean()), 0.0)) * said.unit
+    z = np.random.default_rng(2).standard_normal(len(drawn.values))
+    found = drawn.values * said.unit + (values.mean() + level * z)[:, None]
+    chances = (found > least).mean(axis=0)
     order = np.argsort(-values, kind="stable").tolist()
     looks = tuple(x for x in order if values[x] >= least)
     return verdicts, chances, looks, tuple(np.flatnonzero(far < delta / k).tolist())

@@ -3,7 +3,8 @@
 *Sure*: with the confidence of the answer, of all options at once. *Probable*: the chance, which is
 an estimate, is as large as that confidence. Without a name it is required of the whole answer: that
 the choice is settled, or that every option is above the bar, or better than the one it is held
-against. What it takes is up to the tolerance: 'not worse by more than'.
+against. What it takes is up to the tolerance: 'not worse by more than'. Where there are slices, no
+slice may surely fail, either.
 """
 
 from __future__ import annotations
@@ -41,6 +42,14 @@ def required(answer: Answer, how: str, option: str | None) -> str:
         wanted, met = _list(answer, placing, how)
     else:
         wanted, met = _each(answer, placing, how, option)
+    if met is not False and answer.slices is not None:
+        for name, here in answer.slices.answers.items():
+            try:
+                required(here, how, option)
+            except (InputError, RequirementError) as error:
+                if isinstance(error, RequirementError) and error.surely:
+                    where = f"in the {answer.slices.column} {name!r}"
+                    raise RequirementError(f"{where}, {error}", surely=True) from None
     if met:
         return f"passed: {wanted} ({what})."
     if met is False:

@@ -16,6 +16,7 @@ from evenhand.answers import words
 from evenhand.answers.least_squares import share_for_biases
 from evenhand.answers.line_words import groups
 from evenhand.answers.placing import Placing
+from evenhand.answers.slices import ALL
 from evenhand.assumptions import model
 from evenhand.checks.statistics import FEWEST
 from evenhand.numerics.intervals import Estimate
@@ -63,6 +64,7 @@ def report_of(answer: Answer) -> Report:
         [
             Section(_by_what(answer), partial(_by_category, answer), "brief"),
             Section("Ranking", partial(_ranking, answer), "brief"),
+            Section(_in_each(answer), partial(_slices, answer), "brief"),
             Section("Biases", partial(_biases, answer), "brief" if panel else "page"),
             Section("Ask next", partial(_next, answer), "brief"),
             Section("What fairness cost", lambda: [_learning(answer), _raw_loss(answer)]),
@@ -103,7 +105,7 @@ def record_of(answer: Answer) -> dict[str, Any]:
         "questions_until_sure": questions.until_sure,
         "chance_to_settle": questions.chance,
         "advice": questions.advice,
-    }
+    } | ({} if answer.slices is None else {"slices": answer.slices.to_dict()})
 
 
 def placing_of(answer: Answer, placing: Placing) -> dict[str, Any]:
@@ -199,6 +201,58 @@ def _by_category(answer: Answer) -> list[Part]:
 def _by_what(answer: Answer) -> str:
     inside = None if answer.placing is None else answer.placing.categories
     return "" if inside is None else f"By {short(inside.column)}"
+
+
+def _in_each(answer: Answer) -> str:
+    return "" if answer.slices is None else f"In each {short(answer.slices.column)}"
+
+
+def _slices(answer: Answer) -> list[Part]:
+    """Return what is said in every slice, and how to read that."""
+    slices = answer.slices
+    if slices is None:
+        return []
+    rows = slices.rows
+    spans = [(row.lead.value, row.lead.low, row.lead.high) for row in rows]
+    digits, ends = _decimals(spans), _ends(spans)
+    columns: dict[str, Sequence[Cell]] = {
+        slices.column: [
+            Strong(row.slice) if row.slice == ALL else short(row.slice) for row in rows
+        ],
+        "scores": [row.scores for row in rows],
+        "option": [row.option and short(row.option) for row in rows],
+        "verdict": [row.verdict for row in rows],
+    }
+    if any(row.option is None for row in rows) and any(row.inside or row.outside for row in rows):
+        columns |= {
+            "surely in": [listed(row.inside, 12) or None for row in rows],
+            "surely out": [listed(row.outside, 12) or None for row in rows],
+        }
+    if any(row.option for row in rows):
+        columns |= {
+            "over": [row.rival and short(row.rival) for row in rows],
+            "lead": [rounded(row.lead.value, digits) for row in rows],
+            "low": [rounded(row.lead.low, digits) for row in rows],
+            "high": [rounded(row.lead.high, digits) for row in rows],
+            "": [Span(*span, ends) for span in spans],
+        }
+    else:
+        del columns["option"]
+    if any(not math.isnan(row.wins.value) for row in rows):
+        columns["wins"] = [_share(row.wins.value) for row in rows]
+        columns["wins, from"] = [_share(max(row.wins.low, 0.0)) for row in rows]
+        columns["to"] = [_share(min(row.wins.high, 1.0)) for row in rows]
+    read = (
+        f"What is sure in a {slices.column} is so of all {len(slices.names):,} of them at once "
+        f"({percent(slices.level)}): each is decided by its own rows at its share of the level "
+        "(Bonferroni), and so are its intervals. That of all rows is a statement of its own."
+    )
+    wins = "Wins are the share of items on which the option is above, ties half."
+    shown = list(zip(*columns.values(), strict=True))
+    return [
+        Table("The same question in each", list(columns), shown, range(len(shown))),
+        Note(f"{read} {wins}" if "wins" in columns else read),
+    ]
 
 
 def _standings(answer: Answer) -> Table:
