@@ -237,3 +237,19 @@ def test_slices_and_categories_are_those_of_the_library(scores: pd.DataFrame) ->
         assert ("In each half" if key == "slices" else "By kind") in shown.stdout
         assert next(iter(wanted.values())) in Path("page.html").read_text()
     assert run("more.csv", *COLUMNS, "--within", "kind", "--slice", "half").exit_code == 2
+
+
+def test_titles_and_nouns_are_those_of_the_user(scores: pd.DataFrame) -> None:
+    call = ("--title", "Worlds 2026", "--call", "option=skater,evaluator=official")
+    plain = run("scores.csv", *COLUMNS, "--json")
+    shown = run(
+        "scores.csv", *COLUMNS, *call, "--top", "2", "--report", "page.html", "--figure", "p.svg"
+    )
+    assert shown.stdout.startswith("Worlds 2026")
+    for text in (shown.stdout, Path("page.html").read_text(), Path("p.svg").read_text()):
+        assert "skaters" in text
+        assert "options" not in text.replace("<!--", "")
+    assert run("scores.csv", *COLUMNS, *call, "--json").stdout == plain.stdout
+    audit = ["audit", "scores.csv", *COLUMNS, *GROUPS, *call]
+    assert "officials" in CliRunner().invoke(app, audit).stdout
+    assert run("scores.csv", *COLUMNS, "--call", "colour=red").exit_code == 2

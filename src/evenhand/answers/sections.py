@@ -73,7 +73,22 @@ def report_of(answer: Answer) -> Report:
             Section("Questions that nobody answered", partial(_failures, answer)),
             Section("How it was computed", partial(_method, answer)),
         ],
+        names=_names(answer),
     )
+
+
+def _names(answer: Answer) -> list[str]:
+    """Return the user's own names, in what an answer says."""
+    questions, slices = answer.questions, answer.slices
+    inside = None if answer.placing is None else answer.placing.categories
+    groups_ = questions.options.groups
+    names = [*answer.options.labels, *questions.evaluators, *questions.items]
+    names += [] if groups_ is None else [one for one in groups_ if one is not None]
+    names += [] if inside is None else [inside.column, *inside.names]
+    names += [] if slices is None else [slices.column, *slices.names]
+    # biases of attributes are called as their columns are
+    names += [one.name for one in answer.biases if one.kind not in ("bias", "position")]
+    return list(dict.fromkeys(map(str, names)))
 
 
 def record_of(answer: Answer) -> dict[str, Any]:

@@ -11,12 +11,11 @@ from evenhand.answers import Answer
 from evenhand.answers import decide as decided
 from evenhand.answers.requirement import WAYS, required
 from evenhand.cli.columns import TABLE, ScoreTable, column, takes
-from evenhand.cli.options import AsJson, Figure, Report
+from evenhand.cli.options import AsJson, Call, Figure, Report, Title
 from evenhand.cli.tables import check_files, columns_in, groups_in, table_at
-from evenhand.cli.terminal import console, print_json, say_written
+from evenhand.cli.terminal import calls_in, console, print_json, show
 from evenhand.errors import InputError, NotIdentifiableError, RequirementError
 from evenhand.questions.inputs import named
-from evenhand.report.result import print_result
 
 _NOT_COMPARABLE, _SURELY_NOT, _CANNOT_TELL = 3, 4, 5
 
@@ -138,6 +137,8 @@ def decide(
     ] = None,
     figure: Figure = None,
     report: Report = None,
+    title: Title = None,
+    call: Call = None,
     as_json: AsJson = False,
 ) -> None:
     """Who is best by these scores, how sure is that, and what should be asked next?
@@ -169,6 +170,7 @@ def decide(
     """
     check_files(figure, report)
     how, whom = _required(require)
+    nouns = calls_in(call)
     options, scores = (None, first) if second is None else (first, second)
     try:
         answer = decided(
@@ -198,19 +200,17 @@ def decide(
             console().print(str(error), style="bold")
         raise typer.Exit(_NOT_COMPARABLE) from None
     two = None if compare is None else answer.compare(*_two_of(compare, answer.options.labels))
-    if figure is not None:
-        answer.plot(figure)
-    if report is not None:
-        answer.report(report)
-    if as_json:
-        more = {} if two is None else {"compared": two.to_dict()}
-        print_json({"comparable": answer.comparable} | answer.to_dict() | more)
-    else:
-        print_result(console(), answer)
-        if two is not None:
-            console().print()
-            print_result(console(), two)
-        say_written(figure, report)
+    more: dict[str, Any] = {} if two is None else {"compared": two}
+    show(
+        answer,
+        figure,
+        report,
+        as_json=as_json,
+        title=title,
+        call=nouns,
+        comparable=answer.comparable,
+        **more,
+    )
     if not answer.comparable:
         raise typer.Exit(_NOT_COMPARABLE)
     if how:
