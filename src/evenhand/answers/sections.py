@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.actions import ActionSet
 from evenhand.answers import words
+from evenhand.answers.categories import Categories
 from evenhand.answers.least_squares import share_for_biases
 from evenhand.answers.line_words import groups
 from evenhand.answers.placing import Placing
-from evenhand.answers.slices import ALL
+from evenhand.answers.slices import ALL, Slices
 from evenhand.assumptions import model
 from evenhand.checks.statistics import FEWEST
 from evenhand.numerics.intervals import Estimate
@@ -62,9 +63,9 @@ def report_of(answer: Answer) -> Report:
         words.verdict(answer),
         words.facts(answer),
         [
-            Section(_by_what(answer), partial(_by_category, answer), "brief"),
+            *_by_category(answer),
             Section("Ranking", partial(_ranking, answer), "brief"),
-            Section(_in_each(answer), partial(_slices, answer), "brief"),
+            *_in_slices(answer),
             Section("Biases", partial(_biases, answer), "brief" if panel else "page"),
             Section("Ask next", partial(_next, answer), "brief"),
             Section("What fairness cost", lambda: [_learning(answer), _raw_loss(answer)]),
@@ -189,12 +190,18 @@ def _ranking(answer: Answer) -> list[Part]:
     return [picture, _standings(answer), Note(read)]
 
 
-def _by_category(answer: Answer) -> list[Part]:
-    """Return who is chosen in each category, who is sure, and who stands at the line."""
+def _by_category(answer: Answer) -> list[Section]:
+    """Return who is chosen in each category, if there are any."""
     placing = answer.placing
     if placing is None or placing.categories is None:
         return []
     inside = placing.categories
+    by = partial(_categories, answer, placing, inside)
+    return [Section(f"By {short(inside.column)}", by, "brief")]
+
+
+def _categories(answer: Answer, placing: Placing, inside: Categories) -> list[Part]:
+    """Return who is chosen in each category, who is sure, and who stands at the line."""
     some_in, line, some_out = (set(part) for part in groups(placing))
     rows = []
     for name, part in zip(inside.names, inside.parts, strict=True):
@@ -213,20 +220,16 @@ def _by_category(answer: Answer) -> list[Part]:
     return [Table("Who looks best in each", header, rows, range(len(rows))), Note(read)]
 
 
-def _by_what(answer: Answer) -> str:
-    inside = None if answer.placing is None else answer.placing.categories
-    return "" if inside is None else f"By {short(inside.column)}"
-
-
-def _in_each(answer: Answer) -> str:
-    return "" if answer.slices is None else f"In each {short(answer.slices.column)}"
-
-
-def _slices(answer: Answer) -> list[Part]:
-    """Return what is said in every slice, and how to read that."""
+def _in_slices(answer: Answer) -> list[Section]:
+    """Return what is said in every slice, if there are any."""
     slices = answer.slices
     if slices is None:
         return []
+    return [Section(f"In each {short(slices.column)}", partial(_slices, slices), "brief")]
+
+
+def _slices(slices: Slices) -> list[Part]:
+    """Return what is said in every slice, and how to read that."""
     rows = slices.rows
     spans = [(row.lead.value, row.lead.low, row.lead.high) for row in rows]
     digits, ends = _decimals(spans), _ends(spans)
