@@ -28,7 +28,7 @@ class Categories:
 
     def name(self, option: int) -> str:
         """Return the category of an option."""
-        return self.names[self.codes[option]]
+        return self.names[int(self.codes[option])]
 
 
 def categories_of(
