@@ -436,3 +436,17 @@ def test_changes_are_put_down_to_what_makes_them() -> None:
     assert {by_leniency.reason(x) for x in by_leniency.changed.tolist()} == {"leniency"}
     with pytest.raises(eh.InputError, match="which is 4 at most"):
         eh.audit(table(severe, 0.0, every), top=4)
+
+
+def test_the_chance_of_clearing_a_bar_has_the_error_that_all_share_in_it() -> None:
+    """Options alike on 40 items: the chance is that of the mean over items, not of its sign."""
+    rng = np.random.default_rng(9)
+    hard = rng.normal(size=40)
+    rows = [(name, item, hard[item] + 0.1 * rng.normal()) for name in "abc" for item in range(40)]
+    table = pd.DataFrame(rows, columns=["option", "item", "score"])
+    error = hard.std(ddof=1) / np.sqrt(40)
+    for away in (-1.0, 0.5):
+        answer = eh.decide(table, bar=float(table["score"].mean() - away * error), next_n=0)
+        assert answer.standings["chance"].to_numpy() == pytest.approx(
+            stats.norm.cdf(away), abs=0.06
+        )

@@ -456,8 +456,7 @@ def _aimed(
     answer = replace(answer, placing=placing, sure=sure, loss=loss)
     if sure or answer.alarms or n == 0:
         return answer
-    one = target.top == 1 and categories is None
-    if alike is None or one or not math.isfinite(placing.spread):
+    if alike is None or placing.best or not math.isfinite(placing.spread):
         found = _next(log, fit, answer, "before", noise_scale, n, seed)
         if fit is not None and not placing.best:  # how many items settle who leads is beside it
             names = listed([*answer.undecided, *([target.against] if target.against else [])], 4)

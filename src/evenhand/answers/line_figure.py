@@ -71,10 +71,10 @@ def line_picture(answer: Answer, placing: Placing) -> LinePicture:
     at, said = math.nan, ""
     if categories is not None:
         kinds = [categories.name(one.index) for one in shown]
-        first = [i for i, kind in enumerate(kinds) if i == 0 or kind != kinds[i - 1]]
-        for i in first:
+        begun = [i for i, kind in enumerate(kinds) if i == 0 or kind != kinds[i - 1]]
+        for i in begun:
             rows[i] = replace(rows[i], heading=f"{short(categories.column)}: {short(kinds[i])}")
-        ends = zip(first, [*first[1:], len(kinds)], strict=True)
+        ends = zip(begun, [*begun[1:], len(kinds)], strict=True)
         funded = [(i, sum(one.index in chosen for one in shown[i:end]), end) for i, end in ends]
         above = tuple(i + n for i, n, end in funded if i + n < end)
         said = "the best" if target.top == 1 else f"the best {target.top:,}"

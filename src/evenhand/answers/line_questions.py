@@ -56,8 +56,8 @@ def line_questions(
         return NextQuestions()
     parts = [np.arange(len(X))] if parts is None else parts
     H = np.hstack([X, np.zeros((len(X), p))])
-    for some in parts:
-        H[some] -= H[some].mean(axis=0)
+    for part in parts:
+        H[part] -= H[part].mean(axis=0)
     weights = 1.0 if questions.noise is None else 1.0 / questions.noise
     rows = sparse.csr_array(
         questions.matrix.multiply(np.broadcast_to(weights, len(questions))[:, None])

@@ -275,7 +275,8 @@ def _slices(slices: Slices) -> list[Part]:
 
 def _standings(answer: Answer) -> Table:
     """Return where every option stands, the most valuable first; the chosen one stands out."""
-    ranking, inside = answer.ranking, answer.placing and answer.placing.categories
+    ranking = answer.ranking
+    inside = None if answer.placing is None else answer.placing.categories
     if inside is not None:
         ranking = tuple(sorted(ranking, key=lambda one: inside.codes[one.index]))
     spans = [(one.value, one.low, one.high) for one in ranking]

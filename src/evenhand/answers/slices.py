@@ -229,7 +229,7 @@ def win_rate(table: Scores, option: str, rival: str, failure: float) -> Estimate
     if option not in names or rival not in names:
         return nothing
     a, b = names.index(option), names.index(rival)
-    unit = table.item.codes if table.item is not None else None
+    unit: Any = table.item.codes if table.item is not None else None
     if table.rival is not None:
         first, second, y = table.option.codes, table.rival, np.asarray(table.score)
         sign = np.where((first == a) & (second == b), 1.0, 0.0)
@@ -259,14 +259,11 @@ def _paired(table: Scores, a: int, b: int) -> tuple[Floats, Any, Any]:
     who = np.zeros(len(table), dtype=np.int32)
     who = who if table.evaluator is None else table.evaluator.codes
     cells, n = crossed(table.item.codes, who)
-    sums = [np.zeros(n), np.zeros(n)]
-    times = [np.zeros(n), np.zeros(n)]
-    for side, x in enumerate((a, b)):
-        some = table.option.codes == x
-        sums[side] = np.bincount(cells[some], table.score[some], n)
-        times[side] = np.bincount(cells[some], minlength=n)
-    both = np.flatnonzero((times[0] > 0) & (times[1] > 0))
-    apart = sums[0][both] / times[0][both] - sums[1][both] / times[1][both]
+    of_a, of_b = (table.option.codes == x for x in (a, b))
+    first_n, second_n = (np.bincount(cells[some], minlength=n) for some in (of_a, of_b))
+    both = np.flatnonzero((first_n > 0) & (second_n > 0))
+    first_y, second_y = (np.bincount(cells[s], table.score[s], n) for s in (of_a, of_b))
+    apart = (first_y / np.maximum(first_n, 1) - second_y / np.maximum(second_n, 1))[both]
     grain = table.level.grain
     won = np.where(np.abs(apart) <= grain, 0.5, (apart > 0.0).astype(float))
     first = np.zeros(n, dtype=np.intp)
