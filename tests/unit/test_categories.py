@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand.certainty.line import Field, line_of
 from evenhand.errors import InputError
 
 NAMES = [f"app {x}" for x in range(12)]
@@ -71,19 +72,22 @@ def test_values_are_those_of_all_rows_and_other_categories_lend_their_leniency()
 
 
 def test_each_has_its_share_of_the_level() -> None:
-    """By decide at 1 − δ/C on all rows, of which the category is made by far-away others."""
-    table = reviews(APART / 4, 5)
-    answer = eh.decide(table, top=2, within="kind", confidence=0.85)
-    by = {}
-    for kind, names in pd.Series(NAMES).groupby(pd.Series(NAMES).map(KIND)):
-        mapping = {name: kind if name in set(names) else "others" for name in NAMES}
-        # two categories at 0.9 each have 0.95: the same share as three at 0.85
-        one = eh.decide(table, top=2, within=mapping, confidence=0.9).standings
-        by |= one[one["option"].isin(names)].set_index("option")["verdict"].to_dict()
-    found = answer.standings.set_index("option")["verdict"]
-    for name in NAMES:  # what is probable is by the confidence of all, and differs
-        assert found[name].startswith("surely") == by[name].startswith("surely")
-    assert found.str.startswith("surely").any()
+    """Three categories at 85% have 5% each, by the line of each alone on the same fit."""
+    answer = eh.decide(reviews(APART / 6, 5), top=2, within="kind", confidence=0.85)
+    said, labels = answer.conclusion, answer.options.labels
+    losses, verdicts = [], {}
+    for kind in set(KIND.values()):
+        some = np.array([x for x, name in enumerate(labels) if KIND[name] == kind])
+        field = Field.of_some(said.fit, some)
+        assert field is not None
+        line = line_of(field, 2, 0.05)
+        losses.append(line.loss * said.unit)
+        for x, inside, outside in zip(some, line.inside, line.outside, strict=True):
+            verdicts[labels[x]] = "in" if inside else "out" if outside else "open"
+    assert answer.loss == pytest.approx(max(losses))
+    assert answer.loss > 0.0
+    assert answer.placing is not None
+    assert verdicts == dict(zip(labels, answer.placing.verdicts, strict=True))
 
 
 def test_panels_that_share_nobody_are_no_hindrance() -> None:

@@ -43,6 +43,7 @@ def test_a_slice_is_decided_by_its_own_rows_at_its_share_of_the_level() -> None:
     for language in LANGUAGES:
         rows = table[table["language"] == language].drop(columns="language")
         alone = eh.decide(rows, confidence=1.0 - 0.05 / 3, against="base", tolerance=0.1)
+        assert answer.slices.answers[language].confidence == pytest.approx(alone.confidence)
         verdicts = alone.standings.set_index("option")["verdict"]
         for row in answer.slices:
             if row.slice == language:
