@@ -12,12 +12,12 @@ themselves. Chances and what is expected to be lost are estimates (`certainty.ch
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from evenhand.answers.categories import Categories
 from evenhand.answers.scale import Scale
@@ -25,13 +25,21 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.shortlists import Shortlist
 from evenhand.certainty.chances import Drawn
 from evenhand.certainty.likings import doubts
-from evenhand.certainty.line import Field, Flags, Line, line_of, ranks_of
+from evenhand.certainty.line import (
+    Field,
+    Flags,
+    Line,
+    beside,
+    beyond_bar,
+    line_of,
+    ranks_of,
+    value_errors,
+)
 from evenhand.certainty.look import Look, leading
-from evenhand.certainty.models import Fit, freedom_of
+from evenhand.certainty.models import Fit
 from evenhand.certainty.targets import Target
-from evenhand.numerics.intervals import student_tail
 from evenhand.policies.conclusion import Conclusion
-from evenhand.policies.messages import Selection
+from evenhand.policies.messages import Decision, Selection
 
 Verdict = Literal["in", "out", "open", "not worse", "itself"]
 _Stand = tuple[tuple[Verdict, ...], Floats, tuple[int, ...], tuple[int, ...]]
@@ -116,11 +124,6 @@ class Placing:
     apart: bool = False
 
     @property
-    def kind(self) -> str:
-        """What was wanted: top, bar or against."""
-        return next(name for name in SAID if getattr(self.target, name) is not None)
-
-    @property
     def best(self) -> bool:
         """Whether nothing but the best option of all is wanted."""
         return self.target.top == 1 and self.categories is None
@@ -146,9 +149,10 @@ class Placing:
     def said(self, option: int) -> str:
         """Return the verdict on an option in words."""
         verdict = self.likely(option)
-        if verdict == "probably in" and self.kind == "against" and self.target.tolerance > 0.0:
+        kind = self.target.kind
+        if verdict == "probably in" and kind == "against" and self.target.tolerance > 0.0:
             return "probably not worse"
-        return SAID[self.kind][verdict]
+        return SAID[kind][verdict]
 
     @property
     def settled(self) -> bool:
@@ -337,30 +341,59 @@ def _part(
 
 
 def placing_by(
-    selection: Selection, k: int, loss: float, fit: Fit | None, noise_scale: float | None
+    decision: Decision,
+    target: Target | None,
+    labels: Sequence[str],
+    values: Floats,
+    fit: Fit | None,
+    noise_scale: float | None,
 ) -> Placing:
-    """Return where k options stand by a search for the m best; chances by its fit, if any."""
-    m = len(selection.chosen)
+    """Return where options stand by a search for a target; chances by its fit, if any."""
+    selection, k, unit = decision.selection, len(values), noise_scale or 1.0
+    assert selection is not None
+    target = Target(top=len(selection.chosen)) if target is None else target
+    rival = target.rival(labels)
     field = None if fit is None else Field.of(fit, k)
     chances, lost, spread = np.full(k, np.nan), math.nan, math.nan
-    if field is not None:
-        drawn, unit = Drawn.of(field), noise_scale or 1.0
-        lost = drawn.lost(np.array(selection.chosen)) * unit
-        chances, spread = drawn.among(m), drawn.spread * unit
+    if field is not None and fit is not None:
+        drawn = Drawn.of(field)
+        spread = drawn.spread * unit
+        if target.top is not None:
+            lost = drawn.lost(np.array(selection.chosen)) * unit
+            chances = drawn.among(target.top)
+        elif rival is not None:
+            chances = _chances_beside(drawn, rival, target.tolerance / unit)
+        else:
+            chances = _chances_above(drawn, field, values, value_errors(fit), target, unit)
     low, high = np.ones(k, dtype=np.intp), np.full(k, k)
-    high[list(selection.inside)], low[list(selection.outside)] = m, m + 1
-    verdicts = verdicts_by(selection, k)
-    target = Target(top=m)
+    if target.top is not None:
+        high[list(selection.inside)], low[list(selection.outside)] = target.top, target.top + 1
     return Placing(
-        target, verdicts, chances, low, high, selection.chosen, loss, lost, spread=spread
+        target,
+        verdicts_by(selection, target, k, rival),
+        chances,
+        low,
+        high,
+        selection.chosen,
+        decision.loss,
+        lost,
+        spread=spread,
+        level=decision.level or 0.95,
     )
 
 
-def verdicts_by(selection: Selection, k: int) -> tuple[Verdict, ...]:
-    """Return (k,) what a search for the m best says of each."""
+def verdicts_by(
+    selection: Selection, target: Target, k: int, rival: int | None
+) -> tuple[Verdict, ...]:
+    """Return (k,) what a search for a target says of each; ``rival`` is whom all are against."""
     inside, outside = np.zeros((2, k), dtype=np.bool_)
     inside[list(selection.inside)], outside[list(selection.outside)] = True, True
-    return _verdicts(inside, outside)
+    said: list[Verdict] = list(_verdicts(inside, outside))
+    if rival is not None:
+        good: Verdict = "not worse" if target.tolerance else "in"
+        said = [good if one == "in" else one for one in said]
+        said[rival] = "itself"
+    return tuple(said)
 
 
 def _unknown(said: Conclusion, values: Floats, target: Target, sure: bool) -> Placing:
@@ -422,25 +455,38 @@ def _bar(
 ) -> _Stand:
     """Return verdicts, chances, who looks above the bar, and who surely falls short of it."""
     assert target.bar is not None
-    k, bar = len(values), target.bar
-    errors = _value_errors(fit) * said.unit
-    least = bar - target.tolerance
-    above, below, far = (
-        student_tail(np.nan_to_num(sign * (values - end) / errors, nan=0.0), fit.freedom)
-        for sign, end in ((1.0, least), (-1.0, bar), (-1.0, least))
-    )
-    verdicts = _verdicts(above < delta / k, below < delta / k)
-    # draws of values about their mean, and of the mean, which is no better known than it is
-    field = Field.of(alike, k) or Field.of(fit, k)
-    assert field is not None
-    shared = _value_errors(alike) ** 2 - np.diagonal(field.centred)
-    level = math.sqrt(max(float(shared.mean()), 0.0)) * said.unit
-    z = np.random.default_rng(2).standard_normal(len(drawn.values))
-    found = drawn.values * said.unit + (values.mean() + level * z)[:, None]
-    chances = (found > least).mean(axis=0)
+    bar, least = target.bar, target.bar - target.tolerance
+    errors = value_errors(fit) * said.unit
+    verdicts = _verdicts(*beyond_bar(values - bar, errors, fit.freedom, target.tolerance, delta))
+    _, far = beyond_bar(values - least, errors, fit.freedom, 0.0, delta)
+    field = Field.of(alike, len(values)) or Field.of(fit, len(values))
+    chances = _chances_above(drawn, field, values, value_errors(alike), target, said.unit)
     order = np.argsort(-values, kind="stable").tolist()
     looks = tuple(x for x in order if values[x] >= least)
-    return verdicts, chances, looks, tuple(np.flatnonzero(far < delta / k).tolist())
+    return verdicts, chances, looks, tuple(np.flatnonzero(far).tolist())
+
+
+def _chances_above(
+    drawn: Drawn, field: Field | None, values: Floats, errors: Floats, target: Target, unit: float
+) -> Floats:
+    """Return (k,) how probable it is that each is above a bar, by values whose standard errors are
+    in the units of the field's.
+    """
+    if field is None or not (np.isfinite(values).all() and np.isfinite(errors).all()):
+        return np.full(len(values), np.nan)
+    # draws of values about their mean, and of the mean, which is no better known than it is
+    shared = float((errors**2 - np.diagonal(field.centred)).mean())
+    z = np.random.default_rng(2).standard_normal(len(drawn.values))
+    mean = values.mean() + unit * math.sqrt(max(shared, 0.0)) * z
+    found = drawn.values * unit + mean[:, None]
+    return np.asarray((found > (target.bar or 0.0) - target.tolerance).mean(axis=0))
+
+
+def _chances_beside(drawn: Drawn, rival: int, slack: float) -> Floats:
+    """Return (k,) how probable it is that each is better than one, or no worse."""
+    chances = np.asarray((drawn.values - drawn.values[:, [rival]] > -slack).mean(axis=0))
+    chances[rival] = math.nan
+    return chances
 
 
 def _against(
@@ -456,44 +502,21 @@ def _against(
     assert target.against is not None
     k, a = len(values), said.questions.options.labels.index(target.against)
     others = np.delete(np.arange(k), a)
-    leads, variances = fit.leads(a, others)
-    unit = 1.0 if math.isinf(fit.freedom) or fit.own is not None else fit.scatter / fit.freedom
-    errors, slack = np.sqrt(variances * unit), target.tolerance / said.unit
-    freedom = np.broadcast_to(freedom_of(fit, a, others), leads.shape)
-    share = delta / (k - 1)
-
-    def tails(t: Floats) -> Floats:
-        return np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
-
-    better, worse, close, far = (
-        tails(x / errors) for x in (-leads, leads, slack - leads, leads - slack)
-    )
+    leads, slack = fit.leads(a, others).estimates, target.tolerance / said.unit
+    better, worse, close, far = beside(fit, a, others, slack, delta)
     found = np.full(k, "itself", dtype=object)
-    two = 0.5 * share  # of two that are worth the same either may look better
-    found[others] = np.select(
-        [better < two, (close < share) & (slack > 0.0), worse < two],
-        ["in", "not worse", "out"],
-        "open",
-    )
+    found[others] = np.select([better, close, worse], ["in", "not worse", "out"], "open")
     trusted = getattr(fit, "trusted", None)
     if trusted is not None:
         for x in others.tolist():
             doubt = doubts(trusted, x, np.array([a]), 0.0 if found[x] == "in" else slack, delta)
             if found[x] in ("in", "not worse") and not doubt[0][0] < delta:
                 found[x] = "open"
-    apart = drawn.values - drawn.values[:, [a]]
-    chances = (apart > -slack).mean(axis=0)
-    chances[a] = math.nan
+    chances = _chances_beside(drawn, a, slack)
     order = others[np.argsort(leads, kind="stable")].tolist()
     behind = dict(zip(others.tolist(), leads.tolist(), strict=True))
     looks = tuple(x for x in order if -behind[x] > -slack)
-    return tuple(found.tolist()), chances, looks, tuple(others[far < two].tolist())
-
-
-def _value_errors(fit: Fit) -> Floats:
-    """Return (k,) standard errors of values, in units of the fit's noise where that is known."""
-    unit = 1.0 if math.isinf(fit.freedom) else math.sqrt(fit.scatter / fit.freedom)
-    return np.asarray(np.sqrt(fit.values().variances) * unit)
+    return tuple(found.tolist()), chances, looks, tuple(others[far].tolist())
 
 
 def _verdicts(inside: Flags, outside: Flags) -> tuple[Verdict, ...]:

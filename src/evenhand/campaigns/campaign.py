@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from evenhand.answers.answer import Answer
-from evenhand.answers.choose import Looks, refuse_bar
+from evenhand.answers.choose import Looks
 from evenhand.answers.crews import Evaluate
 from evenhand.answers.run import Available
 from evenhand.answers.scale import Bounds, Kind
@@ -116,6 +116,7 @@ class Campaign:
         top: int = 1,
         bar: float | None = None,
         against: str | None = None,
+        expected_loss: float | None = None,
     ) -> Self:
         """Begin a campaign.
 
@@ -130,7 +131,7 @@ class Campaign:
             The options, or the questions that evaluators can be asked about them.
         confidence, tolerance, at_most, budget, noise_scale, deviation
             As for `choose`.
-        scores, bounds, checks, looks, top, bar, against
+        scores, bounds, checks, looks, top, bar, against, expected_loss
             Likewise.
         policy
             What decides what is asked: a policy that has been told nothing yet, or the name of one.
@@ -168,7 +169,6 @@ class Campaign:
         >>> campaign.close()
         >>> folder.cleanup()
         """
-        refuse_bar(bar, against)
         content = first_event(
             name,
             questions,
@@ -189,6 +189,9 @@ class Campaign:
                 "checks": checks,
                 "seed": seed,
                 "top": top,
+                "bar": bar,
+                "against": against,
+                "expected_loss": expected_loss,
             },
         )
         opened = open_store(store)

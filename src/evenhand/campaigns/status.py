@@ -20,7 +20,7 @@ from evenhand.campaigns.replica import NOTHING, Replica
 from evenhand.certainty.choice import Choice
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import certificate_of, chance_of, checks_of, forecast_of
-from evenhand.policies.messages import Finding
+from evenhand.policies.messages import Finding, Selection
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.report.words import counted, listed
@@ -58,6 +58,9 @@ class Status(Result):
         Its name.
     status, why
         "running", "paused" or "finished", and why, if it is not running.
+    wanted, inside, outside
+        What is wanted of the options, in words; where that is not just the best one, of how many it
+        is certain by now that they are wanted, and that they are not.
     trouble
         What keeps the policy from going on, if something does; else "".
     evaluations, late, withdrawn
@@ -101,6 +104,9 @@ class Status(Result):
     name: str
     status: str
     why: str
+    wanted: str
+    inside: int
+    outside: int
     trouble: str
     evaluations: int
     late: int
@@ -147,10 +153,14 @@ def status_of(follower: Follower) -> Status:
         page, out = follower.read(look)
         policy, finished = replica.policy, replica.status == "finished"
         names = replica.questions.evaluators or sorted(replica.tally)
+        target, certain = getattr(policy, "target", None), _certain(policy)
         return Status(
             name=follower.name,
             status=page.status,
             why=replica.why,
+            wanted="the best" if target is None else target.words,
+            inside=len(certain.inside),
+            outside=len(certain.outside),
             trouble=replica.trouble,
             evaluations=page.counted,
             late=sum(counts["late"] for counts in replica.tally.values()),
@@ -187,6 +197,17 @@ def _put_aside(failure: Failure) -> str:
     asked = failure.question
     whose = f" by {asked.evaluator}" if asked.evaluator else ""
     return f"{asked.label}{whose} (ticket {asked.number}): {failure.error}"
+
+
+def _certain(policy: Policy) -> Selection:
+    """Return of whom it is certain by now, where others than the best one are wanted."""
+    target = getattr(policy, "target", None)
+    if target is None or target.top == 1:
+        return Selection(())
+    try:
+        return policy.recommend().selection or Selection(())
+    except Exception:  # a policy that cannot say so now
+        return Selection(())
 
 
 def _said(by: Callable[[Policy], float], policy: Policy) -> float:

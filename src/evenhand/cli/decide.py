@@ -10,9 +10,9 @@ import typer
 from evenhand.answers import Answer
 from evenhand.answers import decide as decided
 from evenhand.answers.requirement import WAYS, required
-from evenhand.cli.columns import TABLE, ScoreTable, column, takes
+from evenhand.cli.columns import ATTRIBUTES, TABLE, ScoreTable, column, takes
 from evenhand.cli.options import AsJson, Call, Figure, Report, Title
-from evenhand.cli.tables import check_files, columns_in, groups_in, table_at
+from evenhand.cli.tables import attributes_in, check_files, columns_in, groups_in, table_at
 from evenhand.cli.terminal import calls_in, console, print_json, show
 from evenhand.errors import InputError, NotIdentifiableError, RequirementError
 from evenhand.questions.inputs import named
@@ -42,6 +42,7 @@ def decide(
             "A,B,…",
         ),
     ] = "cluster",
+    attributes: Annotated[str | None, ATTRIBUTES] = None,
     bias: Annotated[
         str,
         typer.Option(
@@ -185,6 +186,7 @@ def decide(
             slices=slices,
             **table.parts(),
             cluster=columns_in(cluster),
+            attributes=attributes_in(attributes),
             scope=scope,  # type: ignore[arg-type] # it is checked there
             trusted=None if trusted is None else trusted.split(","),
             bias=bias,  # type: ignore[arg-type] # checked where it is used
