@@ -2,7 +2,8 @@
 
 Exit codes: 0 fine, 1 a record does not verify, 2 what was given cannot be used, 3 the bias cannot
 be estimated or options be compared, 4 what there is is not enough for a plan, or nothing is to be
-evaluated now, 5 it failed: a store, a disk, or evenhand itself.
+evaluated now, 5 it failed: a store, a disk, or evenhand itself. `decide --require` also ends with 4
+where something is surely not so, and with 5 where that cannot be told yet.
 """
 
 from __future__ import annotations
