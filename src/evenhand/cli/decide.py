@@ -17,7 +17,7 @@ from evenhand.cli.terminal import calls_in, console, print_json, show
 from evenhand.errors import InputError, NotIdentifiableError, RequirementError
 from evenhand.questions.inputs import named
 
-_NOT_COMPARABLE, _SURELY_NOT, _CANNOT_TELL = 3, 4, 5
+_SURELY_NOT, _NOT_COMPARABLE, _CANNOT_TELL = 1, 3, 4
 
 
 @takes(table=ScoreTable)
@@ -167,7 +167,7 @@ def decide(
 
     **Exit codes**: 0 there is an answer, sure or not; with --require, it passes; 2 what was given
     cannot be used; 3 these scores do not compare the options (the answer says what to ask). With
-    --require also: 4 surely not; 5 it cannot be told yet (or it failed: the last line says).
+    --require also: 1 surely not; 4 these scores are not enough to tell.
     """
     check_files(figure, report)
     how, whom = _required(require)
