@@ -176,6 +176,49 @@ def test_failures_agree_with_the_normal_distribution(found: Measurements) -> Non
         assert audit.missed / 200 <= exact + 4 * math.sqrt(exact / 200)
 
 
+def test_evaluations_are_off_as_seldom_as_the_normal_distribution_says(
+    found: Measurements,
+) -> None:
+    """Lemma 18, by its own union: k Gaussian errors in phase l, each off with probability at most
+    P(|N| ≥ √(2 log(kl(l+1)/δ))). Four standard errors.
+    """
+    k = len(found.programme.audits.frail.problem().actions)
+    for delta, audit in found.failures:
+        phases = np.arange(1, 40)
+        odds = np.log(k * phases * (phases + 1) / delta)
+        exact = k * float(sum(math.erfc(math.sqrt(each)) for each in odds))
+        assert exact <= delta
+        assert audit.off_values / audit.runs <= exact + 4 * math.sqrt(exact / audit.runs)
+        assert audit.off_values <= audit.failures <= audit.off_values + audit.off_bias
+
+
+class Shifted(SimulatedEvaluations):
+    """Adds something to all evaluations of one step, counted from 0."""
+
+    shift: tuple[int, np.ndarray] = (0, np.zeros(1))
+    calls = 0
+
+    def evaluate(self, allocation: eh.Allocation) -> eh.Feedback:
+        feedback, (step, by) = super().evaluate(allocation), self.shift
+        self.calls += 1
+        if self.calls != step + 1:
+            return feedback
+        sums = feedback.sums + feedback.counts * by
+        return eh.Feedback(feedback.counts, sums, feedback.sums_of_squares)
+
+
+@pytest.mark.parametrize(("step", "off"), [(0, (1, 0)), (1, (1, 0)), (2, (0, 1)), (99, (0, 0))])
+def test_estimates_that_are_off_are_told_apart(step: int, off: tuple[int, int]) -> None:
+    """Lemma 18 is about the G-phases of both groups, Lemma 19 about the bias phase after them."""
+    problem = FULL.audits.cases[0].problem()
+    judge = Shifted(problem, 0)
+    # ε_1 = 2: evaluations too high by 3 in one group, or a bias too large by 3
+    judge.shift = step, 3.0 * (problem.actions.groups if step == 2 else np.ones(3))
+    audit = audit_run(problem, eh.FairPhasedElimination(problem.actions, 10**6, delta=0.01), judge)
+    assert (audit.off_values, audit.off_bias) == off
+    assert audit.failures == max(off)
+
+
 CHECKS = [f.name for f in dataclasses.fields(AuditedRuns) if isinstance(f.default, LemmaCheck)]
 
 
@@ -406,6 +449,56 @@ def test_sets_of_options_are_of_all_kinds() -> None:
         kinds.add((eh.bias_geometry(actions).separable, bool(rank < X.shape[1]), bool(rank > 1)))
     assert kinds >= {(True, False, True), (False, False, True), (False, True, True)}
     assert kinds >= {(True, False, False), (False, False, False)}
+
+
+# ---------------------------------------------------------------- the table of docs/reproduction.md
+
+TABLE = Path(__file__).parents[2] / "docs" / "reproduction.md"
+NUMBERED = [f"Theorem {n}" for n in range(1, 7)] + [f"Lemma {n}" for n in range(1, 22)]
+
+
+def rows_of_the_table() -> dict[str, list[str]]:
+    """Cells of the table that maps the paper's numbers to code, tests and rows, by number."""
+    lines = [line for line in TABLE.read_text("utf-8").splitlines() if line.startswith("| ")]
+    cells = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in lines]
+    return {row[0]: row[1:] for row in cells if re.fullmatch(r"(Theorem|Lemma) \d+", row[0])}
+
+
+def imported(name: str) -> Any:
+    """What a dotted name of evenhand stands for, a module or something in one."""
+    home, found = "evenhand", eh
+    for part in name.removeprefix("eh.").removeprefix("evenhand.").split("."):
+        home = f"{home}.{part}"
+        found = getattr(found, part) if hasattr(found, part) else import_module(home)
+    return found
+
+
+def test_the_table_has_every_number_of_the_paper(found: Measurements) -> None:
+    table = rows_of_the_table()
+    assert list(table) == NUMBERED
+    sources = {row.source for row in statements(found)}
+    shown = set()
+    for number, (_, code, tests, rows) in table.items():
+        assert re.findall(r"`([^`]+)`", code)
+        for name in re.findall(r"`([^`]+)`", code):
+            assert imported(name) is not None
+        assert re.findall(r"`([^`]+)`", tests)
+        for name in re.findall(r"`([^`]+)`", tests):
+            file, function = name.split("::")
+            text = (TABLE.parents[1] / "tests" / file).read_text("utf-8")
+            assert re.search(rf"^def {function}\(", text, re.MULTILINE), name
+        own = {source for source in sources if re.match(rf"{number}\b", source)}
+        assert set(rows.split("; ")) == own
+        assert own
+        shown |= own
+    assert sources - shown == {"Section 1, no correction"}
+
+
+def test_the_page_in_docs_has_every_row(found: Measurements) -> None:
+    """The numbers there are of one full run; which statements there are is checked here."""
+    text = TABLE.read_text("utf-8")
+    for row in statements(found):
+        assert f"| {row.source} |" in text
 
 
 # ---------------------------------------------------------------- the page
