@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -242,7 +243,7 @@ class _Trial:
 
     def _gaps(self) -> Floats:
         """Return the gaps of a parameter of C(X): one in the midst of it, or a vertex."""
-        along = self.rng.standard_normal(self.X.shape[1])
+        along: Floats = self.rng.standard_normal(self.X.shape[1])
         if self.rng.random() < 0.5:
             along = _vertex(self.scaled, self.scaled.T @ self.rng.standard_normal(len(self.X)))
         values = self.scaled @ along
@@ -342,33 +343,24 @@ def _price(A: Floats, c: Floats, costs: Floats) -> tuple[float, Floats]:
     """Return the least Σ μ(x) cost_x with cᵀV(μ)⁺c ≤ 1, and its w: (min Σ √cost |w|)², Aᵀw = c."""
     roots = np.sqrt(costs)
     unit = float(roots.max()) or 1.0
-    program = linprog(np.r_[roots, roots] / unit, A_eq=np.c_[A.T, -A.T], b_eq=c)
-    k = len(A)
-    return (float(program.fun) * unit) ** 2, program.x[:k] - program.x[k:]
+    value, w = _least(np.r_[roots, roots] / unit, A_eq=np.c_[A.T, -A.T], b_eq=c)
+    return (value * unit) ** 2, w[: len(A)] - w[len(A) :]
 
 
 def _gauge(A: Floats, c: Floats) -> float:
     """Return the largest s with sc in the hull of ±a_x."""
     k, m = A.shape
-    equal = np.c_[A.T, -A.T, -c]
-    program = linprog(
-        np.r_[np.zeros(2 * k), -1.0],
-        A_ub=np.r_[np.ones(2 * k), 0.0][None],
-        b_ub=[1.0],
-        A_eq=equal,
-        b_eq=np.zeros(m),
-    )
-    return -float(program.fun)
+    hull = {"A_ub": np.r_[np.ones(2 * k), 0.0][None], "b_ub": [1.0]}
+    equal = {"A_eq": np.c_[A.T, -A.T, -c], "b_eq": np.zeros(m)}
+    return -_least(np.r_[np.zeros(2 * k), -1.0], **hull, **equal)[0]
 
 
 def _least_residual(X: Floats, z: Floats) -> float:
     """Return min_u max_x |x·u + z_x|."""
     k, d = X.shape
-    one = np.ones((k, 1))
-    above, below = np.c_[X, -one], np.c_[-X, -one]
+    sides = np.c_[np.r_[X, -X], -np.ones(2 * k)]
     free = [(None, None)] * (d + 1)
-    program = linprog(np.eye(d + 1)[-1], np.r_[above, below], np.r_[-z, z], bounds=free)
-    return float(program.fun)
+    return _least(np.eye(d + 1)[-1], A_ub=sides, b_ub=np.r_[-z, z], bounds=free)[0]
 
 
 def _widest_margin(X: Floats, z: Floats) -> float:
@@ -378,15 +370,21 @@ def _widest_margin(X: Floats, z: Floats) -> float:
     reach = np.c_[np.r_[X, -X], np.zeros(2 * k)]
     bounds = [(None, None)] * d + [(0.0, None)]
     limits = np.r_[np.zeros(k), np.ones(2 * k)]
-    program = linprog(-np.eye(d + 1)[-1], np.r_[margin, reach], limits, bounds=bounds)
-    return -float(program.fun)
+    sides = np.r_[margin, reach]
+    return -_least(-np.eye(d + 1)[-1], A_ub=sides, b_ub=limits, bounds=bounds)[0]
 
 
 def _vertex(X: Floats, along: Floats) -> Floats:
     """Return the γ of C(X) that is largest along a direction of the row space."""
-    ones = np.ones(2 * len(X))
-    program = linprog(-along, np.r_[X, -X], ones, bounds=[(None, None)] * X.shape[1])
-    return np.asarray(program.x)
+    ones, free = np.ones(2 * len(X)), [(None, None)] * X.shape[1]
+    return _least(-along, A_ub=np.r_[X, -X], b_ub=ones, bounds=free)[1]
+
+
+def _least(costs: Floats, **program: Any) -> tuple[float, Floats]:
+    """Return the value and the solution of a linear program."""
+    found = linprog(costs, **program)
+    assert found.fun is not None
+    return float(found.fun), np.asarray(found.x)
 
 
 def _alignment(X: Floats, z: Floats) -> float:
