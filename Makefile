@@ -110,7 +110,7 @@ dist: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt build twine
 	rm -rf build/tree dist && mkdir -p build/tree
 	git archive HEAD | tar -x -C build/tree
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) PIP_CONSTRAINT=$(CURDIR)/constraints.txt \
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) PIP_CONSTRAINT=$(CURDIR)/build/tree/constraints.txt \
 		$(BIN)/python -m build --outdir dist build/tree
 	$(BIN)/twine check --strict dist/*
 	cd dist && sha256sum *
