@@ -243,7 +243,7 @@ class _Trial:
 
     def _gaps(self) -> Floats:
         """Return the gaps of a parameter of C(X): one in the midst of it, or a vertex."""
-        along: Floats = self.rng.standard_normal(self.X.shape[1])
+        along = np.asarray(self.rng.standard_normal(self.X.shape[1]))
         if self.rng.random() < 0.5:
             along = _vertex(self.scaled, self.scaled.T @ self.rng.standard_normal(len(self.X)))
         values = self.scaled @ along
