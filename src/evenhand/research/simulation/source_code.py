@@ -140,13 +140,14 @@ def _is_installed(top: str) -> bool:
     file = _file(top)
     places = getattr(sys.modules.get(top), "__path__", ()) if file is None else [file]
     return all(
-        not _INSTALLED.isdisjoint(Path(place).parents) or "site-packages" in Path(place).parts
+        not _INSTALLED.isdisjoint(Path(place).parents) or not _FOLDERS.isdisjoint(Path(place).parts)
         for place in places
     )
 
 
 _INSTALLED = {Path(p) for kind in ("stdlib", "platstdlib", "purelib", "platlib")
     if (p := sysconfig.get_path(kind))}  # fmt: skip
+_FOLDERS = {"site-packages", "dist-packages"}
 
 
 def _file(name: str) -> Path | None:
