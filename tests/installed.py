@@ -19,6 +19,7 @@ import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+JUDGED = ROOT / "examples" / "judged"
 
 ALWAYS = """
 import sys
@@ -72,6 +73,17 @@ except eh.EvenhandError as error:
 else:
     raise AssertionError("a server was reached without psycopg")
 """,
+    "inspect": """
+import evenhand as eh
+from evenhand.judges import Judge
+from evenhand.judges.inspect_scorer import scorer_of
+try:
+    scorer_of([Judge(print)])
+except eh.InputError as error:
+    assert "evenhand[inspect]" in str(error), error
+else:
+    raise AssertionError("a scorer was made without inspect_ai")
+""",
 }
 WITH = {
     "excel": """
@@ -95,6 +107,19 @@ if __name__ == "__main__":
     with LocalCluster(n_workers=1, dashboard_address=None) as cluster, Client(cluster) as client:
         far = eh.simulate(problem, ["uniform"], 500, 2, executor=client.get_executor())
     assert far.to_frame().equals(eh.simulate(problem, ["uniform"], 500, 2).to_frame())
+""",
+    "inspect": (JUDGED / "inspect_judges.py").read_text("utf-8")
+    + """
+    answer = decided()
+    assert (answer.label, answer.judges) == ("steps", ("strict", "kind")), answer
+""",
+    "pytest": f"""
+import pathlib
+import pytest
+for name in ("conftest.py", "test_prompts.py"):
+    text = (pathlib.Path({str(JUDGED)!r}) / name).read_text("utf-8")
+    pathlib.Path(name).write_text(text, "utf-8")
+raise SystemExit(pytest.main(["-q", "test_prompts.py"]))
 """,
 }
 COMMANDS = (
