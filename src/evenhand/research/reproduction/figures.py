@@ -223,7 +223,7 @@ def draw_lemmas(found: Measurements) -> Figure:
         ("Lemma 12: regret\nof a bias phase", lambda audit: audit.price),
         ("Lemma 11: gaps\nof what stays", lambda audit: audit.survivors),
         ("Lemma 14: phase that\nfinds the group", lambda audit: audit.decided),
-        ("Lemma 13: price of\nestimated gaps", lambda audit: audit.estimated_price),
+        ("Lemma 13, 17 for 513:\nprice of estimated gaps", lambda audit: audit.sharper_price),
         ("Lemma 21: gaps of\nwhat is dropped", lambda audit: audit.dropped_late),
     )
     for i, (case, audit) in enumerate(found.lemmas):
