@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 WAYS = ("sure", "probable")
 
 
-def required(answer: Answer, how: str, option: str | None) -> str:
-    """Return that what is required holds, in a sentence; `RequirementError` if it does not."""
+def required(answer: Answer, how: str, option: str | None, level: float | None = None) -> str:
+    """Return that what is required holds, in a sentence; `RequirementError` if it does not.
+
+    The level is that of the answer, or of all answers of which this is one.
+    """
     if how not in WAYS:
         raise InputError(f"require must be 'sure' or 'probable'; got {how!r}.")
     labels = answer.options.labels
@@ -35,7 +38,7 @@ def required(answer: Answer, how: str, option: str | None) -> str:
         raise InputError(
             "what is probable is said of a target: say top=1, top=m, bar= or against=, too."
         )
-    what = f"{how}, {percent(answer.confidence)}"
+    what = f"{how}, {percent(answer.confidence if level is None else level)}"
     if placing is None:
         wanted, met = _best(answer, option)
     elif option is None and placing.target.top is not None:
@@ -45,7 +48,7 @@ def required(answer: Answer, how: str, option: str | None) -> str:
     if met is not False and answer.slices is not None:
         for name, here in answer.slices.answers.items():
             try:
-                required(here, how, option)
+                required(here, how, option, answer.confidence)
             except (InputError, RequirementError) as error:
                 if isinstance(error, RequirementError) and error.surely:
                     where = f"in the {answer.slices.column} {name!r}"
