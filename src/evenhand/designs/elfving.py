@@ -379,7 +379,7 @@ def c_optimal_design(
 def _checked(design: Design, program: ElfvingProgram) -> Design:
     """Return the design as `checked`; a fault names the columns that are to blame."""
     with program.space.blamed():
-        return checked(design, program.A, program.space.scales, _GAP)
+        return checked(design, program.A[design.support], program.space.scales, _GAP)
 
 
 def _design(

@@ -19,6 +19,7 @@ clear are looked at again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +28,7 @@ from scipy.linalg import lapack
 from evenhand.arrays import Floats, Indices, as_points, refuse_non_finite
 from evenhand.designs._ascent import interior_point, multiplicative, newton
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
+from evenhand.designs.blockwise import Kept, optimum, spanning
 from evenhand.designs.design import Certificate, Design, checked
 from evenhand.errors import AccuracyError, InputError
 from evenhand.numerics._bases import dominant_basis
@@ -38,6 +40,7 @@ from evenhand.numerics.row_space import (
     row_space,
     sample_rows,
 )
+from evenhand.tables.blocks import Blocks, opened_blocks
 
 # Wendel: the hull of n symmetric random points in p dimensions holds the centre with probability
 # 1/2 at n = 2p and almost surely a little beyond. So many rows on one ellipsoid carry its V.
@@ -61,13 +64,14 @@ _DEPENDENT = 1e-10  # moments that differ by less, as a share of the largest, ar
 _GROWTH = 1e-9  # growth of the total weight that may be rounding
 
 
-def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
+def g_optimal_design(points: ArrayLike | Any, tol: float = 1e-6) -> Design:
     """Return the design that minimises the largest variance of any option's evaluation.
 
     Parameters
     ----------
     points
-        (k, m) matrix, one row per option; any rank r.
+        (k, m) matrix, one row per option; any rank r. Larger than memory, and then read by blocks:
+        a memory-mapped array, the path of a .npy or Parquet file, a pyarrow dataset, a Dask array.
     tol
         The largest leverage will be at most r (1 + tol).
 
@@ -81,16 +85,22 @@ def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
     """
     if not (isinstance(tol, (int, float)) and 0 < tol < 1):
         raise InputError(f"tol must lie between 0 and 1; got {tol!r}.")
-    A = as_points(points)
-    k, m = A.shape
-    space = row_space(A, sample_rows(k, max(1024, 48 * m)))
+    blocks = opened_blocks(points)
+    if blocks is None:
+        A = as_points(points)
+        k, m = A.shape
+        space = row_space(A, sample_rows(k, max(1024, 48 * m)))
+    else:
+        m = blocks.shape[1]
+        size = max(_SMALL, int(_FAR * _ROOM * m * (m + 1) / 2), _SPREAD * m)
+        first, space = spanning(blocks, Kept(*blocks.sample(size)))
     if space.rank == 0:
         raise InputError("all points are zero; there is nothing to estimate.")
     if space.doubt:
         raise DoubtfulRankError(space.doubt, DOUBT)
     with space.blamed():
         try:
-            return _g_optimal(A, space, tol)
+            return _g_optimal(A, space, tol) if blocks is None else _large(blocks, first, space, tol)
         except np.linalg.LinAlgError as error:
             raise AccuracyError(
                 "the G-optimal design broke down: the points are singular to working precision. "
@@ -121,7 +131,7 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
             weights[rows[kept]] = few
             certificate = Certificate(largest, float(r), V.W / np.sqrt(largest))
             design = Design("G", weights, largest, largest, certificate)
-            return checked(design, A, space.scales, tol)
+            return checked(design, A[design.support], space.scales, tol)
         loose = _SHARE * (largest / r - 1.0) / 2**round_  # in the end every round raises log det V
         new = (beyond > r * (1.0 + spend)) & ~np.isin(high, rows)
         if not new.any():  # the fault lies within: drop less, ask more of the working set
@@ -135,6 +145,62 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
         f"the G-optimal design reached a gap of {largest / r - 1:.2g}, not {tol:.2g}. "
         "Ask for a larger tol."
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _Ellipsoid:
+    """The optimum over a pool of rows: the support, its weights, and V."""
+
+    support: Kept
+    weights: Floats
+    factor: GramFactor
+
+
+class _Leverages:
+    """The problem by blocks: a level is a leverage over the rank."""
+
+    def __init__(self, space: RowSpace, tol: float) -> None:
+        self.space, self._tol, self.limit = space, tol, 1.0 + tol
+
+    def solve(self, pool: Kept) -> _Ellipsoid:
+        """Return the optimum over the pool, whose first rows are the basis."""
+        weights = _g_optimal(pool.rows, self.space, self._tol / 4).weights
+        (used,) = np.nonzero(weights)
+        support = pool.of(used)
+        return _Ellipsoid(
+            support, weights[used], factor(self.space, support.rows, weights[used])
+        )
+
+    def used(self, solution: _Ellipsoid) -> Kept:
+        """Return the support."""
+        return solution.support
+
+    def levels(self, solution: _Ellipsoid, _: Indices | slice, rows: Floats) -> Floats:
+        """Return leverages over the rank."""
+        return leverages(rows, solution.factor.W) / self.space.rank
+
+    def reach(self, _: slice, __: Floats) -> float:
+        """Return nothing: levels are all that the bound needs."""
+        return 0.0
+
+    def bound(self, old: _Ellipsoid, new: _Ellipsoid, left: float, _: float) -> float:
+        """Return λ_max(V_new⁺ V_old) · left."""
+        return left * float(np.linalg.norm(new.factor.W @ old.factor.U, 2)) ** 2
+
+
+def _large(blocks: Blocks, first: Kept, space: RowSpace, tol: float) -> Design:
+    """Return the design over all rows of the blocks."""
+    solution, level = optimum(blocks, _Leverages(space, tol), first)
+    largest = level * space.rank
+    order = np.argsort(solution.support.indices)
+    weights = np.zeros(blocks.shape[0])
+    weights[solution.support.indices] = solution.weights
+    weights.flags.writeable = False  # so that the design need not copy them
+    certificate = Certificate(
+        largest, float(space.rank), solution.factor.W / np.sqrt(largest)
+    )
+    design = Design("G", weights, largest, largest, certificate, passes=blocks.passes)
+    return checked(design, solution.support.rows[order], space.scales, tol)
 
 
 def _solved(B: Floats, w: Floats, tol: float, loose: float) -> tuple[Floats, Floats]:

@@ -1,0 +1,222 @@
+"""Optimal designs over more rows than memory holds.
+
+A `Problem` gives every row a level under a solution, at most one where the solution is optimal:
+leverage / r for G, |a·u| / √cost for c. A solution that is optimal for a pool of rows, and under
+which no row at all has a level above one, is optimal for all.
+
+The rows come by blocks. A look at a block, under the solution of the moment, takes the rows of
+highest level into the pool, up to the block's share of it, and remembers the highest level of those
+that it leaves (`Look.left`). When rows turned out too high, the pool is solved again and the next
+block is looked at under the new solution. A block whose look was under an older one need not be
+read again where a bound proves its remaining rows to be low all the same:
+
+    G:  level_new ≤ λ_max(V_new⁺ V_old) · level_old
+    c:  level_new ≤ level_old + ‖Uᵀ(u_new − u_old)‖ · max ‖W a‖ / √cost     with U W = I on the rows
+
+So after the first pass only blocks are read that may hold something. Of n rows in random order the
+solution for the first half leaves about as many rows of the second half too high as a basis has
+(Clarkson), and the bound clears most blocks: two passes are usual.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from evenhand.arrays import Floats, Indices
+from evenhand.errors import AccuracyError
+from evenhand.numerics.row_space import RowSpace, products, row_space, rows_outside
+from evenhand.tables.blocks import Blocks
+
+POOL = 2**16
+"""Rows that all blocks together keep; memory for them is small beside that of a block."""
+
+_LEAST = 64  # rows that a block keeps, however many blocks there are
+_EDGE = 1.0 - 1e-6  # levels up to here are low, whatever rounding adds
+_DOUBLES = 8  # times as many rows as are kept are looked through for copies of one another
+_LAG = 1.25  # in the first pass the pool is solved whenever so many times as much has been read
+_PASSES = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Some rows of the matrix, and their numbers."""
+
+    indices: Indices
+    rows: Floats
+
+    def of(self, places: Indices) -> Kept:
+        """Return the rows at these places."""
+        return Kept(self.indices[places], self.rows[places])
+
+
+S = TypeVar("S", contravariant=False)
+
+
+class Problem(Protocol[S]):
+    """What is optimised, as far as the blocks have to know."""
+
+    limit: float
+    """The highest level that is low enough."""
+
+    def solve(self, pool: Kept) -> S:
+        """Return the optimum over the pool."""
+
+    def used(self, solution: S) -> Kept:
+        """Return the rows that the solution stands on."""
+
+    def levels(self, solution: S, indices: Indices | slice, rows: Floats) -> Floats:
+        """Return the levels of rows, which have these numbers."""
+
+    def reach(self, indices: slice, rows: Floats) -> float:
+        """Return what a bound has to know of rows besides their levels."""
+
+    def bound(self, old: S, new: S, left: float, reach: float) -> float:
+        """Return how high rows can be that were no higher than ``left`` under the old solution."""
+
+
+@dataclass(frozen=True, eq=False)
+class Look(Generic[S]):
+    """What a look at a block found under a solution."""
+
+    solution: S
+    kept: Kept
+    left: float  # the highest level of a row that was not kept
+    highest: float  # of any row
+    fresh: float  # of any row that was not in the pool
+    reach: float
+
+
+def optimum(blocks: Blocks, problem: Problem[S], first: Kept) -> tuple[S, float]:
+    """Return a solution under which no row is higher than the limit, and the highest level."""
+    n = len(blocks)
+    share = max(_LEAST, POOL // n)
+    looks: list[Look[S] | None] = [None] * n
+    solution = problem.solve(first)
+    pool = first
+    read, solved, due = 0, 1, False
+
+    def settled(look: Look[S] | None) -> bool:
+        if look is None:
+            return False
+        if look.solution is solution:
+            return look.fresh <= problem.limit
+        return problem.bound(look.solution, solution, look.left, look.reach) <= _EDGE
+
+    while blocks.passes < _PASSES:
+        open_ = [b for b in range(n) if not settled(looks[b])]
+        if not open_:
+            inside = float(problem.levels(solution, pool.indices, pool.rows).max())
+            now = [look.highest for look in looks if look and look.solution is solution]
+            return solution, max(inside, *now, 0.0)
+        for b in open_:
+            if settled(looks[b]):
+                continue  # by what was solved in the meantime
+            looks[b] = look = _look(blocks, b, problem, solution, pool.indices, share, looks[b])
+            read += 1
+            due = due or look.fresh > problem.limit
+            if due and (read > n or read >= _LAG * solved):
+                pool = _pool(first, problem.used(solution), looks)
+                solution, solved, due = problem.solve(pool), read, False
+        if due:
+            pool = _pool(first, problem.used(solution), looks)
+            solution, solved, due = problem.solve(pool), read, False
+    raise AccuracyError(f"no design was proven in {_PASSES} passes over the data.")
+
+
+def _look(
+    blocks: Blocks,
+    b: int,
+    problem: Problem[S],
+    solution: S,
+    pool: Indices,
+    share: int,
+    before: Look[S] | None,
+) -> Look[S]:
+    """Read a block; of each piece its rows of highest level, and of those the highest, are kept."""
+    indices, rows, levels = [], [], []
+    left, highest, fresh, reach = 0.0, 0.0, 0.0, 0.0
+    for start, piece in blocks.pieces(b):
+        which = slice(start, start + len(piece))
+        level = problem.levels(solution, which, piece)
+        top = float(level.max())
+        if not np.isfinite(top):
+            blocks.refuse_non_finite(piece, start)
+        chosen, rest = _highest(level, piece, share)
+        indices.append(start + chosen)
+        rows.append(piece[chosen])
+        levels.append(level[chosen])
+        left, highest = max(left, rest), max(highest, top)
+        reach = before.reach if before is not None else max(reach, problem.reach(which, piece))
+    kept, level = Kept(np.concatenate(indices), np.concatenate(rows)), np.concatenate(levels)
+    if len(indices) > 1:
+        chosen, rest = _highest(level, kept.rows, share)
+        kept, left = kept.of(chosen), max(left, rest)
+    new = ~np.isin(kept.indices, pool)
+    if new.any():
+        fresh = float(problem.levels(solution, kept.indices[new], kept.rows[new]).max())
+    return Look(solution, kept, left, highest, max(fresh, left), reach)
+
+
+def _highest(level: Floats, rows: Floats, size: int) -> tuple[Indices, float]:
+    """Return the rows of highest level, copies left out, and the highest level of what remains."""
+    # A row counts for as much as its copies and its mirror image. Those have the same product with
+    # any vector, up to the sign, and rows with the same product with a random one are copies.
+    # Of a lattice's many copies of one corner a few would otherwise fill the pool.
+    if len(level) <= size:
+        return np.arange(len(level)), 0.0
+    for n in (_DOUBLES * size, len(level)):
+        n = min(n, len(level))
+        top = np.argpartition(level, len(level) - n)[len(level) - n :]
+        product = np.abs(products(np.ascontiguousarray(rows[top]), _direction(rows.shape[1])))
+        _, at = np.unique(product, return_index=True)
+        distinct = top[at]
+        if len(distinct) >= size:
+            break
+    order = np.argsort(-level[distinct], kind="stable")
+    chosen, rest = distinct[order[:size]], distinct[order[size:]]
+    below = float(level[rest].max()) if len(rest) else 0.0
+    if n < len(level):
+        below = max(below, float(np.partition(level, len(level) - n - 1)[len(level) - n - 1]))
+    return chosen, below
+
+
+def _direction(m: int) -> Floats:
+    return np.random.default_rng(m).standard_normal(m)
+
+
+def _pool(first: Kept, used: Kept, looks: list[Look[S] | None]) -> Kept:
+    """Return all rows at hand, each once, those to begin with in their places."""
+    parts = [first, used, *(look.kept for look in looks if look is not None)]
+    indices = np.concatenate([part.indices for part in parts])
+    _, at = np.unique(indices, return_index=True)
+    at.sort()
+    return Kept(indices[at], np.concatenate([part.rows for part in parts])[at])
+
+
+def spanning(blocks: Blocks, sample: Kept) -> tuple[Kept, RowSpace]:
+    """Return rows to begin with, whose first ones are a basis of the span of all rows."""
+    # A sample of full rank settles the matter. Otherwise one pass looks for rows outside the span.
+    for at in np.flatnonzero(~np.isfinite(sample.rows).all(axis=1)):
+        blocks.refuse_non_finite(sample.rows[at : at + 1], int(sample.indices[at]))
+    space = row_space(sample.rows, np.arange(len(sample.rows)))
+    if not space.full and len(sample.indices) < blocks.shape[0]:
+        for b in range(len(blocks)):
+            for start, piece in blocks.pieces(b):
+                if not np.isfinite(piece.sum()):
+                    blocks.refuse_non_finite(piece, start)
+                while len(outside := rows_outside(piece, np.arange(len(piece)), space)):
+                    sample = Kept(
+                        np.concatenate([sample.indices, start + outside]),
+                        np.concatenate([sample.rows, piece[outside]]),
+                    )
+                    space = row_space(sample.rows, np.arange(len(sample.rows)))
+                    if space.full:
+                        break
+            if space.full:
+                break
+    others = np.setdiff1d(np.arange(len(sample.indices)), space.basis)
+    ordered = sample.of(np.concatenate([space.basis, others]))
+    return ordered, space.rebased(np.arange(space.rank), space.rows)
