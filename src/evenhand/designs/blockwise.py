@@ -27,7 +27,13 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.errors import AccuracyError
-from evenhand.numerics.row_space import RowSpace, products, row_space, rows_outside
+from evenhand.numerics.row_space import (
+    RowSpace,
+    largest_entries,
+    products,
+    row_space,
+    rows_outside,
+)
 from evenhand.tables.blocks import Blocks
 
 POOL = 2**16
@@ -118,10 +124,10 @@ def optimum(blocks: Blocks, problem: Problem[S], first: Kept) -> tuple[S, float]
             read += 1
             due = due or look.fresh > problem.limit
             if due and (read > n or read >= _LAG * solved):
-                pool = _pool(first, problem.used(solution), looks)
+                pool = joined([first, problem.used(solution), *(look.kept for look in looks if look)])
                 solution, solved, due = problem.solve(pool), read, False
         if due:
-            pool = _pool(first, problem.used(solution), looks)
+            pool = joined([first, problem.used(solution), *(look.kept for look in looks if look)])
             solution, solved, due = problem.solve(pool), read, False
     raise AccuracyError(f"no design was proven in {_PASSES} passes over the data.")
 
@@ -162,38 +168,27 @@ def _look(
 
 def _highest(level: Floats, rows: Floats, size: int) -> tuple[Indices, float]:
     """Return the rows of highest level, copies left out, and the highest level of what remains."""
-    # A row counts for as much as its copies and its mirror image. Those have the same product with
-    # any vector, up to the sign, and rows with the same product with a random one are copies.
-    # Of a lattice's many copies of one corner a few would otherwise fill the pool.
+    # A row counts for its copies and mirror images, if none is higher: costs may differ. Those
+    # have the same product with any vector, up to the sign, and rows with the same product with a
+    # random one are copies. Else a lattice's many copies of one corner would fill the pool.
     if len(level) <= size:
         return np.arange(len(level)), 0.0
-    for n in (_DOUBLES * size, len(level)):
-        n = min(n, len(level))
-        top = np.argpartition(level, len(level) - n)[len(level) - n :]
+    for n in (min(_DOUBLES * size, len(level)), len(level)):
+        top = largest_entries(level, n)
+        top = top[np.argsort(-level[top], kind="stable")]
         product = np.abs(products(np.ascontiguousarray(rows[top]), _direction(rows.shape[1])))
         _, at = np.unique(product, return_index=True)
-        distinct = top[at]
-        if len(distinct) >= size:
+        if len(at) >= size:
             break
-    order = np.argsort(-level[distinct], kind="stable")
-    chosen, rest = distinct[order[:size]], distinct[order[size:]]
-    below = float(level[rest].max()) if len(rest) else 0.0
-    if n < len(level):
-        below = max(below, float(np.partition(level, len(level) - n - 1)[len(level) - n - 1]))
-    return chosen, below
+    at.sort()
+    below = level.copy()
+    below[top] = 0.0
+    below[top[at[size:]]] = level[top[at[size:]]]
+    return top[at[:size]], float(below.max())
 
 
 def _direction(m: int) -> Floats:
     return np.random.default_rng(m).standard_normal(m)
-
-
-def _pool(first: Kept, used: Kept, looks: list[Look[S] | None]) -> Kept:
-    """Return all rows at hand, each once, those to begin with in their places."""
-    parts = [first, used, *(look.kept for look in looks if look is not None)]
-    indices = np.concatenate([part.indices for part in parts])
-    _, at = np.unique(indices, return_index=True)
-    at.sort()
-    return Kept(indices[at], np.concatenate([part.rows for part in parts])[at])
 
 
 def spanning(blocks: Blocks, sample: Kept) -> tuple[Kept, RowSpace]:
@@ -201,22 +196,55 @@ def spanning(blocks: Blocks, sample: Kept) -> tuple[Kept, RowSpace]:
     # A sample of full rank settles the matter. Otherwise one pass looks for rows outside the span.
     for at in np.flatnonzero(~np.isfinite(sample.rows).all(axis=1)):
         blocks.refuse_non_finite(sample.rows[at : at + 1], int(sample.indices[at]))
-    space = row_space(sample.rows, np.arange(len(sample.rows)))
-    if not space.full and len(sample.indices) < blocks.shape[0]:
+    space = _space_of(sample)
+    if len(sample.indices) < blocks.shape[0]:
         for b in range(len(blocks)):
+            if space.full:
+                break
             for start, piece in blocks.pieces(b):
                 if not np.isfinite(piece.sum()):
                     blocks.refuse_non_finite(piece, start)
-                while len(outside := rows_outside(piece, np.arange(len(piece)), space)):
-                    sample = Kept(
-                        np.concatenate([sample.indices, start + outside]),
-                        np.concatenate([sample.rows, piece[outside]]),
-                    )
-                    space = row_space(sample.rows, np.arange(len(sample.rows)))
-                    if space.full:
-                        break
-            if space.full:
-                break
+                more = Kept(np.arange(start, start + len(piece)), piece)
+                sample, space = extended(sample, space, more)
     others = np.setdiff1d(np.arange(len(sample.indices)), space.basis)
     ordered = sample.of(np.concatenate([space.basis, others]))
     return ordered, space.rebased(np.arange(space.rank), space.rows)
+
+
+def spanning_free(blocks: Blocks, first: Kept, s: Floats) -> Kept:
+    """Return the rows to begin with, and rows that span all those with ``s``, (k,), zero."""
+    free = first.of(np.flatnonzero(s[first.indices] == 0.0))
+    for b in range(len(blocks)):
+        if s[blocks.starts[b] : blocks.starts[b + 1]].all():
+            continue
+        for start, piece in blocks.pieces(b):
+            at = np.flatnonzero(s[start : start + len(piece)] == 0.0)
+            if len(at):
+                blocks.refuse_non_finite(piece[at], start)
+                more = Kept(start + at, np.ascontiguousarray(piece[at]))
+                free = free if len(free.indices) else more.of(np.arange(1))
+                free, _ = extended(free, _space_of(free), more)
+    return joined([first, free])
+
+
+def extended(some: Kept, space: RowSpace, more: Kept) -> tuple[Kept, RowSpace]:
+    """Return rows joined by those of others that are outside their span, and the new span."""
+    while not space.full:
+        outside = rows_outside(more.rows, np.arange(len(more.rows)), space)
+        if not len(outside):
+            break
+        some = joined([some, more.of(outside)])
+        space = _space_of(some)
+    return some, space
+
+
+def joined(parts: list[Kept]) -> Kept:
+    """Return the rows of all parts, each once, in the order in which they first appear."""
+    indices = np.concatenate([part.indices for part in parts])
+    _, at = np.unique(indices, return_index=True)
+    at.sort()
+    return Kept(indices[at], np.concatenate([part.rows for part in parts])[at])
+
+
+def _space_of(some: Kept) -> RowSpace:
+    return row_space(some.rows, np.arange(len(some.rows)))

@@ -36,6 +36,7 @@ from evenhand.numerics.row_space import (
     DOUBT,
     DoubtfulRankError,
     RowSpace,
+    largest_entries,
     leverages,
     row_space,
     sample_rows,
@@ -139,7 +140,7 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
         high, beyond = high[new], beyond[new]
         near = np.union1d(kept, _nearest(d, _KEEP * len(kept), rows, space))
         room = p - int(np.count_nonzero(w))  # for Newton's method; none after an interior point
-        high = high[_largest(beyond, room if room > p // 4 else _ADD * p)]
+        high = high[largest_entries(beyond, room if room > p // 4 else _ADD * p)]
         rows, w = np.append(rows[near], high), np.append(w[near], np.zeros(len(high)))
     raise AccuracyError(
         f"the G-optimal design reached a gap of {largest / r - 1:.2g}, not {tol:.2g}. "
@@ -228,7 +229,7 @@ def _first_rows(A: Floats, space: RowSpace) -> tuple[Indices, Floats, Screen | N
     if len(rows) < k:
         spread = A[np.union1d(sample_rows(k, _SPREAD * r), space.basis)]
         screen = Screen(A, factor(space, spread, np.full(len(spread), 1.0 / len(spread))))
-        rows = np.union1d(rows, _largest(screen.d, _FAR * p))
+        rows = np.union1d(rows, largest_entries(screen.d, _FAR * p))
     w = np.full(len(rows), 1.0 / len(rows))
     while True:
         d = np.empty(len(rows))
@@ -244,26 +245,13 @@ def _first_rows(A: Floats, space: RowSpace) -> tuple[Indices, Floats, Screen | N
 
 def _nearest(d: Floats, size: int, rows: Indices, space: RowSpace) -> Indices:
     """Return where the ``size`` rows of largest leverage are, and a basis, so that they span."""
-    return np.union1d(_largest(d, max(size, 1)), np.flatnonzero(np.isin(rows, space.basis)))
+    return np.union1d(largest_entries(d, max(size, 1)), np.flatnonzero(np.isin(rows, space.basis)))
 
 
 def _but_dust(w: Floats, dust: float) -> Indices:
     """Return the indices of all weights but the smallest ones, which are ``dust`` in all."""
     order = np.argsort(w)
     return np.sort(order[np.searchsorted(np.cumsum(w[order]), dust) :])
-
-
-def _largest(d: Floats, size: int) -> Indices:
-    """Return the indices of the ``size`` largest entries, in no order."""
-    # Where d is long, every sixteenth entry says which twice as many come into question.
-    if len(d) <= size:
-        return np.arange(len(d))
-    some, rank = d[::16], size // 8 + 16
-    if rank < len(some) // 4:
-        (above,) = np.nonzero(d >= np.partition(some, len(some) - rank)[len(some) - rank])
-        if size <= len(above) < len(d):
-            return np.asarray(above[_largest(d[above], size)])
-    return np.argpartition(d, len(d) - size)[len(d) - size :]
 
 
 def _coordinates(A: Floats, rows: Indices, space: RowSpace) -> Floats:

@@ -390,6 +390,19 @@ def leverages(points: Floats, W: Floats) -> Floats:
     return out
 
 
+def largest_entries(d: Floats, size: int) -> Indices:
+    """Return the indices of the ``size`` largest entries, in no order."""
+    # Where d is long, every sixteenth entry says which twice as many come into question.
+    if len(d) <= size:
+        return np.arange(len(d))
+    some, rank = d[::16], size // 8 + 16
+    if rank < len(some) // 4:
+        (above,) = np.nonzero(d >= np.partition(some, len(some) - rank)[len(some) - rank])
+        if size <= len(above) < len(d):
+            return np.asarray(above[largest_entries(d[above], size)])
+    return np.argpartition(d, len(d) - size)[len(d) - size :]
+
+
 def space_of(points: Floats) -> RowSpace:
     """Return the row space of points, (k, m), found by a sample of them."""
     return row_space(points, sample_rows(len(points), SAMPLED_PER_COLUMN * points.shape[1]))
