@@ -100,8 +100,7 @@ def optimum(blocks: Blocks, problem: Problem[S], first: Kept) -> tuple[S, float]
     n = len(blocks)
     share = max(_LEAST, POOL // n)
     looks: list[Look[S] | None] = [None] * n
-    solution = problem.solve(first)
-    pool = first
+    pool, solution = first, problem.solve(first)
     read, solved, due = 0, 1, False
 
     def settled(look: Look[S] | None) -> bool:
@@ -116,19 +115,19 @@ def optimum(blocks: Blocks, problem: Problem[S], first: Kept) -> tuple[S, float]
         if not open_:
             inside = float(problem.levels(solution, pool.indices, pool.rows).max())
             now = [look.highest for look in looks if look and look.solution is solution]
-            return solution, max(inside, *now, 0.0)
-        for b in open_:
-            if settled(looks[b]):
-                continue  # by what was solved in the meantime
-            looks[b] = look = _look(blocks, b, problem, solution, pool.indices, share, looks[b])
-            read += 1
-            due = due or look.fresh > problem.limit
-            if due and (read > n or read >= _LAG * solved):
-                pool = joined([first, problem.used(solution), *(look.kept for look in looks if look)])
+            return solution, max([inside, *now])
+        for b in [*open_, None]:
+            if b is not None:
+                if settled(looks[b]):
+                    continue  # by what was solved in the meantime
+                looks[b] = look = _look(blocks, b, problem, solution, pool.indices, share, looks[b])
+                read += 1
+                due = due or look.fresh > problem.limit
+            # in the first pass there will be more; after it at once
+            if due and (b is None or read >= _LAG * solved or read > n):
+                kept = (look.kept for look in looks if look)
+                pool = joined([first, problem.used(solution), *kept])
                 solution, solved, due = problem.solve(pool), read, False
-        if due:
-            pool = joined([first, problem.used(solution), *(look.kept for look in looks if look)])
-            solution, solved, due = problem.solve(pool), read, False
     raise AccuracyError(f"no design was proven in {_PASSES} passes over the data.")
 
 

@@ -261,11 +261,15 @@ class Design(ArrayValue, Result):
         )
 
 
-def checked(design: Design, rows: Floats, scales: Floats, tol: float) -> Design:
+def checked(design: Design, points: Floats, scales: Floats, tol: float) -> Design:
     """Return the design, or raise `AccuracyError` if its value is above its proven bound by more
-    than ``tol``, relatively; ``rows`` are the points in its support, ``scales`` are (m,) the
-    magnitudes of the points' columns.
+    than ``tol``, relatively; ``scales`` are (m,) the magnitudes of the points' columns.
     """
+    return checked_on(points[design.support], design, scales, tol)
+
+
+def checked_on(rows: Floats, design: Design, scales: Floats, tol: float) -> Design:
+    """Return the design as `checked`, given the points in its support only."""
     fault = _fault(design, rows, scales, tol)
     if fault is not None:
         raise AccuracyError(

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 from evenhand.arrays import Floats, Indices, as_points, as_vector, refuse_non_finite
 from evenhand.designs._simplex import elfving_basis
 from evenhand.designs.blockwise import Kept, optimum, spanning, spanning_free
-from evenhand.designs.design import Certificate, Design, checked
+from evenhand.designs.design import Certificate, Design, checked_on
 from evenhand.designs.g_optimal import factor
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics._bases import dominant_basis
@@ -374,8 +374,8 @@ def c_optimal_design(
     (array([0, 2]), 1.0)
     """
     blocks = opened_blocks(points)
-    A = as_points(points) if blocks is None else None
-    k, m = blocks.shape if A is None else A.shape
+    A = as_points(points) if blocks is None else blocks
+    k, m = A.shape
     c = as_vector(direction, m, "direction")
     if not c.any():
         raise InputError("direction is the zero vector; there is nothing to estimate.")
@@ -386,8 +386,9 @@ def c_optimal_design(
             x = int(np.argmin(cost))
             raise InputError(f"costs[{x}] is {cost[x]}; a cost must be ≥ 0.")
         s = np.sqrt(cost)
-    if A is None:
-        return _large(blocks, c, cost, s)
+        cost.flags.writeable = False  # so that the design need not copy them
+    if isinstance(A, Blocks):
+        return _large(A, c, cost, s)
     program = ElfvingProgram(A, s)
     design = _design(program.solve(c), k, c, cost, s)
     return _checked(design, A[design.support], program.space)
@@ -403,7 +404,7 @@ class _Optimum:
 
 
 class _Program:
-    """The problem by blocks: a level is |a·u| / √cost, and 0 where the cost is, as u vanishes there."""
+    """The problem by blocks: a level is |a·u| / √cost, or 0 where the cost is 0 and u vanishes."""
 
     limit = 1.0 + TOLERANCE
 
@@ -455,15 +456,15 @@ def _large(blocks: Blocks, c: Floats, cost: Floats | None, s: Floats | None) -> 
         solution = _feasible(found.solution, c, max(level - 1.0, 0.0))
     solution = replace(solution, rows=found.pool.indices[solution.rows])
     design = replace(_design(solution, blocks.shape[0], c, cost, s), passes=blocks.passes)
-    at = np.searchsorted(found.pool.indices, design.support, sorter=np.argsort(found.pool.indices))
-    rows = found.pool.rows[np.argsort(found.pool.indices)[at]]
-    return _checked(design, rows, space)
+    order = np.argsort(found.pool.indices)
+    at = np.searchsorted(found.pool.indices, design.support, sorter=order)
+    return _checked(design, found.pool.rows[order[at]], space)
 
 
 def _checked(design: Design, rows: Floats, space: RowSpace) -> Design:
     """Return the design as `checked`; a fault names the columns that are to blame."""
     with space.blamed():
-        return checked(design, rows, space.scales, _GAP)
+        return checked_on(rows, design, space.scales, _GAP)
 
 
 def _design(
@@ -489,6 +490,7 @@ def _design(
     mass = float(mu.sum())
     weights = np.zeros(k)
     weights[rows] = mu / mass
+    weights.flags.writeable = False  # so that the design need not copy them
     value, bound = lp.root**2, max(lp.root_bound, 0.0) ** 2
     excess = FREE_EXCESS if free_weight > 0.0 and lp.root > 0.0 else 0.0
     return Design("c", weights, value, mass, Certificate(value, bound, lp.dual), c, cost, excess)

@@ -29,7 +29,7 @@ from evenhand.arrays import Floats, Indices, as_points, refuse_non_finite
 from evenhand.designs._ascent import interior_point, multiplicative, newton
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
 from evenhand.designs.blockwise import Kept, optimum, spanning
-from evenhand.designs.design import Certificate, Design, checked
+from evenhand.designs.design import Certificate, Design, checked, checked_on
 from evenhand.errors import AccuracyError, InputError
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics.row_space import (
@@ -101,7 +101,9 @@ def g_optimal_design(points: ArrayLike | Any, tol: float = 1e-6) -> Design:
         raise DoubtfulRankError(space.doubt, DOUBT)
     with space.blamed():
         try:
-            return _g_optimal(A, space, tol) if blocks is None else _large(blocks, first, space, tol)
+            return (
+                _g_optimal(A, space, tol) if blocks is None else _large(blocks, first, space, tol)
+            )
         except np.linalg.LinAlgError as error:
             raise AccuracyError(
                 "the G-optimal design broke down: the points are singular to working precision. "
@@ -132,7 +134,7 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
             weights[rows[kept]] = few
             certificate = Certificate(largest, float(r), V.W / np.sqrt(largest))
             design = Design("G", weights, largest, largest, certificate)
-            return checked(design, A[design.support], space.scales, tol)
+            return checked(design, A, space.scales, tol)
         loose = _SHARE * (largest / r - 1.0) / 2**round_  # in the end every round raises log det V
         new = (beyond > r * (1.0 + spend)) & ~np.isin(high, rows)
         if not new.any():  # the fault lies within: drop less, ask more of the working set
@@ -168,9 +170,7 @@ class _Leverages:
         weights = _g_optimal(pool.rows, self.space, self._tol / 4).weights
         (used,) = np.nonzero(weights)
         support = pool.of(used)
-        return _Ellipsoid(
-            support, weights[used], factor(self.space, support.rows, weights[used])
-        )
+        return _Ellipsoid(support, weights[used], factor(self.space, support.rows, weights[used]))
 
     def used(self, solution: _Ellipsoid) -> Kept:
         """Return the support."""
@@ -197,11 +197,9 @@ def _large(blocks: Blocks, first: Kept, space: RowSpace, tol: float) -> Design:
     weights = np.zeros(blocks.shape[0])
     weights[solution.support.indices] = solution.weights
     weights.flags.writeable = False  # so that the design need not copy them
-    certificate = Certificate(
-        largest, float(space.rank), solution.factor.W / np.sqrt(largest)
-    )
+    certificate = Certificate(largest, float(space.rank), solution.factor.W / np.sqrt(largest))
     design = Design("G", weights, largest, largest, certificate, passes=blocks.passes)
-    return checked(design, solution.support.rows[order], space.scales, tol)
+    return checked_on(solution.support.rows[order], design, space.scales, tol)
 
 
 def _solved(B: Floats, w: Floats, tol: float, loose: float) -> tuple[Floats, Floats]:

@@ -55,7 +55,7 @@ def joint_design(
     bound = float(((U @ transform * H).sum(axis=1) ** 2).sum())
     certificate = Certificate(float(spent.sum()), bound, H @ transform.T)
     design = Design("joint", mu / mass, certificate.value, mass, certificate, U, cost)
-    return checked(design, A[design.support], scales, tol)
+    return checked(design, A, scales, tol)
 
 
 def _coordinates(rows: Floats, U: Floats) -> Floats:

@@ -57,7 +57,7 @@ def _minimax(program: ElfvingProgram, n_features: int, c: Floats, tol: float) ->
             mass = float(pulls.sum())
             certificate = Certificate(upper, lower, dual, mixture)
             design = Design("minimax", pulls / mass, upper, mass, certificate, c)
-            return checked(design, A[design.support], program.space.scales, tol)
+            return checked(design, A, program.space.scales, tol)
         parameters = np.concatenate([parameters, answers])
         values = X @ parameters.T
         gaps = values.max(axis=0) - values

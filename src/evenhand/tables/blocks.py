@@ -12,7 +12,8 @@ a path.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
+from mmap import MADV_DONTNEED
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +110,8 @@ class MappedArray(Blocks):
     def _read(self, b: int) -> Iterator[Floats]:
         rows = self._array[self.starts[b] : self.starts[b + 1]]
         yield np.ascontiguousarray(rows, dtype=np.float64)
+        if getattr(self._array, "mode", "c") != "c":  # in a private map that would undo changes
+            self._array._mmap.madvise(MADV_DONTNEED)  # what was read counts as ours no longer
 
 
 class ArrowDataset(Blocks):
@@ -128,8 +131,8 @@ class ArrowDataset(Blocks):
             j = numeric.index(False)
             raise InputError(
                 f"column {names[j]!r} of points is of type {self._schema.field(j).type}, not of "
-                "numbers. Leave it out, for example by dataset.replace_schema(pyarrow.schema([...]))"
-                " with the columns that count."
+                "numbers. Leave it out: give a dataset with the columns that count, as from "
+                "dataset.replace_schema(pyarrow.schema([...]))."
             )
         whole = _rows_in(size, len(names))
         parts: list[list[Any]] = []
@@ -141,7 +144,7 @@ class ArrowDataset(Blocks):
             parts[-1].append(part)
             lengths[-1] += n
         self._parts = [some for some, n in zip(parts, lengths, strict=True) if n]
-        starts = np.concatenate([[0], np.cumsum([n for n in lengths if n])]).astype(np.intp)
+        starts = [0, *accumulate(n for n in lengths if n)]
         super().__init__(starts, len(names), names)
 
     def _read(self, b: int) -> Iterator[Floats]:
