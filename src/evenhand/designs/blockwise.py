@@ -41,7 +41,7 @@ POOL = 2**16
 
 _LEAST = 64  # rows that a block keeps, however many blocks there are
 _EDGE = 1.0 - 1e-6  # levels up to here are low, whatever rounding adds
-_DOUBLES = 8  # times as many rows as are kept are looked through for copies of one another
+_DOUBLES = 4  # times as many rows as are kept are looked through for copies of one another
 _LAG = 1.25  # in the first pass the pool is solved whenever so many times as much has been read
 _PASSES = 40
 
