@@ -53,11 +53,17 @@ _FAR = 3  # rows far out under it, per moment: 95 to 100 % of the support of Gau
 _ADD = 2  # rows added at a time, per moment
 _KEEP = 2  # rows kept, per row of the support: those next in line, lest they come back
 _INWARD = 0.1  # of the weight; with a hundredth the interior-point method takes twice the steps
+_STAGES = (1e-4, 1e-5, 1e-6)  # gaps of the first working set at which rows at random are tried
+_MISLED = 0.01  # of rows at random, beyond it: not those in its few directions that were not seen
+_FITTED = 32  # sampled rows per moment to fit an ellipsoid: its error is 1/√32 of their noise
+_OUTER = 8  # rows far out of it, per moment: nine in ten of the support of a sphere with noise
 _SHARE = 0.1  # of the gap over all rows: what the working set is solved to
 _ROUNDING = 1e-11  # a gap that leverages in double precision cannot tell from none
 _EDGE = 1.0 - 1e-6  # leverages this close to r count as r: rounding must not hide a row
 _LONG = 64.0  # coordinates larger than this call for another basis
 _STEPS = 100  # of the interior-point method, which takes 5 to 20
+
+
 _ROUNDS = 60
 _FEW = 0.05  # a row gathered costs as much as ten read in order; a pass also renews the bound
 _MARGIN = 0.95  # gather a little more than needed, so that the next design needs no gathering
@@ -114,33 +120,32 @@ def g_optimal_design(points: ArrayLike | Any, tol: float = 1e-6) -> Design:
 
 def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
     """Solve a small working set; add the rows that its optimum leaves too high; repeat."""
-    k, r = len(A), space.rank
+    r = space.rank
     p = r * (r + 1) // 2
-    rows, w, screen = _first_rows(A, space)
-    spend, loose = _SHARE * tol, 0.0
+    rows, w, screen, loose = _central_rows(A, space, tol)
+    spend, inward = _SHARE * tol, 0.0
     for round_ in range(_ROUNDS):
         exact = max(0.01 * spend, _ROUNDING)
         B = _coordinates(A, rows, space)
-        w, d = _solved(B, w, exact, max(loose, exact))
+        w, d = _solved(B, w, exact, max(loose, exact), inward)
         kept = _but_dust(w, spend / r)  # a share ε of the weight moves no leverage by more than r ε
-        few = cut_support(B[kept], w[kept])
-        kept, few = kept[few > 0.0], few[few > 0.0] / few.sum()
+        few = w[kept] / w[kept].sum()
         V = factor(space, A[rows[kept]], few)
         screen = screen or Screen(A, V)
         high, beyond = screen.rows_above(r * _EDGE, V)
         largest = float(beyond.max())
         if largest <= r * (1.0 + tol):
-            weights = np.zeros(k)
-            weights[rows[kept]] = few
-            certificate = Certificate(largest, float(r), V.W / np.sqrt(largest))
-            design = Design("G", weights, largest, largest, certificate)
-            return checked(design, A, space.scales, tol)
+            design = _cut(A, space, B[kept], rows[kept], few, V, largest)
+            if design.value <= r * (1.0 + tol):
+                return checked(design, A, space.scales, tol)
         loose = _SHARE * (largest / r - 1.0) / 2**round_  # in the end every round raises log det V
+        inward = _INWARD
         new = (beyond > r * (1.0 + spend)) & ~np.isin(high, rows)
         if not new.any():  # the fault lies within: drop less, ask more of the working set
             loose, spend = 0.0, 0.1 * spend
         high, beyond = high[new], beyond[new]
-        near = np.union1d(kept, _nearest(d, _KEEP * len(kept), rows, space))
+        heavy = kept[largest_entries(few, _KEEP * p)]
+        near = np.union1d(heavy, _nearest(d, _KEEP * min(len(kept), p), rows, space))
         room = p - int(np.count_nonzero(w))  # for Newton's method; none after an interior point
         high = high[largest_entries(beyond, room if room > p // 4 else _ADD * p)]
         rows, w = np.append(rows[near], high), np.append(w[near], np.zeros(len(high)))
@@ -148,6 +153,92 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
         f"the G-optimal design reached a gap of {largest / r - 1:.2g}, not {tol:.2g}. "
         "Ask for a larger tol."
     )
+
+
+def _cut(
+    A: Floats,
+    space: RowSpace,
+    B: Floats,
+    rows: Indices,
+    w: Floats,
+    V: GramFactor,
+    largest: float,
+) -> Design:
+    """Return the design with as few rows as its V needs; B are theirs in coordinates."""
+    # V stays the same up to rounding, which is bounded without another pass.
+    cut = cut_support(B, w)
+    if not cut.all() or cut is not w:
+        rows, w = rows[cut > 0.0], cut[cut > 0.0] / cut.sum()
+        V, before = factor(space, A[rows], w), V
+        largest *= float(np.linalg.norm(V.W @ before.U, 2)) ** 2
+    weights = np.zeros(len(A))
+    weights[rows] = w
+    certificate = Certificate(largest, float(space.rank), V.W / np.sqrt(largest))
+    return Design("G", weights, largest, largest, certificate)
+
+
+def _central_rows(
+    A: Floats, space: RowSpace, tol: float
+) -> tuple[Indices, Floats, Screen | None, float]:
+    """Return a working set, weights, the screen if there is one, and the gap to solve it up to."""
+    # All rows may lie close to one ellipsoid. Then the optimum for a small sample fits their noise,
+    # and what it leaves high says little. It shows, while it is approached, on rows at random: more
+    # of them are too high than an interior point explains.
+    r = space.rank
+    rows, w, screen = _first_rows(A, space)
+    if len(rows) == len(A):
+        return rows, w, screen, 0.0
+    B, inward = _coordinates(A, rows, space), _INWARD
+    some = A[sample_rows(len(A), _SPREAD * r)]
+    for loose in _STAGES:
+        w, d = _solved(B, w, _ROUNDING, loose, inward)
+        own, inward = float(d.max()) / r - 1.0, 0.0
+        if own <= _ROUNDING:
+            break
+        levels = leverages(some, factor(space, A[rows], w).W) / r
+        if np.count_nonzero(levels > 1.0 + 3.0 * own) > _MISLED * len(some):
+            fitted = _fitted_rows(A, space, float(levels.max()) - 1.0)
+            if fitted is None:
+                break
+            return *fitted, screen, tol
+    return rows, w, screen, 0.0
+
+
+def _fitted_rows(A: Floats, space: RowSpace, worst: float) -> tuple[Indices, Floats] | None:
+    """Return the rows farthest out of an ellipsoid fitted to a large sample, and weights; None
+    where some row of the sample is farther out than ``worst``.
+    """
+    p = space.rank * (space.rank + 1) // 2
+    sample = np.union1d(sample_rows(len(A), _FITTED * p), space.basis)
+    w, gap = _relaxed(_coordinates(A, sample, space))
+    if gap > worst:
+        return None
+    d = leverages(A, factor(space, A[sample], w).W)
+    rows = np.union1d(largest_entries(d, _OUTER * p), space.basis)
+    return rows, _relaxed(_coordinates(A, rows, space))[0]
+
+
+def _relaxed(B: Floats) -> tuple[Floats, float]:
+    """Return weights under which all rows of B are nearly on one ellipsoid, and their gap."""
+    # Where all leverages are r (1 − y'Ey) with a small E, a multiplicative step takes off about
+    # 2/r of it, so one with the power r/2 takes off most. Elsewhere it overshoots and is stopped.
+    n, r = B.shape
+    w = best = np.full(n, 1.0 / n)
+    gaps = [np.inf, np.inf]
+    least = np.inf
+    while gaps[-1] <= 0.8 * gaps[-3] if len(gaps) > 3 else True:
+        try:
+            W = np.linalg.inv(np.linalg.cholesky((B * w[:, None]).T @ B))
+        except np.linalg.LinAlgError:
+            break
+        d = leverages(B, np.ascontiguousarray(W)) / r
+        gaps.append(float(d.max()) - 1.0)
+        if gaps[-1] < least:
+            least, best = gaps[-1], w
+        power = 0.5 * r * np.log(np.maximum(d, 1e-300))
+        w = w * np.exp(power - power.max())
+        w /= w.sum()
+    return best, least
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,15 +293,15 @@ def _large(blocks: Blocks, first: Kept, space: RowSpace, tol: float) -> Design:
     return checked_on(solution.support.rows[order], design, space.scales, tol)
 
 
-def _solved(B: Floats, w: Floats, tol: float, loose: float) -> tuple[Floats, Floats]:
+def _solved(B: Floats, w: Floats, tol: float, loose: float, inward: float) -> tuple[Floats, Floats]:
     """Return optimal weights for the rows of B, and the leverages."""
     # Newton's method, up to ``tol``, while no more than p rows carry weight or ask for it; where
     # there are more, or where it fails since moments are dependent, the interior-point method, up
-    # to ``loose``, from inside: a share of the weight is spread evenly.
+    # to ``loose``, from inside: a share ``inward`` of the weight is spread evenly.
     w, d = w / w.sum(), np.empty(len(B))
     if newton(B, w, d, tol, _STEPS) <= tol:
         return w, d
-    w = (1.0 - _INWARD) * w + _INWARD / len(w)
+    w = (1.0 - inward) * w + inward / len(w)
     interior_point(B, w, d, loose, _STEPS)
     return w, d
 
