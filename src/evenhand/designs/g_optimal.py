@@ -53,10 +53,11 @@ _FAR = 3  # rows far out under it, per moment: 95 to 100 % of the support of Gau
 _ADD = 2  # rows added at a time, per moment
 _KEEP = 2  # rows kept, per row of the support: those next in line, lest they come back
 _INWARD = 0.1  # of the weight; with a hundredth the interior-point method takes twice the steps
-_STAGES = (1e-4, 1e-5, 1e-6)  # gaps of the first working set at which rows at random are tried
-_MISLED = 0.01  # of rows at random, beyond it: not those in its few directions that were not seen
+_MISLED = 0.01  # of all rows too high: more than a working set overlooks where few rows matter
+_CLOSE = 0.1  # of the gap that equal weights have: less than is left where rows are not close
 _FITTED = 32  # sampled rows per moment to fit an ellipsoid: its error is 1/√32 of their noise
 _OUTER = 8  # rows far out of it, per moment: nine in ten of the support of a sphere with noise
+_TRUSTED = 6  # rounds after which no weight is lost any more, so that log det V only rises
 _SHARE = 0.1  # of the gap over all rows: what the working set is solved to
 _ROUNDING = 1e-11  # a gap that leverages in double precision cannot tell from none
 _EDGE = 1.0 - 1e-6  # leverages this close to r count as r: rounding must not hide a row
@@ -122,20 +123,27 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
     """Solve a small working set; add the rows that its optimum leaves too high; repeat."""
     r = space.rank
     p = r * (r + 1) // 2
-    rows, w, screen, loose = _central_rows(A, space, tol)
-    spend, inward = _SHARE * tol, 0.0
+    rows, w, screen = _first_rows(A, space)
+    spend, loose, inward, fitted = _SHARE * tol, 0.0, _INWARD, False
     for round_ in range(_ROUNDS):
         exact = max(0.01 * spend, _ROUNDING)
         B = _coordinates(A, rows, space)
         w, d = _solved(B, w, exact, max(loose, exact), inward)
         kept = _but_dust(w, spend / r)  # a share ε of the weight moves no leverage by more than r ε
-        few = w[kept] / w[kept].sum()
-        V = factor(space, A[rows[kept]], few)
+        few = w[kept]
+        if not fitted or round_ > _TRUSTED:
+            few = cut_support(B[kept], few)
+            kept, few = kept[few > 0.0], few[few > 0.0]
+        V = factor(space, A[rows[kept]], few / few.sum())
+        if round_ == 0 and (better := _fitted_rows(A, space, V, tol)):
+            rows, w = better
+            loose, inward, fitted = tol, 0.0, True
+            continue
         screen = screen or Screen(A, V)
         high, beyond = screen.rows_above(r * _EDGE, V)
         largest = float(beyond.max())
         if largest <= r * (1.0 + tol):
-            design = _cut(A, space, B[kept], rows[kept], few, V, largest)
+            design = _cut(A, space, B[kept], rows[kept], few / few.sum(), V, largest)
             if design.value <= r * (1.0 + tol):
                 return checked(design, A, space.scales, tol)
         loose = _SHARE * (largest / r - 1.0) / 2**round_  # in the end every round raises log det V
@@ -144,8 +152,8 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
         if not new.any():  # the fault lies within: drop less, ask more of the working set
             loose, spend = 0.0, 0.1 * spend
         high, beyond = high[new], beyond[new]
-        heavy = kept[largest_entries(few, _KEEP * p)]
-        near = np.union1d(heavy, _nearest(d, _KEEP * min(len(kept), p), rows, space))
+        kept = kept[largest_entries(few, _KEEP * p)]
+        near = np.union1d(kept, _nearest(d, _KEEP * min(len(kept), p), rows, space))
         room = p - int(np.count_nonzero(w))  # for Newton's method; none after an interior point
         high = high[largest_entries(beyond, room if room > p // 4 else _ADD * p)]
         rows, w = np.append(rows[near], high), np.append(w[near], np.zeros(len(high)))
@@ -165,9 +173,9 @@ def _cut(
     largest: float,
 ) -> Design:
     """Return the design with as few rows as its V needs; B are theirs in coordinates."""
-    # V stays the same up to rounding, which is bounded without another pass.
     cut = cut_support(B, w)
-    if not cut.all() or cut is not w:
+    if cut is not w:
+        # V stays the same up to rounding, which is bounded without another pass
         rows, w = rows[cut > 0.0], cut[cut > 0.0] / cut.sum()
         V, before = factor(space, A[rows], w), V
         largest *= float(np.linalg.norm(V.W @ before.U, 2)) ** 2
@@ -177,68 +185,52 @@ def _cut(
     return Design("G", weights, largest, largest, certificate)
 
 
-def _central_rows(
-    A: Floats, space: RowSpace, tol: float
-) -> tuple[Indices, Floats, Screen | None, float]:
-    """Return a working set, weights, the screen if there is one, and the gap to solve it up to."""
-    # All rows may lie close to one ellipsoid. Then the optimum for a small sample fits their noise,
-    # and what it leaves high says little. It shows, while it is approached, on rows at random: more
-    # of them are too high than an interior point explains.
+def _fitted_rows(
+    A: Floats, space: RowSpace, V: GramFactor, tol: float
+) -> tuple[Indices, Floats] | None:
+    """Return better rows than those that gave V, and weights, if all lie close to one ellipsoid."""
+    # Then the optimum for a small sample fits their noise: it leaves many rows too high, and which
+    # ones says little. An ellipsoid that fits a large sample tells the rows that are far out.
     r = space.rank
-    rows, w, screen = _first_rows(A, space)
-    if len(rows) == len(A):
-        return rows, w, screen, 0.0
-    B, inward = _coordinates(A, rows, space), _INWARD
-    some = A[sample_rows(len(A), _SPREAD * r)]
-    for loose in _STAGES:
-        w, d = _solved(B, w, _ROUNDING, loose, inward)
-        own, inward = float(d.max()) / r - 1.0, 0.0
-        if own <= _ROUNDING:
-            break
-        levels = leverages(some, factor(space, A[rows], w).W) / r
-        if np.count_nonzero(levels > 1.0 + 3.0 * own) > _MISLED * len(some):
-            fitted = _fitted_rows(A, space, float(levels.max()) - 1.0)
-            if fitted is None:
-                break
-            return *fitted, screen, tol
-    return rows, w, screen, 0.0
-
-
-def _fitted_rows(A: Floats, space: RowSpace, worst: float) -> tuple[Indices, Floats] | None:
-    """Return the rows farthest out of an ellipsoid fitted to a large sample, and weights; None
-    where some row of the sample is farther out than ``worst``.
-    """
-    p = space.rank * (space.rank + 1) // 2
+    p = r * (r + 1) // 2
+    levels = leverages(A[sample_rows(len(A), _SPREAD * r)], V.W) / r
+    if np.count_nonzero(levels > 1.0 + tol) <= _MISLED * len(levels):
+        return None
     sample = np.union1d(sample_rows(len(A), _FITTED * p), space.basis)
-    w, gap = _relaxed(_coordinates(A, sample, space))
-    if gap > worst:
+    w, first, gap = _relaxed(_coordinates(A, sample, space))
+    if gap > min(_CLOSE * first, float(levels.max()) - 1.0):
         return None
     d = leverages(A, factor(space, A[sample], w).W)
     rows = np.union1d(largest_entries(d, _OUTER * p), space.basis)
     return rows, _relaxed(_coordinates(A, rows, space))[0]
 
 
-def _relaxed(B: Floats) -> tuple[Floats, float]:
-    """Return weights under which all rows of B are nearly on one ellipsoid, and their gap."""
+def _relaxed(B: Floats) -> tuple[Floats, float, float]:
+    """Return weights that bring all rows of B close to one ellipsoid, if any do; the gap that equal
+    weights have, and theirs.
+    """
     # Where all leverages are r (1 − y'Ey) with a small E, a multiplicative step takes off about
-    # 2/r of it, so one with the power r/2 takes off most. Elsewhere it overshoots and is stopped.
+    # 2/r of it, so one with the power r/2 takes off most; a little less, as n rows at random have
+    # moments of different sizes, from (1 − √(p/n))² to (1 + √(p/n))². Elsewhere it overshoots and
+    # is stopped.
     n, r = B.shape
+    power = 0.5 * r / (1.0 + 0.5 * r * (r + 1) / n)
     w = best = np.full(n, 1.0 / n)
-    gaps = [np.inf, np.inf]
-    least = np.inf
-    while gaps[-1] <= 0.8 * gaps[-3] if len(gaps) > 3 else True:
+    gaps: list[float] = []
+    while len(gaps) < 5 or gaps[-1] <= 0.8 * gaps[-3]:
         try:
             W = np.linalg.inv(np.linalg.cholesky((B * w[:, None]).T @ B))
         except np.linalg.LinAlgError:
+            gaps.append(np.inf)
             break
-        d = leverages(B, np.ascontiguousarray(W)) / r
+        d = leverages(B, W) / r
         gaps.append(float(d.max()) - 1.0)
-        if gaps[-1] < least:
-            least, best = gaps[-1], w
-        power = 0.5 * r * np.log(np.maximum(d, 1e-300))
-        w = w * np.exp(power - power.max())
+        if gaps[-1] <= min(gaps):
+            best = w
+        # no weight grows more than e-fold at once
+        w = w * np.exp(min(power, 1.0 / max(gaps[-1], 1e-9)) * np.log(np.maximum(d, 1e-300)))
         w /= w.sum()
-    return best, least
+    return best, gaps[0], min(gaps)
 
 
 @dataclass(frozen=True, eq=False)
