@@ -94,8 +94,8 @@ class Answer(Result):
     spent, at_most
         Evaluations that were made, and how many were allowed.
     paid, budget
-        What they cost at the questions' prices, and how much money there was; infinite if nobody
-        said.
+        What they cost (by the questions' prices, where nobody said what they really did), and how
+        much money there was; infinite if nobody said.
     forecast, chance
         How many more are expected to come, 0 where it is settled; and how probable it is, by the
         scores, that so many settle it. NaN where nobody can say.
@@ -188,10 +188,12 @@ class Answer(Result):
 
     @property
     def inside(self) -> tuple[str, ...]:
-        """Who is surely wanted (of all at once): in, above the bar, or better."""
+        """Who is surely wanted (of all at once): in, above the bar, or better; or, with a
+        tolerance, not worse by more than that.
+        """
         if self.placing is None:
             return (self.label,) if self.sure else ()
-        return self._named(self.placing.where("in"))
+        return self._named(self.placing.where("in", "not worse"))
 
     @property
     def outside(self) -> tuple[str, ...]:
@@ -421,7 +423,9 @@ def answer_from(
     placing = None
     if decision.selection is not None:
         by = getattr(said.policy, "fit", None) if decision.level else None
-        placing = placing_by(decision.selection, len(options), decision.loss, by, said.noise_scale)
+        target = getattr(said.policy, "target", None)
+        of = target, options.labels
+        placing = placing_by(decision, *of, values[:, 0], by, said.noise_scale)
     return Answer(
         option=decision.option,
         label=decision.label,

@@ -20,10 +20,12 @@ from evenhand.answers.scale import compares
 from evenhand.arrays import Indices, is_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.auditing.bias import BiasEstimate, clustered
-from evenhand.auditing.dependence import copies, findings, rivals_in_orders, together
-from evenhand.auditing.diagnosis import diagnose
+from evenhand.auditing.dependence import copies as copied
+from evenhand.auditing.dependence import findings, rivals_in_orders, together
+from evenhand.auditing.diagnosis import diagnose, ends, spacings
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.individual_biases import of_evaluators, of_favoured
+from evenhand.auditing.one_baseline import scores_by_baseline
 from evenhand.auditing.shortlists import Shortlist, shortlist
 from evenhand.certainty.aim import model_of
 from evenhand.certainty.any_design import by_any_design
@@ -45,7 +47,8 @@ from evenhand.questions.identifiable import identified_by
 from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
-from evenhand.scores.read import Groups
+from evenhand.scores.baseline import against_baseline
+from evenhand.scores.read import Grades, Groups
 from evenhand.scores.scores import Finding
 from evenhand.tables import listed
 
@@ -124,11 +127,15 @@ def decide(
     evaluator_group: Groups = "evaluator_group",
     partial: str | None = None,
     time: str | None = None,
+    attributes: Sequence[str] | None = None,
     scale: tuple[float, float] | None = None,
     wide: bool | Sequence[str] = False,
     repeats: bool = False,
     missing: Literal["refuse", "drop"] = "refuse",
     decimal: str | None = None,
+    grades: Grades = None,
+    no_score: Sequence[str] | str | None = None,
+    copies: Literal["refuse", "drop"] = "refuse",
     bias: Bias = "common",
     position: bool = True,
     assigned: Assigned = "before",
@@ -185,10 +192,14 @@ def decide(
         evaluator is to the option.
     time
         Column by which scores are put in order; rows are in order if not given.
-    scale, wide, missing, decimal
+    attributes
+        Columns that scores may react to and value does not, such as length, where all options were
+        compared with one: they are taken off. If not said, the lengths of answers; (): none.
+    scale, wide, missing, decimal, grades, no_score, copies
         How the table is read: the lowest and highest score that can be given (where it is sure, the
         answer says whether it is so for any scores between them); whether evaluators are columns;
-        what becomes of rows with empty cells; what stands before decimals. See
+        what becomes of rows with empty cells; what stands before decimals; words that scores are,
+        the best first; what says that there is none; what becomes of copied rows. See
         `evenhand.read_scores`.
     repeats
         Whether rows may be the same in every cell, since an evaluator was asked again and said the
@@ -268,9 +279,18 @@ def decide(
         repeats=True if repeats else "unless copied",
         missing=missing,
         decimal=decimal,
+        grades=grades,
+        no_score=no_score,
+        copies=copies,
         beside=cluster == "cluster",
         telling=True,
+        attributes=attributes,
+        lengths=True,
     )
+    if questions is None and assigned == "before":
+        table = against_baseline(table)
+        if table.baseline is not None:
+            table = scores_by_baseline(table, confidence)
     place = table.where
     if target is not None and assigned != "before":
         raise InputError(
@@ -304,8 +324,11 @@ def decide(
     if effects is not None and audited is not None and scope == "like these":
         said = _of_others_too(said, effects, audited)
     checked = findings(together(table, table.beside)) if table.cluster is None else []
+    if effects is None or effects.freedom <= 0:
+        checked += ends(table)
+    checked += spacings(table, 1 if target is None or target.top is None else target.top)
     if effects is not None and audited is not None:
-        checked += [*copies(table), *diagnose(effects, audited, for_choice=True)]
+        checked += [*copied(table), *diagnose(effects, audited, for_choice=True)]
         if said.decision.loss <= tolerance and said.decision.label in table.option.names:
             leader = table.option.names.index(said.decision.label)
             checked += rivals_in_orders(table, leader, 1.0 - confidence)
@@ -695,7 +718,12 @@ def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
     if SOMEBODY in log.questions.evaluators:
         notes = [note for note in notes if note.assumption != "evaluator"]  # said in other words
         notes.append(Finding("evaluators", _NOBODY_SAID, alarm=False))
-    elif table.option_group is not None and table.evaluator_group is None and not partial:
+    elif (
+        table.option_group is not None
+        and table.evaluator_group is None
+        and not partial
+        and all(note.assumption != "groups" for note in notes)
+    ):
         notes.append(Finding("groups", _NOBODY_PARTIAL, alarm=False))
     return notes
 

@@ -22,7 +22,12 @@ import math
 import numpy as np
 from scipy import sparse, special
 
-from evenhand.answers.next_questions import NextQuestion, NextQuestions, expected_losses
+from evenhand.answers.next_questions import (
+    NextQuestion,
+    NextQuestions,
+    expected_losses,
+    nothing_left,
+)
 from evenhand.arrays import Floats
 from evenhand.certainty.targets import Target
 from evenhand.policies.limits import Limits
@@ -92,8 +97,7 @@ def line_questions(
         P -= np.outer(Pa, Pa) / behind[at]
         made[x] += 1
     if not listed:
-        said = "Ask further evaluators: of these, nothing more may be asked."
-        return NextQuestions((), math.inf, advice=said)
+        return NextQuestions((), math.inf, advice=nothing_left(questions, told))
     said = f"Ask about {listed[0].label}"
     if len(listed) > 1:
         said += f", then about {listed[1].label}"

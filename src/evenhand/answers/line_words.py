@@ -46,13 +46,23 @@ def target_verdict(answer: Answer, placing: Placing) -> str:
     n_in, n_line, n_out = (len(some) for some in groups(placing))
     there = "at the line" if target.top is not None else "at the bar"
     if answer.sure:
-        return (
-            f"Of {k:,} options {_are(n_in)} {wanted} and {_are(n_out)} not. That is {level} sure."
-        )
+        return f"{_who_is(answer, wanted)} That is {level} sure."
     return (
         f"Of {k:,} options {_are(n_in)} {wanted} and {_are(n_out)} not, each with a chance of "
         f"{level} or more; {n_line:,} {'stands' if n_line == 1 else 'stand'} {there}. Sure of all "
         f"at once ({level}): {len(answer.inside):,} in, {len(answer.outside):,} out."
+    )
+
+
+def _who_is(answer: Answer, wanted: str) -> str:
+    """Return who is wanted, where that is sure of everybody."""
+    names, k = answer.inside, len(answer.options)
+    if not names:
+        return f"None of {k:,} options is {wanted}."
+    are, rest = "is" if len(names) == 1 else "are", len(answer.outside)
+    others = f"; the other {_are(rest)} not" if rest else ", all of them"
+    return (
+        f"Of {k:,} options {listed([short(name) for name in names], _MANY)} {are} {wanted}{others}."
     )
 
 

@@ -9,6 +9,7 @@ themselves. Chances and what is expected to be lost are estimates (`certainty.ch
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -21,14 +22,22 @@ from evenhand.arrays import Floats
 from evenhand.auditing.shortlists import Shortlist
 from evenhand.certainty.chances import Drawn
 from evenhand.certainty.likings import doubts
-from evenhand.certainty.line import Field, Flags, Line, line_of, ranks_of
+from evenhand.certainty.line import (
+    Field,
+    Flags,
+    Line,
+    beside,
+    beyond_bar,
+    line_of,
+    ranks_of,
+    value_errors,
+)
 from evenhand.certainty.look import Look, leading
-from evenhand.certainty.models import Fit, freedom_of
+from evenhand.certainty.models import Fit
 from evenhand.certainty.targets import Target
-from evenhand.numerics.intervals import student_tail
 from evenhand.numerics.shrinkage import population
 from evenhand.policies.conclusion import Conclusion
-from evenhand.policies.messages import Selection
+from evenhand.policies.messages import Decision, Selection
 
 Verdict = Literal["in", "out", "open", "not worse", "itself"]
 
@@ -101,11 +110,6 @@ class Placing:
     spread: float = math.nan
     level: float = 0.95
 
-    @property
-    def kind(self) -> str:
-        """What was wanted: top, bar or against."""
-        return next(name for name in SAID if getattr(self.target, name) is not None)
-
     def where(self, *verdicts: Verdict) -> list[int]:
         """Return the options, by index, of which one of these is said."""
         return [x for x, said in enumerate(self.verdicts) if said in verdicts]
@@ -120,9 +124,10 @@ class Placing:
     def said(self, option: int) -> str:
         """Return the verdict on an option in words."""
         verdict = self.likely(option)
-        if verdict == "probably in" and self.kind == "against" and self.target.tolerance > 0.0:
+        kind = self.target.kind
+        if verdict == "probably in" and kind == "against" and self.target.tolerance > 0.0:
             return "probably not worse"
-        return SAID[self.kind][verdict]
+        return SAID[kind][verdict]
 
     @property
     def settled(self) -> bool:
@@ -191,30 +196,59 @@ def placing_of(
 
 
 def placing_by(
-    selection: Selection, k: int, loss: float, fit: Fit | None, noise_scale: float | None
+    decision: Decision,
+    target: Target | None,
+    labels: Sequence[str],
+    values: Floats,
+    fit: Fit | None,
+    noise_scale: float | None,
 ) -> Placing:
-    """Return where k options stand by a search for the m best; chances by its fit, if any."""
-    m = len(selection.chosen)
+    """Return where options stand by a search for a target; chances by its fit, if any."""
+    selection, k, unit = decision.selection, len(values), noise_scale or 1.0
+    assert selection is not None
+    target = Target(top=len(selection.chosen)) if target is None else target
+    rival = target.rival(labels)
     field = None if fit is None else Field.of(fit, k)
     chances, lost, spread = np.full(k, np.nan), math.nan, math.nan
-    if field is not None:
-        drawn, unit = Drawn.of(field), noise_scale or 1.0
-        lost = drawn.lost(np.array(selection.chosen)) * unit
-        chances, spread = drawn.among(m), drawn.spread * unit
+    if field is not None and fit is not None:
+        drawn = Drawn.of(field)
+        spread = drawn.spread * unit
+        if target.top is not None:
+            lost = drawn.lost(np.array(selection.chosen)) * unit
+            chances = drawn.among(target.top)
+        elif rival is not None:
+            chances = _chances_beside(drawn, rival, target.tolerance / unit)
+        else:
+            chances = _chances_above(values, value_errors(fit) * unit, target)
     low, high = np.ones(k, dtype=np.intp), np.full(k, k)
-    high[list(selection.inside)], low[list(selection.outside)] = m, m + 1
-    verdicts = verdicts_by(selection, k)
-    target = Target(top=m)
+    if target.top is not None:
+        high[list(selection.inside)], low[list(selection.outside)] = target.top, target.top + 1
     return Placing(
-        target, verdicts, chances, low, high, selection.chosen, loss, lost, spread=spread
+        target,
+        verdicts_by(selection, target, k, rival),
+        chances,
+        low,
+        high,
+        selection.chosen,
+        decision.loss,
+        lost,
+        spread=spread,
+        level=decision.level or 0.95,
     )
 
 
-def verdicts_by(selection: Selection, k: int) -> tuple[Verdict, ...]:
-    """Return (k,) what a search for the m best says of each."""
+def verdicts_by(
+    selection: Selection, target: Target, k: int, rival: int | None
+) -> tuple[Verdict, ...]:
+    """Return (k,) what a search for a target says of each; ``rival`` is whom all are against."""
     inside, outside = np.zeros((2, k), dtype=np.bool_)
     inside[list(selection.inside)], outside[list(selection.outside)] = True, True
-    return _verdicts(inside, outside)
+    said: list[Verdict] = list(_verdicts(inside, outside))
+    if rival is not None:
+        good: Verdict = "not worse" if target.tolerance else "in"
+        said = [good if one == "in" else one for one in said]
+        said[rival] = "itself"
+    return tuple(said)
 
 
 def _unknown(values: Floats, target: Target, best: int, sure: bool) -> Placing:
@@ -268,24 +302,31 @@ def _bar(
 ) -> tuple[tuple[Verdict, ...], Floats, tuple[int, ...]]:
     """Return verdicts, chances and who looks above the bar."""
     assert target.bar is not None
-    k, bar = len(values), target.bar
-    errors = _value_errors(fit) * said.unit
-    above, below = (
-        student_tail(np.nan_to_num(sign * (values - end) / errors, nan=0.0), fit.freedom)
-        for sign, end in ((1.0, bar - target.tolerance), (-1.0, bar))
-    )
-    verdicts = _verdicts(above < delta / k, below < delta / k)
-    errors = _value_errors(alike) * said.unit
-    people = population(values, errors**2)
-    chances = np.full(k, np.nan)
-    if people is not None:
-        kept = 1.0 - people.noise(errors**2)
-        away = people.shrunken(values, errors**2) - bar + target.tolerance
-        deviation = np.sqrt(np.where(kept > 0.0, kept * errors**2, 0.0))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            chances = special.ndtr(np.nan_to_num(away / deviation, nan=0.0))
+    bar = target.bar
+    errors = value_errors(fit) * said.unit
+    verdicts = _verdicts(*beyond_bar(values - bar, errors, fit.freedom, target.tolerance, delta))
+    chances = _chances_above(values, value_errors(alike) * said.unit, target)
     order = np.argsort(-values, kind="stable").tolist()
     return verdicts, chances, tuple(x for x in order if values[x] >= bar - target.tolerance)
+
+
+def _chances_above(values: Floats, errors: Floats, target: Target) -> Floats:
+    """Return (k,) how probable it is that each is above a bar, by values with standard errors."""
+    people, bar = population(values, errors**2), target.bar or 0.0
+    if people is None:
+        return np.full(len(values), np.nan)
+    kept = 1.0 - people.noise(errors**2)
+    away = people.shrunken(values, errors**2) - bar + target.tolerance
+    deviation = np.sqrt(np.where(kept > 0.0, kept * errors**2, 0.0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(special.ndtr(np.nan_to_num(away / deviation, nan=0.0)))
+
+
+def _chances_beside(drawn: Drawn, rival: int, slack: float) -> Floats:
+    """Return (k,) how probable it is that each is better than one, or no worse."""
+    chances = np.asarray((drawn.values - drawn.values[:, [rival]] > -slack).mean(axis=0))
+    chances[rival] = math.nan
+    return chances
 
 
 def _against(
@@ -301,24 +342,11 @@ def _against(
     assert target.against is not None
     k, a = len(values), said.questions.options.labels.index(target.against)
     others = np.delete(np.arange(k), a)
-    leads, variances = fit.leads(a, others)
-    unit = 1.0 if math.isinf(fit.freedom) or fit.own is not None else fit.scatter / fit.freedom
-    errors, slack = np.sqrt(variances * unit), target.tolerance / said.unit
-    freedom = np.broadcast_to(freedom_of(fit, a, others), leads.shape)
-    share = delta / (k - 1)
-
-    def tails(t: Floats) -> Floats:
-        return np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
-
-    better, worse, close = (tails(x / errors) for x in (-leads, leads, slack - leads))
+    leads, slack = fit.leads(a, others).estimates, target.tolerance / said.unit
+    better, worse, close = beside(fit, a, others, slack, delta)
     found = np.full(k, "itself", dtype=object)
-    two = 0.5 * share  # of two that are worth the same either may look better
     found[others] = np.where(
-        better < two,
-        "in",
-        np.where(
-            worse < two, "out", np.where((close < share) & (slack > 0.0), "not worse", "open")
-        ),
+        better, "in", np.where(worse, "out", np.where(close, "not worse", "open"))
     )
     trusted = getattr(fit, "trusted", None)
     if trusted is not None:
@@ -326,18 +354,10 @@ def _against(
             doubt = doubts(trusted, x, np.array([a]), 0.0 if found[x] == "in" else slack, delta)
             if found[x] in ("in", "not worse") and not doubt[0][0] < delta:
                 found[x] = "open"
-    apart = drawn.values - drawn.values[:, [a]]
-    chances = (apart > -slack).mean(axis=0)
-    chances[a] = math.nan
+    chances = _chances_beside(drawn, a, slack)
     order = others[np.argsort(leads, kind="stable")].tolist()
     behind = dict(zip(others.tolist(), leads.tolist(), strict=True))
     return tuple(found.tolist()), chances, tuple(x for x in order if -behind[x] > -slack)
-
-
-def _value_errors(fit: Fit) -> Floats:
-    """Return (k,) standard errors of values, in units of the fit's noise where that is known."""
-    unit = 1.0 if math.isinf(fit.freedom) else math.sqrt(fit.scatter / fit.freedom)
-    return np.asarray(np.sqrt(fit.values().variances) * unit)
 
 
 def _verdicts(inside: Flags, outside: Flags) -> tuple[Verdict, ...]:

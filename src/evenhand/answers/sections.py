@@ -160,11 +160,13 @@ def _ranking(answer: Answer) -> list[Part]:
     picture = Picture(
         "line", answer.plot, f"{words.verdict(answer)} Options by value, and the line."
     )
+    table = _standings(answer)
+    also = "; so are places, by themselves" if "places" in table.header else ""
     read = (
-        f"{how}; {told}. What is sure is so of all options at once; so are places, by themselves. "
+        f"{how}; {told}. What is sure is so of all options at once{also}. "
         "The chance is an estimate: it takes values to come from one normal population."
     )
-    return [picture, _standings(answer), Note(read)]
+    return [picture, table, Note(read)]
 
 
 def _standings(answer: Answer) -> Table:
@@ -199,6 +201,8 @@ def _standings(answer: Answer) -> Table:
             "chance": [_share(round(float(placing.chances[x]), 2)) for x in places],
             "places": [f"{placing.rank_low[x]}–{placing.rank_high[x]}" for x in places],
         }
+        if (placing.rank_low == 1).all() and (placing.rank_high == len(ranking)).all():
+            del said["places"]  # nothing is said of them
         del columns["behind"]
         columns = said | {name: some for name, some in columns.items() if name != "option"}
         must = {i for i, x in enumerate(places) if x in chosen or placing.verdicts[x] == "in"}

@@ -35,15 +35,16 @@ _FAR = 5.0  # widths of the values' intervals
 
 def verdict(answer: Answer) -> str:
     """Return which option to choose and how sure that is, in one or two sentences."""
-    aimed = answer.placing if answer.decision.selection is None else None
-    if aimed is not None and aimed.target.top != 1 and not is_apart(answer):
+    name, k, target = short(answer.label), len(answer.options), answer.target
+    if k > 1 and not answer.sure and answer.scores == 0:
+        return f"Nothing is known about the {k:,} options: no evaluation came back."
+    several = answer.decision.selection is not None and target is not None and target.top
+    aimed = None if several or target is None or target.top == 1 else answer.placing
+    if aimed is not None and not is_apart(answer):
         return target_verdict(answer, aimed)
-    name, k = short(answer.label), len(answer.options)
     if k == 1:
         return f"Choose {name}: there is no other option."
-    if not answer.sure and answer.scores == 0:
-        return f"Nothing is known about the {k:,} options: no evaluation came back."
-    if answer.decision.selection is not None:
+    if several:
         return of_several(answer)
     among = f"of {k:,} options"
     what = f"the best {among}"
@@ -81,8 +82,9 @@ def verdict(answer: Answer) -> str:
             f"assumed about them ({failed}; see below)."
         )
     if is_apart(answer):
+        wanted = "is the best" if target is None or target.top else f"are {target.words}"
         return (
-            f"Nothing can be said yet of which of {k:,} options is the best: the scores do not "
+            f"Nothing can be said yet of which of {k:,} options {wanted}: the scores do not "
             "compare all of them with one another."
         )
     said = f"{name} looks best {among}, but that is not sure."
@@ -91,7 +93,17 @@ def verdict(answer: Answer) -> str:
     if answer.tolerance < answer.loss < math.inf and not _says_little(answer, answer.loss):
         if_exact = " if the features are exact" if answer.certainty == "features exact" else ""
         said += f" It loses at most {number(answer.loss)} ({level} sure{if_exact})."
-    return said
+    return said + on_single_scores(answer)
+
+
+def on_single_scores(answer: Answer) -> str:
+    """Return who of those that look best has one score only, in a sentence; "" if nobody."""
+    single = {one.option for one in answer.ranking if one.evaluations == 1}
+    names = [name for name in answer.chosen if name in single]
+    if answer.compared or not names:
+        return ""
+    have = "has a single score" if len(names) == 1 else "have a single score each"
+    return f" {listed(names)} {have}."
 
 
 def of_several(answer: Answer) -> str:
@@ -99,6 +111,8 @@ def of_several(answer: Answer) -> str:
     m, k, level = len(answer.chosen), len(answer.options), percent(answer.confidence)
     names = listed(answer.chosen)
     what = f"the best {m:,} of {k:,} options"
+    if 0.0 < answer.loss <= answer.tolerance:
+        what = f"within {number(answer.tolerance)} of {what}"
     if answer.sure and answer.certainty == "one judge's scores":
         return (
             f"{short(answer.judges[0])} has {names} as {what}: that is {level} sure. Whether "
@@ -134,16 +148,20 @@ def of_several(answer: Answer) -> str:
             f" Any of them is worse than any other option by at most {number(answer.loss)} "
             f"({level} sure)."
         )
-    return said
+    return said + on_single_scores(answer)
 
 
 def surely_in_words(answer: Answer) -> list[tuple[str, str]]:
     """Return who is surely in and who out, and who is neither, where several are wanted."""
-    if answer.sure or answer.alarms:
+    target = answer.target
+    if answer.sure or answer.alarms or target is None or target.against is not None:
         return []
-    parts = [("Surely in", answer.inside), ("Surely out", answer.outside)]
+    ends, line = ("in", "out"), "At the line"
+    if target.bar is not None:
+        ends, line = ("above", "below"), "At the bar"
+    parts = [(f"Surely {ends[0]}", answer.inside), (f"Surely {ends[1]}", answer.outside)]
     if math.isnan(answer.expected_right):  # else those at the line are named with their chances
-        parts.insert(1, ("At the line", answer.undecided))
+        parts.insert(1, (line, answer.undecided))
     return [(title, f"{listed(names)}.") for title, names in parts if names]
 
 
@@ -374,7 +392,12 @@ def cost(answer: Answer) -> str:
     if math.isfinite(answer.budget):
         return f"{said} for {number(answer.paid)}, of a budget of {number(answer.budget)}."
     said = f"{said} of at most {answer.at_most:,}"
-    return f"{said}, for {number(answer.paid)}." if answer.questions.priced else f"{said}."
+    return f"{said}, for {number(answer.paid)}." if costs_money(answer) else f"{said}."
+
+
+def costs_money(answer: Answer) -> bool:
+    """Tell whether evaluations cost anything but 1 each."""
+    return answer.questions.priced or not math.isclose(answer.paid, answer.spent)
 
 
 def scores_in_words(answer: Answer) -> str:

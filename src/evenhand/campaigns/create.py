@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import secrets
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from evenhand.answers.choose import asked_of, policy_for, top_of
+from evenhand.answers.choose import asked_of, policy_for, refuse_other_target
 from evenhand.answers.scale import ReplyScale, compares
 from evenhand.arrays import is_number
 from evenhand.campaigns import ledger
@@ -25,6 +27,8 @@ from evenhand.errors import ConflictError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.registry import policy_class
 from evenhand.questions import Askable, Questions, checked_askable
+
+_TARGET = ("top", "bar", "against", "expected_loss")
 
 
 def insert(store: Store, name: str, content: dict[str, Any]) -> int:
@@ -59,6 +63,7 @@ def first_event(
     display: Any,
     looks: Any,
     settings: dict[str, Any],
+    texts: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return what the first event says, or what is wrong with what was given."""
     checked_name(name, "name")
@@ -86,7 +91,7 @@ def first_event(
             "noise_scale": given["noise_scale"],
             "bounds": reading.limits,
             "seed": given["seed"],
-            "top": given["top"],
+            **{name: given[name] for name in _TARGET},
         }
         marks = given["scores"] is None
         made = policy_for(asked, deviation, given["checks"], looks, budget, arguments, marks)
@@ -94,19 +99,32 @@ def first_event(
         made = _named(policy, asked, at_most, budget, given | {"bounds": reading.limits})
     else:
         made = _fresh(policy, asked, at_most, budget)
-    given["top"] = top_of(made, given["top"])
+    found = refuse_other_target(made, given["top"], given["bar"], given["against"])
+    given |= {"top": found.top, "bar": found.bar, "against": found.against}
     checked_aim(given["confidence"], given["tolerance"])
     for evaluator in about.evaluators:
         checked_name(evaluator, "the name of an evaluator")
     shown = checked_display(display, about.items)
     columns = dict.fromkeys(column for own in shown.values() for column in own)  # in this order
-    return {
+    hashed = {} if texts is None else {"texts": {of: hash_of(texts[of]) for of in texts}}
+    return hashed | {
         "name": name,
         "policy": made.state(),
         "settings": _plain_numbers(given) | {"looks": looks, "shown": list(columns)},
         "display": shown,
         "evenhand": version("evenhand"),
     }
+
+
+def hash_of(text: str) -> str:
+    """Return by what a text is known again: 16 hexadecimal digits, for there may be thousands.
+
+    Examples
+    --------
+    >>> hash_of("Rate the answer from 1 to 10.")
+    'd8ee72b0261d7cf4'
+    """
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _named(
@@ -125,7 +143,7 @@ def _named(
         "tolerance",
         "bounds",
         "deviation",
-        "top",
+        *_TARGET,
     )
     arguments = {
         key: given[key]

@@ -54,8 +54,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from evenhand.arrays import Floats
-from evenhand.certainty.models import Fit, OwnParts, Shared
+from evenhand.arrays import Floats, Indices
+from evenhand.certainty.models import Fit, OwnParts, Shared, freedom_of
+from evenhand.numerics.intervals import student_tail
 
 _NUMBERS = 5_000_000  # that draws of all pairs may come to: of many options there are fewer draws,
 _FEWEST, _MOST = 1_000, 10_000  # but no fewer than this, and never more
@@ -312,6 +313,43 @@ def ranks_of(field: Field, delta: float) -> tuple[NDArray[np.intp], NDArray[np.i
     if field.confirmed is not None:
         beats &= field.confirmed
     return 1 + beats.sum(axis=0), len(field) - beats.sum(axis=1)
+
+
+def beyond_bar(
+    away: Floats, errors: Floats, freedom: float, tolerance: float, delta: float
+) -> tuple[Flags, Flags]:
+    """Return (k,) who is surely above a bar, or below it by no more than a tolerance, and who is
+    surely below, of values so far above it with these standard errors; of all at once.
+    """
+    above, below = (
+        student_tail(np.nan_to_num(side / errors, nan=0.0), freedom) < delta / len(away)
+        for side in (away + tolerance, -away)
+    )
+    return above, below
+
+
+def value_errors(fit: Fit, neutral: Floats | None = None) -> Floats:
+    """Return (k,) standard errors of values, in units of the fit's noise where that is known."""
+    unit = 1.0 if math.isinf(fit.freedom) else math.sqrt(fit.scatter / fit.freedom)
+    return np.asarray(np.sqrt(fit.values(neutral).variances) * unit)
+
+
+def beside(
+    fit: Fit, option: int, others: Indices, slack: float, delta: float
+) -> tuple[Flags, Flags, Flags]:
+    """Return (n,) which others are surely better than an option, which are worse, and which are
+    not worse by more than a tolerance; of all at once.
+    """
+    leads, variances = fit.leads(option, others)
+    unit = 1.0 if math.isinf(fit.freedom) or fit.own is not None else fit.scatter / fit.freedom
+    errors, share = np.sqrt(variances * unit), delta / len(others)
+    freedom = np.broadcast_to(freedom_of(fit, option, others), leads.shape)
+    better, worse, close = (
+        np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
+        for t in (-leads / errors, leads / errors, (slack - leads) / errors)
+    )
+    two = 0.5 * share  # of two that are worth the same either may look better
+    return better < two, worse < two, (close < share) & (slack > 0.0)
 
 
 def _normal(t: Floats, freedom: Floats) -> Floats:

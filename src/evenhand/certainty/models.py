@@ -61,6 +61,10 @@ _LEAST = 0.5  # and degrees of freedom that S_o must have
 _QUIET, _QUIETEST = 0.05, 1e-4  # shares of S_o/t_o and of s² that s_o² counts as at least
 
 
+BAR = -1
+"""Stands for a bar among options: a value that is stated, and no option's."""
+
+
 class Spread(NamedTuple):
     """Estimates, (n,), and their variances per unit of noise variance, (n,)."""
 

@@ -10,7 +10,7 @@ import typer
 from evenhand.auditing import audit as audited
 from evenhand.cli.columns import ATTRIBUTES, FEATURES, ScoreTable, column, takes
 from evenhand.cli.options import AsJson, Figure, Report
-from evenhand.cli.tables import check_files
+from evenhand.cli.tables import attributes_in, check_files
 from evenhand.cli.terminal import names_in, show
 
 _NOT_IDENTIFIABLE = 3
@@ -73,7 +73,7 @@ def audit(
         table.at(scores),
         **table.parts(),
         reference=reference,
-        attributes=names_in(attributes) or (),
+        attributes=attributes_in(attributes),
         features=names_in(features) or (),
         confidence=confidence,
         top=top,

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from evenhand.answers import decide as decided
-from evenhand.cli.columns import ScoreTable, column, takes
+from evenhand.cli.columns import ATTRIBUTES, ScoreTable, column, takes
 from evenhand.cli.options import AsJson, Figure, Report
-from evenhand.cli.tables import check_files, columns_in, table_at
+from evenhand.cli.tables import attributes_in, check_files, columns_in, table_at
 from evenhand.cli.terminal import console, print_json, say_written
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions.inputs import named
@@ -41,6 +41,7 @@ def decide(
             "A,B,…",
         ),
     ] = "cluster",
+    attributes: Annotated[str | None, ATTRIBUTES] = None,
     bias: Annotated[
         str,
         typer.Option(
@@ -149,6 +150,7 @@ def decide(
             against=against,
             **table.parts(),
             cluster=columns_in(cluster),
+            attributes=attributes_in(attributes),
             scope=scope,  # type: ignore[arg-type] # it is checked there
             trusted=None if trusted is None else trusted.split(","),
             bias=bias,  # type: ignore[arg-type] # checked where it is used

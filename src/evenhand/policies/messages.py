@@ -72,6 +72,8 @@ class Feedback:
         (k,) numbers of evaluations.
     sums, sums_of_squares
         (k,) sums of the evaluations and of their squares, per option.
+    cost
+        What they really cost; None: what the questions' prices say.
 
     Examples
     --------
@@ -82,8 +84,17 @@ class Feedback:
     counts: Counts
     sums: Floats
     sums_of_squares: Floats
+    cost: float | None = None
 
-    def __init__(self, counts: ArrayLike, sums: ArrayLike, sums_of_squares: ArrayLike) -> None:
+    def __init__(
+        self,
+        counts: ArrayLike,
+        sums: ArrayLike,
+        sums_of_squares: ArrayLike,
+        *,
+        cost: float | None = None,
+    ) -> None:
+        object.__setattr__(self, "cost", cost)
         parts = {"counts": counts, "sums": sums, "sums_of_squares": sums_of_squares}
         for name, values in parts.items():
             kind = np.int64 if name == "counts" else np.float64
@@ -166,10 +177,15 @@ Certainty = Literal["own scores", "one judge's scores", "features exact"]
 class Selection:
     """Which options are chosen where several are wanted, and of whom it is certain, by index."""
 
-    chosen: tuple[int, ...]  # as many as are wanted, those that look best first
-    inside: tuple[int, ...] = ()  # certainly among the best
+    chosen: tuple[int, ...]  # those that look wanted, the best first
+    inside: tuple[int, ...] = ()  # certainly wanted: among the best, above a bar, or better
     outside: tuple[int, ...] = ()  # certainly not
     wrong_at_most: int | None = None  # how many of the chosen are not; None: nobody can say
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it is certain of anybody."""
+        return bool(self.inside or self.outside)
 
     def and_of(self, other: Selection) -> Selection:
         """Return what both say of those that are chosen here."""
