@@ -112,7 +112,7 @@ def optimum(blocks: Blocks, problem: Problem[S], first: Kept) -> tuple[S, float]
 
     while blocks.passes < _PASSES:
         open_ = [b for b in range(n) if not settled(looks[b])]
-        if not open_:
+        if not open_ or len(first.indices) == blocks.shape[0]:
             inside = float(problem.levels(solution, pool.indices, pool.rows).max())
             now = [look.highest for look in looks if look and look.solution is solution]
             return solution, max([inside, *now])

@@ -11,9 +11,9 @@ a path.
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
-from mmap import MADV_DONTNEED
 from pathlib import Path
 from typing import Any
 
@@ -110,8 +110,10 @@ class MappedArray(Blocks):
     def _read(self, b: int) -> Iterator[Floats]:
         rows = self._array[self.starts[b] : self.starts[b + 1]]
         yield np.ascontiguousarray(rows, dtype=np.float64)
-        if getattr(self._array, "mode", "c") != "c":  # in a private map that would undo changes
-            self._array._mmap.madvise(MADV_DONTNEED)  # what was read counts as ours no longer
+        pages: Any = getattr(self._array, "_mmap", None)
+        if hasattr(pages, "madvise") and getattr(self._array, "mode", "c") != "c":
+            # what was read is ours no longer; in a private map that would undo changes
+            pages.madvise(mmap.MADV_DONTNEED)
 
 
 class ArrowDataset(Blocks):
