@@ -100,7 +100,7 @@ def optimum(blocks: Blocks, problem: Problem[S], first: Kept) -> tuple[S, float]
     n = len(blocks)
     share = max(_LEAST, POOL // n)
     looks: list[Look[S] | None] = [None] * n
-    pool, solution = first, problem.solve(first)
+    pool, known, solution = first, np.sort(first.indices), problem.solve(first)
     read, solved, due = 0, 1, False
 
     def settled(look: Look[S] | None) -> bool:
@@ -120,13 +120,14 @@ def optimum(blocks: Blocks, problem: Problem[S], first: Kept) -> tuple[S, float]
             if b is not None:
                 if settled(looks[b]):
                     continue  # by what was solved in the meantime
-                looks[b] = look = _look(blocks, b, problem, solution, pool.indices, share, looks[b])
+                looks[b] = look = _look(blocks, b, problem, solution, known, share, looks[b])
                 read += 1
                 due = due or look.fresh > problem.limit
             # in the first pass there will be more; after it at once
             if due and (b is None or read >= _LAG * solved or read > n):
                 kept = (look.kept for look in looks if look)
                 pool = joined([first, problem.used(solution), *kept])
+                known = np.sort(pool.indices)
                 solution, solved, due = problem.solve(pool), read, False
     raise AccuracyError(f"no design was proven in {_PASSES} passes over the data.")
 
@@ -136,11 +137,13 @@ def _look(
     b: int,
     problem: Problem[S],
     solution: S,
-    pool: Indices,
+    known: Indices,
     share: int,
     before: Look[S] | None,
 ) -> Look[S]:
-    """Read a block; of each piece its rows of highest level, and of those the highest, are kept."""
+    """Read a block; of each piece its rows of highest level, and of those the highest, are kept;
+    ``known`` are the rows of the pool, in order.
+    """
     indices, rows, levels = [], [], []
     left, highest, fresh, reach = 0.0, 0.0, 0.0, 0.0
     for start, piece in blocks.pieces(b):
@@ -159,7 +162,8 @@ def _look(
     if len(indices) > 1:
         chosen, rest = _highest(level, kept.rows, share)
         kept, left = kept.of(chosen), max(left, rest)
-    new = ~np.isin(kept.indices, pool)
+    at = np.minimum(np.searchsorted(known, kept.indices), len(known) - 1)
+    new = known[at] != kept.indices
     if new.any():
         fresh = float(problem.levels(solution, kept.indices[new], kept.rows[new]).max())
     return Look(solution, kept, left, highest, max(fresh, left), reach)
