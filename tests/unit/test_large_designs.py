@@ -14,6 +14,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.designs import blockwise
+from evenhand.designs.blockwise import Kept, highest_rows
+from evenhand.designs.elfving import PricedProblem
+from evenhand.designs.g_optimal import Ellipsoid, LeverageProblem, factor
+from evenhand.numerics.row_space import row_space
 from evenhand.tables import blocks as reading
 from reference import Floats
 from rotation import nightly
@@ -162,6 +166,56 @@ def test_a_block_is_read_again_only_where_it_may_matter(tmp_path: Path) -> None:
     A = cloud("heavy-tailed", 30_000, 6, 1)
     design = eh.g_optimal_design(stored("memory map", A, tmp_path))
     assert design.passes < 1.5
+
+
+def test_the_highest_rows_leave_their_copies_and_know_the_next() -> None:
+    rng = np.random.default_rng(4)
+    distinct = rng.standard_normal((400, 3))
+    which = rng.integers(0, 400, 9_000)
+    rows = distinct[which] * rng.choice([-1.0, 1.0], (9_000, 1))
+    level = np.linalg.norm(rows, axis=1) * rng.uniform(0.9, 1.0, 9_000)  # copies of other costs
+    best = np.array([level[which == x].max(initial=0.0) for x in range(400)])
+    chosen, left = highest_rows(level, rows, 25)
+    order = np.argsort(-best)
+    assert sorted(which[chosen]) == sorted(order[:25])
+    assert sorted(level[chosen]) == pytest.approx(np.sort(best)[-25:], rel=0)
+    assert left == best[order[25]]
+
+
+def test_the_bound_of_leverages_holds_and_is_attained() -> None:
+    rng = np.random.default_rng(5)
+    A = rng.standard_normal((40, 3))
+    space = row_space(A, np.arange(40))
+    old, new = (
+        Ellipsoid(Kept(np.arange(40), A), w, factor(space, A, w))
+        for w in rng.dirichlet(np.ones(40), 2)
+    )
+    problem = LeverageProblem(space, 1e-6)
+    before, after = (problem.levels(e, slice(0, 40), A) for e in (old, new))
+    assert (after <= problem.bound(old, new, 1.0, 0.0) * before).all()
+    _, _, right = np.linalg.svd(new.factor.W @ old.factor.U)
+    worst = np.ascontiguousarray((old.factor.U @ right[0])[None])
+    (level,) = problem.levels(old, slice(0, 1), worst)
+    (now,) = problem.levels(new, slice(0, 1), worst)
+    assert now == pytest.approx(problem.bound(old, new, level, 0.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("priced", [False, True])
+def test_the_bound_of_products_holds_and_knows_what_was_left(priced: bool) -> None:
+    rng = np.random.default_rng(6)
+    A = rng.standard_normal((60, 3))
+    s = rng.uniform(0.5, 2.0, 60) if priced else None
+    pool = Kept(np.arange(60), A)
+    problem = PricedProblem(rng.standard_normal(3), s, pool, row_space(A, np.arange(3)))
+    some = Kept(np.arange(20), A[:20])
+    old, new = problem.solve(some), problem.solve(pool)
+    before, after = (problem.levels(e, slice(0, 60), A) for e in (old, new))
+    reach = problem.reach(slice(0, 60), A)
+    assert after.max() <= problem.bound(old, new, before.max(), reach)
+    assert problem.bound(old, old, 0.7, reach) == 0.7
+    for x in range(60):  # row by row, where it is tighter
+        own = problem.reach(slice(x, x + 1), A[x : x + 1])
+        assert after[x] <= problem.bound(old, new, before[x], own)
 
 
 def test_in_memory_nothing_is_said_of_passes() -> None:

@@ -152,7 +152,7 @@ def _look(
         top = float(level.max())
         if not np.isfinite(top):
             blocks.refuse_non_finite(piece, start)
-        chosen, rest = _highest(level, piece, share)
+        chosen, rest = highest_rows(level, piece, share)
         indices.append(start + chosen)
         rows.append(piece[chosen])
         levels.append(level[chosen])
@@ -160,7 +160,7 @@ def _look(
         reach = before.reach if before is not None else max(reach, problem.reach(which, piece))
     kept, level = Kept(np.concatenate(indices), np.concatenate(rows)), np.concatenate(levels)
     if len(indices) > 1:
-        chosen, rest = _highest(level, kept.rows, share)
+        chosen, rest = highest_rows(level, kept.rows, share)
         kept, left = kept.of(chosen), max(left, rest)
     at = np.minimum(np.searchsorted(known, kept.indices), len(known) - 1)
     new = known[at] != kept.indices
@@ -169,7 +169,7 @@ def _look(
     return Look(solution, kept, left, highest, max(fresh, left), reach)
 
 
-def _highest(level: Floats, rows: Floats, size: int) -> tuple[Indices, float]:
+def highest_rows(level: Floats, rows: Floats, size: int) -> tuple[Indices, float]:
     """Return the rows of highest level, copies left out, and the highest level of what remains."""
     # A row counts for its copies and mirror images, if none is higher: costs may differ. Those
     # have the same product with any vector, up to the sign, and rows with the same product with a

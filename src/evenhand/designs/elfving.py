@@ -395,7 +395,7 @@ def c_optimal_design(
 
 
 @dataclass(frozen=True, eq=False)
-class _Optimum:
+class PooledSolution:
     """The program's solution over a pool of rows, numbered as all rows are."""
 
     solution: ElfvingSolution
@@ -403,7 +403,7 @@ class _Optimum:
     pool: Kept
 
 
-class _Program:
+class PricedProblem:
     """The problem by blocks: a level is |a·u| / √cost, or 0 where the cost is 0 and u vanishes."""
 
     limit = 1.0 + TOLERANCE
@@ -413,17 +413,17 @@ class _Program:
         n = len(first.rows)
         self._metric = factor(space, first.rows, np.full(n, 1.0 / n))
 
-    def solve(self, pool: Kept) -> _Optimum:
+    def solve(self, pool: Kept) -> PooledSolution:
         """Return the optimum over the pool, whose first rows are the basis."""
         s = None if self.s is None else self.s[pool.indices]
         program = ElfvingProgram(pool.rows, s, self.space if s is None or s.all() else None)
-        return _Optimum(program.solve_within(self.c), program, pool)
+        return PooledSolution(program.solve_within(self.c), program, pool)
 
-    def used(self, optimum: _Optimum) -> Kept:
+    def used(self, optimum: PooledSolution) -> Kept:
         """Return the rows of the basis."""
         return optimum.pool.of(optimum.solution.rows)
 
-    def levels(self, optimum: _Optimum, indices: Indices | slice, rows: Floats) -> Floats:
+    def levels(self, optimum: PooledSolution, indices: Indices | slice, rows: Floats) -> Floats:
         """Return |a·u| / √cost."""
         return self._priced(np.abs(products(rows, optimum.solution.dual)), indices)
 
@@ -431,7 +431,7 @@ class _Program:
         """Return the largest ‖W a‖ / √cost."""
         return float(self._priced(np.sqrt(leverages(rows, self._metric.W)), indices).max())
 
-    def bound(self, old: _Optimum, new: _Optimum, left: float, reach: float) -> float:
+    def bound(self, old: PooledSolution, new: PooledSolution, left: float, reach: float) -> float:
         """Return left + ‖Uᵀ(u_new − u_old)‖ · reach."""
         turned = self._metric.U.T @ (new.solution.dual - old.solution.dual)
         return left + float(np.linalg.norm(turned)) * reach
@@ -451,7 +451,7 @@ def _large(blocks: Blocks, c: Floats, cost: Floats | None, s: Floats | None) -> 
     if s is not None and not s.all():
         first = spanning_free(blocks, first, s)
     with space.blamed():
-        found, level = optimum(blocks, _Program(c, s, first, space), first)
+        found, level = optimum(blocks, PricedProblem(c, s, first, space), first)
         found.program.refuse_sensitive(found.solution, np.abs(c))
         solution = _feasible(found.solution, c, max(level - 1.0, 0.0))
     solution = replace(solution, rows=found.pool.indices[solution.rows])

@@ -234,7 +234,7 @@ def _relaxed(B: Floats) -> tuple[Floats, float, float]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Ellipsoid:
+class Ellipsoid:
     """The optimum over a pool of rows: the support, its weights, and V."""
 
     support: Kept
@@ -242,24 +242,24 @@ class _Ellipsoid:
     factor: GramFactor
 
 
-class _Leverages:
+class LeverageProblem:
     """The problem by blocks: a level is a leverage over the rank."""
 
     def __init__(self, space: RowSpace, tol: float) -> None:
         self.space, self._tol, self.limit = space, tol, 1.0 + tol
 
-    def solve(self, pool: Kept) -> _Ellipsoid:
+    def solve(self, pool: Kept) -> Ellipsoid:
         """Return the optimum over the pool, whose first rows are the basis."""
         weights = _g_optimal(pool.rows, self.space, self._tol / 4).weights
         (used,) = np.nonzero(weights)
         support = pool.of(used)
-        return _Ellipsoid(support, weights[used], factor(self.space, support.rows, weights[used]))
+        return Ellipsoid(support, weights[used], factor(self.space, support.rows, weights[used]))
 
-    def used(self, solution: _Ellipsoid) -> Kept:
+    def used(self, solution: Ellipsoid) -> Kept:
         """Return the support."""
         return solution.support
 
-    def levels(self, solution: _Ellipsoid, _: Indices | slice, rows: Floats) -> Floats:
+    def levels(self, solution: Ellipsoid, _: Indices | slice, rows: Floats) -> Floats:
         """Return leverages over the rank."""
         return leverages(rows, solution.factor.W) / self.space.rank
 
@@ -267,14 +267,14 @@ class _Leverages:
         """Return nothing: levels are all that the bound needs."""
         return 0.0
 
-    def bound(self, old: _Ellipsoid, new: _Ellipsoid, left: float, _: float) -> float:
+    def bound(self, old: Ellipsoid, new: Ellipsoid, left: float, _: float) -> float:
         """Return λ_max(V_new⁺ V_old) · left."""
         return left * float(np.linalg.norm(new.factor.W @ old.factor.U, 2)) ** 2
 
 
 def _large(blocks: Blocks, first: Kept, space: RowSpace, tol: float) -> Design:
     """Return the design over all rows of the blocks."""
-    solution, level = optimum(blocks, _Leverages(space, tol), first)
+    solution, level = optimum(blocks, LeverageProblem(space, tol), first)
     largest = level * space.rank
     order = np.argsort(solution.support.indices)
     weights = np.zeros(blocks.shape[0])
