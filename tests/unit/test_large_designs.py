@@ -119,7 +119,7 @@ def test_c_optimal_designs_are_those_of_memory(
 ) -> None:
     A = cloud(kind, 20_000, 6, seed)
     rng = np.random.default_rng(seed)
-    direction = A[rng.integers(0, len(A), 3)].sum(axis=0) + A[-1]
+    direction = np.array([1.0, -2.1, 0.3]) @ A[rng.integers(0, len(A), 3)] + 1.7 * A[-1]
     costs = rng.uniform(0.1, 3.0, len(A)) if priced else None
     source = SOURCES[(KINDS.index(kind) + seed + 3) % len(SOURCES)]
     points = stored(source, A, tmp_path)
