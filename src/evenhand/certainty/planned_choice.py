@@ -416,7 +416,7 @@ class PlannedChoice(Choice):
             away = -now.leads(rival, np.arange(k)).estimates * unit
             others = np.flatnonzero(~self.aim.same(rival))
             if fit is not None and len(others):
-                better, worse, close = beside(fit, rival, others, slack / unit, self.delta)
+                better, worse, close, _ = beside(fit, rival, others, slack / unit, self.delta)
                 inside[others], outside[others] = close if slack else better, worse
         wanted = away > -slack
         if rival is not None:
