@@ -13,9 +13,10 @@ read again where a bound proves its remaining rows to be low all the same:
     G:  level_new ≤ λ_max(V_new⁺ V_old) · level_old
     c:  level_new ≤ level_old + ‖Uᵀ(u_new − u_old)‖ · max ‖W a‖ / √cost     with U W = I on the rows
 
-So after the first pass only blocks are read that may hold something. Of n rows in random order the
-solution for the first half leaves about as many rows of the second half too high as a basis has
-(Clarkson), and the bound clears most blocks: two passes are usual.
+So after the first pass only blocks are read that may hold something, those first that may hold
+most, and each may keep more rows than before. Of n rows in random order the solution for the first
+half leaves about as many rows of the second half too high as a basis has (Clarkson), and the bound
+clears most blocks: two passes are usual.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ POOL = 2**16
 _LEAST = 64  # rows that a block keeps, however many blocks there are
 _EDGE = 1.0 - 1e-6  # levels up to here are low, whatever rounding adds
 _DOUBLES = 4  # times as many rows as are kept are looked through for copies of one another
+_MORE = 4  # times as many rows a block may keep that had some too high, when it is read again
 _LAG = 1.25  # in the first pass the pool is solved whenever so many times as much has been read
 _PASSES = 40
 
@@ -79,8 +81,11 @@ class Problem(Protocol[S]):
     def reach(self, indices: slice, rows: Floats) -> float:
         """Return what a bound has to know of rows besides their levels."""
 
-    def bound(self, old: S, new: S, left: float, reach: float) -> float:
-        """Return how high rows can be that were no higher than ``left`` under the old solution."""
+    def change(self, old: S, new: S) -> float:
+        """Return how far one solution is from another."""
+
+    def bound(self, change: float, left: float, reach: float) -> float:
+        """Return how high rows can be that were no higher than ``left`` before the change."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,42 +98,45 @@ class Look(Generic[S]):
     highest: float  # of any row
     fresh: float  # of any row that was not in the pool
     reach: float
+    share: int  # how many rows the block may keep
 
 
 def optimum(blocks: Blocks, problem: Problem[S], first: Kept) -> tuple[S, float]:
     """Return a solution under which no row is higher than the limit, and the highest level."""
     n = len(blocks)
-    share = max(_LEAST, POOL // n)
     looks: list[Look[S] | None] = [None] * n
     pool, known, solution = first, np.sort(first.indices), problem.solve(first)
     read, solved, due = 0, 1, False
+    changes: dict[int, float] = {}  # of the solution since those of the looks
 
-    def settled(look: Look[S] | None) -> bool:
+    def highest_left(b: int) -> float:
+        """How high rows of a block may be now that are not in the pool; infinite if unknown."""
+        look = looks[b]
         if look is None:
-            return False
+            return np.inf
         if look.solution is solution:
-            return look.fresh <= problem.limit
-        return problem.bound(look.solution, solution, look.left, look.reach) <= _EDGE
+            return 0.0 if look.fresh <= problem.limit else look.fresh
+        key = id(look.solution)
+        if key not in changes:
+            changes[key] = problem.change(look.solution, solution)
+        return problem.bound(changes[key], look.left, look.reach)
 
     while blocks.passes < _PASSES:
-        open_ = [b for b in range(n) if not settled(looks[b])]
-        if not open_ or len(first.indices) == blocks.shape[0]:
+        left = np.array([highest_left(b) for b in range(n)])
+        b = int(np.argmax(left))  # at first one after the other, then where most is to be found
+        if left[b] <= _EDGE or len(first.indices) == blocks.shape[0]:
             inside = float(problem.levels(solution, pool.indices, pool.rows).max())
             now = [look.highest for look in looks if look and look.solution is solution]
             return solution, max([inside, *now])
-        for b in [*open_, None]:
-            if b is not None:
-                if settled(looks[b]):
-                    continue  # by what was solved in the meantime
-                looks[b] = look = _look(blocks, b, problem, solution, known, share, looks[b])
-                read += 1
-                due = due or look.fresh > problem.limit
-            # in the first pass there will be more; after it at once
-            if due and (b is None or read >= _LAG * solved or read > n):
-                kept = (look.kept for look in looks if look)
-                pool = joined([first, problem.used(solution), *kept])
-                known = np.sort(pool.indices)
-                solution, solved, due = problem.solve(pool), read, False
+        looks[b] = look = _look(blocks, b, problem, solution, known, looks[b])
+        read += 1
+        due = due or look.fresh > problem.limit
+        if due and (read >= _LAG * solved or read >= n):  # before, there will be more
+            kept = (look.kept for look in looks if look)
+            pool = joined([first, problem.used(solution), *kept])
+            known = np.sort(pool.indices)
+            solution, solved, due = problem.solve(pool), read, False
+            changes.clear()
     raise AccuracyError(f"no design was proven in {_PASSES} passes over the data.")
 
 
@@ -138,12 +146,15 @@ def _look(
     problem: Problem[S],
     solution: S,
     known: Indices,
-    share: int,
     before: Look[S] | None,
 ) -> Look[S]:
     """Read a block; of each piece its rows of highest level, and of those the highest, are kept;
     ``known`` are the rows of the pool, in order.
     """
+    share = max(_LEAST, POOL // len(blocks))
+    if before is not None:
+        more = before.fresh > problem.limit  # there is more in it than in others
+        share = min(_MORE * before.share, POOL) if more else before.share
     indices, rows, levels = [], [], []
     left, highest, fresh, reach = 0.0, 0.0, 0.0, 0.0
     for start, piece in blocks.pieces(b):
@@ -166,7 +177,7 @@ def _look(
     new = known[at] != kept.indices
     if new.any():
         fresh = float(problem.levels(solution, kept.indices[new], kept.rows[new]).max())
-    return Look(solution, kept, left, highest, max(fresh, left), reach)
+    return Look(solution, kept, left, highest, max(fresh, left), reach, share)
 
 
 def highest_rows(level: Floats, rows: Floats, size: int) -> tuple[Indices, float]:

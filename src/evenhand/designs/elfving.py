@@ -431,10 +431,13 @@ class PricedProblem:
         """Return the largest ‖W a‖ / √cost."""
         return float(self._priced(np.sqrt(leverages(rows, self._metric.W)), indices).max())
 
-    def bound(self, old: PooledSolution, new: PooledSolution, left: float, reach: float) -> float:
+    def change(self, old: PooledSolution, new: PooledSolution) -> float:
+        """Return ‖Uᵀ(u_new − u_old)‖."""
+        return float(np.linalg.norm(self._metric.U.T @ (new.solution.dual - old.solution.dual)))
+
+    def bound(self, change: float, left: float, reach: float) -> float:
         """Return left + ‖Uᵀ(u_new − u_old)‖ · reach."""
-        turned = self._metric.U.T @ (new.solution.dual - old.solution.dual)
-        return left + float(np.linalg.norm(turned)) * reach
+        return left + change * reach
 
     def _priced(self, sizes: Floats, indices: Indices | slice) -> Floats:
         if self.s is None:

@@ -267,9 +267,13 @@ class LeverageProblem:
         """Return nothing: levels are all that the bound needs."""
         return 0.0
 
-    def bound(self, old: Ellipsoid, new: Ellipsoid, left: float, _: float) -> float:
+    def change(self, old: Ellipsoid, new: Ellipsoid) -> float:
+        """Return λ_max(V_new⁺ V_old)."""
+        return float(np.linalg.norm(new.factor.W @ old.factor.U, 2)) ** 2
+
+    def bound(self, change: float, left: float, _: float) -> float:
         """Return λ_max(V_new⁺ V_old) · left."""
-        return left * float(np.linalg.norm(new.factor.W @ old.factor.U, 2)) ** 2
+        return change * left
 
 
 def _large(blocks: Blocks, first: Kept, space: RowSpace, tol: float) -> Design:
