@@ -6,8 +6,10 @@ g, s    the lead of the leader over a rival is g ± s by all that is known, both
 need    log(1/δ) − log W + 1: evidence still lacking against a rival, and some more
 
 A plan makes max need · variance of the lead / max(g, s)² small for its price (`Model.plan`). Who
-leads, the proportions, the length and what is expected are guessed by pooled least squares; then
-all of it is frozen, and nothing of it is ever derived again. Where the m best are wanted, the
+leads, the proportions, the length and what is expected are guessed by pooled least squares, where
+options have features shrunken towards one another (`DenseFit.shrunken`): of many options in many
+dimensions the one that leads owes much of it to luck. Then all of it is frozen, and nothing of it
+is ever derived again. Where the m best are wanted, the
 leads are those of options inside over options outside, for all pairs of places that are open
 (`places`); options change places only if the m that look best are others than the first m, since
 each change costs evidence.
@@ -25,6 +27,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.alike import of_trusted
+from evenhand.certainty.dense import DenseFit
 from evenhand.certainty.models import Fit
 from evenhand.certainty.places import Places, SetEvidence, SetInference
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
@@ -130,7 +133,7 @@ class AnyPlanner(ABC, Generic[S]):
             return Stop("certain", (now.answer,))
         if not self._remaining:
             return Stop("spent")
-        guess = self.inference.before(len(record.rounds))
+        guess = self._sober(self.inference.before(len(record.rounds)))
         tested = self.tested(guess, now)
         known = np.isfinite(guess.leads(tested.leader, tested.rivals).variances)
         heard = guess.freedom >= 1.0  # not if a start was cut short: then there is no unit yet
@@ -139,6 +142,13 @@ class AnyPlanner(ABC, Generic[S]):
             if len(start):
                 return self._plan("open", start) if self._pays_for(start) else Stop("broke")
         return self._test(guess, now, tested.some(known))
+
+    def _sober(self, guess: Fit) -> Fit:
+        """Return a guess that does not take the luck of who leads for merit."""
+        # Where features say how much options have in common. Options that stand for themselves are
+        # as they were.
+        alone = self.inference.aim.questions.options.stand_alone
+        return guess.shrunken() if isinstance(guess, DenseFit) and not alone else guess
 
     def _first(self, guess: Fit) -> int:
         """Return the option that is best by a guess."""
