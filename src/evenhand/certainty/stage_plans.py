@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.alike import of_trusted
 from evenhand.certainty.dense import DenseFit
-from evenhand.certainty.models import Fit
+from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.places import Places, SetEvidence, SetInference
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
 from evenhand.certainty.stages import Evidence, Inference, InOrder, S
@@ -40,6 +40,7 @@ _LONGEST = 4096  # evaluations after which the order of a plan is repeated
 _MOST_LOOKS = 64  # shares of its scores at which a plan is looked at
 _GROWTH, _LAST = 0.2, 0.3  # a plan as a share of what was spent; at most, to end with it
 _EXTRA = 1.0  # evidence that is planned for beyond what is needed
+_TAKEN_BACK = 0.7  # of what the prior of a lead is cautious by, where guesses are sober
 _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 spreads up takes 1.5 times what is left
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
@@ -147,8 +148,10 @@ class AnyPlanner(ABC, Generic[S]):
         """Return a guess that does not take the luck of who leads for merit."""
         # Where features say how much options have in common. Options that stand for themselves are
         # as they were.
-        alone = self.inference.aim.questions.options.stand_alone
-        return guess.shrunken() if isinstance(guess, DenseFit) and not alone else guess
+        return guess.shrunken() if self._shrinks(guess) else guess
+
+    def _shrinks(self, guess: Fit) -> TypeGuard[DenseFit]:
+        return isinstance(guess, DenseFit) and not self.inference.aim.questions.options.stand_alone
 
     def _first(self, guess: Fit) -> int:
         """Return the option that is best by a guess."""
@@ -251,11 +254,21 @@ class AnyPlanner(ABC, Generic[S]):
             times=times,
             looks=1 if self.whole else min(_MOST_LOOKS, len(order) * times),
             forecast=money / price,
-            expected=Expected(
-                *guess.leads(tested.leader, tested.rivals), guess.unit, guess.freedom
-            ),
+            expected=self._expected(guess, guess.leads(tested.leader, tested.rivals)),
             **tested.parts,
         )
+
+    def _expected(self, guess: Fit, leads: Spread) -> Expected:
+        """Return what is expected of leads, from which their prior is made."""
+        # A prior weighs its effects by one over their size, which does for guesses that are too
+        # good. Of a sober guess most of that is taken back: towards where 1/η leaves its mode.
+        centres, (found, variances) = leads.estimates, leads
+        if self._shrinks(guess):
+            errors = guess.unit * np.sqrt(variances)
+            ahead = found + self.inference.aim.slack
+            larger = np.maximum(ahead, errors)
+            centres = found + _TAKEN_BACK * errors**2 / np.where(larger > 0.0, larger, 1.0)
+        return Expected(centres, variances, guess.unit, guess.freedom)
 
     def _plan(self, purpose: Purpose, order: Indices, **parts: Any) -> Plan:
         helped = self._helped_by_others(purpose)

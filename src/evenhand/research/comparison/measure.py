@@ -34,6 +34,7 @@ ORACLE = "oracle"
 PAPER = "fair-phased-elimination"
 
 _MOSTLY = 0.5
+_SLOW = {"ossb"}  # works out designs all the time: it takes part if named
 
 Done = Callable[[], None]
 
@@ -89,8 +90,9 @@ def entrants(
 ) -> tuple[Contender, ...]:
     """Return who takes part, where regret or evaluations are counted; or those named.
 
-    For regret all registered policies and variants, but not built-in ones that stop by themselves:
-    these look for certainty. Where evaluations are counted, `SURE`, or `CLASSICAL`.
+    For regret all registered policies and variants, but not built-in ones that stop by themselves,
+    which look for certainty, nor OSSB, which is slow. Where evaluations are counted, `SURE`, or
+    `CLASSICAL`.
 
     Examples
     --------
@@ -104,7 +106,7 @@ def entrants(
         names = [entrant.name for entrant in (CLASSICAL if classical else SURE)]
     if names is None:
         stopping = {name for name, cls in built_in_policies().items() if not cls.spends_all}
-        playing = [name for name in registered if name not in stopping]
+        playing = [name for name in registered if name not in stopping | _SLOW]
         names = [*playing, *(entrant.name for entrant in VARIANTS)]
     for name in names:
         source = known[name].source if name in known else name

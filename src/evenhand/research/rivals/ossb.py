@@ -13,7 +13,7 @@ s           rounds in which it explored
 If n_x ≥ (1 + γ) c_x log t for all x it plays x̂. Otherwise it explores: an option that has had less
 than γ s evaluations, and else the one of least n_x/c_x; γ = 0.01, as in the source's experiments.
 
-The rates are worked out again when evaluations are an eighth more. A decision stands for as many
+The rates are worked out again when evaluations are a quarter more. A decision stands for as many
 evaluations as are lacking, at most an eighth of what there is: that is ours. A lead counts as half
 of its standard deviation at least. At practical horizons log t is small beside what it takes to
 know θ̂ at all, and the theorem says nothing.
@@ -29,8 +29,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, recalled, recalled_counts
-from evenhand.designs.joint import joint_design
-from evenhand.errors import AccuracyError
+from evenhand.certainty.shares import proportions
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.base import Policy, Settings
@@ -40,7 +39,7 @@ from evenhand.policies.registry import registered
 from evenhand.research.rivals.identification import lengths, within
 
 _SPARE = 0.01  # γ
-_LAZY = 1.125  # growth of the evaluations after which rates are worked out again
+_LAZY = 1.25  # growth of the evaluations after which rates are worked out again
 _SHARE = 0.125  # of what there is that a decision stands for at most
 _LEVEL = 0.95  # of the interval of the bias
 
@@ -96,8 +95,8 @@ class OSSB(Policy):
         x = int(np.argmin(counts))
         if counts[x] <= _SPARE * self._explored:
             return counts_of(k, {x: 1})
-        wanted = np.where(lacking > 0.0, counts / np.maximum(self._rates, 1e-300), np.inf)
-        x = int(np.argmin(wanted))
+        open_ = np.flatnonzero(lacking > 0.0)
+        x = int(open_[np.argmin(counts[open_] / self._rates[open_])])
         return counts_of(k, {x: max(1, min(size, math.ceil(min(lacking[x], size))))})
 
     def learn(self, feedback: Feedback) -> None:
@@ -118,7 +117,7 @@ class OSSB(Policy):
         return True
 
     def _optimal_rates(self) -> Floats:
-        """Return c for the estimate; those before where it cannot be worked out."""
+        """Return c for the estimate, to 2%."""
         frame, best = self._ellipsoid.frame, self._best
         Y = frame.values[best] - frame.values
         sizes = lengths(Y @ self._fit.root)
@@ -130,14 +129,9 @@ class OSSB(Policy):
         )
         # the best option costs nothing: next to nothing, so that there is an answer
         costs = np.where(rivals, gaps, 1e-3 * gaps[rivals].min())
-        try:
-            design = joint_design(
-                frame.points, math.sqrt(2.0) * Y[rivals] / gaps[rivals, None], costs, 1e-3
-            )
-        except AccuracyError:
-            return self._rates
-        rates = design.mass * design.weights
-        return np.asarray(np.where(rivals, rates, 0.0))
+        U = math.sqrt(2.0) * Y[rivals] / gaps[rivals, None]
+        money, f = proportions(frame.points / np.sqrt(costs)[:, None], U)
+        return np.asarray(np.where(rivals, money * float(f.max()) / costs, 0.0))
 
     @property
     def _best(self) -> int:

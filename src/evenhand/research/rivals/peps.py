@@ -20,6 +20,7 @@ from scipy import special
 
 from evenhand.arrays import Floats
 from evenhand.policies.registry import registered
+from evenhand.research.rivals.identification import lengths
 from evenhand.research.rivals.lingame import HedgingPolicy
 
 _DRAWS = 8  # θ̃ of a step, whose gains are averaged
@@ -52,9 +53,14 @@ class PEPS(HedgingPolicy):
 
     def gains(self, shares: Floats) -> Floats:
         """Return what evaluations would show of a few alternatives drawn at random."""
-        root, rng = self.fit.root, self._rng()
+        off = self.alternatives(self._rng())
+        return np.asarray(((self.frame.points @ off.T) ** 2).mean(axis=1))
+
+    def alternatives(self, rng: np.random.Generator) -> Floats:
+        """Return (8, r) draws of θ̃ − θ̂, in units of σ: some rival is then as good as x̂."""
+        root = self.fit.root
         Y = self.directions @ root
-        sizes = np.sqrt(np.einsum("ij,ij->i", Y, Y))
+        sizes = lengths(Y)
         tails = special.log_ndtr(-1.0 / sizes)
         chances = np.exp(tails - tails.max())
         off = np.zeros((_DRAWS, root.shape[1]))
@@ -62,4 +68,4 @@ class PEPS(HedgingPolicy):
             unit, z = Y[j] / sizes[j], rng.standard_normal(root.shape[1])
             beyond = special.ndtri_exp(tails[j] + np.log(rng.random()))  # at most −1/‖u_j‖
             off[draw] = z + (beyond - unit @ z) * unit
-        return np.asarray(((self.frame.points @ root @ off.T) ** 2).mean(axis=1))
+        return np.asarray(off @ root.T)
