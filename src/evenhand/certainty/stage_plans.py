@@ -40,7 +40,7 @@ _LONGEST = 4096  # evaluations after which the order of a plan is repeated
 _MOST_LOOKS = 64  # shares of its scores at which a plan is looked at
 _GROWTH, _LAST = 0.2, 0.3  # a plan as a share of what was spent; at most, to end with it
 _EXTRA = 1.0  # evidence that is planned for beyond what is needed
-_TAKEN_BACK = 0.7  # of what the prior of a lead is cautious by, where guesses are sober
+_TAKEN_BACK = 1.2  # of what the prior of a lead is cautious by, where guesses are sober
 _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 spreads up takes 1.5 times what is left
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
@@ -134,15 +134,16 @@ class AnyPlanner(ABC, Generic[S]):
             return Stop("certain", (now.answer,))
         if not self._remaining:
             return Stop("spent")
-        guess = self._sober(self.inference.before(len(record.rounds)))
-        tested = self.tested(guess, now)
+        guess = self.inference.before(len(record.rounds))
+        sober = self._sober(guess)
+        tested = self.tested(sober, now)
         known = np.isfinite(guess.leads(tested.leader, tested.rivals).variances)
         heard = guess.freedom >= 1.0  # not if a start was cut short: then there is no unit yet
         if not (heard and known.all()):
             start = self._start(tested, known, heard)
             if len(start):
                 return self._plan("open", start) if self._pays_for(start) else Stop("broke")
-        return self._test(guess, now, tested.some(known))
+        return self._test(guess, sober, now, tested.some(known))
 
     def _sober(self, guess: Fit) -> Fit:
         """Return a guess that does not take the luck of who leads for merit."""
@@ -214,8 +215,8 @@ class AnyPlanner(ABC, Generic[S]):
 
     # ------------------------------------------------------------------ a test
 
-    def _test(self, guess: Fit, now: S, tested: Tested) -> Plan | Stop:
-        """Return a plan that tests leads which are known somehow."""
+    def _test(self, guess: Fit, sober: Fit, now: S, tested: Tested) -> Plan | Stop:
+        """Return a plan that tests leads which are known somehow, also by a sober guess."""
         aim, limits, (leader, rivals, _) = self.inference.aim, self.limits, tested
         expected, prices = guess.leads(leader, rivals), aim.questions.prices
         spread, leads = np.sqrt(expected.variances), (expected.estimates + aim.slack) / guess.unit
@@ -227,7 +228,7 @@ class AnyPlanner(ABC, Generic[S]):
         design = aim.model.plan(leader, rivals, weights, most, pool, left)
         able = np.isfinite(design.variances)
         if not able.any():
-            return Stop("stuck", self.tested(guess, now).options)
+            return Stop("stuck", self.tested(sober, now).options)
         price = float(prices[design.order].mean())
         money = 2.0 * float((weights**2 * design.variances)[able].max())
         share = max(_GROWTH * limits.paid, min(_LAST * limits.paid, money))
@@ -254,7 +255,7 @@ class AnyPlanner(ABC, Generic[S]):
             times=times,
             looks=1 if self.whole else min(_MOST_LOOKS, len(order) * times),
             forecast=money / price,
-            expected=self._expected(guess, guess.leads(tested.leader, tested.rivals)),
+            expected=self._expected(sober, sober.leads(tested.leader, tested.rivals)),
             **tested.parts,
         )
 
@@ -265,8 +266,7 @@ class AnyPlanner(ABC, Generic[S]):
         centres, (found, variances) = leads.estimates, leads
         if self._shrinks(guess):
             errors = guess.unit * np.sqrt(variances)
-            ahead = found + self.inference.aim.slack
-            larger = np.maximum(ahead, errors)
+            larger = np.maximum(found + self.inference.aim.slack, errors)
             centres = found + _TAKEN_BACK * errors**2 / np.where(larger > 0.0, larger, 1.0)
         return Expected(centres, variances, guess.unit, guess.freedom)
 
