@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+BASE := $(VENV)/.base
 READY := $(VENV)/.ready
 
 # One thread each: the test workers share the cores, and benchmarks are defined on one thread.
@@ -10,20 +11,26 @@ export OMP_NUM_THREADS ?= 1
 # Tests start many processes, which would each compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo test nightly fuzz torture check bench bench-regret bench-certain bench-campaigns dist format clean
+.PHONY: setup demo docs docs-figures test nightly fuzz torture check bench bench-regret bench-certain bench-campaigns dist dist-check format clean
 
 setup: $(READY)
 
 # Rebuilt when the compiled sources or the dependencies change.
 SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
-$(READY): pyproject.toml setup.py constraints.txt $(SOURCES)
+INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --editable
+$(BASE): pyproject.toml setup.py constraints.txt $(SOURCES)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
-	PIP_CONSTRAINT=$(CURDIR)/constraints.txt \
-		$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(INSTALL) .
 	touch $@
 
-demo: $(READY)
+# With what tests, checks, benchmarks and the site need.
+$(READY): $(BASE)
+	$(INSTALL) '.[dev]'
+	touch $@
+
+# As a user would have it, without the developers' tools.
+demo: $(BASE)
 	$(BIN)/evenhand demo --figure out
 	$(BIN)/evenhand inspect examples/skating/skate_america.csv --option-group side --option skater \
 		--features base_value,max_base,ability --figure out/skating.png
@@ -51,6 +58,15 @@ fuzz: $(READY)
 torture: $(READY)
 	$(BIN)/python tests/torture.py --kills 500
 	$(BIN)/python tests/crowd.py --processes 16 --evaluations 10000
+
+# The documentation site: out/site/index.html, to be opened without a server. A warning is an error.
+docs: $(READY)
+	rm -rf out/site out/trees
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html -d out/trees docs out/site
+
+# The pictures of these pages, by the commands that stand beside them; an hour, or ONLY="season plan".
+docs-figures: $(READY)
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python docs/figures.py $(ONLY)
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -95,6 +111,10 @@ dist: $(READY)
 	git archive HEAD | tar -x -C build/tree
 	$(BIN)/python -m build --outdir dist build/tree
 	$(BIN)/twine check --strict dist/*
+
+# The wheel in empty environments: alone, with each extra, with the oldest dependencies that are allowed.
+dist-check: dist
+	$(PYTHON) tests/installed.py dist/*.whl
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

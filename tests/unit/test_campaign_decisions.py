@@ -334,11 +334,63 @@ def test_where_somebody_never_came_the_answer_says_what_concludes_it(tmp_path: P
     for judge in panel.evaluators[:-1]:
         for ticket in campaign.ask(judge, n=3):  # type: ignore[union-attr] # a list
             campaign.tell(ticket, float(rng.normal() - 5.0 * ticket.question.option))
-    assert "the campaign goes on" in campaign.answer().stopped_because
+    before = campaign.answer()
+    assert before.stopped_because == (
+        "the campaign goes on, and waits for T (3 answers); `leave` goes on without them"
+    )
+    assert not before.sure
     campaign.leave("T")
-    assert "the next `ask`" in campaign.answer().stopped_because
-    assert not campaign.ask("P")
     answer = campaign.answer()
     assert (answer.label, answer.sure) == ("Ann", True)
-    assert answer.standings[["value", "low", "high"]].notna().all(axis=None)
+    assert np.isfinite(answer.standings[["value", "low", "high"]]).all(axis=None)
+    assert not campaign.ask("P")
+    assert campaign.answer().standings.equals(answer.standings)  # no second look
+    assert campaign.verify().wrong == ()
+    campaign.close()
+
+
+@pytest.mark.parametrize("looks", ["once", "always"])
+def test_who_never_came_does_not_blank_the_answer(tmp_path: Path, looks: Any) -> None:
+    rng = np.random.default_rng(1)
+    options = {f"O{i}": "ABC"[i % 3] for i in range(12)}
+    judges = {f"E{j}": "ABCD"[j % 4] for j in range(14)}
+    campaign = eh.Campaign.create(
+        tmp_path / "store.db", "it", eh.Questions.panel(options, judges), looks=looks
+    )
+    there = [name for name in judges if name != "E5"]
+    asked = True
+    while asked:
+        asked = False
+        for name in there:
+            if ticket := campaign.ask(name):
+                assert isinstance(ticket, eh.campaigns.Ticket)
+                campaign.tell(ticket, 0.3 * ticket.question.option + rng.normal(scale=0.7))
+                asked = True
+    for left in (False, True):
+        if left:
+            campaign.leave("E5", "never came")
+        answer = campaign.answer()
+        assert np.isfinite(answer.standings["value"]).all()
+        found = {bias.name: bias for bias in answer.biases}
+        assert all(np.isfinite(found[name].estimate) for name in there)
+        if left or looks == "always":
+            assert np.isfinite(answer.standings[["low", "high"]]).all(axis=None)
+            assert all(np.isfinite([found[name].low, found[name].high]).all() for name in there)
+    campaign.close()
+
+
+def test_nobody_is_called_best_by_a_single_score_without_a_word(tmp_path: Path) -> None:
+    panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"])
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", panel, looks="once")
+    scores = {("Ann", "P"): 5.0, ("Bo", "P"): 4.0, ("Ann", "Q"): 5.1, ("Bo", "Q"): 4.2}
+    for judge in panel.evaluators:
+        for ticket in campaign.ask(judge, n=3):  # type: ignore[union-attr] # a list
+            if judge == "P" or ticket.question.label != "Cy":
+                key = ticket.question.label, judge
+                campaign.tell(ticket, scores.get(key, 9.0))
+    answer = campaign.answer()
+    assert (answer.label, answer.standing(answer.option).evaluations) == ("Cy", 1)
+    assert "looks best of 3 options, but that is not sure. Cy has a single score." in " ".join(
+        str(answer).split()
+    )
     campaign.close()

@@ -6,6 +6,8 @@ import asyncio
 import shelve
 import threading
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.judges import Judge, comparisons, panel, read_score, read_verdict
+from evenhand.judges import Judge, Reply, comparisons, panel, read_score, read_verdict
+from evenhand.judges.repeats import found_to_repeat
 from evenhand.questions import UNLIMITED
 
 ITEMS = tuple(f"q{i}" for i in range(12))
@@ -87,7 +90,9 @@ def test_a_judge_is_asked_again_and_then_given_up() -> None:
             raise reply
         return reply
 
-    assert Judge(call, retries=2, wait=0.0).ask(("x", "y"), read_verdict) == 1.0
+    reply = Judge(call, retries=2, wait=0.0, price=0.5).ask(("x", "y"), read_verdict)
+    assert (reply.score, reply.said) == (1.0, "A")
+    assert reply.cost == 1.0  # the one that could not be read has to be paid, too
     assert asked == [("x", "y")] * 3
     never = Judge(lambda *shown: "hm", name="P", retries=1, wait=0.0)
     with pytest.raises(
@@ -137,7 +142,7 @@ def echo(texts: dict[str, dict[str, str]], kept: list[tuple[str, ...]]) -> Judge
         kept.append(shown)
         return 0.0
 
-    return Judge(call, name="echo")
+    return Judge(call, name="echo", once=False)
 
 
 def by_item(*options: str) -> dict[str, dict[str, str]]:
@@ -291,9 +296,11 @@ def test_the_best_is_found_and_the_three_biases_are_told(parallel: int) -> None:
     assert set(told) == set(truth)
     assert all(told[name].low <= truth[name] <= told[name].high for name in truth)
     frame = made.record()
-    paid = frame["evaluator"].map({"P": 0.1, "Q": 0.1, "human": 2.0}).sum()
+    prices = frame["evaluator"].map({"P": 0.1, "Q": 0.1, "human": 2.0}).sum()
     assert answer.spent <= len(frame)  # some may have been on their way when it was sure
-    assert parallel > 1 or paid == pytest.approx(answer.paid)
+    assert parallel > 1 or frame["cost"].sum() == pytest.approx(answer.paid)
+    # those who say something else the second time were asked two questions more than is told
+    assert frame["cost"].sum() - prices == pytest.approx(0.1 + 0.1 + 2.0, abs=4.5)
 
 
 def test_the_price_may_depend_on_the_texts() -> None:
@@ -399,3 +406,222 @@ def test_judges_are_several_with_names() -> None:
         comparisons(options, [lambda *s: 0.0])  # type: ignore[list-item]
     with pytest.raises(eh.InputError, match="judges is empty"):
         comparisons(options, [])
+
+
+# ---------------------------------------------------------------------- what it really cost
+
+
+class Response:
+    """As clients return it: a text, and how many tokens it took."""
+
+    def __init__(self, text: str, tokens: int) -> None:
+        self.text, self.tokens = text, tokens
+
+
+def test_what_a_reply_really_cost_is_paid_and_planned_prices_are_not() -> None:
+    rng = np.random.default_rng(0)
+    costs: list[float] = []
+
+    def model(text: str) -> Response:
+        tokens = int(rng.integers(100, 900))
+        costs.append(1e-4 * tokens)
+        return Response(f"{float(text) + rng.normal():.3f}", tokens)
+
+    judge = Judge(
+        model, price=0.01, parse=lambda said: said.text, cost=lambda said: 1e-4 * said.tokens
+    )
+    made = panel({"a": "1", "b": "3"}, [judge])
+    answer = made.choose()
+    assert answer.paid == pytest.approx(sum(costs))
+    assert made.record()["cost"].sum() == pytest.approx(sum(costs))
+    assert f"for {answer.paid:.3g}" in str(answer)
+    # a budget pays what it really costs: it ends when the next would be too much by its price
+    costs.clear()
+    tight = panel({"a": "1", "b": "1.1"}, [judge]).choose(budget=2.0)
+    assert tight.paid == pytest.approx(sum(costs))
+    assert 2.0 - 0.01 < tight.paid < 2.0 + max(costs)
+
+
+def test_replies_that_cannot_be_read_are_paid_too() -> None:
+    rng = np.random.default_rng(3)
+    calls = 0
+
+    def model(text: str) -> Reply:
+        nonlocal calls
+        calls += 1
+        said = "hm" if rng.random() < 0.4 else f"{float(text) + rng.normal():.3f}"
+        return Reply(said, cost=0.25)
+
+    made = panel({"a": "1", "b": "2"}, [Judge(model, retries=0, wait=0.0, once=False)])
+    answer = made.choose(at_most=60)
+    assert answer.paid == 0.25 * calls > 0.25 * answer.spent
+
+
+def test_a_cost_is_a_number() -> None:
+    with pytest.raises(eh.InputError, match="the cost of a reply must be a number ≥ 0"):
+        Reply(1.0, cost=-0.5)
+    made = panel({"a": "1", "b": "2"}, [Judge(lambda text: 1.0, name="P", cost=lambda said: "x",
+                                              retries=0, wait=0.0)])  # fmt: skip
+    assert "the cost of a reply" in made.choose().failures[0].error
+
+
+# ---------------------------------------------------------------------- once
+
+
+def opinions(seed: int, n: int, digits: int) -> list[Judge]:
+    """Return judges who think something of each option for good, where all are equally good."""
+    rng = np.random.default_rng(seed)
+
+    def judge(name: str) -> Judge:
+        likes = {option: round(5.0 + rng.normal(), digits) for option in "abc"}
+        return Judge(lambda text: likes[text], name=name)
+
+    return [judge(f"judge {j}") for j in range(n)]
+
+
+@pytest.mark.parametrize("digits", [3, 0])
+@pytest.mark.parametrize("drawn", [False, True])
+def test_what_is_repeated_is_no_evidence(digits: int, drawn: bool) -> None:
+    """Judges who repeat themselves about options that are alike, beside one who does not."""
+    sure = 0
+    rng = np.random.default_rng(0)
+    for seed in range(20):
+        options, jury = {o: o for o in "abc"}, opinions(seed, 3, digits)
+        if drawn:
+            jury[2] = Judge(
+                lambda text, last=jury[2]: last.call(text) + 0.5 * rng.normal(), name="Z"
+            )
+        answer = panel(options, jury).choose()
+        sure += answer.sure
+        assert any(one.assumption == "once" for one in answer.warnings)
+        assert answer.spent <= 9
+    assert sure <= 3  # at a level of 5%
+
+
+def test_a_judge_that_repeats_itself_is_asked_twice_about_two_questions() -> None:
+    asked: Counter[tuple[str, ...]] = Counter()
+
+    def model(first: str, second: str, item: str) -> str:
+        asked[first, second, item] += 1
+        return f"On {item} the answer {first!r} reads better than {second!r} does. [[A]]"
+
+    made = comparisons(by_item("a", "b", "c"), [Judge(model)])
+    answer = made.choose(at_most=40)
+    assert sorted(asked.values(), reverse=True)[:3] == [2, 2, 1]
+    assert made.questions.capacity.tolist() == [len(ITEMS)] * 6
+    assert [one.message for one in answer.warnings if one.assumption == "once"] == [
+        "model was asked once about each item: replies to the same question are the same word for "
+        "word, so asking again would add nothing."
+    ]
+    assert answer.paid == sum(asked.values())
+
+
+def test_one_that_does_not_is_asked_again_and_what_it_said_first_counts() -> None:
+    rng = np.random.default_rng(1)
+    asked: list[str] = []
+
+    def model(text: str) -> float:
+        asked.append(text)
+        return float(text) + rng.normal()
+
+    made = panel({"a": "1", "b": "1.05"}, [Judge(model)])
+    answer = made.choose(at_most=50)
+    assert made.questions.capacity.tolist() == [UNLIMITED] * 2
+    assert not any(one.assumption == "once" for one in answer.warnings)
+    assert answer.spent == len(asked) == len(made.record()) == answer.paid
+
+
+def test_a_temperature_of_zero_says_once() -> None:
+    assert Judge(lambda text: 1.0, name="P", settings={"temperature": 0}).once is True
+    assert Judge(lambda text: 1.0, name="P", settings={"temperature": 0.7}).once is None
+    sampled = Judge(lambda text: 1.0, name="P", settings={"temperature": 0}, once=False)
+    assert sampled.once is False
+
+
+@pytest.mark.parametrize("chance", [0.5, 0.7])
+def test_bare_marks_that_are_drawn_anew_are_mostly_not_taken_for_repeated(chance: float) -> None:
+    """A judge of two marks repeats itself by chance: eight questions tell, where two would not."""
+
+    def draws(seed: int) -> Callable[[int], Reply]:
+        rng = np.random.default_rng(seed)
+        return lambda _: Reply(float(rng.random() < chance))
+
+    found = Counter(found_to_repeat(draws(seed), 20) for seed in range(400))
+    p = chance**2 + (1.0 - chance) ** 2
+    error = np.sqrt(p**8 * (1.0 - p**8) / 400)
+    assert found["yes"] == 0
+    assert found["perhaps"] / 400 == pytest.approx(p**8, abs=4.0 * error + 1e-3)
+
+
+# ---------------------------------------------------------------------- paired items
+
+TASKS = tuple(f"t{i}" for i in range(40))
+
+
+def hard_tasks(seed: int, gap: float = 0.5) -> tuple[dict[str, dict[str, str]], list[Judge]]:
+    rng = np.random.default_rng(seed)
+    easy = {task: 3.0 * rng.normal() for task in TASKS}
+    options = {o: {task: f"{o} {task}" for task in TASKS} for o in "abc"}
+
+    def call(text: str, task: str) -> float:
+        return float(easy[task] - gap * "abc".index(text[0]) + 0.3 * rng.normal())
+
+    return options, [Judge(call, name="P"), Judge(call, name="Q")]
+
+
+def test_all_options_have_the_same_items_and_items_cancel_out() -> None:
+    options, jury = hard_tasks(0)
+    made = panel(options, jury)
+    answer = made.choose()
+    assert (answer.label, answer.sure, answer.spent) == ("a", True, 240)
+    assert answer.scope == "these judges, items like these"
+    items = (
+        made.record().groupby(["option", "evaluator"])["item"].agg(lambda some: tuple(sorted(some)))
+    )
+    assert set(items) == {tuple(sorted(TASKS))}
+    searched = panel(options, hard_tasks(0)[1]).choose(design="search", at_most=240)
+    assert not searched.sure  # the same scores, where items are noise of sd 3 against leads of .5
+
+
+def test_money_and_numbers_limit_the_items() -> None:
+    options, jury = hard_tasks(1)
+    made = panel(options, [replace(judge, price=0.5) for judge in jury])
+    answer = made.choose(budget=75.0)
+    assert (answer.paid, answer.budget, answer.spent) == (75.0, 75.0, 150)
+    counts = made.record().groupby("item").size()
+    assert (len(counts), set(counts)) == (25, {6})
+    assert panel(options, jury).choose(at_most=125).spent == 120  # 20 items of six questions
+    with pytest.raises(eh.InputError, match="20 items that all judges can be asked about"):
+        panel(options, jury).choose(at_most=119, design="paired")
+    assert panel(options, jury).choose(at_most=119).spent <= 119  # a search
+
+
+def test_options_that_are_alike_are_not_sure() -> None:
+    sure = sum(panel(*hard_tasks(seed, gap=0.0)).choose().sure for seed in range(20))
+    assert sure <= 3
+
+
+def test_an_interrupted_design_says_nothing_is_sure() -> None:
+    options, jury = hard_tasks(2)
+    calls = 0
+
+    def call(text: str, task: str) -> float:
+        nonlocal calls
+        calls += 1
+        if calls > 100:
+            raise KeyboardInterrupt
+        return float(jury[0].call(text, task))
+
+    answer = panel(options, [Judge(call, name="P"), jury[1]]).choose()
+    assert answer.stopped_because == "it was interrupted"
+    assert not answer.sure
+
+
+def test_several_best_and_a_tolerance_go_by_items_too() -> None:
+    options, jury = hard_tasks(3)
+    answer = panel(options, jury).choose(top=2)
+    assert (set(answer.chosen), answer.sure) == ({"a", "b"}, True)
+    near = panel(*hard_tasks(4, gap=0.01)).choose(tolerance=0.5)
+    assert near.sure
+    with pytest.raises(eh.InputError, match="compares two options on one item already"):
+        comparisons(options, [Judge(lambda *s: 0.0, name="P")]).choose(design="paired")

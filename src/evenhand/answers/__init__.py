@@ -5,7 +5,7 @@ from evenhand.answers.biases import Biases, NamedBias
 from evenhand.answers.choose import choose
 from evenhand.answers.decide import decide
 from evenhand.answers.next_questions import NextQuestion, NextQuestions
-from evenhand.answers.question import Failure, Question
+from evenhand.answers.question import Failure, Question, Reply
 from evenhand.answers.watch import Progress
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "NextQuestions",
     "Progress",
     "Question",
+    "Reply",
     "choose",
     "decide",
 ]

@@ -94,8 +94,8 @@ class Answer(Result):
     spent, at_most
         Evaluations that were made, and how many were allowed.
     paid, budget
-        What they cost at the questions' prices, and how much money there was; infinite if nobody
-        said.
+        What they cost (by the questions' prices, where nobody said what they really did), and how
+        much money there was; infinite if nobody said.
     forecast, chance
         How many more are expected to come, 0 where it is settled; and how probable it is, by the
         scores, that so many settle it. NaN where nobody can say.

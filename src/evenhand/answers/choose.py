@@ -60,6 +60,7 @@ def choose(
     available: Available | None = None,
     looks: Looks | None = None,
     store: Any = None,
+    texts: Mapping[str, str] | None = None,
     top: int = 1,
     bar: float | None = None,
     against: str | None = None,
@@ -76,8 +77,9 @@ def choose(
         The options: features, and the group (or attributes) that scores may react to. Or
         `Questions`, where several evaluators can be asked, or options are compared in pairs.
     evaluate
-        Returns a score, a number, for a `Question`. A plain or an async function. An exception
-        is a failed evaluation; `AbsentError` says that this evaluator is not available.
+        Returns a score, a number, for a `Question`; or `answers.Reply`, with what it really cost. A
+        plain or an async function. An exception is a failed evaluation; `AbsentError` says that
+        this evaluator is not available.
     confidence
         Probability with which what the answer says shall hold.
     tolerance
@@ -134,6 +136,9 @@ def choose(
     store
         A file, or "postgresql://…", that keeps every score as it comes: a `Campaign`. After a crash
         the same call goes on where it was; several programs may work on the same choice.
+    texts
+        By name, what evaluators are shown or told. The store keeps a hash of each, and what was
+        begun with other texts is not gone on with.
     top
         How many options are wanted. With more than one it is asked until the ``top`` best are sure
         as a set: in a panel, in comparisons, or by exact features (``deviation=0``). Where every
@@ -201,6 +206,7 @@ def choose(
             "at_most": at_most,
             "budget": budget,
             "display": None,
+            "texts": texts,
             "looks": looks,
             "settings": {
                 "confidence": confidence,

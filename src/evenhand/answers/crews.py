@@ -17,10 +17,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from evenhand.answers.question import Question
+from evenhand.answers.question import Question, Reply
 from evenhand.errors import InputError
 
-Score = float | str  # a verdict may be a word
+Score = float | str | Reply  # a verdict may be a word
 Evaluate = Callable[[Question], Score | Awaitable[Score]]
 
 _FAREWELL = 1.0  # seconds that tasks have to put things away when they are cancelled

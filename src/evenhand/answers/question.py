@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from evenhand.arrays import is_number
+from evenhand.errors import InputError
 from evenhand.questions import Questions
 from evenhand.report.words import visible
 
@@ -61,6 +64,42 @@ class Question:
             object.__setattr__(self, "labels", (self.label,))
         if self.index < 0:
             object.__setattr__(self, "index", self.option)
+
+
+@dataclass(frozen=True)
+class Reply:
+    """A score with what it really cost, and what was said beside it: what ``evaluate`` may return.
+
+    Parameters
+    ----------
+    score
+        The score, as without a reply around it; of a `Judge`, what it said.
+    cost
+        What the answer cost, such as tokens times their price; None: the price of the question. A
+        budget pays this, and so does the answer count; plans are made by prices.
+    said
+        What was said, word for word: a store keeps it beside the score.
+
+    Examples
+    --------
+    >>> Reply(7.5, cost=0.0031)
+    Reply(score=7.5, cost=0.0031)
+    """
+
+    score: Any
+    cost: float | None = None
+    said: str = field(default="", repr=False)
+
+    def __post_init__(self) -> None:
+        if self.cost is not None and not (is_number(self.cost) and self.cost >= 0.0):
+            raise InputError(
+                f"the cost of a reply must be a number ≥ 0, or None; got {self.cost!r}."
+            )
+
+    @classmethod
+    def of(cls, given: object) -> Reply:
+        """Return what an evaluator returned as a reply."""
+        return given if isinstance(given, Reply) else cls(given)
 
 
 def question_of(questions: Questions, index: int, number: int, turn: int = 0) -> Question:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from evenhand.answers.attempts import Attempts
 from evenhand.answers.crews import Crew, CrewReply, is_hopeless
-from evenhand.answers.question import Failure, Question, Turns, question_of
+from evenhand.answers.question import Failure, Question, Reply, Turns, question_of
 from evenhand.arrays import Counts
 from evenhand.errors import AbsentError, EvenhandError, InputError, NotIdentifiableError
 from evenhand.policies.base import Policy
@@ -40,7 +40,7 @@ _NOBODY = (
 )
 TICK = 0.2  # seconds between two looks at the clock, for a progress bar
 LEAST_PATIENCE = 5  # questions given up in a row before the evaluator is taken to be broken
-_INTERRUPTED = "it was interrupted"
+INTERRUPTED = "it was interrupted"
 Available = Callable[[], Iterable[str]]
 
 
@@ -219,7 +219,7 @@ def work(desk: QuestionDesk, crew: Crew, parallel: int, watch: Callable[[Run], N
                     out.discard(reply.question.number)
                 watch(run)
             if interrupts.seen:
-                run.stopped_because = _INTERRUPTED
+                run.stopped_because = INTERRUPTED
     finally:
         crew.close()
         desk.close()
@@ -244,7 +244,7 @@ def _taken(desk: QuestionDesk, reply: CrewReply) -> bool:
     """Tell a score, or that there is none; return whether the question is done with."""
     question, error = reply.question, reply.error
     if isinstance(error, KeyboardInterrupt):
-        desk.run.stopped_because = _INTERRUPTED
+        desk.run.stopped_because = INTERRUPTED
         return True
     if error is not None and is_hopeless(error):
         raise error
@@ -351,9 +351,10 @@ class _PolicyDesk:
 
     def tell(self, question: Question, score: object) -> None:
         """Tell the policy a score."""
-        value = self._read(question, score)
+        reply = Reply.of(score)
+        value = self._read(question, reply.score)
         counts = counts_of(len(self._policy.actions), {question.index: 1})
-        self._policy.tell(Feedback(counts, counts * value, counts * value**2))
+        self._policy.tell(Feedback(counts, counts * value, counts * value**2, cost=reply.cost))
         took = time.monotonic() - self._since[question.number]
         self.run.attempts.answer(question.index, value, took)
         self._close(question)

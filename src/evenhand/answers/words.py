@@ -91,7 +91,17 @@ def verdict(answer: Answer) -> str:
     if answer.tolerance < answer.loss < math.inf and not _says_little(answer, answer.loss):
         if_exact = " if the features are exact" if answer.certainty == "features exact" else ""
         said += f" It loses at most {number(answer.loss)} ({level} sure{if_exact})."
-    return said
+    return said + on_single_scores(answer)
+
+
+def on_single_scores(answer: Answer) -> str:
+    """Return who of those that look best has one score only, in a sentence; "" if nobody."""
+    single = {one.option for one in answer.ranking if one.evaluations == 1}
+    names = [name for name in answer.chosen if name in single]
+    if answer.compared or not names:
+        return ""
+    have = "has a single score" if len(names) == 1 else "have a single score each"
+    return f" {listed(names)} {have}."
 
 
 def of_several(answer: Answer) -> str:
@@ -134,7 +144,7 @@ def of_several(answer: Answer) -> str:
             f" Any of them is worse than any other option by at most {number(answer.loss)} "
             f"({level} sure)."
         )
-    return said
+    return said + on_single_scores(answer)
 
 
 def surely_in_words(answer: Answer) -> list[tuple[str, str]]:
@@ -376,7 +386,12 @@ def cost(answer: Answer) -> str:
     if math.isfinite(answer.budget):
         return f"{said} for {number(answer.paid)}, of a budget of {number(answer.budget)}."
     said = f"{said} of at most {answer.at_most:,}"
-    return f"{said}, for {number(answer.paid)}." if answer.questions.priced else f"{said}."
+    return f"{said}, for {number(answer.paid)}." if costs_money(answer) else f"{said}."
+
+
+def costs_money(answer: Answer) -> bool:
+    """Tell whether evaluations cost anything but 1 each."""
+    return answer.questions.priced or not math.isclose(answer.paid, answer.spent)
 
 
 def scores_in_words(answer: Answer) -> str:

@@ -252,6 +252,18 @@ def _put_in_force(proposal: _Proposal, page: Page) -> None:
         page.append("planned", {"plan": proposal.plan})
 
 
+def look(follower: Follower) -> None:
+    """Have the scores that are in looked at, if who is there can be asked nothing more."""
+    with follower.lock:
+        replica = follower.followed()
+        if replica.status != "running" or replica.trouble:
+            return
+        plan = replica.due_plan(replica.pending)
+        proposal = _Proposal(replica.known, replica.evaluations, plan=plan)
+    if plan is not None and plan.get("order") == []:
+        follower.write(partial(_put_in_force, proposal))
+
+
 def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting) -> _Proposal:
     known = replica.known
     nothing = None

@@ -294,7 +294,8 @@ class Campaign:
         ticket
             What `ask` returned, or its id.
         score
-            The score, as the campaign's ``scores`` and ``bounds`` allow.
+            The score, as the campaign's ``scores`` and ``bounds`` allow; or `answers.Reply`, with
+            what it really cost.
         key
             A name for this very message, up to 200 characters, to tell a repetition from something
             new; if not given, the ticket and which try it is.
@@ -446,8 +447,12 @@ class Campaign:
         lifecycle.resume(self._follower)
 
     def leave(self, evaluator: str, reason: str = "") -> None:
-        """Go on without an evaluator, until `join`; what waits for him is taken back."""
+        """Go on without an evaluator, until `join`; what waits for him is taken back.
+
+        Where nothing more can be asked of the others, the scores that are in are looked at.
+        """
         lifecycle.leave(self._follower, evaluator, reason)
+        ask.look(self._follower)
 
     def join(self, evaluator: str) -> None:
         """Have an evaluator back who left."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
 import secrets
+from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
@@ -59,6 +61,7 @@ def first_event(
     display: Any,
     looks: Any,
     settings: dict[str, Any],
+    texts: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return what the first event says, or what is wrong with what was given."""
     checked_name(name, "name")
@@ -100,13 +103,25 @@ def first_event(
         checked_name(evaluator, "the name of an evaluator")
     shown = checked_display(display, about.items)
     columns = dict.fromkeys(column for own in shown.values() for column in own)  # in this order
-    return {
+    hashed = {} if texts is None else {"texts": {of: hash_of(texts[of]) for of in texts}}
+    return hashed | {
         "name": name,
         "policy": made.state(),
         "settings": _plain_numbers(given) | {"looks": looks, "shown": list(columns)},
         "display": shown,
         "evenhand": version("evenhand"),
     }
+
+
+def hash_of(text: str) -> str:
+    """Return by what a text is known again: 16 hexadecimal digits, for there may be thousands.
+
+    Examples
+    --------
+    >>> hash_of("Rate the answer from 1 to 10.")
+    'd8ee72b0261d7cf4'
+    """
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _named(

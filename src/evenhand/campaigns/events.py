@@ -41,10 +41,12 @@ Kind = Literal[
 ]
 
 _TICKETS = list[tuple[int, str, int, int]]  # number, token, question, turn
-# number, ticket (none if it was imported), question, score, evaluator, key; notes by number
+# number, ticket (none if it was imported), question, score, evaluator, key; by number what was
+# said beside it, and what it cost if that is not its price
 _SCORES = {
     "evaluations": list[tuple[int, int | None, int, float, str, str]],
     "notes?": dict[str, str],
+    "costs?": dict[str, float],
 }
 _SHOWN = dict[str, dict[str, str]]  # of options: texts by column
 _SETTINGS = {
@@ -70,6 +72,7 @@ KINDS: Mapping[Kind, Mapping[str, Any]] = {
         "display": _SHOWN,
         "evenhand": str,
         "made": str,
+        "texts?": dict[str, str],  # hashes of what evaluators are shown and told, by name
     },
     "planned": {"plan": dict[str, Any]},  # in force from here on; nothing of it was handed out
     "proposed": {"tickets": _TICKETS, "prices": list[float], "purpose": dict[str, Any]},
@@ -147,19 +150,30 @@ class Evaluation(NamedTuple):
     evaluator: str
     key: str  # what the message is known by
     note: str = ""  # what the evaluator said beside it
+    cost: float | None = None  # what it really cost; None: its price
+
+
+_IN_ROW = 6  # parts of an evaluation that events have in a row
 
 
 def evaluations_to(evaluations: Iterable[Evaluation]) -> dict[str, Any]:
     """Return scores as an event says them."""
     given = list(evaluations)
-    notes = {str(one.number): one.note for one in given if one.note}
-    return {"evaluations": [list(one[:-1]) for one in given]} | ({"notes": notes} if notes else {})
+    beside = {
+        "notes": {str(one.number): one.note for one in given if one.note},
+        "costs": {str(one.number): float(one.cost) for one in given if one.cost is not None},
+    }
+    said = {name: by_number for name, by_number in beside.items() if by_number}
+    return {"evaluations": [list(one[:_IN_ROW]) for one in given]} | said
 
 
 def evaluations_in(content: Mapping[str, Any]) -> list[Evaluation]:
     """Return the scores in what an event says."""
-    notes = content.get("notes", {})
-    return [Evaluation._make((*row, notes.get(str(row[0]), ""))) for row in content["evaluations"]]
+    notes, costs = content.get("notes", {}), content.get("costs", {})
+    return [
+        Evaluation._make((*row, notes.get(str(row[0]), ""), costs.get(str(row[0]))))
+        for row in content["evaluations"]
+    ]
 
 
 @dataclass(frozen=True)

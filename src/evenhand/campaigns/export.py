@@ -103,6 +103,7 @@ def _write_evaluations(follower: Follower, path: Path) -> None:
     replica, scores = follower.followed(), ScoresInLog()
     for event in events_of(follower):
         scores.take(event)
+    costly = any(one.said.cost is not None for one in scores.values())
     about = ["first", "second"] if compares(replica.questions) else ["option"]
 
     def rows() -> Iterator[list[object]]:
@@ -112,10 +113,10 @@ def _write_evaluations(follower: Follower, path: Path) -> None:
             score = follower.reading.reply(one.said.score)
             padding = [""] * (len(about) - len(labels))
             said = [one.said.evaluator, score, one.standing, at, one.said.key, one.said.note]
-            yield [number, one.ticket, *labels, *padding, *said]
+            yield [number, one.ticket, *labels, *padding, *said, *([one.said.cost] * costly)]
 
     header = ["evaluation", "ticket", *about]
-    header += ["evaluator", "score", "standing", "at", "key", "note"]
+    header += ["evaluator", "score", "standing", "at", "key", "note", *(["cost"] * costly)]
     write_csv(path, header, rows(), "the evaluations")
 
 

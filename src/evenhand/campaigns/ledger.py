@@ -62,10 +62,10 @@ class EvaluationRow:
         """Whether it was withdrawn."""
         return self.standing in ("withdrawn", BLIND)
 
-    def said(self, note: str = "") -> Evaluation:
-        """Return it as an event tells it."""
+    def said(self) -> Evaluation:
+        """Return it as an event tells it, without what was said beside it."""
         who = self.evaluator, self.key
-        return Evaluation(self.number, self.ticket, self.question, self.score, *who, note)
+        return Evaluation(self.number, self.ticket, self.question, self.score, *who)
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,7 @@ from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 
-FORMAT = 7
+FORMAT = 8
 NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0, "declined": 0}
 """What came from an evaluator before anything did."""
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
@@ -180,7 +180,8 @@ class Replica:
             self.pending[self.places[out.question]] -= 1
             self._answered(one.evaluator, out.question)
             self.done += 1
-            told, first = self.feedback([one.question], [one.score]), one.ticket not in self._first
+            told = self.feedback([one.question], [one.score], one.cost)
+            first = one.ticket not in self._first
             if not first and self.given is not None:
                 self.given.again(one.ticket)
             if self._counts(one):
@@ -411,8 +412,10 @@ class Replica:
     def _feedback_of(self, scores: Sequence[Evaluation]) -> Feedback:
         return self.feedback([one.question for one in scores], [one.score for one in scores])
 
-    def feedback(self, questions: Sequence[int], scores: Sequence[float]) -> Feedback:
-        """Return scores as the policy takes them; questions by their numbers."""
+    def feedback(
+        self, questions: Sequence[int], scores: Sequence[float], cost: float | None = None
+    ) -> Feedback:
+        """Return scores as the policy takes them, and their cost; questions by their numbers."""
         q, values = len(self.pending), np.asarray(scores, dtype=np.float64)
         at = self.places[list(questions)]
         squares = np.maximum(values**2, _LEAST_SQUARE * (values != 0.0))
@@ -420,6 +423,7 @@ class Replica:
             np.bincount(at, minlength=q),
             np.bincount(at, values, minlength=q),
             np.bincount(at, squares, minlength=q),
+            cost=cost,
         )
 
     @property

@@ -18,8 +18,8 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.answers.answer import Answer
@@ -30,11 +30,13 @@ from evenhand.answers.watch import Progress, watching
 from evenhand.campaigns.arguments import checked_count
 from evenhand.campaigns.ask import ask
 from evenhand.campaigns.create import first_event, insert
+from evenhand.campaigns.export import ScoresInLog, events_of
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import events_after, find
 from evenhand.campaigns.lifecycle import AWAY, extend, give_another_chance, leave
 from evenhand.campaigns.status import answer_from
 from evenhand.campaigns.stores import Store, open_store
+from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tell import end_lease, fail, release, renew, tell
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import ConflictError, EvenhandError, InputError
@@ -42,7 +44,7 @@ from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import forecast_of
 from evenhand.policies.messages import Decision
 from evenhand.policies.state import restore
-from evenhand.questions import Askable
+from evenhand.questions import Askable, Questions
 
 _LEASE = 60.0  # seconds for which a run holds tickets; it renews them while it lives
 _LOOK_AGAIN = 0.5  # seconds between two asks while others are at work
@@ -259,12 +261,8 @@ def choose_on(
 ) -> Answer:
     """Have options evaluated, on a store: begin the campaign of this call, or go on with it."""
     # `made` is for `create.first_event`, `how` for `run`.
-    opened = open_store(store)
-    try:
+    with _opened(store) as opened:
         return run(_resumed(opened, options, made), **how)
-    finally:
-        if opened is not store:
-            opened.close()
 
 
 def _resumed(store: Store, options: Askable, made: dict[str, Any]) -> Follower:
@@ -276,6 +274,7 @@ def _resumed(store: Store, options: Askable, made: dict[str, Any]) -> Follower:
         id = store.read(lambda session: find(session, CHOICE))
         assert id is not None  # there is one, which nothing deletes
     (first,) = store.read(lambda session: events_after(session, id, 0, 1))
+    _refuse_other_texts(store, first.content.get("texts", {}), content.get("texts", {}))
     differs = _difference(first.content, content)
     if differs is not None:
         raise InputError(
@@ -297,6 +296,78 @@ def _resumed(store: Store, options: Askable, made: dict[str, Any]) -> Follower:
     if any(more.values()):
         extend(follower, **more, questions=None, display=None)
     return follower
+
+
+def _refuse_other_texts(store: Store, before: dict[str, str], now: dict[str, str]) -> None:
+    """Raise `InputError` where a text is not what it was when the choice was begun."""
+    other = [name for name in before.keys() | now.keys() if before.get(name) != now.get(name)]
+    if not other:
+        return
+    edited = sorted(name for name in other if name in before and name in now)
+    kind, names = ("was another then", edited) if edited else ("was not there then", sorted(other))
+    if not edited and names[0] not in now:
+        kind = "is missing now"
+    more = f" (and {len(other) - 1:,} more)" if len(other) > 1 else ""
+    raise InputError(
+        f"{store.name!r} holds a choice that was begun with other texts: {names[0]}{more} {kind}. "
+        "Scores of both must not be mixed: give another store, or the texts as they were."
+    )
+
+
+def questions_in(store: str | os.PathLike[str] | Store) -> Questions | None:
+    """Return what is asked in the choice that a store holds; None if it holds none."""
+
+    def look(session: Session) -> Questions | None:
+        id = find(session, CHOICE)
+        if id is None:
+            return None
+        (first,) = events_after(session, id, 0, 1)
+        return restore(first.content["policy"]).questions
+
+    with _opened(store) as opened:
+        return opened.read(look)
+
+
+@dataclass(frozen=True)
+class Told:
+    """A score of a choice in a store, with its question; what was said beside it, and its cost."""
+
+    question: Question
+    score: float
+    said: str
+    cost: float
+
+
+def told_in(store: str | os.PathLike[str] | Store) -> list[Told]:
+    """Return all scores that count of the choice that a store holds, in order."""
+    with _opened(store) as opened:
+        id = opened.read(lambda session: find(session, CHOICE))
+        if id is None:
+            return []
+        follower, turns, scores = Follower(opened, id, CHOICE), dict[int, int](), ScoresInLog()
+        for event in events_of(follower):
+            content = scores.take(event)
+            if event.kind == "proposed":
+                turns.update((number, turn) for number, _, _, turn in content["tickets"])
+        replica, told = follower.followed(), []
+        for one in scores.values():
+            said, ticket = one.said, one.said.ticket
+            if one.standing == "counted" and ticket is not None:
+                asked = replica.question(said.question, ticket, turns[ticket])
+                cost = asked.price if said.cost is None else said.cost
+                told.append(Told(asked, said.score, said.note, cost))
+        return told
+
+
+@contextlib.contextmanager
+def _opened(store: str | os.PathLike[str] | Store) -> Iterator[Store]:
+    """Open a store that is named, for a while."""
+    opened = open_store(store)
+    try:
+        yield opened
+    finally:
+        if opened is not store:
+            opened.close()
 
 
 def _limits(policy: Policy) -> dict[str, Any]:

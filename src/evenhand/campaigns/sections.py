@@ -13,7 +13,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from evenhand.answers import sections as answers
-from evenhand.answers.words import to_come
+from evenhand.answers.words import costs_money, to_come
 from evenhand.campaigns.events import evaluations_in
 from evenhand.campaigns.export import ScoresInLog, events_of
 from evenhand.campaigns.follower import Follower
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from evenhand.campaigns.verification import RecordVerification
 
 _FEW = 3  # of what was given up that is named
+_MOST_NOTES = 100  # beside scores; models say something beside each
 _REASONS = {
     "open": "to begin with, before anything was known",
     "explore": "to learn more",
@@ -151,7 +152,7 @@ def campaign_report(follower: Follower) -> Report:
         told = _story(follower, replica)
     *said, method = (report := answers.report_of(answer)).sections
     more = [
-        Section("Who was asked, and why", _asked(status, told, answer.questions.priced)),
+        Section("Who was asked, and why", _asked(status, told, costs_money(answer))),
         Section("What happened on the way", _happened(told)),
         Section("The record, and how to check it", _record(follower, status, told)),
     ]
@@ -205,7 +206,7 @@ def _story(follower: Follower, replica: Replica) -> _Story:
         if one.said.note:
             told.notes.append(f"{who or 'Somebody'} on {short(question.label)}: {one.said.note}")
         if one.standing == "counted" and one.ticket is not None:
-            told.paid[who] += question.price
+            told.paid[who] += question.price if one.said.cost is None else one.said.cost
     return told
 
 
@@ -306,10 +307,12 @@ def _asked(status: Status, told: _Story, priced: bool) -> list[Part]:
 
 
 def _happened(told: _Story) -> list[Part]:
+    more = max(0, len(told.notes) - _MOST_NOTES)
     return [
         Points([f"{_when(at)} {text}" for at, text in told.lines]),
         "What evaluators noted beside their scores:" if told.notes else "",
-        Points(told.notes),
+        Points(told.notes[:_MOST_NOTES]),
+        f"{counted(more, 'more note')}, in the record." if more else "",
     ]
 
 

@@ -17,17 +17,20 @@ from evenhand.answers.withdrawn import Withdrawal, with_put_back
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
 from evenhand.campaigns.replica import NOTHING, Replica
+from evenhand.certainty.choice import Choice
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import certificate_of, chance_of, checks_of, forecast_of
 from evenhand.policies.messages import Finding
 from evenhand.report.model import Report
 from evenhand.report.result import Result
+from evenhand.report.words import counted, listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _NAMED = 20  # questions that were given up, in words
+_FEW = 3  # evaluators who are waited for, by name
 
 
 @dataclass(frozen=True)
@@ -268,7 +271,26 @@ def _stopped_because(replica: Replica) -> str | None:
             "of those who are there nothing more can be asked: the next `ask`, whoever's it is, "
             "has the scores that are in looked at"
         )
-    return "the campaign goes on"
+    return f"the campaign goes on{_waits_for(replica)}"
+
+
+def _waits_for(replica: Replica) -> str:
+    """Return whose answers a plan lacks, where it waits for a few; "" if there are more."""
+    now = replica.policy.record.now if isinstance(replica.policy, Choice) else None
+    if now is None or now.whole or now.plan.more:
+        return ""
+    questions = replica.questions
+    lacking = now.plan.wanted(len(questions)) - now.total.counts
+    due: dict[str, int] = {}
+    for x in np.flatnonzero(lacking > 0).tolist():
+        who = questions.evaluator_of(x) or ""
+        due[who] = due.get(who, 0) + int(lacking[x])
+    for name in replica.left:
+        due.pop(name, None)
+    if not due or "" in due or len(due) > _FEW or 2 * len(due) > len(questions.evaluators):
+        return ""
+    whose = listed([f"{name} ({counted(n, 'answer')})" for name, n in due.items()])
+    return f", and waits for {whose}; `leave` goes on without them"
 
 
 def decision_of(replica: Replica) -> dict[str, Any]:

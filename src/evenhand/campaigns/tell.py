@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evenhand.answers.question import Question
+from evenhand.answers.question import Question, Reply
 from evenhand.campaigns.arguments import (
     checked_count,
     checked_name,
     checked_reason,
     checked_seconds,
 )
-from evenhand.campaigns.events import Kind, evaluations_in, evaluations_to
+from evenhand.campaigns.events import Evaluation, Kind, evaluations_in, evaluations_to
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import (
     BLIND,
@@ -53,6 +53,7 @@ class TicketReply:
     ticket: Ticket | None = None  # None if the caller knows only its id
     key: str | None = None
     note: str = ""
+    cost: float | None = None  # what it really cost; None: its price
 
     @property
     def number(self) -> int:
@@ -62,6 +63,7 @@ class TicketReply:
 
 def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]], note: Any = "") -> list[Receipt]:
     """Take (ticket, score, key), all or none; a note goes with all of them."""
+    # A score may be a `Reply`: then what was said is the note, unless there is another.
     reading, note = follower.reading, checked_reason(note, "note")
     replies = []
     for given, score, key in _triples(told):
@@ -70,10 +72,12 @@ def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]], note: Any = "
         ticket = given if isinstance(given, Ticket) else None
         id = identifier(*parsed(ticket.id if ticket else given))
         question = ticket.question if ticket else Question(0, f"ticket {given}", parsed(id)[0])
-        value = reading.read(question, score)
+        reply = Reply.of(score)
+        value = reading.read(question, reply.score)
         if key is not None:
             checked_name(key, "key")
-        replies.append(TicketReply(id, value, ticket, key, note))
+        beside = note or checked_reason(reply.said, "said")
+        replies.append(TicketReply(id, value, ticket, key, beside, reply.cost))
     return follower.store.write(lambda session: ScoreDesk(session, follower, replies).take(replies))
 
 
@@ -104,7 +108,7 @@ class ScoreDesk:
                 foresee_told(session, follower.id, reply.number, reply.ticket.holder, key)
         self.page = Page(session, follower.id)
         self._entered: dict[tuple[str, str], EvaluationRow] = {}  # in this transaction
-        self._notes: dict[int, str] = {}  # likewise, by evaluation
+        self._beside: dict[int, TicketReply] = {}  # likewise, by evaluation
 
     def take(self, replies: list[TicketReply]) -> list[Receipt]:
         """Take scores; a refused one undoes all."""
@@ -121,9 +125,14 @@ class ScoreDesk:
     def _write(self, kind: Kind, standing: str) -> None:
         rows = [row for row in self._entered.values() if row.standing == standing]
         if rows:
-            said = [row.said(self._notes.get(row.number, "")) for row in rows]
+            said = [self._said(row) for row in rows]
             at = self.page.append(kind, evaluations_to(said))
             self.page.enter(replace(row, event=at) for row in rows)
+
+    def _said(self, row: EvaluationRow) -> Evaluation:
+        """Return an evaluation of this transaction as its event tells it."""
+        beside = self._beside[row.number]
+        return row.said()._replace(note=beside.note, cost=beside.cost)
 
     def one(self, reply: TicketReply) -> Receipt:
         """Take a score, as `close` will write it down."""
@@ -137,8 +146,7 @@ class ScoreDesk:
                 return self._again(before, reply, key)
         late = row.state not in ("open", "leased") or page.status == "finished"
         page.evaluations += 1
-        if reply.note:
-            self._notes[page.evaluations] = reply.note
+        self._beside[page.evaluations] = reply
         key = _key(reply, row.attempt)
         standing = "late" if late else "counted"
         self._entered[who, key] = EvaluationRow(
@@ -156,7 +164,7 @@ class ScoreDesk:
         """Return the note that an evaluation has; "" if none."""
         row = self.page.evaluation(evaluation)
         if row is None:  # it is of this transaction
-            return self._notes.get(evaluation, "")
+            return self._beside[evaluation].note if evaluation in self._beside else ""
         (event,) = events_after(self.page.session, self.page.id, row.event - 1, 1)
         (note,) = (e.note for e in evaluations_in(event.content) if e.number == evaluation)
         return note

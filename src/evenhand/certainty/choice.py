@@ -359,7 +359,7 @@ class Choice(Policy):
         q = len(new.questions)
         new.horizon, new.limits.money = max(self.horizon, new.horizon), self.limits.money
         new._round, new._spent, new.observed = self._round, self._spent, self.observed
-        new.limits.paid = self.limits.paid
+        new.limits.paid, new.limits.priced = self.limits.paid, self.limits.priced
         new.limits.asked[to.questions] = self.limits.asked
         new.limits.outstanding[to.questions] = self.limits.outstanding
         new.limits.absent = {int(to.evaluators[e]) for e in self.limits.absent}

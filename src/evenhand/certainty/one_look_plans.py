@@ -214,7 +214,8 @@ class FixedPlans:
         work = np.where(questions.workload == UNLIMITED, UNLIMITED, work)
         left = questions._changed(capacity=capacity, workload=work)
         n = int(told.sum()) + (self.at_most - self.spent if most is None else most)
-        money = limits.money - limits.paid + float(told @ questions.prices)
+        # by prices: what a question really cost may hang on its answer, which no plan may know
+        money = limits.money - limits.priced + float(told @ questions.prices)
         have = told + np.minimum(self.pending, np.maximum(capacity - told, 0))
         have = have if fits(left, have, n, money) else told
         return planned_counts(left, self.inference.aim.model, n, money, have)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evenhand.answers import Reply
 from evenhand.arrays import is_number
 from evenhand.errors import AbsentError, EvenhandError, InputError
 
@@ -26,15 +27,20 @@ class Judge:
     call
         What is asked, a plain or an async function. For scores it is given the text of an option,
         for comparisons those of two, of which the first is to be shown first; then, if there are
-        items, the item. It returns a number or a text (`read_score`, `read_verdict`), and may raise
-        `AbsentError` to say that this judge is not available.
+        items, the item. It returns a number or a text (`read_score`, `read_verdict`), or a `Reply`
+        with what it really cost, and may raise `AbsentError` to say that this judge is not
+        available.
     name
         What it is called; the name of the function if not given.
     family
         Whose answers it may favour; None: nobody's.
     price
-        What an answer costs: a number, or a function of the texts that are shown, such as
-        ``lambda *texts: 2e-6 * sum(map(len, texts))``.
+        What an answer costs, as far as that is known before: a number, or a function of the texts
+        that are shown, such as ``lambda *texts: 2e-6 * sum(map(len, texts))``. Plans go by it.
+    cost
+        Takes what ``call`` returned, such as a response with its tokens, and returns what it really
+        cost; its price if not given. Budgets, records and answers go by it. A reply that cannot be
+        read has to be paid, too.
     retries
         How often it is asked again if it fails, or says what cannot be read. After that the
         question is given up, and the answer counts it among its failures.
@@ -43,19 +49,24 @@ class Judge:
     parse
         Takes what ``call`` returned, and returns the number or the text that is read.
     once
-        Whether it has one answer to each question and item, as people and tables of labels have.
-        Items are then drawn without repetition, and there are no more answers than items.
+        Whether it has one answer to each question and item, as people, tables of labels and models
+        at temperature 0 have. Items are then drawn without repetition, and there are no more
+        answers than items. None: where questions may come again, that is found out by asking some
+        of them twice.
     items
         The items that it can be asked about; all if not given.
     reacts_to_length
         Whether it may favour long answers, or short ones.
+    settings
+        By name, what it was made with: the model, its parameters, its instructions. A store keeps a
+        hash of each and refuses to go on with others; a ``temperature`` of 0 says ``once``.
 
     Examples
     --------
     >>> from evenhand.judges import Judge, read_verdict
     >>> judge = Judge(lambda first, second: "[[A]]", name="model 1", family="A", price=0.002)
     >>> judge.ask(("short", "longer"), read_verdict)
-    1.0
+    Reply(score=1.0, cost=0.002)
     """
 
     call: Callable[..., Any] = field(repr=False)
@@ -65,9 +76,11 @@ class Judge:
     retries: int = 3
     wait: float = 1.0
     parse: Callable[[Any], Any] | None = field(default=None, repr=False)
-    once: bool = False
+    once: bool | None = None
     items: Sequence[str] | None = None
     reacts_to_length: bool = True
+    cost: Callable[[Any], float] | None = field(default=None, repr=False)
+    settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         if not callable(self.call):
@@ -86,6 +99,18 @@ class Judge:
             )
         if isinstance(self.items, str):
             raise InputError(f"items must be several names; got the text {self.items!r}.")
+        if self.once not in (None, True, False):
+            raise InputError(f"once must be True, False or None; got {self.once!r}.")
+        if self.cost is not None and not callable(self.cost):
+            raise InputError(
+                f"cost must be a function of what call returned; got {self.cost!r}. What an answer "
+                "costs whatever it is goes to price."
+            )
+        if not isinstance(self.settings, Mapping):
+            raise InputError(f"settings must map names to what was set; got {self.settings!r}.")
+        heat = self.settings.get("temperature")
+        if self.once is None and is_number(heat) and heat == 0.0:
+            object.__setattr__(self, "once", True)
 
     @property
     def is_async(self) -> bool:
@@ -104,18 +129,26 @@ class Judge:
         """
         return float(self.price(*texts) if callable(self.price) else self.price)
 
-    def ask(self, shown: Sequence[str], read: Callable[[Any], float]) -> float:
+    def ask(
+        self,
+        shown: Sequence[str],
+        read: Callable[[Any], float],
+        bill: list[float] | None = None,
+    ) -> Reply:
         """Return the judge's verdict on what is shown, asking again where that may help.
+
+        What each reply cost goes on the ``bill``, those that could not be read included; the reply
+        that is returned has the sum.
 
         Raises
         ------
         EvenhandError
             If no attempt gave a verdict; it says what went wrong last.
         """
-        attempt = 1
+        attempt, bill = 1, [] if bill is None else bill
         while True:
             try:
-                return read(self._parsed(self.call(*shown)))
+                return self._taken(self.call(*shown), shown, read, bill)
             except AbsentError:
                 raise
             except Exception as error:
@@ -123,14 +156,18 @@ class Judge:
             time.sleep(wait)
             attempt += 1
 
-    async def ask_async(self, shown: Sequence[str], read: Callable[[Any], float]) -> float:
+    async def ask_async(
+        self, shown: Sequence[str], read: Callable[[Any], float], bill: list[float] | None = None
+    ) -> Reply:
         """Return the same of a judge who is awaited; others work in a thread."""
-        attempt = 1
+        attempt, bill = 1, [] if bill is None else bill
         while True:
             try:
                 if self.is_async:
-                    return read(self._parsed(await self.call(*shown)))
-                return read(self._parsed(await asyncio.to_thread(self.call, *shown)))
+                    said = await self.call(*shown)
+                else:
+                    said = await asyncio.to_thread(self.call, *shown)
+                return self._taken(said, shown, read, bill)
             except AbsentError:
                 raise
             except Exception as error:
@@ -138,8 +175,18 @@ class Judge:
             await asyncio.sleep(wait)
             attempt += 1
 
-    def _parsed(self, reply: Any) -> Any:
-        return reply if self.parse is None else self.parse(reply)
+    def _taken(
+        self, returned: Any, shown: Sequence[str], read: Callable[[Any], float], bill: list[float]
+    ) -> Reply:
+        """Return the verdict in what ``call`` returned, and put on the bill what it cost."""
+        reply = Reply.of(returned)
+        cost = reply.cost
+        if cost is None:
+            cost = self.price_of(shown) if self.cost is None else self.cost(reply.score)
+        bill.append(float(Reply(None, cost).cost or 0.0))  # checked as that of a reply is
+        parsed = reply.score if self.parse is None else self.parse(reply.score)
+        words = next((one for one in (reply.score, parsed) if isinstance(one, str)), "")
+        return Reply(read(parsed), sum(bill), reply.said or words)
 
     def _wait_after(self, attempt: int, error: Exception) -> float:
         """Return how long to wait before the next attempt; raise if there is none."""

@@ -15,23 +15,30 @@ in each.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import json
 import threading
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from evenhand.answers import Answer, Question, choose
-from evenhand.arrays import Floats
-from evenhand.errors import InputError
+from evenhand.answers import Answer, Question, Reply, choose
+from evenhand.arrays import Indices
+from evenhand.campaigns.run import questions_in, told_in
+from evenhand.certainty.alike import trusted_ones
+from evenhand.errors import AbsentError, EvenhandError, InputError
 from evenhand.judges.judge import Judge
+from evenhand.judges.paired import ONLY_SEARCH, PairedItems
+from evenhand.judges.repeats import Repeats, found_to_repeat, on_repeats
 from evenhand.judges.replies import read_score, read_verdict
 from evenhand.judges.texts import Text, Texts
-from evenhand.questions import UNLIMITED, Column, Questions
+from evenhand.judges.versions import Length, versions_of
+from evenhand.questions import UNLIMITED, Questions
+from evenhand.scores.scores import Finding
 from evenhand.tables import listed
 from evenhand.tables.texts import repeated
 
@@ -39,10 +46,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Family = Mapping[str, str | None] | Callable[[str], str | None]
-Length = Callable[[str], float]
-Pool = tuple[str | None, ...]
+Design = Literal["paired", "search"]
 
-_STRATA = 2  # versions of a question that differ in length: more would each have fewer items
+_ALL_ONCE = (
+    "Some judges have one answer to each question, and options are one text each: so all judges "
+    "were asked once. Try options on several items to learn more."
+)
+_PROBES = 8  # questions that a judge may be asked twice, to find out whether it repeats itself
 
 
 def comparisons(
@@ -55,7 +65,7 @@ def comparisons(
     bias: Literal["judge", "common"] | None = None,
     items: Sequence[str] | None = None,
     workload: Any = None,
-    cache: MutableMapping[str, float] | None = None,
+    cache: MutableMapping[str, Reply] | None = None,
     seed: int = 0,
 ) -> JudgePanel:
     """Return options, compared in pairs by judges.
@@ -104,12 +114,12 @@ def comparisons(
     >>> answer.label, answer.sure, [bias.name for bias in answer.biases]
     ('kind', True, ['first'])
     """
-    texts, jury = Texts.of(options, items), _jury(judges)
+    texts, jury = Texts.of(options, items), jury_of(judges)
     of_options, of_judges = _families(texts, jury, family)
     base = Questions.comparisons(
         of_options, of_judges, position=position, bias=bias, workload=workload
     )
-    return _built(base, texts, jury, length, read_verdict, cache, seed)
+    return JudgePanel(base, texts, jury, read_verdict, length, cache, seed)
 
 
 def panel(
@@ -123,7 +133,7 @@ def panel(
     bias: Literal["common", "evaluator", "group"] = "common",
     items: Sequence[str] | None = None,
     workload: Any = None,
-    cache: MutableMapping[str, float] | None = None,
+    cache: MutableMapping[str, Reply] | None = None,
     seed: int = 0,
 ) -> JudgePanel:
     """Return options, scored one by one by judges.
@@ -148,7 +158,7 @@ def panel(
     >>> answer.label, answer.sure
     ('steps', True)
     """
-    texts, jury = Texts.of(options, items), _jury(judges)
+    texts, jury = Texts.of(options, items), jury_of(judges)
     of_options, of_judges = _families(texts, jury, family)
     grouped = all(any(side.values()) for side in (of_options, of_judges))
     base = Questions.panel(
@@ -164,7 +174,7 @@ def panel(
     def read(reply: object) -> float:
         return read_score(reply, scale)
 
-    return _built(base, texts, jury, length, read, cache, seed)
+    return JudgePanel(base, texts, jury, read, length, cache, seed, scale)
 
 
 @dataclass(frozen=True)
@@ -173,7 +183,7 @@ class _Answered:
 
     question: Question
     item: str | None
-    score: float
+    reply: Reply
 
 
 class JudgePanel:
@@ -181,25 +191,24 @@ class JudgePanel:
 
     Parameters
     ----------
-    questions
-        What can be asked.
+    base
+        What can be asked, apart from items.
     texts, judges
         What is shown, and to whom.
-    pools
-        The items of each question.
     read
         Returns the number in a reply.
     length
         How long a text is; None if nobody asked.
-    cache, seed
-        As for `comparisons`.
+    cache, seed, scale
+        As for `comparisons` and `panel`.
 
     Attributes
     ----------
     questions : Questions
         What can be asked, for `choose`, `plan` and policies.
     evaluate : function
-        Asks a judge: what `choose` takes. Async if a judge is. Any number of threads may call it.
+        Asks a judge, and returns a `Reply`: what `choose` takes. Async if a judge is. Any number of
+        threads may call it.
 
     Examples
     --------
@@ -207,44 +216,85 @@ class JudgePanel:
     >>> made.questions
     Questions(2 questions about 2 options by 1 evaluator, 1 attribute: first)
     >>> made.evaluate(Question(0, "a against b", 1, "model", (0, 1), ("a", "b")))
-    1.0
-    >>> made.record()[["option", "rival", "evaluator", "score"]].values.tolist()
-    [['a', 'b', 'model', 1.0]]
+    Reply(score=1.0, cost=1.0)
+    >>> made.record()[["option", "rival", "evaluator", "score", "reply"]].values.tolist()
+    [['a', 'b', 'model', 1.0, 'A']]
     """
 
     def __init__(
         self,
-        questions: Questions,
+        base: Questions,
         texts: Texts,
         judges: Mapping[str, Judge],
-        pools: Sequence[Pool],
         read: Callable[[object], float],
         length: Length | None,
-        cache: MutableMapping[str, float] | None,
+        cache: MutableMapping[str, Reply] | None,
         seed: int,
+        scale: tuple[float, float] | None = None,
     ) -> None:
-        self.questions, self._texts, self._judges = questions, texts, judges
-        self._pools, self._read, self._length, self._seed = pools, read, length, seed
+        self._base, self._texts, self._judges = base, texts, dict(judges)
+        self._read, self._length, self._seed, self._scale = read, length, seed, scale
+        self.questions, self._pools = versions_of(base, texts, judges, length)
         self._cache, self._lock = cache, threading.Lock()
         self._shown: Counter[tuple[str, ...]] = Counter()
+        self._ready: defaultdict[tuple[str, ...], list[Reply]] = defaultdict(list)
+        # by judge, for what no verdict came of
+        self._owed: defaultdict[str, float] = defaultdict(float)
+        self._gone: dict[str, AbsentError] = {}
         self._answered: list[_Answered] = []
+        self._design: PairedItems | None = None  # of the run that goes on
+        self._of_store: PairedItems | None = None  # and of what the store has
+        self._found: list[Finding] = []
+        self._store: Any = None
         several = any(judge.is_async for judge in judges.values())
         self.evaluate: Callable[[Question], Any] = self._ask_async if several else self._ask
 
-    def choose(self, confidence: float = 0.95, **settings: Any) -> Answer:
+    def choose(
+        self, confidence: float = 0.95, *, design: Design | None = None, **settings: Any
+    ) -> Answer:
         """Ask the judges until it is sure which option is the best; see `evenhand.choose`.
 
         A judge has its own retries, so that a question is given up when the judge gave up. Other
         settings are those of `evenhand.choose`.
+
+        Parameters
+        ----------
+        confidence
+            Probability with which what the answer says shall hold.
+        design
+            "paired": every judge scores all options on the same items, as many as ``at_most`` and
+            ``budget`` pay for, and they are looked at once: what items have in common cancels out
+            (`decide`). "search": what is asked next depends on what came back, and items are drawn
+            anew for each question; it stops as soon as it is sure. If not given, paired where
+            options are scored on 20 items or more by judges of one kind.
+        settings
+            As for `evenhand.choose`.
         """
         settings.setdefault("retries", 0)
         if self._compares:
             settings.setdefault("scores", "verdicts")
-        return choose(self.questions, self.evaluate, confidence, **settings)
+        self._store = settings.get("store")
+        if self._store is not None:
+            settings.setdefault("texts", self._materials())
+        began = len(self._answered)
+        self._of_store = self._design = made = self._paired(design, settings)
+        if made is not None:
+            try:
+                ran = self._settled(made.run(self.evaluate, confidence, settings))
+            finally:
+                self._design = None
+            return made.answer(ran, self._rows(began), confidence, settings)
+        if settings.get("policy") is None:
+            self._find_out()
+            self._even_out()
+        answer = self._settled(choose(self.questions, self.evaluate, confidence, **settings))
+        return replace(answer, warnings=(*answer.warnings, *self._found))
 
     def record(self) -> pd.DataFrame:
         """Return all verdicts so far, a row each, in the columns of `evenhand.read_scores`.
 
+        With what they cost (``cost``) and what was said (``reply``). After ``choose(store=...)``
+        these are all that the store has, also of earlier runs.
         ``evenhand.audit(panel.record(), repeats=True)`` looks for the biases in all of them; what
         is asked twice about the same item is no mistake here.
         """
@@ -254,73 +304,261 @@ class JudgePanel:
         family = _by_name(questions.items, questions.options.groups)
         own = _by_name(questions.evaluators, questions.evaluator_groups)
         rows = []
-        for one in list(self._answered):
+        for one in self._rows():
             who = str(one.question.evaluator)
             row: dict[str, Any] = {"option": one.question.labels[0]}
             if self._compares:
                 row["rival"] = one.question.labels[1]
-            row |= {"evaluator": who, "item": one.item, "score": one.score}
+            row |= {"evaluator": who, "item": one.item, "score": one.reply.score}
             sides = zip(("option", "rival"), ("length", "rival_length"), strict=True)
             for (side, size), name in zip(sides, one.question.labels, strict=False):
                 row[f"{side}_group"] = family[name]
                 if self._length is not None:
                     row[size] = float(self._length(self._texts.text(name, one.item)))
             row["evaluator_group"] = own[who]
-            rows.append(row)
+            rows.append(row | {"cost": one.reply.cost, "reply": one.reply.said or None})
         return pd.DataFrame(rows).dropna(axis="columns", how="all")
 
     @property
     def _compares(self) -> bool:
         return bool((self.questions.about >= 0).all())
 
-    def _ask(self, question: Question) -> float:
-        judge, item, shown = self._handed(question)
-        key, known = self._kept(judge, shown)
-        score = judge.ask(shown, self._read) if known is None else known
-        return self._noted(question, item, score, key)
+    def _rows(self, began: int = 0) -> list[_Answered]:
+        """Return all verdicts: those in the store, and what was heard here beside them."""
+        here = list(self._answered)[began:]
+        if self._store is None:
+            return here
+        told = [
+            _Answered(
+                one.question,
+                self._item(one.question, self._of_store),
+                Reply(one.score, one.cost, one.said),
+            )
+            for one in told_in(self._store)
+        ]
+        kept = {(one.question.index, one.question.turn) for one in told}
+        return told + [one for one in here if (one.question.index, one.question.turn) not in kept]
 
-    async def _ask_async(self, question: Question) -> float:
+    def _materials(self) -> dict[str, str]:
+        """Return what the judges are shown and told, by name, for a store to hash."""
+        found = {
+            f"the settings of the judge {name!r} ({key})": json.dumps(value, default=repr)
+            for name, judge in self._judges.items()
+            for key, value in judge.settings.items()
+        }
+        found["the list of items"] = json.dumps([self._seed, *self._texts.items])
+        return found | self._texts.by_name()
+
+    # ------------------------------------------------------------------ designs
+
+    def _paired(self, design: Design | None, settings: dict[str, Any]) -> PairedItems | None:
+        """Return the design in which all options have the same items; None for a search."""
+        if design not in (None, "paired", "search"):
+            raise InputError(f"design must be 'paired', 'search' or None; got {design!r}.")
+        if design == "search":
+            return None
+        against = None
+        if self._compares:
+            against = "each verdict compares two options on one item already"
+        elif self._length is not None:
+            against = "what lengths add is told by versions of a question"
+        elif used := [one for one in ONLY_SEARCH if settings.get(one) is not None]:
+            against = f"it takes no {used[0]}"
+        else:
+            made = PairedItems.of(self.questions, self._pools, self._seed, self._scale, settings)
+            if isinstance(made, PairedItems):
+                return made
+            against = made
+        if design == "paired":
+            raise InputError(f"design='paired' cannot be had here: {against}.")
+        return None
+
+    def _find_out(self) -> None:
+        """Find out which judges say the same when they are asked the same again."""
+        begun = None if self._store is None else questions_in(self._store)
+        if begun is not None and len(begun) != len(self.questions):
+            return  # of another choice, which `choose` refuses
+        for name, judge in list(self._judges.items()):
+            if judge.once is not None:
+                continue
+            own = np.flatnonzero(self.questions.evaluator == self.questions.evaluators.index(name))
+            if begun is not None:
+                limited = bool((begun.capacity[own] < UNLIMITED).all())
+                found: Repeats = "as before" if limited else "no"
+            else:
+                found = self._asked_twice(judge, own)
+            if found != "no":
+                self._judges[name] = replace(judge, once=True)
+                self._found.append(on_repeats(name, found))
+        if self._found:
+            made = versions_of(self._base, self._texts, self._judges, self._length)
+            self.questions, self._pools = made
+
+    def _even_out(self) -> None:
+        """Ask nobody many times about single texts where another has one answer to each."""
+        # Whoever is asked a hundred times beside those who are asked once decides by its taste.
+        questions = self.questions
+        once = questions.capacity == 1
+        if self._texts.items or not once.any() or once.all():
+            return
+        if trusted_ones(questions, np.ones(len(questions), dtype=np.int64)) is not None:
+            return
+        self.questions = questions._changed(capacity=np.ones(len(questions), dtype=np.int64))
+        self._found.append(Finding("once", _ALL_ONCE, alarm=False))
+
+    def _asked_twice(self, judge: Judge, own: Indices) -> Repeats:
+        """Ask a judge some of its questions twice; what it says of them first is kept for later."""
+        rng = np.random.default_rng([self._seed, 2, *judge.name.encode()])
+        probes = [
+            self._texts.shown(
+                [self.questions.items[o] for o in self.questions.options_of(x)],
+                self._pools[x][rng.integers(len(self._pools[x]))],
+            )
+            for x in rng.permutation(own).tolist()[:_PROBES]
+            if self._pools[x]
+        ]
+        heard: defaultdict[tuple[str, ...], list[Reply]] = defaultdict(list)
+
+        def ask(x: int) -> Reply:
+            reply = self._now(judge, probes[x])
+            heard[judge.name, *probes[x]].append(replace(reply, cost=0.0))
+            self._owed[judge.name] += reply.cost or 0.0
+            return reply
+
+        try:
+            found = found_to_repeat(ask, len(probes))
+        except AbsentError as error:
+            self._gone[judge.name] = error
+            found = "no"
+        except EvenhandError:  # the run will say so
+            found = "no"
+        for shown, replies in heard.items():
+            self._ready[shown] += replies if found == "no" else replies[:1]
+        return found
+
+    def _now(self, judge: Judge, shown: tuple[str, ...]) -> Reply:
+        """Return the verdict of a judge, awaited or not, before a run."""
+        if not judge.is_async:
+            return self._verdict(judge, shown)
+        replies: list[Reply | BaseException] = []
+
+        def wait() -> None:
+            try:
+                replies.append(asyncio.run(self._verdict_async(judge, shown)))
+            except BaseException as error:
+                replies.append(error)
+
+        thread = threading.Thread(target=wait)  # where a loop may be running, as in a notebook
+        thread.start()
+        thread.join()
+        (reply,) = replies
+        if isinstance(reply, BaseException):
+            raise reply
+        return reply
+
+    # ------------------------------------------------------------------ asking
+
+    def _ask(self, question: Question) -> Reply:
         judge, item, shown = self._handed(question)
-        key, known = self._kept(judge, shown)
-        score = await judge.ask_async(shown, self._read) if known is None else known
-        return self._noted(question, item, score, key)
+        return self._noted(question, item, self._kept(judge, shown) or self._verdict(judge, shown))
+
+    async def _ask_async(self, question: Question) -> Reply:
+        judge, item, shown = self._handed(question)
+        reply = self._kept(judge, shown) or await self._verdict_async(judge, shown)
+        return self._noted(question, item, reply)
 
     def _handed(self, question: Question) -> tuple[Judge, str | None, tuple[str, ...]]:
         """Return who is asked, on which item, and what is shown."""
-        # Items are drawn by the question's number, or its turn, and by nothing else: the same run
-        # draws the same, in however many threads.
+        judge, item = self._judges[str(question.evaluator)], self._item(question, self._design)
+        return judge, item, self._texts.shown(question.labels, item)
+
+    def _item(self, question: Question, design: PairedItems | None) -> str | None:
+        """Return the item of a question, in a design or in a search."""
+        # It is drawn by the question's number, or its turn, and by nothing else: the same run draws
+        # the same, in however many threads, and after a restart.
+        if design is not None:
+            return design.items[question.turn % len(design.items)]
         judge, pool = self._judges[str(question.evaluator)], self._pools[question.index]
         if judge.once:
             order = np.random.default_rng([self._seed, 0, question.index]).permutation(len(pool))
-            item = pool[order[question.turn % len(pool)]]
-        else:
-            draw = np.random.default_rng([self._seed, 1, question.number])
-            item = pool[draw.integers(len(pool))]
-        return judge, item, self._texts.shown(question.labels, item)
+            return pool[int(order[question.turn % len(pool)])]
+        draw = np.random.default_rng([self._seed, 1, question.number])
+        return pool[draw.integers(len(pool))]
 
-    def _kept(self, judge: Judge, shown: tuple[str, ...]) -> tuple[str, float | None]:
+    def _kept(self, judge: Judge, shown: tuple[str, ...]) -> Reply | None:
+        """Return what the judge said of this before the run, once."""
+        with self._lock:
+            ready = self._ready.get((judge.name, *shown))
+            if ready:
+                return ready.pop(0)
+            if judge.name in self._gone:
+                raise self._gone.pop(judge.name)
+        return None
+
+    def _verdict(self, judge: Judge, shown: tuple[str, ...]) -> Reply:
+        key, known = self._cached(judge, shown)
+        if known is not None:
+            return known
+        bill: list[float] = []
+        try:
+            return self._cache_as(key, judge.ask(shown, self._read, bill))
+        except Exception:
+            self._owe(judge, bill)
+            raise
+
+    async def _verdict_async(self, judge: Judge, shown: tuple[str, ...]) -> Reply:
+        key, known = self._cached(judge, shown)
+        if known is not None:
+            return known
+        bill: list[float] = []
+        try:
+            return self._cache_as(key, await judge.ask_async(shown, self._read, bill))
+        except Exception:
+            self._owe(judge, bill)
+            raise
+
+    def _cached(self, judge: Judge, shown: tuple[str, ...]) -> tuple[str, Reply | None]:
         """Return where the cache keeps this verdict, and the verdict if it is there."""
         if self._cache is None:
             return "", None
         with self._lock:
             self._shown[judge.name, *shown] += 1
-            asked = [judge.name, *shown, self._shown[judge.name, *shown]]
-            key = hashlib.sha256(json.dumps(asked).encode()).hexdigest()
+            asked = [judge.name, *shown, self._shown[judge.name, *shown], dict(judge.settings)]
+            key = hashlib.sha256(json.dumps(asked, default=repr).encode()).hexdigest()
             return key, self._cache.get(key)
 
-    def _noted(self, question: Question, item: str | None, score: float, key: str) -> float:
+    def _cache_as(self, key: str, reply: Reply) -> Reply:
+        if self._cache is not None:
+            with self._lock:
+                self._cache[key] = reply
+        return reply
+
+    def _owe(self, judge: Judge, bill: list[float]) -> None:
+        """Have the judge's next verdict pay for replies that could not be read."""
         with self._lock:
-            self._answered.append(_Answered(question, item, score))
-            if self._cache is not None:
-                self._cache[key] = score
-        return score
+            self._owed[judge.name] += sum(bill)
+
+    def _settled(self, answer: Answer) -> Answer:
+        """Return an answer that has paid for what no verdict came of in the end."""
+        with self._lock:
+            owed = sum(self._owed.values())
+            self._owed.clear()
+        return replace(answer, paid=answer.paid + owed)
+
+    def _noted(self, question: Question, item: str | None, reply: Reply) -> Reply:
+        with self._lock:
+            cost = (reply.cost or 0.0) + self._owed.pop(str(question.evaluator), 0.0)
+            paid = replace(reply, cost=cost)
+            self._answered.append(_Answered(question, item, paid))
+        return paid
 
 
 def _by_name(names: Sequence[str], groups: Sequence[str | None] | None) -> dict[str, str | None]:
     return dict.fromkeys(names) if groups is None else dict(zip(names, groups, strict=True))
 
 
-def _jury(judges: Sequence[Judge]) -> dict[str, Judge]:
+def jury_of(judges: Sequence[Judge]) -> dict[str, Judge]:
+    """Return judges by name, or what is wrong with them."""
     if isinstance(judges, Judge):
         judges = [judges]
     strange = [judge for judge in judges if not isinstance(judge, Judge)]
@@ -353,97 +591,3 @@ def _families(
         {name: family(name) for name in texts.held},
         {name: own if own is not None else family(name) for name, own in judges.items()},
     )
-
-
-def _built(
-    base: Questions,
-    texts: Texts,
-    jury: Mapping[str, Judge],
-    length: Length | None,
-    read: Callable[[object], float],
-    cache: MutableMapping[str, float] | None,
-    seed: int,
-) -> JudgePanel:
-    """Return the panel on these questions, in as many versions as lengths need."""
-    judges = list(jury.values())
-    pools = [_pool(judge, texts) for judge in judges]
-    reacting = [j for j, judge in enumerate(judges) if judge.reacts_to_length and length]
-    n = min((len(pools[j]) for j in reacting), default=1)
-    n = min(n, _STRATA)
-    if length is not None:
-        texts.known("length")
-    if any(callable(judge.price) for judge in judges):
-        texts.known("a price by text")
-    middle = _middle(base, texts, length)
-    parts: list[Pool] = []
-    sizes: Floats = np.zeros((len(base), n))
-    prices, capacity = np.ones((len(base), n)), np.full((len(base), n), float(UNLIMITED))
-    for x in range(len(base)):
-        judge = judges[base.evaluator[x]]
-        pool = pools[base.evaluator[x]]
-        names = tuple(base.items[option] for option in base.options_of(x))
-        strata: list[Pool] = [pool] + [()] * (n - 1)
-        if length is not None and judge.reacts_to_length:
-            longer = [_longer(texts, names, item, length, middle) for item in pool]
-            cuts = np.array_split(np.argsort(longer, kind="stable"), n)
-            strata = [tuple(pool[i] for i in cut.tolist()) for cut in cuts]
-            sizes[x] = [np.mean([longer[i] for i in cut.tolist()]) for cut in cuts]
-        for version, stratum in enumerate(strata):
-            if judge.once or not stratum:
-                capacity[x, version] = len(stratum)
-            prices[x, version] = _price(judge, texts, names, stratum)
-        parts += strata
-    attributes: dict[str | Column, Floats] = {
-        _column(judges[j], len(reacting)): np.where((base.evaluator == j)[:, None], sizes, 0.0)
-        for j in reacting
-    }
-    questions = base.in_versions(n, attributes=attributes, prices=prices, capacity=capacity)
-    return JudgePanel(questions, texts, jury, parts, read, length, cache, seed)
-
-
-def _pool(judge: Judge, texts: Texts) -> Pool:
-    """Return the items that a judge can be asked about; one of no name if there are none."""
-    if judge.items is None:
-        return texts.items or (None,)
-    strange = [item for item in judge.items if item not in texts.items]
-    if strange or not judge.items:
-        raise InputError(
-            f"{judge.name} has items of its own, but {listed(list(map(str, strange))) or 'none'} "
-            "of them is there; options must have a text for each."
-        )
-    return tuple(judge.items)
-
-
-def _middle(base: Questions, texts: Texts, length: Length | None) -> float:
-    """Return the length at which options are worth what they are worth: the mean of all texts."""
-    if length is None or (base.about[:, 1] >= 0).any():
-        return 0.0
-    pool = texts.items or (None,)
-    return float(np.mean([texts.doublings(o, i, length) for o in texts.held for i in pool]))
-
-
-def _longer(
-    texts: Texts, names: tuple[str, ...], item: str | None, length: Length, middle: float
-) -> float:
-    """Return how many doublings longer the first is than the second, or than the middle."""
-    first, *second = (texts.doublings(name, item, length) for name in names)
-    return first - (second[0] if second else middle)
-
-
-def _price(judge: Judge, texts: Texts, names: tuple[str, ...], pool: Pool) -> float:
-    """Return what an answer costs on average over a pool."""
-    if not callable(judge.price):
-        return judge.price
-    if not pool:
-        return 1.0  # never asked
-    price = float(np.mean([judge.price_of(texts.shown(names, item)) for item in pool]))
-    if not np.isfinite(price) or price <= 0.0:
-        raise InputError(
-            f"the price of {judge.name} for {names[0]!r} is {price!r}; it must be > 0."
-        )
-    return price
-
-
-def _column(judge: Judge, several: int) -> Column:
-    by = "" if several == 1 else f" by {judge.name}"
-    return Column(f"length in doublings{by}", "attribute", judge.name)

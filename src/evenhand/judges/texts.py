@@ -66,6 +66,16 @@ class Texts:
         texts = tuple(self.text(option, item) for option in options)
         return texts if item is None else (*texts, item)
 
+    def by_name(self) -> dict[str, str]:
+        """Return all texts, each by a name of its own; not those that functions make."""
+        named = {}
+        for option, held in self.held.items():
+            if isinstance(held, str):
+                named[f"the text of {option!r}"] = held
+            elif isinstance(held, Mapping):
+                named |= {f"the text of {option!r} on {x!r}": held[x] for x in self.items}
+        return named
+
     def known(self, why: str) -> None:
         """Raise `InputError` if texts are made when they are asked for only."""
         made = [name for name, held in self.held.items() if callable(held)]

@@ -349,13 +349,13 @@ class Policy(ABC):
                 "horizon. What comes too late goes to observe()."
             )
         self._refuse_beyond_bounds(feedback)
-        feedback = self._weighted(feedback)
+        cost, feedback = feedback.cost, self._weighted(feedback)
         if self.checked:
             self._watch.take(*feedback.parts)
         outstanding -= feedback.counts
         self._spent += total
         self.limits.asked += feedback.counts
-        self.limits.paid += float(feedback.counts @ self.questions.prices)
+        self.limits.pay(feedback.counts, cost)
         self._changed()
         self._guarded(self._on_tell, feedback)
 

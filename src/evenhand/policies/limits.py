@@ -34,6 +34,7 @@ class Limits:
     def __init__(self, questions: Questions, budget: float = math.inf) -> None:
         self.questions = questions
         self.money, self.paid = budget, 0.0  # in all, and what evaluations so far have cost
+        self.priced = 0.0  # what they cost by their prices
         # (q,) evaluations so far, asked for or not, and those that have not come back
         self.asked: Counts = np.zeros(len(questions), dtype=np.int64)
         self.outstanding: Counts = np.zeros(len(questions), dtype=np.int64)
@@ -48,6 +49,20 @@ class Limits:
         q = len(self.questions)
         more, there = whole_counts(counts, q, "counts"), whole_counts(pending, q, "pending")
         np.maximum(self.outstanding, there + more, out=self.outstanding)
+
+    def pay(self, counts: Counts, cost: float | None = None) -> None:
+        """Pay for (q,) evaluations: what they really cost, or their prices if nobody says.
+
+        Examples
+        --------
+        >>> limits = Limits(Questions.panel(["Ann", "Bo"], ["P", "Q"]), budget=10.0)
+        >>> limits.pay(np.array([1, 1, 0, 0]), cost=2.5)
+        >>> limits.paid, limits.priced
+        (2.5, 2.0)
+        """
+        priced = float(counts @ self.questions.prices)
+        self.priced += priced
+        self.paid += priced if cost is None else cost
 
     def leave(self, evaluator: str) -> None:
         """Take note that an evaluator cannot be asked any more, until `join`."""

@@ -72,6 +72,8 @@ class Feedback:
         (k,) numbers of evaluations.
     sums, sums_of_squares
         (k,) sums of the evaluations and of their squares, per option.
+    cost
+        What they really cost; None: what the questions' prices say.
 
     Examples
     --------
@@ -82,8 +84,17 @@ class Feedback:
     counts: Counts
     sums: Floats
     sums_of_squares: Floats
+    cost: float | None = None
 
-    def __init__(self, counts: ArrayLike, sums: ArrayLike, sums_of_squares: ArrayLike) -> None:
+    def __init__(
+        self,
+        counts: ArrayLike,
+        sums: ArrayLike,
+        sums_of_squares: ArrayLike,
+        *,
+        cost: float | None = None,
+    ) -> None:
+        object.__setattr__(self, "cost", cost)
         parts = {"counts": counts, "sums": sums, "sums_of_squares": sums_of_squares}
         for name, values in parts.items():
             kind = np.int64 if name == "counts" else np.float64

@@ -104,6 +104,7 @@ def snapshot_of(policy: Policy) -> tuple[dict[str, Any], dict[str, Any]]:
         "outstanding": limits.outstanding.copy(),
         "asked": limits.asked,
         "paid": limits.paid,
+        "priced": limits.priced,
         "absent": sorted(limits.absent),
         "barred": sorted(limits.barred),
         "memory": policy._memory(),
@@ -119,7 +120,7 @@ def revived(cls: type[Policy], arguments: dict[str, Any], run: Mapping[str, Any]
     policy._round, policy._spent, policy.observed = (
         recalled(run, name, (), int, 0) for name in ("round", "spent", "observed")
     )
-    limits.paid = recalled(run, "paid", least=0.0)
+    limits.paid, limits.priced = (recalled(run, name, least=0.0) for name in ("paid", "priced"))
     limits.asked = recalled_counts(run, "asked", q)
     evaluators = len(policy.questions.evaluators)
     limits.absent = set(recalled(run, "absent", (None,), int, 0, evaluators - 1).tolist())

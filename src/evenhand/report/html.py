@@ -9,9 +9,10 @@ goes in as it is. Styles stand in the tags, since a notebook may drop style shee
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Mapping, Sequence
-from datetime import date
+from datetime import UTC, date, datetime
 from html import escape
 from importlib.metadata import version
 from os import PathLike
@@ -258,7 +259,7 @@ def as_page(report: Report, title: str | None = None, made: date | None = None) 
     if report.told:
         sections.insert(0, Section("In short", [_in_short(report)]))
     said = [(f"part-{i}", one) for i, one in enumerate(sections, 1)]
-    day = date.today() if made is None else made
+    day = _today() if made is None else made
     contents = "".join(f'<li><a href="#{name}">{text(s.title)}</a></li>' for name, s in said)
     body = "".join(_section(name, one) for name, one in said)
     return page(
@@ -269,6 +270,12 @@ def as_page(report: Report, title: str | None = None, made: date | None = None) 
         f'<nav aria-label="Contents"><ol>{contents}</ol></nav>\n<main>\n{body}</main>\n',
         _STYLE % {"light": _colours(LIGHT), "dark": _colours(DARK)},
     )
+
+
+def _today() -> date:
+    """The day, or the one that who builds things twice alike says (reproducible-builds.org)."""
+    said = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(said), UTC).date() if said.isdigit() else date.today()
 
 
 def page(title: str, body: str, style: str) -> str:

@@ -1,10 +1,8 @@
 """Families of problems: the paper's hard instances, corrected, random ones, panels, comparisons.
 
-Notation
---------
-α = 2/(√κ + 1)     the last option of every hard set is x_{d+1} = −(1−α)e_1, in group −1; the
-                   other options are e_1, …, e_d. The d+1 points are a basis, and κ_* = κ.
-ρ                  gap between the two leaders of a pair of problems
+With α = 2/(√κ + 1), the last option of every hard set is x_{d+1} = −(1−α)e_1, in group −1; the
+other options are e_1, …, e_d. The d+1 points are a basis, and κ_* = κ. The gap between the two
+leaders of a pair of problems is ρ.
 
 In every family the problems agree on the evaluations of nearly all options: only pulls of a few
 options, which cost regret, tell the problems apart. Option x_i of the paper has index i−1 here,

@@ -1,17 +1,28 @@
-"""The pictures of the cases: `python docs/cases/pictures.py` draws all, or those that are named."""
+"""The pictures of these pages: `make docs-figures` draws all, `python docs/figures.py NAME` some.
+
+Most take seconds; `prompts` some minutes, `compare` and `certain` an hour, `reproduction` twenty
+minutes. `report-audit` and `report-choice` are pages as a browser shows them and need Chromium.
+"""
 
 from __future__ import annotations
 
+import doctest
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
+from contextlib import redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-HERE = Path(__file__).resolve().parent
-IMAGES = HERE.parent / "images"
-ROOT = HERE.parents[1]
+DOCS = Path(__file__).resolve().parent
+IMAGES = DOCS / "images"
+ROOT = DOCS.parent
+EVENT = "examples/skating/ice_dance.csv"
 
 # Told apart by all kinds of colour vision (Okabe and Ito), and by their markers.
 STYLES = (("#56B4E9", "o"), ("#009E73", "s"), ("#E69F00", "D"), ("#D55E00", "^"))
@@ -171,6 +182,98 @@ def season(path: Path) -> None:
     figure.savefig(path, dpi=110)
 
 
+def panel(path: Path) -> None:
+    """Draw the answer of docs/choose.md with ten couples and nine judges."""
+    import evenhand as eh  # noqa: PLC0415
+
+    eh.decide(ROOT / EVENT).plot(path)
+
+
+def choose(path: Path) -> None:
+    """Draw the answer of docs/choose.md with one judge, allowing for what features miss."""
+    page = _examples("choose.md")
+    seen = page["np"].random.default_rng(0)
+    page["eh"].choose(
+        page["event"].actions,
+        lambda question: page["event"].evaluations[question.option] + seen.normal(scale=3.6),
+        at_most=5_000,
+    ).plot(path)
+
+
+def plan(path: Path) -> None:
+    """Draw the first plan of docs/plan.md."""
+    page = _examples("plan.md", until="print(plan)")
+    page["plan"].plot(path)
+
+
+def skating(path: Path) -> None:
+    """Draw what the README inspects."""
+    table, features = "examples/skating/skate_america.csv", "base_value,max_base,ability"
+    words = ["--option-group", "side", "--option", "skater", "--features", features]
+    _evenhand("inspect", table, *words, "--figure", str(path))
+
+
+def report_audit(path: Path) -> None:
+    """Show the page of an audit as a browser does."""
+    _browsed(path, "audit", EVENT)
+
+
+def report_choice(path: Path) -> None:
+    """Show the page of a decision as a browser does."""
+    _browsed(path, "decide", EVENT)
+
+
+def compare(path: Path) -> None:
+    """Draw the regret of all policies."""
+    _evenhand("compare", "--replications", "400", "--figure", str(path))
+
+
+def certain(path: Path) -> None:
+    """Draw how many evaluations those take that stop when they are sure."""
+    words = ["--suite", "certain", "--full", "--replications", "20"]
+    _evenhand("compare", *words, "--figure", str(path))
+
+
+def reproduction(path: Path) -> None:
+    """Draw the figures of the paper's statements, of which these pages show some."""
+    with tempfile.TemporaryDirectory() as folder:
+        _evenhand("reproduce", "--out", folder)
+        for name in ("horizon", "transition", "blindness"):
+            shutil.copy(Path(folder) / f"{name}.png", path.with_name(f"{name}.png"))
+
+
+def _evenhand(*words: str) -> None:
+    command = [sys.executable, "-m", "evenhand", *words]
+    subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+
+
+def _examples(page: str, until: str | None = None) -> dict[str, Any]:
+    """Run the examples of a page, and return the names that they leave."""
+    names: dict[str, Any] = {}
+    text = (DOCS / page).read_text("utf-8")
+    for example in doctest.DocTestParser().get_examples(text):
+        if until is not None and example.source.startswith(until):
+            break
+        with redirect_stdout(StringIO()):
+            exec(compile(example.source, page, "single"), names)
+    return names
+
+
+def _browsed(path: Path, *words: str) -> None:
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        raise SystemExit(f"{path.name} is a page as a browser shows it: install Chromium.")
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "page.html"
+        _evenhand(*words, "--report", str(page))
+        flags = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1000,1345"]
+        subprocess.run(
+            [browser, *flags, f"--screenshot={path}", page.as_uri()],
+            check=True,
+            capture_output=True,
+        )
+
+
 def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, Any]:
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 # slow to load
     from matplotlib.figure import Figure  # noqa: PLC0415
@@ -184,7 +287,11 @@ def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, An
     return figure, axes
 
 
-PICTURES: dict[str, Callable[[Path], None]] = {"jury": jury, "prompts": prompts, "season": season}
+SLOW = (prompts, compare, certain, reproduction)
+PICTURES: dict[str, Callable[[Path], None]] = {
+    one.__name__.replace("_", "-"): one
+    for one in (jury, season, panel, choose, plan, skating, report_audit, report_choice, *SLOW)
+}
 
 
 def main(names: list[str]) -> None:

@@ -1,0 +1,135 @@
+"""Paired items: every judge scores all options on the same items, and all is looked at once.
+
+How items differ is most of what makes scores differ, and options that have the same items have it
+in common. So which items, and how many, is fixed before the first score; each is judged as often as
+any other, and `decide` compares options item by item.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from evenhand.answers import Answer, Question, Reply, choose, decide
+from evenhand.answers.run import INTERRUPTED
+from evenhand.arrays import is_number
+from evenhand.certainty.alike import trusted_ones
+from evenhand.certainty.planned_choice import PlannedChoice
+from evenhand.judges.versions import Pool
+from evenhand.questions import UNLIMITED, Questions
+from evenhand.questions.identifiable import refuse_incomparable
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+ONLY_SEARCH = ("policy", "looks", "noise_scale", "deviation", "bar", "against")
+"""Settings of `choose` that a search takes, and paired items do not."""
+
+_LEAST = 20  # items: of fewer, how they differ is known too badly
+_OF_THE_RUN = ("attempts", "timing")  # alarms by how answers came, which `decide` does not see
+
+
+class _Row(Protocol):
+    """A verdict and what it was about."""
+
+    @property
+    def question(self) -> Question: ...
+    @property
+    def item(self) -> str | None: ...
+    @property
+    def reply(self) -> Reply: ...
+
+
+@dataclass(frozen=True, eq=False)
+class PairedItems:
+    """Questions about each option by each judge, as often as there are items."""
+
+    questions: Questions
+    items: Pool  # in the order in which they are asked about
+    scale: tuple[float, float] | None
+
+    @classmethod
+    def of(
+        cls,
+        questions: Questions,
+        pools: Sequence[Pool],
+        seed: int,
+        scale: tuple[float, float] | None,
+        settings: Mapping[str, Any],
+    ) -> PairedItems | str:
+        """Return the design that a number of evaluations and a budget pay for, or why there is
+        none.
+        """
+        shared = [item for item in pools[0] if item is not None and all(item in p for p in pools)]
+        every = np.ones(len(questions), dtype=np.int64)
+        if trusted_ones(questions, every) is not None:
+            return "some judges are trusted, and dear; they are asked where it counts"
+        if (questions.workload < UNLIMITED).any():
+            return "judges have workloads"
+        n = len(shared)
+        for limit, each in (
+            (settings.get("at_most"), len(questions)),
+            (settings.get("budget"), float(questions.prices.sum())),
+        ):
+            if is_number(limit):
+                n = min(n, int(limit * (1.0 + 1e-12) // each))
+        if n < _LEAST:
+            return f"{_LEAST} items that all judges can be asked about are needed, not {max(n, 0)}"
+        order = np.random.default_rng([seed, 3]).permutation(len(shared))[:n]
+        paired = questions._changed(capacity=n * every)
+        return cls(paired, tuple(shared[i] for i in order.tolist()), scale)
+
+    def run(
+        self, evaluate: Callable[[Question], Any], confidence: float, settings: Mapping[str, Any]
+    ) -> Answer:
+        """Have all of it asked; the answer is one by options alone, without items."""
+        refuse_incomparable(self.questions)
+        policy = PlannedChoice(
+            self.questions,
+            planned=self.questions.capacity,
+            confidence=confidence,
+            budget=settings.get("budget"),
+            seed=settings.get("seed", 0),
+        )
+        asked = {"at_most": None, "budget": None, "policy": policy, "top": 1, "tolerance": 0.0}
+        return choose(self.questions, evaluate, confidence, **(dict(settings) | asked))
+
+    def answer(
+        self, ran: Answer, rows: Sequence[_Row], confidence: float, settings: Mapping[str, Any]
+    ) -> Answer:
+        """Return the answer of one look, item by item, after a run."""
+        import pandas as pd  # noqa: PLC0415 # slow to load, and a search does without
+
+        told = any(one.alarm and one.assumption in _OF_THE_RUN for one in ran.warnings)
+        if ran.stopped_because == INTERRUPTED or told or not rows:
+            return ran
+        table = pd.DataFrame(
+            [(r.question.label, r.question.evaluator, r.item, r.reply.score) for r in rows],
+            columns=["option", "evaluator", "item", "score"],
+        )
+        top = settings.get("top", 1)
+        ends = (0.0, 1.0) if settings.get("scores") == "votes" else settings.get("bounds")
+        found = decide(
+            self.questions,
+            table,
+            confidence,
+            settings.get("tolerance", 0.0),
+            top=None if top == 1 else top,
+            scale=self.scale if ends is None else tuple(ends),
+            scope="these",
+            repeats=True,
+            next_n=0,
+        )
+        left = [one for one in ran.warnings if one.assumption == "attendance"]
+        return replace(
+            found,
+            paid=ran.paid,
+            budget=ran.budget,
+            at_most=ran.at_most,
+            failures=ran.failures,
+            attempts=ran.attempts,
+            warnings=(*found.warnings, *left),
+        )

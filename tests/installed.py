@@ -1,0 +1,189 @@
+"""Try a wheel in empty environments: alone, with each extra, with the oldest dependencies.
+
+    python tests/installed.py dist/evenhand-*.whl            (`make dist-check` builds it first)
+    python tests/installed.py --python python3.13 WHEEL      another Python, with a wheel for it
+    python tests/installed.py --here                         what this Python has installed
+
+Each environment has what `pip install` brings and nothing else, no checkout on its path. Who lacks
+an extra must be told which to install.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+JUDGED = ROOT / "examples" / "judged"
+
+ALWAYS = """
+import sys
+import numpy as np
+import evenhand as eh
+rng = np.random.default_rng(0)
+points = rng.normal(size=(500, 4))
+assert eh.g_optimal_design(points).verify(points)
+assert eh.c_optimal_design(points, [1.0, 0.0, 0.0, 0.0]).verify(points)
+people = {"P": "n", "Q": "s", "R": "n"}
+options = {"a": "n", "b": "s", "c": "s", "d": "n"}
+rows = [(o, e, options[o], people[e], 5.0 + i + (options[o] == people[e]) + 0.1 * rng.normal())
+        for i, o in enumerate(options) for e in people]
+import pandas as pd
+columns = ["option", "evaluator", "option_group", "evaluator_group", "score"]
+table = pd.DataFrame(rows, columns=columns)
+assert eh.audit(table).bias.covers(1.0)
+answer = eh.decide(table)
+assert answer.label == "d"
+answer.report("choice.html")
+answer.plot("choice.png")
+campaign = eh.Campaign.create("cup.db", "cup", eh.Questions.panel(options, people))
+ticket = campaign.ask("P")
+assert campaign.tell(ticket, 5.0).counted
+campaign.close()
+heavy = {"sqlalchemy", "alembic", "dask", "psycopg", "openpyxl", "optuna", "pytest", "mypy"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+table.to_csv("scores.csv", index=False)
+table.to_parquet("scores.parquet")
+"""
+WITHOUT = {
+    "excel": """
+import zipfile
+import evenhand as eh
+with zipfile.ZipFile("x.xlsx", "w") as book:
+    book.writestr("[Content_Types].xml", "<Types/>")
+    book.writestr("xl/workbook.xml", "<workbook/>")
+try:
+    eh.read_scores("x.xlsx")
+except eh.InputError as error:
+    assert "evenhand[excel]" in str(error), error
+else:
+    raise AssertionError("a workbook was read without openpyxl")
+""",
+    "postgres": """
+import evenhand as eh
+try:
+    eh.Campaign.open("postgresql://nobody@localhost/none", "cup")
+except eh.EvenhandError as error:
+    assert "evenhand[postgres]" in str(error), error
+else:
+    raise AssertionError("a server was reached without psycopg")
+""",
+    "inspect": """
+import evenhand as eh
+from evenhand.judges import Judge
+from evenhand.judges.inspect_scorer import scorer_of
+try:
+    scorer_of([Judge(print)])
+except eh.InputError as error:
+    assert "evenhand[inspect]" in str(error), error
+else:
+    raise AssertionError("a scorer was made without inspect_ai")
+""",
+}
+WITH = {
+    "excel": """
+import pandas as pd
+import evenhand as eh
+pd.read_csv("scores.csv").to_excel("scores.xlsx", index=False)
+assert eh.audit("scores.xlsx").bias.covers(1.0)
+""",
+    "postgres": """
+import evenhand as eh
+try:
+    eh.Campaign.open("postgresql://nobody@127.0.0.1:1/none", "cup")
+except eh.StoreError as error:
+    assert "evenhand[postgres]" not in str(error), error
+""",
+    "dask": """
+from distributed import Client, LocalCluster
+import evenhand as eh
+if __name__ == "__main__":
+    problem = eh.families.random_groups(8, 2, seed=1)
+    with LocalCluster(n_workers=1, dashboard_address=None) as cluster, Client(cluster) as client:
+        far = eh.simulate(problem, ["uniform"], 500, 2, executor=client.get_executor())
+    assert far.to_frame().equals(eh.simulate(problem, ["uniform"], 500, 2).to_frame())
+""",
+    "inspect": (JUDGED / "inspect_judges.py").read_text("utf-8")
+    + """
+    answer = decided()
+    assert (answer.label, answer.judges) == ("steps", ("strict", "kind")), answer
+""",
+    "pytest": f"""
+import pathlib
+import pytest
+for name in ("conftest.py", "test_prompts.py"):
+    text = (pathlib.Path({str(JUDGED)!r}) / name).read_text("utf-8")
+    pathlib.Path(name).write_text(text, "utf-8")
+raise SystemExit(pytest.main(["-q", "test_prompts.py"]))
+""",
+}
+COMMANDS = (
+    ["--version"],
+    ["audit", "scores.csv"],
+    ["decide", "scores.parquet", "--json"],
+    ["campaign", "status", "cup.db", "cup"],
+)
+
+
+def oldest() -> list[str]:
+    """Return every dependency at the lowest version that pyproject.toml allows."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    pairs = (re.fullmatch(r"([\w-]+)>=([\w.]+)", one) for one in project["dependencies"])
+    return [f"{pair[1]}=={pair[2]}.*" for pair in pairs if pair]
+
+
+def attempt(wheel: Path, python: str, extra: str | None, pins: list[str]) -> None:
+    """Install the wheel into an environment of its own, and use it."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        subprocess.run([python, "-m", "venv", folder / "env"], check=True)
+        bin_ = folder / "env" / "bin"
+        what = f"{wheel}[{extra}]" if extra else str(wheel)
+        pip = [bin_ / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*pip, what, *pins], check=True, stderr=subprocess.DEVNULL)
+        use(bin_ / "python", folder, extra, told=not pins)
+
+
+def use(python: Path | str, folder: Path, extra: str | None = None, told: bool = False) -> None:
+    """Use what is installed, in a folder beside no checkout."""
+    work = folder / "work"
+    work.mkdir()
+    scripts = [ALWAYS, *(text for one, text in WITHOUT.items() if told and one != extra)]
+    scripts += [WITH[extra]] if extra else []
+    for number, script in enumerate(scripts):
+        (work / f"try{number}.py").write_text(script, "utf-8")
+        subprocess.run([python, f"try{number}.py"], cwd=work, check=True)
+    for words in COMMANDS:
+        command = [python, "-m", "evenhand", *words]
+        said = subprocess.run(command, cwd=work, check=True, text=True, stdout=subprocess.PIPE)
+        assert said.stdout
+
+
+def main() -> None:
+    """Try all environments, and say of each that it works."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("wheel", type=Path, nargs="?")
+    parser.add_argument("--here", action="store_true")
+    parser.add_argument("--python", default=sys.executable)
+    parser.add_argument("--only", choices=["alone", "oldest", *WITH])
+    given = parser.parse_args()
+    if given.here or given.wheel is None:
+        with tempfile.TemporaryDirectory() as folder:
+            use(sys.executable, Path(folder))
+        return
+    wheel = given.wheel.resolve()
+    runs = {"alone": (None, []), "oldest": (None, oldest())}
+    runs |= {extra: (extra, []) for extra in WITH}
+    for name, (extra, pins) in runs.items():
+        if given.only in (None, name):
+            attempt(wheel, given.python, extra, pins)
+            print(f"{name}: works with {given.python}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
