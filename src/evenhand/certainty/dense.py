@@ -149,6 +149,12 @@ class DenseModel(Model):
         some = sizes > IN_SPAN * sizes.max(initial=0.0)
         return np.asarray(sizes[some, None] * Wt[some])
 
+    @property
+    def in_common(self) -> bool:
+        """Whether options differ in fewer dimensions than there are differences, but a few."""
+        alone = self.questions.options.stand_alone
+        return not alone and _SHRUNKEN <= len(self.apart) < len(self.frame.values) - 1
+
     @cached_property
     def _vague(self) -> Floats:
         """V when nothing is known of the parameters, in units of their columns."""
@@ -280,7 +286,7 @@ class DenseFit:
         population, as wide as they look beyond their noise: who leads looks better than it is.
         """
         rows = self.model.apart
-        if len(rows) < _SHRUNKEN or self.form.outside(rows).any():
+        if self.form.outside(rows).any():
             return self
         return self._drawn_together(rows, None)
 

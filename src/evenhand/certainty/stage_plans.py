@@ -40,7 +40,8 @@ _LONGEST = 4096  # evaluations after which the order of a plan is repeated
 _MOST_LOOKS = 64  # shares of its scores at which a plan is looked at
 _GROWTH, _LAST = 0.2, 0.3  # a plan as a share of what was spent; at most, to end with it
 _EXTRA = 1.0  # evidence that is planned for beyond what is needed
-_TAKEN_BACK = 1.2  # of what the prior of a lead is cautious by, where guesses are sober
+_TAKEN_BACK = 1.2  # of what the prior of a lead is cautious by, where guesses are sober,
+_FEW_DIMENSIONS = 5.0  # and values differ in many more dimensions than this
 _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 spreads up takes 1.5 times what is left
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
@@ -134,25 +135,23 @@ class AnyPlanner(ABC, Generic[S]):
             return Stop("certain", (now.answer,))
         if not self._remaining:
             return Stop("spent")
-        guess = self.inference.before(len(record.rounds))
-        sober = self._sober(guess)
-        tested = self.tested(sober, now)
+        guess = self._sober(self.inference.before(len(record.rounds)))
+        tested = self.tested(guess, now)
         known = np.isfinite(guess.leads(tested.leader, tested.rivals).variances)
         heard = guess.freedom >= 1.0  # not if a start was cut short: then there is no unit yet
         if not (heard and known.all()):
             start = self._start(tested, known, heard)
             if len(start):
                 return self._plan("open", start) if self._pays_for(start) else Stop("broke")
-        return self._test(guess, sober, now, tested.some(known))
+        return self._test(guess, now, tested.some(known))
 
     def _sober(self, guess: Fit) -> Fit:
         """Return a guess that does not take the luck of who leads for merit."""
-        # Where features say how much options have in common. Options that stand for themselves are
-        # as they were.
         return guess.shrunken() if self._shrinks(guess) else guess
 
     def _shrinks(self, guess: Fit) -> TypeGuard[DenseFit]:
-        return isinstance(guess, DenseFit) and not self.inference.aim.questions.options.stand_alone
+        """Tell whether features say what options have in common, so that few numbers are all."""
+        return isinstance(guess, DenseFit) and guess.model.in_common
 
     def _first(self, guess: Fit) -> int:
         """Return the option that is best by a guess."""
@@ -215,8 +214,8 @@ class AnyPlanner(ABC, Generic[S]):
 
     # ------------------------------------------------------------------ a test
 
-    def _test(self, guess: Fit, sober: Fit, now: S, tested: Tested) -> Plan | Stop:
-        """Return a plan that tests leads which are known somehow, also by a sober guess."""
+    def _test(self, guess: Fit, now: S, tested: Tested) -> Plan | Stop:
+        """Return a plan that tests leads which are known somehow."""
         aim, limits, (leader, rivals, _) = self.inference.aim, self.limits, tested
         expected, prices = guess.leads(leader, rivals), aim.questions.prices
         spread, leads = np.sqrt(expected.variances), (expected.estimates + aim.slack) / guess.unit
@@ -228,7 +227,7 @@ class AnyPlanner(ABC, Generic[S]):
         design = aim.model.plan(leader, rivals, weights, most, pool, left)
         able = np.isfinite(design.variances)
         if not able.any():
-            return Stop("stuck", self.tested(sober, now).options)
+            return Stop("stuck", self.tested(guess, now).options)
         price = float(prices[design.order].mean())
         money = 2.0 * float((weights**2 * design.variances)[able].max())
         share = max(_GROWTH * limits.paid, min(_LAST * limits.paid, money))
@@ -255,19 +254,21 @@ class AnyPlanner(ABC, Generic[S]):
             times=times,
             looks=1 if self.whole else min(_MOST_LOOKS, len(order) * times),
             forecast=money / price,
-            expected=self._expected(sober, sober.leads(tested.leader, tested.rivals)),
+            expected=self._expected(guess, guess.leads(tested.leader, tested.rivals)),
             **tested.parts,
         )
 
     def _expected(self, guess: Fit, leads: Spread) -> Expected:
         """Return what is expected of leads, from which their prior is made."""
         # A prior weighs its effects by one over their size, which does for guesses that are too
-        # good. Of a sober guess most of that is taken back: towards where 1/η leaves its mode.
+        # good. Of a sober guess that is taken back, the more dimensions its population is known by:
+        # the centre goes to where 1/η leaves the mode that it should have.
         centres, (found, variances) = leads.estimates, leads
         if self._shrinks(guess):
+            taken = _TAKEN_BACK * max(0.0, 1.0 - _FEW_DIMENSIONS / len(guess.model.apart))
             errors = guess.unit * np.sqrt(variances)
             larger = np.maximum(found + self.inference.aim.slack, errors)
-            centres = found + _TAKEN_BACK * errors**2 / np.where(larger > 0.0, larger, 1.0)
+            centres = found + taken * errors**2 / np.where(larger > 0.0, larger, 1.0)
         return Expected(centres, variances, guess.unit, guess.freedom)
 
     def _plan(self, purpose: Purpose, order: Indices, **parts: Any) -> Plan:
