@@ -54,14 +54,14 @@ class FrankWolfeSampling(TrackingPolicy):
         slopes = (Z[near] @ P.T) ** 2 / (2.0 * sizes[near, None] ** 2)
         step = _best_mixture(slopes / evidence.min(), evidence[near] / evidence.min())
         forced = min(1.0, 0.5 * math.sqrt(len(P) / t))
-        return (1.0 - forced) * step + forced / len(P)
+        return np.asarray((1.0 - forced) * step + forced / len(P))
 
 
 def _best_mixture(slopes: Floats, levels: Floats) -> Floats:
     """Return z ≥ 0, Σ z = 1, with the largest min_x (slopes_x·z − levels_x)."""
     n, q = slopes.shape
     if n == 1:
-        return np.eye(q)[int(np.argmax(np.round(slopes[0], 9)))]
+        return np.asarray(np.eye(q)[int(np.argmax(np.round(slopes[0], 9)))])
     found = linprog(
         np.append(np.zeros(q), -1.0),
         A_ub=np.column_stack([-slopes, np.ones(n)]),
@@ -72,5 +72,5 @@ def _best_mixture(slopes: Floats, levels: Floats) -> Floats:
         method="highs-ds",
     )
     if found.x is None:  # numbers beyond what the solver takes
-        return np.eye(q)[int(np.argmax(slopes.min(axis=0)))]
+        return np.asarray(np.eye(q)[int(np.argmax(slopes.min(axis=0)))])
     return np.asarray(np.clip(found.x[:q], 0.0, None))

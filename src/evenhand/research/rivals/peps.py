@@ -49,7 +49,7 @@ class PEPS(HedgingPolicy):
         """Return the learner's shares, and some of the G-optimal design."""
         explored = min(1.0, float(self._evaluations) ** -0.25)
         learnt = super().next_shares(evaluations)
-        return (1.0 - explored) * learnt + explored * self.frame.weights
+        return np.asarray((1.0 - explored) * learnt + explored * self.frame.weights)
 
     def gains(self, shares: Floats) -> Floats:
         """Return what evaluations would show of a few alternatives drawn at random."""
