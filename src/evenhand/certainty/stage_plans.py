@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.alike import of_trusted
-from evenhand.certainty.dense import DenseFit, DenseModel
+from evenhand.certainty.dense import DenseFit
 from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.places import Places, SetEvidence, SetInference
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
@@ -63,8 +63,6 @@ class Pace(NamedTuple):
 
 
 OPTIONS, PANEL = Pace(2.0, 3.0, 6), Pace(1.0, 1.5, 2)
-ALIKE = Pace(2.0, 1.5, 6)
-"""Of options that have much in common by their features: guesses of them get better soon."""
 
 
 class Tested(NamedTuple):
@@ -352,9 +350,6 @@ class AnyPlanner(ABC, Generic[S]):
 
     @property
     def _pace(self) -> Pace:
-        model = self.inference.aim.model
-        if isinstance(model, DenseModel) and model.in_common:
-            return ALIKE
         return OPTIONS if self.own_questions else PANEL
 
     @property

@@ -81,7 +81,7 @@ def factorial(factors: int, seed: int, *, biased: bool = False) -> BiasedLinearB
     levels = np.array(list(itertools.product([-1.0, 1.0], repeat=factors)))
     pairs = [levels[:, i] * levels[:, j] for i, j in itertools.combinations(range(factors), 2)]
     X = np.column_stack([np.ones(len(levels)), levels, *pairs])
-    gamma: Floats = np.random.default_rng([factors, seed]).standard_normal(X.shape[1])
+    gamma: Floats = np.random.default_rng([factors, seed]).standard_normal(len(X[0]))
     # the group is the product of all levels, which is no combination of effects of one or two
     gamma = gamma / float(np.linalg.norm(gamma))
     return _problem(X, gamma, biased, levels.prod(axis=1))
