@@ -7,6 +7,7 @@
     python benchmarks/certainty.py errors         false answers on ties, near-ties, with an enemy
     python benchmarks/certainty.py bias           intervals of the bias: coverage and width
     python benchmarks/certainty.py top            the m best: cost, and false claims
+    python benchmarks/certainty.py sides          a bar and one option: cost, and false claims
 
 Instances and seeds of the printed tables are not those that the policy's constants were chosen on
 (``--seed`` below 1,000). Every evaluation is looked at, or one per cent of what was spent at once.
@@ -476,6 +477,7 @@ def top_cost(runs: int, seed: int, families: Sequence[tuple[int, int, int, float
             for name, cls in (("places", eh.CertainChoice), ("pairs, union", PairsChoice)):
                 start = time.perf_counter()
                 policy = cls(problem.actions, at_most=10**8, noise_scale=1.0, top=m)
+                policy.checked = False  # a false alarm is no matter of certainty
                 play(problem, policy, np.random.default_rng([i, 1]))
                 said = policy.recommend().selection
                 assert said is not None
@@ -548,13 +550,100 @@ def top_errors(runs: int, seed: int) -> None:
     print()
 
 
+LENIENT = (0.6, -0.3, -0.3)  # 0 on average
+
+
+def judged(values: Sequence[float]) -> eh.BiasedLinearBandit:
+    """Return options of these values by the average of three judges, who are asked at will."""
+    panel = eh.Questions.panel([f"o{i}" for i in range(len(values))], list("PQR"), capacity=None)
+    omega = [one - LENIENT[0] for one in LENIENT[1:]]
+    return eh.BiasedLinearBandit(panel, gamma=[v + LENIENT[0] for v in values], omega=omega)
+
+
+def side_limit(problem: eh.BiasedLinearBandit, against: int | None) -> float:
+    """Return T*·kl(δ, 1−δ) for all sides, of a bar at 0 or of one option."""
+    questions = problem.questions
+    X, points = questions.options.features, questions.weighted_points
+    rows = np.hstack([X, np.tile(questions.neutral, (len(X), 1))])
+    if against is not None:
+        rows = np.delete(rows - rows[against], against, axis=0)
+    away = rows @ np.concatenate([problem.gamma, problem.omega])
+    scaled = rows * (math.sqrt(2.0) / np.abs(away))[:, None]
+    value = joint_design(points, scaled, questions.prices, 1e-3).value
+    return value * certainty_entropy(1.0 - DELTA)
+
+
+def side_cost(runs: int, seed: int) -> None:
+    """Print evaluations ÷ limit until it is certain of twelve options on which side they are."""
+    print(f"## Twelve options, three judges: evaluations ÷ limit, δ = {DELTA:g}, noise known\n")
+    print("| held against | runs | mean | ± | median | false |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name, given in (("a bar", {"bar": 0.0}), ("the median option", {"against": "o6"})):
+        ratios, false = [], 0
+        for i in range(seed, seed + runs):
+            values = np.sort(np.random.default_rng([i, 3]).normal(size=12))
+            rival = None if "bar" in given else 6
+            away = values - (0.0 if rival is None else values[rival])
+            if np.abs(np.delete(away, 6) if rival else away).min() < 0.05:
+                continue
+            problem = judged(values.tolist())
+            policy = eh.CertainChoice(problem.questions, at_most=10**7, noise_scale=1.0, **given)
+            play(problem, policy, np.random.default_rng([i, 1]))
+            said = policy.recommend().selection
+            assert said is not None
+            ratios.append(policy.spent / side_limit(problem, rival))
+            false += bool(
+                (away[list(said.inside)] < 0).any() or (away[list(said.outside)] > 0).any()
+            )
+        error = np.std(ratios) / math.sqrt(len(ratios))
+        print(
+            f"| {name} | {len(ratios)} | {np.mean(ratios):.2f} | {error:.2f} "
+            f"| {np.median(ratios):.2f} | {false} |",
+            flush=True,
+        )
+    print()
+
+
+def side_errors(runs: int, seed: int) -> None:
+    """Print how often anything false is said where options are worth exactly as much."""
+    print(f"## Five options, three of them at the bar: anything false, δ = {DELTA:g}\n")
+    print("| held against | tolerance | noise | runs | false | share |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name, given in (("a bar", {"bar": 0.0}), ("an option", {"against": "o0"})):
+        for tolerance in (0.0, 0.3):
+            tied = -tolerance - 1e-9 if tolerance else 0.0
+            values = np.array([0.0 if name == "an option" else tied, tied, tied, 1.0, -1.0])
+            problem = judged(values.tolist())
+            for known in (True, False):
+                false = 0
+                for i in range(seed, seed + runs):
+                    noise = {"noise_scale": 1.0} if known else {}
+                    policy = eh.CertainChoice(
+                        problem.questions, at_most=300, tolerance=tolerance, **given, **noise
+                    )
+                    play(problem, policy, np.random.default_rng([i, 2]), share=0.05)
+                    said = policy.recommend().selection
+                    assert said is not None
+                    least = -tolerance if tolerance else 1e-12
+                    false += bool(
+                        (values[list(said.inside)] < least).any()
+                        or (values[list(said.outside)] >= 0.0).any()
+                    )
+                print(
+                    f"| {name} | {tolerance:g} | {'known' if known else 'unknown'} | {runs} "
+                    f"| {false} | {false / runs:.3f} |",
+                    flush=True,
+                )
+    print()
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Run the parts that are named."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
         "part",
         nargs="?",
-        choices=["cost", "random", "classical", "side", "errors", "bias", "top", "all"],
+        choices=["cost", "random", "classical", "side", "errors", "bias", "top", "sides", "all"],
         default="all",
     )
     parser.add_argument("--runs", type=int, default=200)
@@ -583,6 +672,9 @@ def main(argv: Sequence[str] | None = None) -> None:
         sizes = [(5, 2, 2, 3.2)] if given.tiny else [(12, 3, 3, 3.2), (20, 5, 5, 3.6)]
         top_cost(runs, given.seed, sizes)
         top_errors(runs, given.seed)
+    if given.part in ("sides", "all"):
+        side_cost(runs, given.seed)
+        side_errors(runs, given.seed)
 
 
 if __name__ == "__main__":

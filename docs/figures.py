@@ -206,6 +206,11 @@ def plan(path: Path) -> None:
     page["plan"].plot(path)
 
 
+def hand_out(path: Path) -> None:
+    """Draw the last plan of docs/plan.md."""
+    _examples("plan.md")["plan"].plot(path)
+
+
 def skating(path: Path) -> None:
     """Draw what the README inspects."""
     table, features = "examples/skating/skate_america.csv", "base_value,max_base,ability"
@@ -290,7 +295,18 @@ def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, An
 SLOW = (prompts, compare, certain, reproduction)
 PICTURES: dict[str, Callable[[Path], None]] = {
     one.__name__.replace("_", "-"): one
-    for one in (jury, season, panel, choose, plan, skating, report_audit, report_choice, *SLOW)
+    for one in (
+        jury,
+        season,
+        panel,
+        choose,
+        plan,
+        hand_out,
+        skating,
+        report_audit,
+        report_choice,
+        *SLOW,
+    )
 }
 
 

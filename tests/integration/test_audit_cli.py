@@ -135,8 +135,8 @@ def test_wide_tables_with_groups_written_out() -> None:
     long = eh.audit(red, **PARTS | {"event": None})
     assert json.loads(result.stdout)["bias"]["value"] == pytest.approx(long.bias.value, abs=1e-9)
     given = run("wide.csv", "--option", "wine")
-    assert given.exit_code == 2
-    assert "look like evaluators, a column each: say wide=True (--wide all)" in said(given)
+    assert given.exit_code == 3  # nobody said of which groups they are
+    assert "are read as the scores of an evaluator each" in said(given)
 
 
 def test_columns_of_the_usual_names_need_no_words() -> None:
@@ -155,7 +155,7 @@ def test_columns_of_the_usual_names_need_no_words() -> None:
     ("arguments", "words"),
     [
         (("nowhere.csv",), "there is no file nowhere.csv"),
-        (("scores.csv",), "option='option': scores.csv has no column 'option'"),
+        (("scores.csv",), "--option option: scores.csv has no column 'option'"),
         (("scores.csv", "--option", "wine", "--evaluator", "tasters"), "did you mean 'taster'?"),
         (
             ("scores.csv", "--option", "wine", "--evaluator", "taster"),
@@ -170,8 +170,8 @@ def test_columns_of_the_usual_names_need_no_words() -> None:
         (("scores.csv", *NAMED, *GROUPS, "--figure", "a.doc"), "must end in .png"),
         (("scores.csv", *NAMED, *GROUPS, "--report", "a.pdf"), "--report writes a page"),
         (("scores.csv", *NAMED, *GROUPS, "--report", "no/a.html"), "there is no folder 'no'"),
-        (("scores.csv", *NAMED, *GROUPS, "--missing", "guess"), "missing= is --missing here"),
-        (("scores.csv", *NAMED, "--option-group", "country", "--partial", "score"), "as partial="),
+        (("scores.csv", *NAMED, *GROUPS, "--missing", "guess"), "--missing is 'refuse' or 'drop'"),
+        (("scores.csv", *NAMED, "--option-group", "country", "--partial", "score"), "as --partial"),
     ],
 )
 def test_what_cannot_be_used_is_refused_in_words(arguments: tuple[str, ...], words: str) -> None:

@@ -310,6 +310,8 @@ def test_notes_on_a_sheet_are_kept_in_the_record() -> None:
     assert again["lost_notes"] == lost | {ids[2]: "an afterthought"}
     told = said("import", "p.db", "prize", "tom.csv")
     assert f"Not kept, since no new score is beside it: note on {ids[2]}: an afterthought" in told
+    assert "evenhand campaign decline STORE NAME TICKET" in told
+
     assert f"Note on {ids[0]}: =fell()" in told
     said("tell", "p.db", "prize", ids[4], "54", "--note", "with <sound>")
     said("withdraw", "p.db", "prize", ids[1], "--because", "a slip", "--blind")
@@ -325,6 +327,24 @@ def test_notes_on_a_sheet_are_kept_in_the_record() -> None:
     page = Path("prize.html").read_text("utf-8")
     assert "with &lt;sound&gt;" in page
     assert "an afterthought" not in page
+
+
+def test_a_conflict_of_interest_on_a_sheet_is_a_decline() -> None:
+    new()
+    said("ask", "p.db", "prize", "-e", "Tom", "-n", "5", "--sheet", "tom.csv")
+    rows = sheet_of("tom.csv")
+    filled = [row | {"score": "50", "note": ""} for row in rows]
+    filled[1] |= {"score": "", "note": "Conflict of interest: I supervised him"}
+    filled[3] |= {"score": "COI"}
+    pd.DataFrame(filled).to_csv("tom.csv", index=False)
+    taken = found("import", "p.db", "prize", "tom.csv")
+    aside = {rows[1]["ticket"]: filled[1]["note"], rows[3]["ticket"]: "COI"}
+    assert (taken["counted"], taken["unfilled"], taken["declined"]) == (3, 0, aside)
+    again = found("import", "p.db", "prize", "tom.csv")
+    assert (again["repeated"], again["declined"]) == (3, aside)
+    tom = next(e for e in found("status", "p.db", "prize")["evaluators"] if e["evaluator"] == "Tom")
+    assert tom["declined"] == 2
+    assert found("verify", "p.db", "prize")["verified"]
 
 
 def test_withdrawing_twice_does_no_harm_by_number_or_by_ticket() -> None:
@@ -550,3 +570,39 @@ def test_times_are_written_and_read_as_people_do() -> None:
     said = [duration(seconds) for seconds in (0.2, 90, 7200, 200_000)]
     assert said == ["1 second", "90 seconds", "2 hours", "2 days"]
     assert [seconds_in(text, "--lease") for text in ("90", "1.5h", "3d")] == [90, 5400, 259_200]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "words", "inside", "outside"),
+    [
+        (["--bar", "70"], "above 70", {"Ann", "Ed"}, {"Bo", "=Cy", "Dí"}),
+        (["--against", "Ann", "--margin", "1"], "no more than 1 worse than 'Ann'", {"Ed"}, {"=Cy"}),
+        (["--top", "2", "--tolerance", "1"], "the best 2", {"Ed"}, {"=Cy"}),
+    ],
+)
+def test_a_campaign_for_a_target_says_what_is_wanted_and_of_whom_it_is_certain(
+    wanted: list[str], words: str, inside: set[str], outside: set[str]
+) -> None:
+    panel = ["--evaluators", "judges.csv", "--option-group", "nation", "--capacity", "none"]
+    said("new", "p.db", "prize", "skaters.csv", *panel, *wanted)
+    assert f"Those that are {words}. Certain so far: 0 are, 0 are not." in " ".join(
+        said("status", "p.db", "prize").split()
+    )
+    rng = np.random.default_rng(2)
+
+    def evaluate(question: eh.Question) -> float:
+        assert question.evaluator is not None
+        own = NATION[question.label] == JUDGES[question.evaluator]
+        score = WORTH[question.label] + LENIENT[question.evaluator] + 0.5 * own
+        return float(score - 0.1875 + 0.3 * rng.standard_normal())  # the mean of the leniencies
+
+    with eh.Campaign.open("p.db", "prize") as campaign:
+        campaign.run(evaluate)
+    answer = found("answer", "p.db", "prize")
+    assert answer["sure"]
+    assert set(answer["target"]["inside"]) >= inside
+    assert set(answer["target"]["outside"]) >= outside
+    status = found("status", "p.db", "prize")
+    assert (status["wanted"], status["inside"]) == (words, len(answer["target"]["inside"]))
+    assert "which are" in said("verify", "p.db", "prize")
+    refused("new", "p.db", "other", "skaters.csv", *panel, *wanted, "--bar", "1", "--top", "2")

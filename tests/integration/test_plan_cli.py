@@ -132,3 +132,19 @@ def test_refusals(
     assert result.exit_code == 2, result.output
     assert words in " ".join(result.stderr.split())
     assert not (tables / "plan.doc").exists()
+
+
+def test_a_hand_out_is_written(tables: Path) -> None:
+    (tables / "conflicts.csv").write_text("option,evaluator\nAnn,S\n")
+    more = ("--reviews", "2", "--workload", "3", "--top", "2", "--own", "none")
+    found = answer(*more, "--conflicts", "conflicts.csv", "--hand-out", "who.csv")
+    lines = (tables / "who.csv").read_text().splitlines()
+    assert lines[0] == "evaluator,option"
+    pairs = [tuple(line.split(",")) for line in lines[1:]]
+    assert len(pairs) == len(set(pairs)) == found["evaluations"] == 10
+    assert not {("S", "Ann"), ("P", "Ann"), ("P", "Di"), ("Q", "Bo"), ("R", "Cy")} & {*pairs}
+    plan = eh.plan(questions(own="none", workload=3).barring([("Ann", "S")]), reviews=2, top=2)
+    assert found["expected"]["right"] == plan.expected.right  # type: ignore[union-attr] # is there
+    refused = run("--lead", "9", "--hand-out", "other.csv")
+    assert refused.exit_code == 2
+    assert "say --reviews or --top" in " ".join(refused.output.split())

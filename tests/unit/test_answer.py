@@ -39,6 +39,7 @@ class Says(eh.Policy):
         super().__init__(actions, horizon, noise_scale=1.0)
         self.said = said
         self._spent = said.get("spent", 120)
+        self.limits.paid = float(self._spent)
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         return np.zeros(len(self.actions), dtype=np.int64)

@@ -121,15 +121,22 @@ def test_a_time_that_options_share_shows_no_drift() -> None:
     assert not [finding for finding in found_in(told) if finding.assumption == "drift"]
 
 
-@pytest.mark.parametrize(("stated", "found"), [((-9.0, 2.0), True), ((-9.0, 9.0), False)])
-def test_scores_at_the_end_of_a_stated_scale(stated: tuple[float, float], found: bool) -> None:
+@pytest.mark.parametrize(
+    ("stated", "said"),
+    [
+        ((-9.0, 2.0), "the highest there is"),
+        ((-9.0, 9.0), "and nobody gave more, though the scale goes to 9"),
+        (None, "and nobody gave more"),
+    ],
+)
+def test_scores_at_the_end_of_a_scale(stated: tuple[float, float] | None, said: str) -> None:
     scores, _, _ = panel()
     cut = replace(scores, score=np.minimum(scores.score, 2.0), scale=stated)
     share = (cut.score == 2.0).mean()
-    messages = [f.message for f in found_in(cut) if f.assumption == "ceiling"]
-    assert [message.startswith(f"{share:.0%} of all scores are 2") for message in messages] == [
-        True
-    ] * found
+    found = the(found_in(cut), "ceiling").message
+    assert found.startswith(f"{share:.0%} of all scores are 2, {said}:")
+    plain = replace(scores, scale=(-99.0, 99.0))
+    assert not [f for f in found_in(plain) if f.assumption in ("ceiling", "floor")]
 
 
 def test_piled_up_scores_are_an_end_without_a_stated_scale() -> None:

@@ -424,8 +424,9 @@ def test_the_record_is_json_with_stable_names() -> None:
     audit = eh.audit(duels(groups=True))
     record = json.loads(json.dumps(audit.to_dict(), allow_nan=False))
     names = (
-        "verdict scores options evaluators events bias here naive position attributes placebo "
-        "spread by_evaluator by_group pair influences flips decisions wanted warnings cannot_tell"
+        "verdict scores options evaluators events bias here naive ranking position attributes "
+        "placebo spread by_evaluator by_group pair influences flips decisions wanted warnings "
+        "cannot_tell"
     )
     assert list(record) == names.split()
     assert record["verdict"] == words.verdict(audit)

@@ -315,7 +315,9 @@ def test_a_search_goes_on_from_its_state_and_with_more_options() -> None:
         ({"top": 6}, "top must be less than the number of options, which is 6; got 6"),
         ({"top": 0}, "top must be a whole number of options that are wanted"),
         ({"top": 2.5}, "top must be a whole number of options that are wanted"),
-        ({"top": 2, "tolerance": 0.1}, "a tolerance .here 0.1. is for the best option alone"),
+        ({"top": 2, "bar": 1.0}, "say one of top .* got top and bar"),
+        ({"bar": 1.0, "expected_loss": 0.1}, "is for the best, or the top few"),
+        ({"top": 2, "expected_loss": 0.0}, "expected_loss must be a number > 0"),
     ],
 )
 def test_what_cannot_be_wanted_is_said(given: dict[str, float], said: str) -> None:
@@ -428,17 +430,27 @@ def test_an_answer_says_who_is_at_the_line() -> None:
     ("options", "given", "said"),
     [
         (SIX, {"top": 2}, "or by features that tell values exactly"),
-        (PANEL, {"top": 2, "bar": 1.0}, "bar=1.0: what is asked step by step"),
-        (PANEL, {"against": "A"}, "against='A': what is asked step by step"),
+        (PANEL, {"top": 2, "bar": 1.0}, "say one of top .* got top and bar"),
+        (PANEL, {"against": "Z"}, "against must be the name of an option"),
         (
             PANEL,
             {"top": 2, "policy": eh.CertainChoice(PANEL)},
-            "finds the best option, where top=2",
+            "finds which are the best, where top=2",
+        ),
+        (
+            PANEL,
+            {"bar": 2, "policy": eh.CertainChoice(PANEL, bar=1)},
+            "finds which are above 1, where bar=2",
+        ),
+        (
+            eh.Questions.panel(GROUPS, {"P": "fr", "Q": "it", "R": "us"}),
+            {"top": 2, "expected_loss": 0.5},
+            "is for questions that can be asked again",
         ),
         (
             eh.Questions.panel(GROUPS, {"P": "fr", "Q": "it", "R": "us"}),
             {"top": 2, "looks": "always"},
-            "are found by one look at all answers",
+            "which are the best 2 is found by one look at all answers",
         ),
     ],
 )

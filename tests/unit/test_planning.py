@@ -16,11 +16,13 @@ from evenhand.arrays import Floats
 from evenhand.certainty.e_process import certainty_entropy
 from evenhand.certainty.models import Shared
 from evenhand.certainty.winner import Winner, leader_is_certain
+from evenhand.numerics.least_squares import Svd
 from evenhand.planning.assumed import assumed, normal_ranks
-from evenhand.planning.capped import capped_counts
+from evenhand.planning.capped import _program, capped_counts
 from evenhand.planning.curve import order_of_evaluators
 from evenhand.planning.figure import plan_picture
 from evenhand.planning.panels import alike, asked_of, everything_once
+from evenhand.planning.sections import widths
 from evenhand.planning.until_certain import Asked, UntilCertain
 from evenhand.planning.ways import OneLookWay, Terms
 from evenhand.questions import UNLIMITED, Questions
@@ -562,3 +564,56 @@ def test_evaluators_who_are_alike_are_worth_the_same() -> None:
         worth.append(accuracy(questions, counts).mean_lead_variance() * counts.sum())
     assert worth[3] == pytest.approx(worth[6], rel=1e-9)
     assert alike(questions._changed(workload=np.full(7, 3))) == list(range(7))  # busy elsewhere
+
+
+# ---------------------------------------------------------------- figures that agree
+
+
+@pytest.fixture(scope="module")
+def grants() -> tuple[dict[str, str], dict[str, str]]:
+    rng = np.random.default_rng(1)
+    applications = {f"a{i}": f"u{g}" for i, g in enumerate(rng.integers(7, size=48))}
+    return applications, {f"r{i}": f"u{g}" for i, g in enumerate(rng.permutation(14) % 7)}
+
+
+def test_all_evaluators_take_no_more_than_some_of_them(grants: Any) -> None:
+    """Of 48 × 14; a program without whole numbers says how few it could be."""
+    questions = Questions.panel(*grants)
+    plan = eh.plan(questions, precision=0.5, noise_scale=1.2)
+    steps = [step for step in plan.evaluators_curve if step.enough]
+    prices = [step.price for step in steps]
+    assert prices == sorted(prices, reverse=True)
+    assert plan.evaluations == next(s.evaluations for s in steps if s.evaluators == 14)
+    found = accuracy(questions, plan.counts.astype(float))
+    e = np.eye(questions.n_attributes)[0]
+    assert Z * 1.2 * math.sqrt(found.variance_of(e)) <= 0.5 * (1 + 1e-6)
+    rows, u = questions.points, np.zeros((1, questions.rows.shape[1]))
+    u[0, questions.n_features] = Z * 1.2 / 0.5
+    C = Svd.of(rows).coordinates
+    caps = np.ones(len(questions))
+    least = _program(
+        rows @ C, u @ C, questions.prices, caps, questions.evaluator, questions.workload
+    )
+    assert least.sum() <= plan.evaluations <= 1.1 * least.sum()
+    (said,) = [text for text in plan.advice if "would do" in text]
+    n, names = int(said.split()[0]), said.split("(")[1].split(")")[0].split(", ")
+    assert len(names) == min(n, 7)
+    assert len({*names} & {*questions.evaluators}) == min(n, 6)
+
+
+def test_a_budget_buys_as_many_evaluators_as_it_pays_for(grants: Any) -> None:
+    plan = eh.plan(Questions.panel(*grants), values=1.3, noise_scale=1.2, budget=168)
+    assert sorted(plan.by_evaluator.values())[-4:] == [0, 48, 48, 48]
+    assert {3, 4} <= {step.evaluators for step in plan.evaluators_curve}
+
+
+def test_what_a_campaign_can_ask_can_be_planned(grants: Any) -> None:
+    questions = Questions.panel(*grants, workload=12)
+    plan = eh.plan(questions, leads=3.0, noise_scale=1.2)
+    assert set(plan.by_evaluator.values()) == {12}
+    assert questions.check().spare == 168 - questions.check().rank
+
+
+def test_widths_of_a_column_have_the_same_decimals() -> None:
+    assert widths([2.1, math.inf, 2.113, 0.5]) == ["±2.100", None, "±2.113", "±0.500"]
+    assert widths([21.0, 150.0]) == ["±21.0", "±150.0"]

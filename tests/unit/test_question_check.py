@@ -56,7 +56,10 @@ def refuse_what_is_not_true(questions: eh.Questions) -> None:
             assert column.name not in (*found.identified, *missing)
         else:
             assert column.name in (found.identified if told(A, unit[d + j]) else missing)
-    assert (found.rank, found.spare) == (rank(A), len(A) - rank(A))
+    who = questions.evaluator[questions.may_ask].tolist()
+    most = sum(min(who.count(e), n) for e, n in enumerate(questions.workload.tolist()))
+    most += who.count(-1)
+    assert (found.rank, found.spare) == (rank(A), max(0, most - rank(A)))
     if found.start is None:
         return
     start = questions.points[found.start]

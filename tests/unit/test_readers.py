@@ -189,7 +189,7 @@ def test_promptfoo_of_version_2_and_results_alone_read_the_same(tmp_path: Path) 
         pd.testing.assert_frame_equal(read(tmp_path / "old.json", metric="llm-rubric"), newer)
 
 
-def test_alpaca_eval_preferences_are_leads_of_the_first() -> None:
+def test_alpaca_eval_preferences_are_leads_of_the_second() -> None:
     """The stand-ins prefer by merit, with 0.1 for what they were shown first, in random order."""
     frame = read(LOGS / "alpaca_eval")
     assert len(frame) == 3 * 3 * 5 - 2  # a judge was silent on two answers about tea
@@ -200,20 +200,20 @@ def test_alpaca_eval_preferences_are_leads_of_the_first() -> None:
         shown = [min(max(lead + place, -0.99), 0.99) for place in (0.1, -0.1)]
         assert min(abs(row.score - score) for score in shown) <= 0.002
     assert set(zip(frame["option"], frame["rival"], strict=True)) == {
-        (GPT, CLAUDE),
-        (GPT, LLAMA),
-        (CLAUDE, LLAMA),
+        (CLAUDE, GPT),
+        (LLAMA, GPT),
+        (LLAMA, CLAUDE),
     }
     first = frame.iloc[0]
     assert (first["length"], first["rival_length"]) == (
-        len("Paris."),
         len("The capital of France is Paris, on the Seine."),
+        len("Paris."),
     )
-    assert (first["option_group"], first["rival_group"]) == ("gpt", "claude")
+    assert (first["option_group"], first["rival_group"]) == ("claude", "gpt")
 
 
 @pytest.mark.parametrize(
-    ("preference", "score"), [(1, 1.0), (2, -1.0), (1.5, 0.0), (0, 0.0), (1.25, 0.5), ("2", -1.0)]
+    ("preference", "score"), [(1, -1.0), (2, 1.0), (1.5, 0.0), (0, 0.0), (1.25, -0.5), ("2", 1.0)]
 )
 def test_every_preference(tmp_path: Path, preference: Any, score: float) -> None:
     path = alpaca(tmp_path, preference)
@@ -250,7 +250,7 @@ def test_a_model_against_itself_says_nothing(tmp_path: Path) -> None:
     rows[0]["generator_2"] = rows[0]["generator_1"]
     path.write_text(json.dumps(rows))
     frame = read(path)
-    assert frame["score"].tolist() == [-1.0]
+    assert frame["score"].tolist() == [1.0]
     assert any("a model against itself" in note for note in frame.attrs["notes"])
 
 
@@ -576,7 +576,7 @@ def test_a_wide_table_is_turned_to_a_long_one(tmp_path: Path) -> None:
         ("option,score\n", "has a header but no rows"),
         ("option,score\na,good\n", "line 2 ('a'), column 'score': 'good' is not a number"),
         ("option,score\na,\n", "column 'score' is empty in every row"),
-        ("name,points\nAnn,7\n", "no column 'score'; Its columns are 'name', 'points'"),
+        ("name,worth\nAnn,7\n", "no column 'score'; Its columns are 'name', 'worth'"),
         ("score,who\n7,Paul\n", "no column 'option'"),
         ("7\n8\n", "no column 'score'"),
     ],
@@ -590,8 +590,8 @@ def test_tables_that_cannot_be_read_say_why(tmp_path: Path, text: str, message: 
 
 
 def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_bytes(b"option,score\n\xff\xfe,1\n")
-    with pytest.raises(eh.InputError, match="line 2 has the byte 0xff"):
+    (tmp_path / "x.csv").write_bytes(b"option,score\n\x81\xfe,1\n")
+    with pytest.raises(eh.InputError, match="line 2 has the byte 0x81"):
         read(tmp_path / "x.csv")
 
 
@@ -792,3 +792,97 @@ def test_names_of_items_and_families() -> None:
     families = Families.of({"my-judge": "gpt", "gemma": "gemini"})
     names = ("my-judge", "gemma-2-9b-it", "Yi-34B")
     assert [families.family(name) for name in names] == ["gpt", "gemini", "yi"]
+
+
+def promptfoo_results(*judges: Any) -> dict[str, Any]:
+    """Results of two models on two questions by all judges; 0.1 for each one's place."""
+    rows = []
+    for m, model in enumerate(("openai:gpt-4o-mini", "anthropic:claude-3-haiku")):
+        for item in ("one", "two"):
+            parts = [
+                {
+                    "score": 0.2 + 0.1 * place + 0.05 * m,
+                    "assertion": {"type": "llm-rubric", "value": "good", "provider": judge},
+                }
+                for place, judge in enumerate(judges)
+            ]
+            row = {"provider": {"id": model, "label": ""}, "success": True, "vars": {"q": item}}
+            rows.append(row | {"gradingResult": {"componentResults": parts}})
+    return {"results": rows}
+
+
+@pytest.mark.parametrize(
+    ("judges", "called"),
+    [
+        (("file://a.py", "file://b.py"), ["file://a.py", "file://b.py"]),
+        (
+            tuple({"id": f"file://{x}.py", "config": {"model": "gpt-4o"}} for x in "ab"),
+            ["gpt-4o (file://a.py)", "gpt-4o (file://b.py)"],
+        ),
+        (
+            tuple(
+                {"id": "python:judge.py", "config": {"tone": x, "n": 1}} for x in ("mild", "stern")
+            ),
+            ["python:judge.py [tone=mild]", "python:judge.py [tone=stern]"],
+        ),
+        (
+            tuple({"id": f"file://{x}.py", "label": f"judge {x}"} for x in "ab"),
+            ["judge a", "judge b"],
+        ),
+    ],
+)
+def test_judges_from_files_are_kept_apart(tmp_path: Path, judges: Any, called: list[str]) -> None:
+    path = tmp_path / "results.json"
+    path.write_text(json.dumps(promptfoo_results(*judges)))
+    frame = read(path)
+    assert sorted(set(frame["evaluator"])) == called
+    assert len(frame) == 8
+    means = frame.groupby("evaluator")["score"].mean()
+    assert means[called[1]] - means[called[0]] == pytest.approx(0.1)
+    if "gpt-4o" in called[0]:
+        assert set(frame["evaluator_group"]) == {"gpt"}
+
+
+def inspect_log(task: str, judge: str, model: str, ids: tuple[str, ...], epochs: int = 1) -> Any:
+    samples = [
+        {"id": one, "epoch": epoch, "scores": {"graded": {"value": 0.5 + 0.1 * len(one)}}}
+        for one in ids
+        for epoch in range(1, epochs + 1)
+    ]
+    scorers = [{"name": "graded", "options": {"model": judge}}]
+    return {"eval": {"task": task, "model": model, "scorers": scorers}, "samples": samples}
+
+
+def test_tasks_of_inspect_are_named_and_keep_their_items_apart(tmp_path: Path) -> None:
+    for task, ids in (("sums", ("1", "2")), ("capitals", ("1", "3"))):
+        for model in (GPT, CLAUDE):
+            log = inspect_log(task, "gpt-4o", model, ids, epochs=2)
+            (tmp_path / f"{task}-{model}.json").write_text(json.dumps(log))
+    frame = read(tmp_path)
+    assert {"sums: 1", "capitals: 1", "sums: 1, again 2", "capitals: 3"} <= set(frame["item"])
+    assert frame["item"].nunique() == 8
+    assert set(frame["task"]) == {"sums", "capitals"}
+    note = next(note for note in frame.attrs["notes"] if "tasks" in note)
+    assert "'sums' (2)" in note
+    assert "1 names of items are in several tasks" in note
+
+
+def test_a_task_for_every_judge_is_said_to_part_them(tmp_path: Path) -> None:
+    for judge in ("gpt-4o", "gemini-1.5-pro"):
+        for model in (GPT, CLAUDE):
+            log = inspect_log(f"by {judge}", judge, model, ("1", "2"))
+            (tmp_path / f"{judge}-{model}.json").write_text(json.dumps(log))
+    notes = read(tmp_path).attrs["notes"]
+    assert any("none scored what another did" in note for note in notes)
+
+
+def test_letters_of_a_log_are_read_by_declared_grades(tmp_path: Path) -> None:
+    log = inspect_log("essays", "gpt-4o", GPT, ("1", "2", "3"))
+    for sample, letter in zip(log["samples"], ("A", "b", "D"), strict=True):
+        sample["scores"]["graded"]["value"] = letter
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(log))
+    with pytest.raises(InputError, match="declare them, the best first"):
+        read(path)
+    assert read(path, grades=["A", "B", "C", "D"])["score"].tolist() == [4.0, 3.0, 1.0]
+    assert read(path, grades={"A": 9, "B": 5.5, "D": 0})["score"].tolist() == [9.0, 5.5, 0.0]

@@ -18,7 +18,8 @@ import pytest
 import evenhand as eh
 from evenhand.scores import Factor, Scores
 from evenhand.scores.defects import alike_names, listed_counts
-from evenhand.scores.layouts import Counted, Wide, _plain, looks_wide
+from evenhand.scores.layouts import Selected, Wide, _plain, counted, looks_wide
+from evenhand.scores.marks import Marking, read_marks
 from evenhand.scores.read import read_table
 from evenhand.scores.scores import (
     chunks,
@@ -237,8 +238,12 @@ def test_columns_of_a_wide_table_are_what_has_no_column() -> None:
 
 def test_a_wide_table_given_as_long_is_recognised() -> None:
     wide = "skater,P,Q,R\nAnn,7.5,8,9\nBo,5.5,4,6\n"
-    said = refused(wide, option="skater")
-    assert "columns 'P', 'Q', 'R' hold numbers and look like evaluators" in said
+    plain = read(wide, option="skater")
+    assert (len(plain), plain.evaluator.names) == (6, ("P", "Q", "R"))
+    assert "columns 'P', 'Q', 'R' hold numbers and are read as the scores" in messages(plain)
+    paid = wide.replace("R\n", "R,funds\n").replace("9\n", "9,9000\n").replace("6\n", "6,70\n")
+    said = refused(paid, option="skater")  # which of these are scores nobody can tell
+    assert "columns 'P', 'Q', 'R', 'funds' hold numbers and look like evaluators" in said
     assert "wide=True" in said
     assert "wide=True" in refused(wide, option="skater", evaluator="P", score="Q")
     assert "'P', 'Q', 'R' are evaluators, say wide=True" in messages(
@@ -299,7 +304,7 @@ def test_a_bad_cell_is_named(old: str, new: str, words: str) -> None:
         ),
         ("option,evaluator,score\na,P,20160105\nb,P,20160212\n", "20160105 looks like a date"),
         ("option,evaluator,score\na,P,42374\nb,P,42381\n", "42374 is 2016-01-05 as spreadsheets"),
-        ("option,evaluator,score\na,P,x\nb,P,y\n", "no cell of the column is; name another"),
+        ("option,evaluator,score\na,P,x\nb,P,y\n", "no cell of the column is. If these are grades"),
         ("option;evaluator;score\na;P;1.200\nb;P;800\n", "'1.200' may be 1200 or 1.2"),
     ],
 )
@@ -618,7 +623,11 @@ def test_cells_that_are_no_plain_numbers() -> None:
     assert _plain(pa.array(["7", " ", "n/a", "8"])).to_pylist() == ["7", None, None, "8"]
     assert _plain(pa.array(["true", "False"])).to_pylist() == ["1.0", "0.0"]
     assert _plain(pa.array([1.0, np.nan])).to_pylist() == [1.0, None]
-    assert _plain(pa.array(["C", "p", "0.25"]), graded=True).to_pylist() == ["1.0", "0.5", "0.25"]
+    assert read_marks(pa.array(["C", "p", "0.25"]), Marking()).cells.to_pylist() == [
+        "1.0",
+        "0.5",
+        "0.25",
+    ]
 
 
 def test_tables_seen_as_other_tables() -> None:
@@ -631,9 +640,12 @@ def test_tables_seen_as_other_tables() -> None:
     assert looks_wide(table, ["age", "P", "Q", "R"]) == ["age", "P", "Q"]
     assert looks_wide(table, ["age", "P", "Q"], like="P") == ["P", "Q"]
     standing = ["counted", "withdrawn", "late"]
-    counted = Counted(opened({"score": [7, 75, 6], "standing": standing}), standing)
-    assert counted.read(["score"])["score"].to_pylist() == [7]
-    assert listed_counts(counted.left_out) == "1 late, 1 withdrawn"
+    kept = np.array([one == "counted" for one in standing])
+    table = opened({"score": [7, 75, 6], "standing": standing})
+    assert Selected(table, kept).read(["score"])["score"].to_pylist() == [7]
+    export = {name: ["x"] * 3 for name in ("evaluation", "ticket", "evaluator", "at", "key")}
+    table = opened(export | {"score": [7, 75, 6], "standing": standing})
+    assert listed_counts(counted(table, {})[1]) == "1 late, 1 withdrawn"
 
 
 def test_names_numbers_and_levels() -> None:
@@ -644,3 +656,107 @@ def test_names_numbers_and_levels() -> None:
     assert sums_over(codes, 2).tolist() == [2.0, 1.0]
     y = np.array([4.0, 7.0, 9.0])
     assert (level_of(y).origin, level_of(y + 1e9).origin) == (8.0, 1e9 + 8)
+
+
+# ------------------------------------------------------------------ grades
+
+
+LETTERS = "option,evaluator,score\na,P,A\nb,P,b\nc,P,C-\na,Q,B\nb,Q,B\nc,Q,C−\n"
+
+
+def test_grades_are_numbers_by_their_declared_order() -> None:
+    scores = read(LETTERS, grades=["A", "B", "C", "C-"])
+    assert scores.score.tolist() == [4.0, 3.0, 1.0, 3.0, 3.0, 1.0]
+    assert scores.scale == (1.0, 4.0)
+    assert "equally spaced: A = 4, B = 3, C = 2, C- = 1" in messages(scores)
+    stated = read(LETTERS, grades={"C-": 0.5, "A": 4, "B": 3.5})
+    assert stated.score.tolist() == [4.0, 3.5, 0.5, 3.5, 3.5, 0.5]
+    assert list(stated.grades) == ["A", "B", "C-"]
+    assert "as you stated them" in messages(stated)
+    numbers = read("option,evaluator,score\na,P,1\nb,P,2\n", grades=["1", "2"])  # 1 is the best
+    assert numbers.score.tolist() == [2.0, 1.0]
+
+
+def test_what_is_no_grade_is_refused_with_the_nearest() -> None:
+    said = refused(LETTERS.replace("a,Q,B", "a,Q,very good"), grades=["A", "B", "C-", "Very poor"])
+    assert "line 5 ('a'), column 'score': 'very good' is none of the grades" in said
+    assert "did you mean" in refused(LETTERS.replace("A", "AA"), grades=["AA+", "B", "C-"])
+    assert "grades=['A', 'B', 'C−']" in refused(LETTERS)
+    for wrong in ("A,B", ["A"], ["A", "a"], {"A": np.nan, "B": 1}, {"A": 1}, [1, 2]):
+        assert "grades=" in refused(LETTERS, grades=wrong)
+
+
+def test_whether_another_spacing_of_grades_changes_the_best_is_said() -> None:
+    # a has one top grade and one low; b two in the middle: who is best hangs on the steps
+    rows = [("a", "P", "A"), ("a", "Q", "D"), ("b", "P", "B"), ("b", "Q", "C"), ("c", "P", "D")]
+    rows += [("c", "Q", "D"), ("d", "P", "D"), ("d", "Q", "C")]
+    table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+    for said in (eh.audit(table, grades=list("ABCD")), eh.decide(table, grades=list("ABCD"))):
+        note = next(one.message for one in said.warnings if one.assumption == "grades")
+        assert "It hangs on how far grades lie apart" in note
+    table["score"] = [{"a": "A", "b": "B", "c": "C", "d": "D"}[o] for o in table["option"]]
+    found = eh.audit(table, grades=list("ABCD"))
+    note = next(one.message for one in found.warnings if one.assumption == "grades")
+    assert note.endswith("the same option would be best.")
+
+
+def test_letters_of_tools_are_read_only_where_all_are() -> None:
+    tool = read("option,evaluator,score\na,P,C\nb,P,I\na,Q,C\nb,Q,P\n")
+    assert tool.score.tolist() == [1.0, 0.0, 1.0, 0.5]
+    assert "If these are grades" in refused("option,evaluator,score\na,P,C\nb,P,A\na,Q,C\nb,Q,B\n")
+
+
+# ------------------------------------------------------------------ copies, totals, asides
+
+
+def test_copies_are_dropped_on_request() -> None:
+    text = SMALL + "a,P,7\na,P,7\n"
+    assert "copies='drop'" in refused(text)
+    scores = read(text, copies="drop")
+    assert len(scores) == 4
+    assert "2 rows are copies of another in every cell" in messages(scores)
+    assert "'refuse' or 'drop'" in refused(text, copies="keep")
+    differing = SMALL + "a,P,8\n"  # another score is no copy
+    assert "scored the same thing twice" in refused(differing, copies="drop")
+
+
+def test_a_line_of_totals_is_one_only_if_it_adds_up() -> None:
+    wide = "film,P,Q,R\nx,7,5,6\ny,3,2,4\n"
+    assert len(read(wide + "Mean,5,3.5,5\n", wide=True, option="film")) == 6
+    kept = read(wide + "Total,9,9.5,9\n", wide=True, option="film")  # a film of that name
+    assert "Total" in kept.option.names
+    long = read(SMALL + "Average,,6.1\n")
+    assert "taken for totals" in messages(long)
+    assert len(long) == 4
+
+
+def test_who_stands_aside_gives_no_score() -> None:
+    scores = read(SMALL.replace("b,Q,6", "b,Q,COI"))
+    assert len(scores) == 3
+    assert "1 cell with 'COI' is taken for no score" in messages(scores)
+    said = refused(SMALL.replace("b,Q,6", "b,Q,absent"))
+    assert "no_score=['absent']" in said
+    assert len(read(SMALL.replace("b,Q,6", "b,Q,absent"), no_score="absent")) == 3
+    both = SMALL.replace("b,Q,6", "b,Q,COI").replace("b,P,5", "b,P,")
+    assert "line 3 ('b'), column 'score' is empty (1 of 4 rows are)" in refused(both)
+
+
+def test_spellings_of_one_evaluator_are_joined_unless_both_scored_the_same() -> None:
+    text = "option,evaluator,score\na,Dr. May,7\nb,dr may,5\na,Roe,6\nb,Roe,4\n"
+    scores = read(text)
+    assert scores.evaluator.names == ("Dr. May", "Roe")
+    assert "'Dr. May', 'dr may' are taken for one evaluator" in messages(scores)
+    two = read(text + "a,dr may,6\n")
+    assert len(two.evaluator) == 3
+    assert "count as two" in messages(two)
+    assert len(read(text.replace("Dr. May", "4.5").replace("dr may", "45")).evaluator) == 3
+
+
+def test_columns_of_numbers_are_evaluators_or_criteria_and_never_ages() -> None:
+    wide = "nr,applicant,age,P,Q\n1,Ann,31,70,65\n2,Bo,45,50,40\n3,Cy,38,60,66\n"
+    scores = read(wide)
+    assert (scores.option.names, scores.evaluator.names) == (("Ann", "Bo", "Cy"), ("P", "Q"))
+    criteria = "reviewer,paper,novelty,rigour\nR,x,7,6\nR,y,5,4\nS,x,8,6\nS,y,4,5\n"
+    scores = read(criteria)
+    assert (scores.evaluator.names, scores.item.names) == (("R", "S"), ("novelty", "rigour"))
+    assert "read as the scores on an item each" in messages(scores)

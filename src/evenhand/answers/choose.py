@@ -64,6 +64,7 @@ def choose(
     top: int = 1,
     bar: float | None = None,
     against: str | None = None,
+    expected_loss: float | None = None,
 ) -> Answer:
     """Have options evaluated until it is sure which one is really the best, and say so.
 
@@ -83,7 +84,9 @@ def choose(
     confidence
         Probability with which what the answer says shall hold.
     tolerance
-        How much the choice may lose against the best, in units of the scores.
+        How much the choice may lose against the best, in units of the scores; of the ``top`` best,
+        any of them against any other option. Who is below a ``bar``, or worse than whom it is
+        ``against``, by no more is good enough.
     at_most
         Most evaluations in all; 1,000 per option if not given.
     parallel
@@ -142,10 +145,15 @@ def choose(
     top
         How many options are wanted. With more than one it is asked until the ``top`` best are sure
         as a set: in a panel, in comparisons, or by exact features (``deviation=0``). Where every
-        question can be asked once, or four times at most, all are, and looked at once. It takes no
-        ``tolerance`` then.
+        question can be asked once, or four times at most, all are, and looked at once.
     bar, against
-        For `decide` alone: here they are refused.
+        Instead of ``top``: those are wanted that are worth more than the ``bar``, on the scale of
+        the average evaluator's scores, or than one option, ``against``, by name. It is asked until
+        it is sure of every option whether it is.
+    expected_loss
+        Where what is asked depends on what came back: the asking ends, too, when the best, or the
+        ``top`` that look best, are expected to lose no more than that per place: an estimate, by
+        which nothing is sure.
 
     Returns
     -------
@@ -185,7 +193,6 @@ def choose(
     ('Ann', True, 'own scores')
     """
     checked_askable(options)
-    refuse_bar(bar, against)
     if not callable(evaluate):
         raise InputError(f"evaluate must be a function of a question; got {evaluate!r}.")
     parallel = _whole("parallel", parallel, 1, _MOST_PARALLEL)
@@ -220,6 +227,9 @@ def choose(
                 "checks": checks,
                 "seed": seed,
                 "top": top,
+                "bar": bar,
+                "against": against,
+                "expected_loss": expected_loss,
             },
         }
         run_by = {
@@ -241,11 +251,14 @@ def choose(
             "bounds": reading.limits,
             "seed": seed,
             "top": top,
+            "bar": bar,
+            "against": against,
+            "expected_loss": expected_loss,
         }
         policy = policy_for(asked, deviation, checks, looks, budget, settings, scores is None)
     else:
         _adopt(policy, asked, at_most, budget)
-        top_of(policy, top)
+        refuse_other_target(policy, top, bar, against)
     with watching(policy, progress) as watch:
         ran = (
             Run("there is no other option")
@@ -276,26 +289,19 @@ def choose(
     )
 
 
-def refuse_bar(bar: object, against: object) -> None:
-    """Raise `InputError` where a bar is given, or somebody to be better than."""
-    for name, given in (("bar", bar), ("against", against)):
-        if given is not None:
-            raise InputError(
-                f"{name}={given!r}: what is asked step by step finds the best option, or the top "
-                f"few (top=...). Have the scores given, and decide(scores, {name}={given!r}) says "
-                "it of these."
-            )
-
-
-def top_of(policy: Policy, given: Any = 1) -> int:
-    """Return how many options a policy finds, or say that as many as are given it does not."""
+def refuse_other_target(
+    policy: Policy, top: Any = 1, bar: Any = None, against: Any = None
+) -> Target:
+    """Return what a policy finds, or say that what is given it does not."""
     target = policy.target if isinstance(policy, CertainChoice | PlannedChoice) else None
-    found = 1 if target is None else target.top or 1
-    if given not in (1, found):
-        raise InputError(
-            f"the policy {policy.name!r} finds {'the best option' if found == 1 else found}, where "
-            f"top={given!r} is given; make it with that top, or leave the policy out."
-        )
+    found = target or Target(top=1)
+    given = {"top": None if top == 1 else top, "bar": bar, "against": against}
+    for name, one in given.items():
+        if one is not None and one != getattr(found, name):
+            raise InputError(
+                f"the policy {policy.name!r} finds which are {found.words}, where {name}={one!r} "
+                f"is given; make it with that {name}, or leave the policy out."
+            )
     return found
 
 
@@ -323,8 +329,9 @@ def policy_for(
     """Return the default policy: careful, or exact if the features are; `marks`: no votes."""
     if looks not in (None, "always", "once"):
         raise InputError(f"looks must be 'always', 'once' or None; got {looks!r}.")
-    top = settings.pop("top", 1)
-    several = Target(top=top).top != 1
+    target = {name: settings.pop(name, None) for name in ("top", "bar", "against")}
+    little, wanted = settings.pop("expected_loss", None), _wanted(target)
+    several = wanted.top != 1
     few = isinstance(options, Questions) and int(options.capacity.max(initial=0)) <= _FEW
     if looks is not None and not few:
         raise InputError(
@@ -341,21 +348,36 @@ def policy_for(
         if settings["noise_scale"] is not None:  # bounds then only refuse, which `read` does
             settings["bounds"] = None
         if several:
-            settings["top"] = top
+            settings |= {name: one for name, one in target.items() if one is not None}
         if few:
+            if little is not None:
+                raise InputError(
+                    f"expected_loss={little!r} is for questions that can be asked again; where all "
+                    "are asked once, leave it out: the answer says what is expected to be lost."
+                )
             if marks or several:  # of a few people: between bounds alone, nothing could be certain
                 settings["bounds"] = None
             usual: Looks = "once" if several else "always"
             return PlannedChoice(options, looks=looks or usual, **settings)
         share = _LOOKS if checks else 0.0
+        settings["expected_loss"] = little
         return CertainChoice(options, looks=share, deviation=deviation, **settings)
-    if several:
+    if several or little is not None:
+        what = "expected_loss" if little is not None else wanted.kind
         raise InputError(
-            f"the best {top!r} can be found in a panel (Questions.panel), in comparisons, or by "
-            "features that tell values exactly (deviation=0). By features that may leave something "
-            "over only the best one can be; give one of these, or leave top out."
+            f"which options are {wanted.words} can be found in a panel (Questions.panel), in "
+            "comparisons, or by features that tell values exactly (deviation=0). By features that "
+            "may leave something over only the best one can be; give one of these, or leave out "
+            f"{what}."
         )
     return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
+
+
+def _wanted(target: Mapping[str, Any]) -> Target:
+    """Return what is wanted by arguments of these names."""
+    top, bar, against = (target[name] for name in ("top", "bar", "against"))
+    other = bar is not None or against is not None
+    return Target.of(None if top == 1 and other else top, bar, against) or Target(top=1)
 
 
 def _affordable(options: ActionSet, at_most: int | None, budget: float) -> int:

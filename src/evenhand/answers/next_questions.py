@@ -375,7 +375,7 @@ class _Ahead:
 
     def more_evaluators(self) -> str:
         """Return how many evaluators more it takes where these have said all; "" if unknown."""
-        said = "Ask further evaluators: of these, nothing more may be asked."
+        said = nothing_left(self.questions, self._told)
         e, errors = len(self.questions.evaluators), self.errors(self.none)
         if e and math.isnan(self._noise):
             return said
@@ -424,6 +424,16 @@ def _raw_means(questions: Questions, told: Feedback) -> Floats:
     sums, counts = (np.bincount(first[mine], x[mine], k) for x in (told.sums, told.counts))
     with np.errstate(invalid="ignore"):
         return np.asarray(sums / counts)
+
+
+def nothing_left(questions: Questions, told: Feedback) -> str:
+    """Return whom to ask where nothing more may be asked, because of workloads or altogether."""
+    if (told.counts < questions.capacity).any():
+        return (
+            "Ask further evaluators, or these for more (workload): they have evaluated as much as "
+            "they may, and not everything."
+        )
+    return "Ask further evaluators: of these, nothing more may be asked."
 
 
 def expected_losses(leads: Floats, errors: Floats) -> Floats:

@@ -136,7 +136,8 @@ def _placing(answer: Answer, decision: Decision) -> Placing | None:
     """Return where options stand by a decision that says less."""
     if answer.placing is None or decision.selection is None:
         return answer.placing
-    verdicts = verdicts_by(decision.selection, len(answer.options))
+    target, labels = answer.placing.target, answer.options.labels
+    verdicts = verdicts_by(decision.selection, target, len(labels), target.rival(labels))
     return replace(answer.placing, verdicts=verdicts, loss=decision.loss)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, NamedBias
 from evenhand.answers.line_words import target_facts, target_verdict
+from evenhand.answers.slices import sliced_in_words
 from evenhand.numerics.intervals import Estimate
 from evenhand.report.words import (
     counted,
@@ -35,15 +36,16 @@ _FAR = 5.0  # widths of the values' intervals
 
 def verdict(answer: Answer) -> str:
     """Return which option to choose and how sure that is, in one or two sentences."""
-    aimed = answer.placing if answer.decision.selection is None else None
-    if aimed is not None and aimed.target.top != 1 and not is_apart(answer):
+    name, k, target = short(answer.label), len(answer.options), answer.target
+    if k > 1 and not answer.sure and answer.scores == 0:
+        return f"Nothing is known about the {k:,} options: no evaluation came back."
+    several = answer.decision.selection is not None and target is not None and target.top
+    aimed = None if several else answer.placing
+    if aimed is not None and not aimed.best and not is_apart(answer):
         return target_verdict(answer, aimed)
-    name, k = short(answer.label), len(answer.options)
     if k == 1:
         return f"Choose {name}: there is no other option."
-    if not answer.sure and answer.scores == 0:
-        return f"Nothing is known about the {k:,} options: no evaluation came back."
-    if answer.decision.selection is not None:
+    if several:
         return of_several(answer)
     among = f"of {k:,} options"
     what = f"the best {among}"
@@ -81,8 +83,9 @@ def verdict(answer: Answer) -> str:
             f"assumed about them ({failed}; see below)."
         )
     if is_apart(answer):
+        wanted = "is the best" if target is None or target.top else f"are {target.words}"
         return (
-            f"Nothing can be said yet of which of {k:,} options is the best: the scores do not "
+            f"Nothing can be said yet of which of {k:,} options {wanted}: the scores do not "
             "compare all of them with one another."
         )
     said = f"{name} looks best {among}, but that is not sure."
@@ -109,6 +112,8 @@ def of_several(answer: Answer) -> str:
     m, k, level = len(answer.chosen), len(answer.options), percent(answer.confidence)
     names = listed(answer.chosen)
     what = f"the best {m:,} of {k:,} options"
+    if 0.0 < answer.loss <= answer.tolerance:
+        what = f"within {number(answer.tolerance)} of {what}"
     if answer.sure and answer.certainty == "one judge's scores":
         return (
             f"{short(answer.judges[0])} has {names} as {what}: that is {level} sure. Whether "
@@ -149,16 +154,22 @@ def of_several(answer: Answer) -> str:
 
 def surely_in_words(answer: Answer) -> list[tuple[str, str]]:
     """Return who is surely in and who out, and who is neither, where several are wanted."""
-    if answer.sure or answer.alarms:
+    target = answer.target
+    if answer.sure or answer.alarms or target is None or target.against is not None:
         return []
-    parts = [("Surely in", answer.inside), ("Surely out", answer.outside)]
+    ends, line = ("in", "out"), "At the line"
+    if target.bar is not None:
+        ends, line = ("above", "below"), "At the bar"
+    parts = [(f"Surely {ends[0]}", answer.inside), (f"Surely {ends[1]}", answer.outside)]
     if math.isnan(answer.expected_right):  # else those at the line are named with their chances
-        parts.insert(1, ("At the line", answer.undecided))
+        parts.insert(1, (line, answer.undecided))
     return [(title, f"{listed(names)}.") for title, names in parts if names]
 
 
 def is_apart(answer: Answer) -> bool:
     """Tell whether scores do not compare all options, so that nobody can be named."""
+    if answer.placing is not None and answer.placing.categories is not None:
+        return answer.placing.apart
     return (answer.placing is not None or not answer.sure) and any(
         math.isnan(one.lead) for one in answer.ranking
     )
@@ -166,11 +177,15 @@ def is_apart(answer: Answer) -> bool:
 
 def facts(answer: Answer) -> list[tuple[str, str]]:
     """Return what else there is to say, under short titles."""
-    best = answer.placing is None or answer.placing.target.top == 1
+    best = answer.placing is None or answer.placing.best
     said = [("Rival", rival(answer)), ("Tied", tied(answer)), ("Holds up", margin(answer))]
     said = said if best else []
     if answer.placing is not None and not is_apart(answer):
         said += target_facts(answer, answer.placing)
+    if answer.slices is not None:
+        against = None if answer.target is None else answer.target.against
+        said += [(f"By {short(answer.slices.column)}", sliced_in_words(answer.slices, against))]
+        said += [("In none", answer.slices.sentence(against))]
     if answer.decision.selection is not None:
         said += surely_in_words(answer)
     if isinstance(answer.options, ActionSet):

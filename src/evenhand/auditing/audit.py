@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.arrays import is_number
+from evenhand.auditing import one_baseline
 from evenhand.auditing.bias import BiasEstimate, clustered, here, plain
 from evenhand.auditing.decisions import Decisions, decisions
-from evenhand.auditing.diagnosis import Influence, diagnose, influences
+from evenhand.auditing.diagnosis import Influence, diagnose, ends, influences, spacings
 from evenhand.auditing.effects import Effects, standing_first, two_way
 from evenhand.auditing.features import FeatureBias, by_features
 from evenhand.auditing.identified import Identified, identified
@@ -27,6 +28,8 @@ from evenhand.readers import read_scores
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.scores import Factor, Scores
+from evenhand.scores.baseline import against_baseline
+from evenhand.scores.read import Grades
 from evenhand.scores.scores import Finding
 
 if TYPE_CHECKING:
@@ -90,10 +93,21 @@ class Audit(Result):
 
     @cached_property
     def position(self) -> BiasEstimate | None:
-        """By how much standing first helps in comparisons; None where nothing was compared."""
-        if self.effects.scores.rival is None:
+        """By how much standing first helps in comparisons; None where nothing was compared, and
+        against one baseline, where it is an attribute if both stood first.
+        """
+        if self.effects.scores.rival is None or self.effects.scores.baseline is not None:
             return None
         return clustered(standing_first(self.effects.scores), self.bias.level)
+
+    @cached_property
+    def ranking(self) -> pd.DataFrame | None:
+        """Options against the one that all were compared with, with attributes such as length taken
+        off: value, its interval by items, and what was given; None where there is no such one.
+        """
+        if self.effects.scores.baseline is None:
+            return None
+        return one_baseline.ranking(self.effects, self.bias.level)
 
     @cached_property
     def here(self) -> BiasEstimate:
@@ -164,6 +178,9 @@ class Audit(Result):
         """What the scores say about the model: alarms first, then notes."""
         scores = self.effects.scores
         found = [] if self.features_only else list(diagnose(self.effects, self.bias))
+        if self.features_only or self.effects.freedom <= 0:
+            found += ends(scores)
+        found += spacings(scores, self.top or 1)
         if self.by_features is not None:
             found.append(self.by_features.warning)
         found += self.identified.notes
@@ -234,7 +251,7 @@ def audit(
     evaluator_group: str | Mapping[str, str] | None = "evaluator_group",
     partial: str | None = None,
     reference: str | None = None,
-    attributes: Sequence[str] = (),
+    attributes: Sequence[str] | None = None,
     features: Sequence[str] = (),
     time: str | None = None,
     scale: tuple[float, float] | None = None,
@@ -242,6 +259,9 @@ def audit(
     repeats: bool = False,
     missing: Literal["refuse", "drop"] = "refuse",
     decimal: str | None = None,
+    grades: Grades = None,
+    no_score: Sequence[str] | str | None = None,
+    copies: Literal["refuse", "drop"] = "refuse",
     confidence: float = 0.95,
     top: int | None = None,
     seed: int = 0,
@@ -272,15 +292,17 @@ def audit(
     reference
         A column with what the score should have been, where something impartial knows.
     attributes
-        Columns that scores may react to and worth does not, such as length.
+        Columns that scores may react to and worth does not, such as length. If not said, the
+        lengths of answers where a log compares all with one baseline; (): none.
     features
         Columns that tell worth, where no two evaluators scored the same thing: a second best.
     time
         A column that says when a score was given, to look for drifts.
     scale
         The lowest and the highest score that can be given.
-    wide, repeats, missing, decimal
-        How the table is written, see `evenhand.read_scores`.
+    wide, repeats, missing, decimal, grades, no_score, copies
+        How the table is written, see `evenhand.read_scores`. Scores that are words or letters are
+        ``grades``, the best first.
     confidence
         Of all intervals.
     top
@@ -337,9 +359,14 @@ def audit(
         repeats=repeats,
         missing=missing,
         decimal=decimal,
+        grades=grades,
+        no_score=no_score,
+        copies=copies,
         beside=False,
         telling=True,
+        lengths=True,
     )
+    scores = against_baseline(scores)
     if scores.features and _nobody_to_compare(scores):
         found = by_features(scores, confidence)
         return Audit(found.effects, found.bias, plain(found.effects, confidence), found, seed, top)

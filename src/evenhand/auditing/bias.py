@@ -64,6 +64,7 @@ from evenhand.numerics.tolerance import PROJECTED
 from evenhand.scores.scores import Codes, chunks, crossed, sums, sums_over
 
 _CELLS = 6_000_000  # rows times clusters up to which matrices are exact
+_MANY = 12  # options or judges by which an attribute's effect on others can be told
 _BLOCK = 64  # clusters projected in one go
 
 
@@ -119,6 +120,13 @@ class BiasEstimate(Estimate):
     def unknown(cls, value: float, level: float, only: tuple[str, ...] = ()) -> BiasEstimate:
         """Return an estimate that nothing is known about: no scores are left to tell from."""
         return cls(value, -math.inf, math.inf, level, math.inf, 0.0, {}, only)
+
+    def times(self, unit: float) -> BiasEstimate:
+        """Return the same of so many units."""
+        ends = (unit * self.value, unit * self.low, unit * self.high)
+        return BiasEstimate(
+            *ends, self.level, unit * self.se, self.freedom, self.clusters, self.only
+        )
 
     @property
     def chance(self) -> float:
@@ -183,8 +191,14 @@ class Clusters:
         """Return the clusters of evaluators and options."""
         kinds = kinds_of(effects)
         own = np.flatnonzero(column_of(effects))
+        scores = effects.scores
+        # items are many, and a handful of options or judges says nothing about others
+        least = _MANY if scores.baseline is not None and effects.name in scores.attributes else 0
         return cls(
-            {kind: (codes, leverage(effects, codes, n)) for kind, (codes, n) in kinds.items()},
+            {
+                kind: (codes, leverage(effects, codes, n) if n >= least else Leverage.none(n))
+                for kind, (codes, n) in kinds.items()
+            },
             *pairs_of(effects),
             {kind: len(np.unique(codes[own])) for kind, (codes, _) in kinds.items()},
             effects,
@@ -276,6 +290,11 @@ class Leverage:
     # the share of the variance by such biases that the sum shows; 0 where they can't be seen
     shown: float
 
+    @classmethod
+    def none(cls, size: int) -> Leverage:
+        """Return that of clusters whose residuals show nothing."""
+        return cls(np.zeros(size), 0.0, 0.0, 0.0)
+
 
 def leverage(effects: Effects, codes: Codes, size: int) -> Leverage:
     """Return what residuals of clusters show; ``codes``: (n,) the cluster of each row, below
@@ -288,7 +307,7 @@ def leverage(effects: Effects, codes: Codes, size: int) -> Leverage:
     k, own, freedoms = moments(effects, codes, lam, a, seen)
     shows = k > PROJECTED * lam[seen]
     if not shows.any():
-        return Leverage(np.zeros(size), 0.0, 0.0, 0.0)
+        return Leverage.none(size)
     some = np.divide(lam[seen], k, out=np.zeros(len(seen)), where=shows)
     some *= info / lam[seen][shows].sum()  # a cluster that shows nothing is as loud as others
     shown = min(float(some @ own) / float(a @ a), 1.0)

@@ -18,7 +18,7 @@ interval; all else is a note.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -29,8 +29,9 @@ from scipy import special
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.effects import Effects, two_way
-from evenhand.report.words import decimals, fixed, number, p_value, short
+from evenhand.report.words import decimals, fixed, joined, number, p_value, short
 from evenhand.scores import Scores
+from evenhand.scores.baseline import BASELINE
 from evenhand.scores.scores import Codes, Factor, Finding, crossed, sums_over
 
 LEVEL = 0.02
@@ -58,7 +59,7 @@ def diagnose(effects: Effects, bias: BiasEstimate, for_choice: bool = False) -> 
     """
     if effects.freedom <= 0:
         return ()
-    whole = [*_ends(effects.scores), *_strays(effects, for_choice), *_driven(effects, bias)]
+    whole = [*ends(effects.scores), *_strays(effects, for_choice), *_driven(effects, bias)]
     look = _Examined(_some_of(effects), bias)
     asked = [
         question
@@ -370,27 +371,89 @@ def _bias_drift(look: _Examined) -> ResidualTest | None:
     return ResidualTest(term.slope.chance, found)
 
 
-def _ends(scores: Scores) -> Iterator[Finding]:
-    """Yield a note for each end of the scale at which many scores are: no favour fits beyond it."""
-    if scores.rival is not None or _two_valued(scores):
+def ends(scores: Scores) -> Iterator[Finding]:
+    """Yield a note for each end of the scale, stated or found, at which many scores are: no favour
+    fits beyond it.
+    """
+    if scores.rival is not None or not len(scores) or _two_valued(scores):
         return
-    y = scores.score
-    ends = scores.scale or (float(y.min()), float(y.max()))
-    for end, inwards, much in (
-        (ends[1], y.max(initial=-np.inf, where=y < ends[1]), "high"),
-        (ends[0], y.min(initial=np.inf, where=y > ends[0]), "low"),
+    if any(note.assumption == BASELINE for note in scores.notes):
+        return  # it is 0 everywhere, and others may be more or less
+    y, n_all = scores.score, len(scores)
+    stated = scores.scale or (-math.inf, math.inf)
+    for lowest, what, beyond, least in (
+        (False, "ceiling", "more", "highest"),
+        (True, "floor", "less", "lowest"),
     ):
+        end = float(y.min() if lowest else y.max())
         n = int((y == end).sum())
-        # without a stated scale, an end is one only if scores pile up there
-        piled = scores.scale is not None or n > int((y == inwards).sum())
-        if n >= max(_FEWEST_PILED, _PILED * len(y)) and piled:
-            yield Finding(
-                "ceiling" if much == "high" else "floor",
-                f"{n / len(y):.0%} of all scores are {number(end)}, the {much}est there is: nobody "
-                f"can add to them or take off as much as elsewhere, so the bias is understated "
-                "there.",
-                alarm=False,
-            )
+        others = y[y > end] if lowest else y[y < end]
+        inwards = float(others.min() if lowest else others.max())
+        # an end that nobody stated is one only if scores pile up there
+        is_stated = end == stated[0 if lowest else 1]
+        piled = is_stated or n > int((y == inwards).sum())
+        if n < max(_FEWEST_PILED, _PILED * n_all) or not piled:
+            continue
+        told = f"the {least} there is"
+        if not is_stated:
+            told = f"and nobody gave {beyond}"
+            if math.isfinite(stated[0]):
+                told += f", though the scale goes to {number(stated[0 if lowest else 1])}"
+        yield Finding(
+            what,
+            f"{n / n_all:.0%} of all scores are {number(end)}, {told}: options that differ look "
+            f"alike there, nobody can {'take off' if lowest else 'add'} as much as elsewhere, and "
+            "a bias is understated.",
+            alarm=False,
+        )
+
+
+def spacings(scores: Scores, top: int = 1) -> Iterator[Finding]:
+    """Yield whether the best, or the ``top`` best, would be others if steps between grades were
+    larger near the top, or near the bottom: each twice the next.
+    """
+    if len(scores.grades) < 3 or scores.event is not None or scores.rival is not None:
+        return
+    if scores.evaluator is None or len(scores.option) <= top:
+        return
+    grades = sorted(set(scores.grades.values()))
+    given = _best(scores, top)
+    steps = 2.0 ** np.arange(len(grades) - 1)
+    other = {
+        where: _best(
+            scores, top, dict(zip(grades, np.concatenate([[0.0], sizes.cumsum()]), strict=True))
+        )
+        for where, sizes in (("top", steps), ("bottom", steps[::-1]))
+    }
+    changed = {where: best for where, best in other.items() if best != given}
+    who = "the same option would be" if top == 1 else f"the same {top:,} options would be"
+    said = (
+        "Were steps between grades larger near the top, or near the bottom (each twice the next), "
+        f"{who} best."
+    )
+    if changed:
+        parts = [
+            f"larger near the {where} (each twice the next), {joined(sorted(best - given), 5)} "
+            f"would be among the best {top:,} instead of {joined(sorted(given - best), 5)}"
+            for where, best in changed.items()
+        ]
+        said = f"It hangs on how far grades lie apart: were steps {'; were they '.join(parts)}."
+    yield Finding("grades", said, alarm=False)
+
+
+def _best(scores: Scores, top: int, numbers: Mapping[float, float] | None = None) -> set[str]:
+    """Return the best by two-way values, if grades were these numbers."""
+    if numbers is not None:
+        y = np.array([numbers[one] for one in scores.score.tolist()])
+        scores = replace(scores, score=y, scale=None)
+    effects = two_way(scores)
+    codes, n = effects.valued
+    of = np.zeros(n, dtype=np.intp)
+    of[codes] = scores.option.codes
+    values = np.bincount(of, effects.values(), minlength=len(scores.option))
+    times = np.maximum(np.bincount(of, minlength=len(scores.option)), 1)
+    order = np.argsort(-values / times, kind="stable")
+    return {scores.option.names[code] for code in order[:top].tolist()}
 
 
 def _strays(effects: Effects, for_choice: bool) -> Iterator[Finding]:

@@ -34,14 +34,13 @@ from evenhand.errors import InputError
 from evenhand.numerics.least_squares import Gram
 from evenhand.numerics.tolerance import IN_SPAN, RANK
 from evenhand.scores import Scores
+from evenhand.scores.baseline import POSITION
 from evenhand.scores.scores import Codes, chunks, crossed
 
 PARTIALITY = "own group"
 """What the first regressor is called where no column has a name for it."""
 
-POSITION = "position"
-"""What standing first in a comparison is called."""
-
+_PER_ANSWER = 2  # verdicts on an answer of a baseline, for it to have an effect of its own
 _VERDICTS = 20  # from which an evaluator's position is one of his own
 
 
@@ -210,9 +209,40 @@ def _against_reference(scores: Scores) -> Effects:
 
 
 def _of_comparisons(scores: Scores) -> Effects:
+    if (answers := _answers_of_baseline(scores)) is not None:
+        return _of_answers(scores, *answers)
     first, second, k = sides(scores)
     met = Projection(first, k, *whose_position(scores), against=second)
     return beside(scores, scores.centred, regressors_of(scores), met, (first, k), _compared(met))
+
+
+def _answers_of_baseline(scores: Scores) -> tuple[Codes, int] | None:
+    """Return (n,) the number of the baseline's answer to an item, as an evaluator sees it, and how
+    many there are: it moves all verdicts on the item. None where there are too few to tell.
+    """
+    if scores.baseline is None or scores.item is None:
+        return None
+    who = np.zeros(len(scores), np.int32) if scores.evaluator is None else scores.evaluator.codes
+    answers, n = crossed(who, scores.item.codes)
+    return (answers, n) if _PER_ANSWER * n <= len(scores) else None
+
+
+def _of_answers(scores: Scores, answers: Codes, n_answers: int) -> Effects:
+    """Return effects of options beside those of the baseline's answers, which is worth 0."""
+    k = len(scores.option)
+    met = Projection(answers, n_answers, scores.option.codes, k)
+
+    def levels(s: Floats, v: Floats) -> FittedEffects:
+        of_answers, part, n_parts = met.parts
+        seats = np.maximum(np.bincount(of_answers, minlength=n_parts), 1)
+        values = v + (np.bincount(of_answers, s, minlength=n_parts) / seats)[part]
+        values[scores.baseline] = 0.0
+        part = part.copy()
+        part[scores.baseline] = part[int(scores.option.codes[0])]
+        return FittedEffects(values - values.mean(), np.zeros(0), part)
+
+    valued = scores.option.codes, k
+    return beside(scores, scores.centred, regressors_of(scores), met, valued, levels)
 
 
 def _compared(met: Projection) -> Callable[[Floats, Floats], FittedEffects]:

@@ -32,11 +32,13 @@ _MOST_DRAWS = 64
 
 def kinds_of(effects: Effects) -> dict[str, tuple[Codes, int]]:
     """Return who comes back: evaluators, if they are known, and options; in comparisons the
-    favoured one, and where none is favoured both together.
+    favoured one, and where none is favoured both together; against a baseline, options and items.
     """
     scores = effects.scores
     kinds = {"options": (scores.option.codes, len(scores.option))}
-    if scores.rival is not None:
+    if scores.baseline is not None and scores.item is not None:
+        kinds["items"] = scores.item.codes, len(scores.item)
+    elif scores.rival is not None:
         first, second, p = scores.option.codes, scores.rival, column_of(effects)
         favoured = np.where(p > 0.0, first, second)
         one = np.where(p == 0.0, np.minimum(first, second), favoured).astype(np.int32)

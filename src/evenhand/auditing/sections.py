@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evenhand.auditing.audit import Audit
+    from evenhand.scores import Scores
 
 _EACH = {
     "leniency": "leniency",
@@ -57,6 +58,7 @@ def report_of(audit: Audit) -> Report:
         [
             Section("Whose bias, and what it changes", partial(_picture, audit)),
             Section("How large, and how sure", partial(_size, audit)),
+            Section("Against the baseline", partial(_ranking, audit), "brief"),
             Section("Permutation test", partial(_permutations, audit)),
             Section("Whose bias is how large", partial(_who, audit), "brief"),
             Section("Who is favoured", partial(_favoured, audit)),
@@ -67,7 +69,15 @@ def report_of(audit: Audit) -> Report:
             Section("Whom to ask", partial(_asks, audit)),
             Section("How it was computed", partial(_method, audit)),
         ],
+        names=_names(audit.effects.scores),
     )
+
+
+def _names(scores: Scores) -> list[str]:
+    """Return the user's own names, in what an audit says."""
+    factors = (scores.option, scores.evaluator, scores.item, scores.event, scores.cluster)
+    names = [name for factor in factors if factor is not None for name in factor.names]
+    return [*names, *scores.groups, *scores.attributes, *scores.features, *scores.beside]
 
 
 def _picture(audit: Audit) -> list[Part]:
@@ -135,6 +145,25 @@ def _numbers(found: BiasEstimate, like: BiasEstimate | None = None) -> list[Cell
     digits = decimals((like.high - like.low) / 2)
     values = [rounded(x, digits) for x in (found.value, found.low, found.high)]
     return [*values, rounded(found.se, digits + 1), rounded(found.freedom, 0)]
+
+
+def _ranking(audit: Audit) -> list[Part]:
+    """Return options against the one that all were compared with, attributes taken off."""
+    scores, frame = audit.effects.scores, audit.ranking
+    if frame is None or scores.baseline is None:
+        return []
+    columns = {"option": "option", "value": "value", "low": "low", "high": "high"}
+    baseline, told = scores.option.names[scores.baseline], frame.copy()
+    said = f"By how much an option is better than {baseline}, and the interval by items"
+    if scores.attributes:
+        said += f", with {joined(list(scores.attributes))} taken off; 'as given' without that"
+        columns |= {"as given": "as given", "rank as given": "rank as given"}
+    if float(abs(scores.score).max()) <= 1.0:
+        told["win rate"] = 50.0 * (1.0 + told["value"])
+        columns["win rate"] = "win rate, %"
+        said += ". A win rate is half of 1 and the value"
+    title = f"Options against {baseline}, the best first ({percent(audit.bias.level)} intervals)"
+    return [frame_table(title, told, columns), Note(f"{said}.")]
 
 
 def _permutations(audit: Audit) -> list[Part]:
@@ -350,6 +379,7 @@ def record_of(audit: Audit) -> dict[str, Any]:
         "bias": _bias(audit.bias),
         "here": _bias(audit.here),
         "naive": _bias(audit.naive),
+        "ranking": None if audit.ranking is None else audit.ranking.to_dict("records"),
         "position": None if audit.position is None else _bias(audit.position),
         "attributes": {name: _bias(bias) for name, bias in audit.attributes.items()},
         "placebo": {

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evenhand.auditing.bias import BiasEstimate
+from evenhand.arrays import Floats
+from evenhand.auditing.bias import BiasEstimate, clustered
+from evenhand.auditing.effects import Effects
 from evenhand.report.words import (
     abridged,
     counted,
@@ -24,6 +26,8 @@ from evenhand.report.words import (
     short,
     signed,
 )
+from evenhand.scores import Scores
+from evenhand.scores.baseline import POSITION
 
 if TYPE_CHECKING:
     from evenhand.auditing.audit import Audit
@@ -44,6 +48,8 @@ def verdict(audit: Audit) -> str:
     if audit.effects.scores.partial is None and (audit.position or audit.attributes):
         return _others(audit)
     if not audit.effects.told or math.isnan(bias.value):
+        if _only_attributes(audit):
+            return _against_one(audit)
         return f"These scores can't tell whether there is a bias. {audit.identified}"
     said = _sized(bias, _Subject(*_subject(audit)), audit.effects.noise)
     if audit.features_only:
@@ -58,6 +64,21 @@ class _Subject(NamedTuple):
     adds: str
     takes: str
     what: str
+
+
+_FIRST = _Subject(
+    "standing first adds {}", "standing first takes off {}", "what standing first adds"
+)
+
+
+def _unit(column: Floats) -> float:
+    """Return in what steps of an attribute its effect is spoken of: a power of 10 near its spread,
+    or 1 where that will do.
+    """
+    spread = float(column.std())
+    if not spread > 0.0 or 0.1 <= spread <= 100.0:
+        return 1.0
+    return float(10.0 ** round(math.log10(spread)))
 
 
 def _sized(bias: BiasEstimate, of: _Subject, noise: float) -> str:
@@ -126,21 +147,43 @@ def _others(audit: Audit) -> str:
     return " ".join([*said, "Nobody said who is partial to what."])
 
 
+def _only_attributes(audit: Audit) -> bool:
+    """Tell whether one baseline shows what attributes do, and nothing shows partiality."""
+    known = audit.effects.scores.baseline is not None and bool(audit.attributes)
+    return known and (not audit.effects.told or math.isnan(audit.bias.value))
+
+
+def _against_one(audit: Audit) -> str:
+    """Return what attributes do where all were compared with one, and why partiality is unknown."""
+    said = " ".join(_sized(bias, of, audit.effects.noise) for bias, of in _further(audit))
+    return f"{said} Whether evaluators favour their own group can't be told. {audit.identified}"
+
+
 def _further(audit: Audit) -> list[tuple[BiasEstimate, _Subject]]:
     """Return biases beside partiality: for standing first, and along attributes."""
     found = []
     if audit.position is not None:
-        words = (
-            "standing first adds {}",
-            "standing first takes off {}",
-            "what standing first adds",
-        )
-        found.append((audit.position, _Subject(*words)))
-    for name, bias in audit.attributes.items():
-        every = f"every 1 of {short(name)}"
-        words = (f"{every} adds {{}}", f"{every} takes off {{}}", f"what {every} adds")
-        found.append((bias, _Subject(*words)))
+        found.append((audit.position, _FIRST))
+    scores = audit.effects.scores
+    found += [_along(scores, name, bias) for name, bias in audit.attributes.items()]
     return found
+
+
+def _along(scores: Scores, name: str, bias: BiasEstimate) -> tuple[BiasEstimate, _Subject]:
+    """Return the bias along an attribute, of as much of it as is worth a word, and its words."""
+    if name == POSITION and scores.baseline is not None:
+        return bias, _FIRST
+    unit = _unit(scores.attributes[name])
+    every = f"every {unit:,.15g} of {short(name)}"
+    words = (f"{every} adds {{}}", f"{every} takes off {{}}", f"what {every} adds")
+    return bias.times(unit), _Subject(*words)
+
+
+def attribute(effects: Effects, name: str, level: float) -> str:
+    """Return by how much scores rise with an attribute, and how sure that is."""
+    return _sized(
+        *_along(effects.scores, name, clustered(effects.along(name), level)), effects.noise
+    )
 
 
 def decided(audit: Audit) -> str:
@@ -228,7 +271,8 @@ def _name(found: Decisions, entry: int) -> str:
 
 def facts(audit: Audit) -> list[tuple[str, str]]:
     """Return what else there is to say, under short titles."""
-    beside = [] if audit.effects.scores.partial is None else _further(audit)
+    first = audit.effects.scores.partial is None or _only_attributes(audit)
+    beside = [] if first else _further(audit)
     said = [
         ("Beside it", " ".join(_sized(bias, of, audit.effects.noise) for bias, of in beside)),
         ("Naive", naive(audit)),

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from evenhand.answers.answer import Answer
-from evenhand.answers.choose import Looks, refuse_bar
+from evenhand.answers.choose import Looks
 from evenhand.answers.crews import Evaluate
 from evenhand.answers.run import Available
 from evenhand.answers.scale import Bounds, Kind
@@ -26,12 +26,12 @@ from evenhand.campaigns.arguments import checked_name
 from evenhand.campaigns.create import first_event, insert
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.replica import Replica
-from evenhand.campaigns.status import Status, answer_from, status_of
+from evenhand.campaigns.status import Status, answer_from, hand_out_from, status_of
 from evenhand.campaigns.stores import Store, open_store
 from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
-from evenhand.questions import Askable
+from evenhand.questions import Askable, HandOut
 from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ class Campaign:
         top: int = 1,
         bar: float | None = None,
         against: str | None = None,
+        expected_loss: float | None = None,
     ) -> Self:
         """Begin a campaign.
 
@@ -130,7 +131,7 @@ class Campaign:
             The options, or the questions that evaluators can be asked about them.
         confidence, tolerance, at_most, budget, noise_scale, deviation
             As for `choose`.
-        scores, bounds, checks, looks, top, bar, against
+        scores, bounds, checks, looks, top, bar, against, expected_loss
             Likewise.
         policy
             What decides what is asked: a policy that has been told nothing yet, or the name of one.
@@ -168,7 +169,6 @@ class Campaign:
         >>> campaign.close()
         >>> folder.cleanup()
         """
-        refuse_bar(bar, against)
         content = first_event(
             name,
             questions,
@@ -189,6 +189,9 @@ class Campaign:
                 "checks": checks,
                 "seed": seed,
                 "top": top,
+                "bar": bar,
+                "against": against,
+                "expected_loss": expected_loss,
             },
         )
         opened = open_store(store)
@@ -508,6 +511,26 @@ class Campaign:
         """Return what the evaluations so far say; once it is decided, the decision."""
         with self._follower.lock:
             return answer_from(self._follower.followed())
+
+    def hand_out(self) -> HandOut | None:
+        """Return who is asked about what, where all of it is planned before the first score.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> from tempfile import TemporaryDirectory
+        >>> folder = TemporaryDirectory()
+        >>> options = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr"}
+        >>> judges = {"P": "fr", "Q": "it", "R": "us"}
+        >>> panel = eh.Questions.panel(options, judges, workload=3, own="none")
+        >>> campaign = eh.Campaign.create(f"{folder.name}/prize.db", "prize", panel, at_most=8)
+        >>> campaign.hand_out().words
+        '8 evaluations: every option by 2, every evaluator 2 or 3, none of them of the own group.'
+        >>> campaign.close()
+        >>> folder.cleanup()
+        """
+        with self._follower.lock:
+            return hand_out_from(self._follower.followed())
 
     # ------------------------------------------------------------------ tables and files
 

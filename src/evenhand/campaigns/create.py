@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib.metadata import version
 from typing import Any
 
-from evenhand.answers.choose import asked_of, policy_for, top_of
+from evenhand.answers.choose import asked_of, policy_for, refuse_other_target
 from evenhand.answers.scale import ReplyScale, compares
 from evenhand.arrays import is_number
 from evenhand.campaigns import ledger
@@ -27,6 +27,8 @@ from evenhand.errors import ConflictError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.registry import policy_class
 from evenhand.questions import Askable, Questions, checked_askable
+
+_TARGET = ("top", "bar", "against", "expected_loss")
 
 
 def insert(store: Store, name: str, content: dict[str, Any]) -> int:
@@ -89,7 +91,7 @@ def first_event(
             "noise_scale": given["noise_scale"],
             "bounds": reading.limits,
             "seed": given["seed"],
-            "top": given["top"],
+            **{name: given[name] for name in _TARGET},
         }
         marks = given["scores"] is None
         made = policy_for(asked, deviation, given["checks"], looks, budget, arguments, marks)
@@ -97,7 +99,8 @@ def first_event(
         made = _named(policy, asked, at_most, budget, given | {"bounds": reading.limits})
     else:
         made = _fresh(policy, asked, at_most, budget)
-    given["top"] = top_of(made, given["top"])
+    found = refuse_other_target(made, given["top"], given["bar"], given["against"])
+    given |= {"top": found.top, "bar": found.bar, "against": found.against}
     checked_aim(given["confidence"], given["tolerance"])
     for evaluator in about.evaluators:
         checked_name(evaluator, "the name of an evaluator")
@@ -140,7 +143,7 @@ def _named(
         "tolerance",
         "bounds",
         "deviation",
-        "top",
+        *_TARGET,
     )
     arguments = {
         key: given[key]

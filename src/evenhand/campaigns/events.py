@@ -61,7 +61,10 @@ _SETTINGS = {
     "checks": bool,
     "seed": int,
     "looks": str | None,
-    "top": int,  # how many options are wanted
+    "top": int | None,  # how many options are wanted; None where those are
+    "bar": float | None,  # that are worth more than this,
+    "against": str | None,  # or than this one
+    "expected_loss": float | None,  # per place, at which asking ends
     "shown": list[str],
 }
 KINDS: Mapping[Kind, Mapping[str, Any]] = {

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.answers.question import Question
 from evenhand.answers.scale import ReplyScale, compares
-from evenhand.campaigns.arguments import checked_name
+from evenhand.campaigns.arguments import checked_name, checked_reason
 from evenhand.campaigns.events import evaluations_to
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import EvaluationRow, Page
+from evenhand.campaigns.ledger import EvaluationRow, Page, TicketRow
 from evenhand.campaigns.replica import Replica, said
 from evenhand.campaigns.sheets import (
     SCORE,
@@ -33,7 +33,7 @@ from evenhand.campaigns.sheets import (
     score_in,
 )
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.tell import ScoreDesk, TicketReply, row_of
+from evenhand.campaigns.tell import ScoreDesk, TicketReply, declined_on, row_of
 from evenhand.campaigns.tickets import Receipt, identifier
 from evenhand.errors import ConflictError, InputError
 from evenhand.plain import canonical
@@ -60,6 +60,9 @@ class Imported:
         Lines of a sheet without a score: their tickets stay open.
     notes
         What people wrote beside their scores, by ticket: kept in the record.
+    declined
+        Lines without a score on which somebody stands aside, as for a conflict of interest, by
+        ticket with what was written: they are declined (`Campaign.decline`).
     lost_notes
         Notes that were not kept, by ticket, since there is no score beside them, or since the score
         had been told before without them.
@@ -77,10 +80,12 @@ class Imported:
     unfilled: int = 0
     notes: tuple[tuple[str, str], ...] = ()
     lost_notes: tuple[tuple[str, str], ...] = ()
+    declined: tuple[tuple[str, str], ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a plain value."""
-        return asdict(self) | {"notes": dict(self.notes), "lost_notes": dict(self.lost_notes)}
+        by_ticket = ("notes", "lost_notes", "declined")
+        return asdict(self) | {name: dict(getattr(self, name)) for name in by_ticket}
 
 
 def import_scores(
@@ -118,8 +123,13 @@ def _take_sheet(follower: Follower, source: SourceTable, decimal: str | None) ->
         receipts: list[Receipt] = []
         notes: list[tuple[str, str]] = []
         lost: list[tuple[str, str]] = []
+        declined: list[tuple[str, str]] = []
         for line in lines:
             with found.at(line.row):
+                if (aside := _aside(line)) and _about(follower, desk.page, line).evaluator:
+                    declined_on(desk.page, line.ticket, checked_reason(aside))
+                    declined.append((line.ticket, aside))
+                    continue
                 reply = _reply(follower, desk.page, line, decimal)
                 if reply is None:
                     lost += [(line.ticket, line.note)] if line.note else []
@@ -141,18 +151,37 @@ def _take_sheet(follower: Follower, source: SourceTable, decimal: str | None) ->
             counted=sum(one.counted for one in fresh),
             late=sum(not one.counted for one in fresh),
             repeated=len(receipts) - len(fresh),
-            unfilled=len(lines) - len(receipts),
+            unfilled=len(lines) - len(receipts) - len(declined),
             notes=tuple(notes),
             lost_notes=tuple(lost),
+            declined=tuple(declined),
         )
 
     return follower.store.write(take)
+
+
+def _aside(line: SheetLine) -> str:
+    """Return what says on a line without a score that its evaluator stands aside; "" if nothing."""
+    from evenhand.scores.marks import stands_aside  # noqa: PLC0415 # loads pyarrow
+
+    if line.score is not None and stands_aside(line.score):
+        return line.note or line.score
+    return line.note if line.score is None and stands_aside(line.note) else ""
 
 
 def _reply(
     follower: Follower, page: Page, line: SheetLine, decimal: str | None
 ) -> TicketReply | None:
     """Return what a line of a sheet says, None if it is not filled in; refuse what is wrong."""
+    row = _about(follower, page, line)
+    if line.score is None:
+        return None
+    score = _read(follower.reading, follower.question(row), line.score, decimal)
+    return TicketReply(identifier(row.number, row.token), score, note=line.note)
+
+
+def _about(follower: Follower, page: Page, line: SheetLine) -> TicketRow:
+    """Return the ticket of a line; refuse a line that is about something else."""
     with _column(TICKET):
         if not line.ticket:
             raise InputError("it is empty; it must be as the sheet had it, such as 17-9f3a2c")
@@ -165,10 +194,7 @@ def _reply(
             f"line about {' and '.join(map(repr, said))}; was one of the columns sorted "
             "alone?"
         )
-    if line.score is None:
-        return None
-    score = _read(follower.reading, question, line.score, decimal)
-    return TicketReply(identifier(row.number, row.token), score, note=line.note)
+    return row
 
 
 def _take_log(

@@ -62,6 +62,7 @@ def status_report(status: Status) -> Report:
         f"The campaign {status.name}",
         f"Campaign {status.name!r} is {status.status}{why}",
         [
+            ("Wanted", _wanted(status)),
             (
                 "Evaluations",
                 f"{status.evaluations:,} {count}{more}, of at most {status.at_most:,}"
@@ -82,6 +83,16 @@ def status_report(status: Status) -> Report:
             Section("Evaluators", [_evaluators(status)], "print"),
             Section("In a picture", [_picture(status)]),
         ],
+    )
+
+
+def _wanted(status: Status) -> str:
+    """Return what is wanted, and of how many options that is certain; "" of the best one."""
+    if status.wanted == "the best":
+        return ""
+    return (
+        f"Those that are {status.wanted}. Certain so far: {status.inside:,} are, "
+        f"{status.outside:,} are not."
     )
 
 

@@ -17,10 +17,13 @@ from evenhand.answers.withdrawn import Withdrawal, with_put_back
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
 from evenhand.campaigns.replica import NOTHING, Replica
+from evenhand.certainty import PlannedChoice
 from evenhand.certainty.choice import Choice
+from evenhand.certainty.record import Plan
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import certificate_of, chance_of, checks_of, forecast_of
-from evenhand.policies.messages import Finding
+from evenhand.policies.messages import Finding, Selection
+from evenhand.questions import HandOut
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.report.words import counted, listed
@@ -58,6 +61,9 @@ class Status(Result):
         Its name.
     status, why
         "running", "paused" or "finished", and why, if it is not running.
+    wanted, inside, outside
+        What is wanted of the options, in words; where that is not just the best one, of how many it
+        is certain by now that they are wanted, and that they are not.
     trouble
         What keeps the policy from going on, if something does; else "".
     evaluations, late, withdrawn
@@ -101,6 +107,9 @@ class Status(Result):
     name: str
     status: str
     why: str
+    wanted: str
+    inside: int
+    outside: int
     trouble: str
     evaluations: int
     late: int
@@ -147,10 +156,14 @@ def status_of(follower: Follower) -> Status:
         page, out = follower.read(look)
         policy, finished = replica.policy, replica.status == "finished"
         names = replica.questions.evaluators or sorted(replica.tally)
+        target, certain = getattr(policy, "target", None), _certain(policy)
         return Status(
             name=follower.name,
             status=page.status,
             why=replica.why,
+            wanted="the best" if target is None else target.words,
+            inside=len(certain.inside),
+            outside=len(certain.outside),
             trouble=replica.trouble,
             evaluations=page.counted,
             late=sum(counts["late"] for counts in replica.tally.values()),
@@ -187,6 +200,17 @@ def _put_aside(failure: Failure) -> str:
     asked = failure.question
     whose = f" by {asked.evaluator}" if asked.evaluator else ""
     return f"{asked.label}{whose} (ticket {asked.number}): {failure.error}"
+
+
+def _certain(policy: Policy) -> Selection:
+    """Return of whom it is certain by now, where others than the best one are wanted."""
+    target = getattr(policy, "target", None)
+    if target is None or target.top == 1:
+        return Selection(())
+    try:
+        return policy.recommend().selection or Selection(())
+    except Exception:  # a policy that cannot say so now
+        return Selection(())
 
 
 def _said(by: Callable[[Policy], float], policy: Policy) -> float:
@@ -303,3 +327,13 @@ def decision_of(replica: Replica) -> dict[str, Any]:
         "certificate": certificate_of(replica.policy),
     }
     return decision if given is None else decision | {"as_given": given.certificate()}
+
+
+def hand_out_from(replica: Replica) -> HandOut | None:
+    """Return who is asked about what; None unless a plan of all single options is fixed."""
+    policy = replica.policy
+    if not isinstance(policy, PlannedChoice) or (policy.questions.about[:, 1] >= 0).any():
+        return None
+    now, none = policy.record.now, np.zeros(len(policy.questions), dtype=np.int64)
+    plan = policy.next_plan(none) if now is None else now.plan
+    return HandOut(policy.questions, plan.wanted(len(none)) if isinstance(plan, Plan) else none)

@@ -279,21 +279,22 @@ def fail(follower: Follower, ticket: Ticket | str, reason: Any) -> Notice:
 def decline(follower: Follower, ticket: Ticket | str, reason: Any) -> Notice:
     """Never ask an evaluator a question again, such as for a conflict of interest."""
     reason = checked_reason(reason)
+    return follower.write(lambda page: declined_on(page, ticket, reason))
 
-    def work(page: Page) -> Notice:
-        row, gone = _found(page, ticket)
-        if gone:
-            return Notice(False, gone)
-        if not row.evaluator:
-            raise InputError(
-                f"ticket {identifier(row.number, row.token)} is for anybody, so nobody in "
-                "particular can decline it; release gives it back to whoever asks next."
-            )
-        declined = {"question": row.question, "holder": row.holder, "reason": reason}
-        page.append("declined", declined | {"tickets": page.void_on(row.question)})
-        return Notice(True, _DECLINED.format(who=row.evaluator))
 
-    return follower.write(work)
+def declined_on(page: Page, ticket: Ticket | str, reason: str) -> Notice:
+    """Write down that an evaluator declines, in a transaction."""
+    row, gone = _found(page, ticket)
+    if gone:
+        return Notice(False, gone)
+    if not row.evaluator:
+        raise InputError(
+            f"ticket {identifier(row.number, row.token)} is for anybody, so nobody in "
+            "particular can decline it; release gives it back to whoever asks next."
+        )
+    declined = {"question": row.question, "holder": row.holder, "reason": reason}
+    page.append("declined", declined | {"tickets": page.void_on(row.question)})
+    return Notice(True, _DECLINED.format(who=row.evaluator))
 
 
 def release(follower: Follower, *tickets: Ticket | str) -> list[Notice]:

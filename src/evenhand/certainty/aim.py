@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from evenhand.arrays import Indices
 from evenhand.certainty.arrow import ArrowModel
 from evenhand.certainty.dense import DenseFit, DenseModel
-from evenhand.certainty.models import Fit, Model
+from evenhand.certainty.models import BAR, Fit, Model, Spread
+from evenhand.errors import InputError
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
 
 _LARGE = 200_000  # numbers in a dense matrix of rows, from which on panels keep their structure
+_LARGEST = 10_000_000  # numbers that it may have where they cannot
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,9 @@ class Aim:
     grain: float = 0.0  # below what a difference of scores is rounding, whatever their size
     # whether σ is half of what scores may differ by, and nothing else is known of them
     bounded: bool = False
-    top: int = 1  # how many options are wanted
+    top: int = 1  # how many options are wanted, unless
+    bar: float | None = None  # those are that are worth more than this,
+    against: int | None = None  # or more than this option
 
     @property
     def questions(self) -> Questions:
@@ -51,6 +55,21 @@ class Aim:
     def slack(self) -> float:
         """The tolerance in units of the evidence."""
         return self.tolerance / (self.noise or 1.0)
+
+    @property
+    def base(self) -> int | None:
+        """What options are held against: one of them, or a bar; None where the best are wanted."""
+        return BAR if self.bar is not None else self.against
+
+    def leads(self, fit: Fit, leader: int | Indices, rivals: Indices) -> Spread:
+        """Return leads by a fit, those over a bar (or of it) from the bar on."""
+        said = fit.leads(leader, rivals)
+        if self.bar is None:
+            return said
+        side = (rivals == BAR).astype(np.float64) - (np.asarray(leader) == BAR)
+        known = np.isfinite(said.variances)
+        off = np.where(known, side * self.bar / (self.noise or 1.0), 0.0)
+        return said._replace(estimates=said.estimates - off)
 
     def same(self, option: int) -> NDArray[np.bool_]:
         """Tell (k,) which options have the same features as one, and so the same value."""
@@ -76,8 +95,19 @@ class Aim:
         return fit.helped(options.known_features, deviation, among)
 
 
-def model_of(actions: Askable) -> Model:
-    """Return the model for these options, or for the questions that can be asked about them."""
+def model_of(actions: Askable, bar: bool = False) -> Model:
+    """Return the model for these options, or for the questions that can be asked about them; with a
+    ``bar`` that they are held against.
+    """
+    if bar:
+        questions = Questions.of(actions)
+        if questions.rows.shape[0] * questions.rows.shape[1] > _LARGEST:
+            raise InputError(
+                f"bar is for panels of up to {_LARGEST:,} numbers, questions times parameters; "
+                f"here are {len(questions):,} questions with {questions.rows.shape[1]:,}. Say "
+                "against, the name of an option."
+            )
+        return DenseModel(actions, bar=True)
     if isinstance(actions, Questions) and keeps_structure(actions):
         return ArrowModel(actions)
     return DenseModel(actions)

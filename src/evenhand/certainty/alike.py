@@ -18,7 +18,7 @@ one look, by the winner test; it makes nothing certain by itself.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +28,7 @@ from scipy import sparse, special
 from evenhand.arrays import Counts, Indices
 from evenhand.certainty.aim import Aim, model_of
 from evenhand.certainty.likings import corrected
+from evenhand.certainty.line import beside, beyond_bar, value_errors
 from evenhand.certainty.look import Look, leading, rounding
 from evenhand.certainty.models import Fit, in_pairs, with_own_noise
 from evenhand.checks import Finding
@@ -69,15 +70,21 @@ def chance_of_difference(
     return float(special.fdtrc(more, freedom, ratio))
 
 
-def difference(inference: OneLook) -> Finding | None:
-    """Return what is to be said of evaluators who differ in their biases; None if they may not."""
+def difference(inference: OneLook, confirms: Callable[[Fit], bool] | None = None) -> Finding | None:
+    """Return what is to be said of evaluators who differ in their biases; None if they may not.
+
+    ``confirms`` tells whether what was found follows from another fit, where that is not just who
+    is the best.
+    """
     aim, told = inference.aim, inference.told
     chance = chance_of_difference(aim.questions, told, aim.noise, aim.grain)
     if chance >= _RARE:
         return None
     answer, confirmed = inference.certain, False
     fit = _own_fit(aim, told, inference.judges_too)
-    if fit is not None and answer is not None:
+    if fit is not None and confirms is not None:
+        confirmed = confirms(fit)
+    elif fit is not None and answer is not None:
         everybody = np.arange(len(aim.questions.options))
         leader = leading(fit, everybody, rounding(told, inference.unit, aim.grain))
         rivals = everybody[~aim.same(answer)]
@@ -207,14 +214,23 @@ def fitted(aim: Aim, told: Feedback, units: Feedback, corrects: bool) -> Fit:
     return with_own_noise(aim.questions, aim.model.fit(units, aim.noise), units, aim.grain)
 
 
-def unconfirmed(aim: Aim, told: Feedback, chosen: Sequence[int]) -> Finding | None:
-    """Return what is to be said of a choice that trusted judges do not confirm; None if they do."""
+def unconfirmed(
+    aim: Aim, told: Feedback, chosen: Sequence[int], outside: Sequence[int] = ()
+) -> Finding | None:
+    """Return what is to be said of a choice that trusted judges do not confirm; None if they do.
+
+    Where options are held against a bar or one of them, ``chosen`` are above it, the others, who
+    are ``outside``, below.
+    """
     questions = aim.questions
     theirs = of_trusted(questions, told.counts)
     if theirs is None:
         return None
     fit = corrected(aim.model, told, told, aim.noise, aim.grain, theirs)
-    if fit is not None and all(_confirmed(aim, fit, option, chosen) for option in chosen):
+    if fit is not None and aim.base is not None:
+        if _sides_confirmed(aim, fit, list(chosen), list(outside)):
+            return None
+    elif fit is not None and all(_confirmed(aim, fit, option, chosen) for option in chosen):
         return None
     who = np.unique(questions.evaluator[(told.counts > 0) & ~theirs])
     names = [questions.evaluators[e] for e in who.tolist()]
@@ -227,6 +243,20 @@ def unconfirmed(aim: Aim, told: Feedback, chosen: Sequence[int]) -> Finding | No
         "is not certain. Ask the others more.",
         alarm=True,
     )
+
+
+def _sides_confirmed(aim: Aim, fit: Fit, inside: list[int], outside: list[int]) -> bool:
+    """Tell whether options are on their sides of a bar, or of another, by one look at a fit."""
+    above, below = np.zeros((2, len(aim.questions.options)), dtype=np.bool_)
+    if aim.bar is not None:
+        unit = aim.noise or 1.0
+        away, errors = fit.values().estimates * unit - aim.bar, value_errors(fit) * unit
+        above, below = beyond_bar(away, errors, fit.freedom, aim.tolerance, aim.delta)
+    elif aim.against is not None:
+        others = np.flatnonzero(~aim.same(aim.against))
+        better, worse, close, _ = beside(fit, aim.against, others, aim.slack, aim.delta)
+        above[others], below[others] = close if aim.slack else better, worse
+    return bool(above[inside].all() and below[outside].all())
 
 
 def _confirmed(aim: Aim, fit: Fit, option: int, chosen: Sequence[int]) -> bool:

@@ -1,7 +1,8 @@
-"""Certain choice: evaluations until the best option, or the m best, are known with the confidence
-asked for.
+"""Certain choice: evaluations until it is known with the confidence asked for which option is best,
+which are the m best, or which are above a bar or better than one of them.
 
-`stages` says what is certain and why, of the m best `places`; `stage_plans` what is asked.
+`stages` says what is certain and why, of the m best `places`, of a bar or one option `sides`;
+`stage_plans` what is asked.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ import numpy as np
 from evenhand.arrays import Counts, Floats, is_number
 from evenhand.certainty.aim import Aim, model_of
 from evenhand.certainty.alike import unconfirmed
+from evenhand.certainty.chances import Drawn
 from evenhand.certainty.choice import Bound, Choice, limit_of
 from evenhand.certainty.intervals import bias_ends, interval, loss, loss_across
+from evenhand.certainty.line import Field
 from evenhand.certainty.models import Fit
 from evenhand.certainty.places import SetInference
 from evenhand.certainty.prospects import prospects_of
-from evenhand.certainty.record import Plan, Stop, grounds, stopped
-from evenhand.certainty.stage_plans import SetPlanner, StagePlanner
+from evenhand.certainty.record import Plan, Stop, expected_little, grounds, stopped
+from evenhand.certainty.sides import SideInference
+from evenhand.certainty.stage_plans import SetPlanner, SidePlanner, StagePlanner
 from evenhand.certainty.stages import Inference
 from evenhand.certainty.targets import Target
 from evenhand.checks import Finding
@@ -62,7 +66,9 @@ class CertainChoice(Choice):
     confidence
         Probability of never being wrong.
     tolerance
-        How much may be lost, in units of value: it stops when no option is better by more.
+        How much may be lost, in units of value: it stops when no option is better by more than
+        that; of the ``top`` best, than any of them. Who is worse than a ``bar``, or than whom it is
+        ``against``, by no more is good enough.
     noise_scale
         Standard deviation σ of an evaluation; None if it is not known, which costs about a tenth
         more.
@@ -80,7 +86,15 @@ class CertainChoice(Choice):
         certain does not rest on them.
     top
         How many options are wanted: the best, or the ``top`` best. It then asks until that set is
-        certain, and says before who is certainly among them, and who is not. No ``tolerance``.
+        certain, and says before who is certainly among them, and who is not.
+    bar, against
+        Instead: those are wanted that are worth more than the ``bar``, by the average evaluator of
+        all there are, or than one option, ``against``, by name. It asks until it is certain of
+        every option on which side it is. Of one that is worth exactly as much neither is ever
+        certain, except with probability 1 − ``confidence``.
+    expected_loss
+        Where the best are wanted: it stops, too, when those that look best are expected to lose no
+        more than that per place, in units of value. This is an estimate, and makes nothing certain.
     seed
         Where the randomness of ``looks`` starts.
     budget
@@ -133,6 +147,9 @@ class CertainChoice(Choice):
         looks: float = 0.0,
         deviation: float | None = None,
         top: int = 1,
+        bar: float | None = None,
+        against: str | None = None,
+        expected_loss: float | None = None,
         seed: int = 0,
         budget: float | None = None,
         **bound: Unpack[Bound],
@@ -153,24 +170,28 @@ class CertainChoice(Choice):
             **bound,
         )
         self.looks = float(looks)
-        model = model_of(self.actions)
-        self.target = checked_target(top, self.tolerance, self.options.labels)
+        self.target = checked_target(top, bar, against, self.tolerance, self.options.labels)
+        self.expected_loss = checked_loss(expected_loss, self.target)
         self.aim = Aim(
-            model,
+            model_of(self.actions, self.target.bar is not None),
             self.confidence,
             self.tolerance,
             self.stated_noise,
             deviation,
             top=self.target.top or 1,
+            bar=self.target.bar,
+            against=self.target.rival(self.options.labels),
         )
         self._inference = self._new_inference()
 
-    def _new_inference(self) -> Inference | SetInference:
+    def _new_inference(self) -> Inference | SetInference | SideInference:
+        if self.aim.base is not None:
+            return SideInference(self.aim, self.record)
         kind = Inference if self.aim.top == 1 else SetInference
         return kind(self.aim, self.record)
 
     @property
-    def inference(self) -> Inference | SetInference:
+    def inference(self) -> Inference | SetInference | SideInference:
         """What the record says."""
         if self._inference.record is not self.record:
             self._inference = self._new_inference()
@@ -182,6 +203,14 @@ class CertainChoice(Choice):
         return (self._option,) if selection is None else selection.chosen
 
     @property
+    def _to_confirm(self) -> tuple[tuple[int, ...], ...]:
+        """Who is chosen; held against a bar or an option, who is above, and who below."""
+        selection = self._selection
+        if selection is None or self.target.top is not None:
+            return (self._chosen,)
+        return selection.inside, selection.outside
+
+    @property
     def settled(self) -> bool:
         """Whether the choice is certain, so that the plan in force need not be finished."""
         now = self.record.now
@@ -190,9 +219,30 @@ class CertainChoice(Choice):
 
     def next_plan(self, pending: Counts) -> Plan | Stop:
         """Return the plan to follow the one in force, or why there is none."""
-        return self._planner(pending).next()
+        planned = self._planner(pending).next()
+        if isinstance(planned, Stop) or self.expected_loss is None:
+            return planned
+        found = self._expected_loss
+        if found > self.expected_loss or not self.record.rounds:
+            return planned
+        return Stop(
+            "little to lose", self._chosen, expected_little(self.options, self._chosen, found)
+        )
 
-    def _planner(self, pending: Counts) -> StagePlanner | SetPlanner:
+    @property
+    def neutral(self) -> Floats:
+        """(p,) an impartial question to the average evaluator: of all, where there is a bar."""
+        return self.questions.neutral if self.target.bar is not None else super().neutral
+
+    @property
+    def _expected_loss(self) -> float:
+        """What those that look best are expected to lose per place; infinite if nobody can say."""
+        field = Field.of(self._fit, len(self.options))
+        if field is None:
+            return math.inf
+        return Drawn.of(field).lost(np.array(self._chosen)) * self._unit
+
+    def _planner(self, pending: Counts) -> StagePlanner | SetPlanner | SidePlanner:
         inference = self.inference
         given = (
             self.limits,
@@ -204,13 +254,15 @@ class CertainChoice(Choice):
             self.bounds is not None,
             self.seed,
         )
+        if isinstance(inference, SideInference):
+            return SidePlanner(inference, *given)
         if isinstance(inference, SetInference):
             return self.set_planner(inference, *given)
         return self.planner(inference, *given)
 
     def stopped_by(self, stop: Stop) -> str:
         """Return in words why nothing more is asked."""
-        return stopped(self, stop, self._chosen)
+        return stopped(self, stop, self.target, self._selection)
 
     # ------------------------------------------------------------------ what is said
 
@@ -223,7 +275,8 @@ class CertainChoice(Choice):
         option, selection = self._option, self._selection
         lost: float = self.once("loss", lambda: self._loss(option))
         leads: Floats = self.once("leads", lambda: self._leads(option))
-        rests_on = grounds(self.options) if np.isfinite(lost) else None
+        says = np.isfinite(lost) or (selection is not None and selection.says_something)
+        rests_on = grounds(self.options) if says else None
         said = self.decided(option, loss=lost, leads=leads, certainty=rests_on)
         if selection is None:
             return said
@@ -233,17 +286,17 @@ class CertainChoice(Choice):
 
     @property
     def _option(self) -> int:
-        selection = self._selection
-        if selection is not None:
+        selection, planner = self._selection, self._planner(self._nothing)
+        if isinstance(planner, SetPlanner) and selection is not None:
             return selection.chosen[0]
-        planner = self._planner(self._nothing)
-        assert isinstance(planner, StagePlanner)
+        if not isinstance(planner, StagePlanner):
+            return planner.first(self._fit)
         now = planner.inference.evidence()
         return planner.leading(self._fit, now) if now.answer is None else now.answer
 
     @property
     def _selection(self) -> Selection | None:
-        """The m that look best, and who is certainly in or out; None where one is wanted."""
+        """Those that look wanted, and who is certainly in or out; None where one is wanted."""
         planner = self._planner(self._nothing)
         if isinstance(planner, StagePlanner):
             return None
@@ -258,7 +311,11 @@ class CertainChoice(Choice):
             return loss(inference, option)
         if selection.wrong_at_most == 0:
             return 0.0
+        if isinstance(inference, SideInference):
+            return math.inf
         lost = loss_across(inference, np.array(selection.chosen), self.aim.kinds) * self._unit
+        if inference.evidence().answer is not None:
+            lost = min(lost, self.tolerance)
         return max(lost, _LITTLE)  # nothing is lost for certain once the set is, and not before
 
     @property
@@ -283,7 +340,8 @@ class CertainChoice(Choice):
     def _leads(self, option: int) -> Floats:
         """Return (k, 3) the leads of an option, with intervals from the plans that it led."""
         everybody = np.arange(len(self.options))
-        led = option if self.aim.top == 1 else None  # of a set all plans test leads across the line
+        # where several are wanted all plans test leads of one or another
+        led = option if isinstance(self.inference, Inference) else None
         low, high = interval(self.inference, lambda fit: fit.leads(option, everybody), led)
         middle = np.clip(self._fit.leads(option, everybody).estimates, low, high)
         leads = np.column_stack([middle, low, high]) * self._unit
@@ -300,7 +358,7 @@ class CertainChoice(Choice):
         if not checking or answer is None or self._stop(self._nothing) is None:
             return found
         kinds: Finding | None = self.once(
-            "kinds", lambda: unconfirmed(self.aim, self.record.everything, self._chosen)
+            "kinds", lambda: unconfirmed(self.aim, self.record.everything, *self._to_confirm)
         )
         return found if kinds is None else (kinds, *found)
 
@@ -314,11 +372,12 @@ class CertainChoice(Choice):
             the plans that an answer ended.
         """
         now, option = self.inference.evidence(), self._option
-        if self.aim.top > 1:
-            option = -1  # leads across the line are those of several
-        own = [key for key in now.where if key[0] == option or not self.aim.slack]
+        own = list(now.where)
+        if isinstance(self.inference, Inference):  # else leads are those of several
+            own = [one for one in own if one[0] == option or not self.aim.slack]
+            own = [one for one in own if one[1] != option]
         return {
-            "sufficed": [[x, *now.where[leader, x]] for leader, x in own if x != option],
+            "sufficed": [[one[1], *now.where[one]] for one in own],
             "ended": sorted(now.cut),
         }
 
@@ -328,7 +387,7 @@ class CertainChoice(Choice):
         A lead of z errors has evidence of about z²/2 less 1, of which log 1/δ is enough.
         """
         left, n, option = self.forecast(), int(self.record.everything.counts.sum()), self._option
-        if not left > 0.0 or not n or self.aim.top > 1:
+        if not left > 0.0 or not n or not isinstance(self.inference, Inference):
             return math.nan
         rivals = np.flatnonzero(~self.aim.same(option))
         return prospects_of(
@@ -408,19 +467,28 @@ class CertainChoice(Choice):
         return np.array([middle, low, high, low]) * self._unit
 
 
-def checked_target(top: object, tolerance: float, labels: Sequence[str]) -> Target:
+def checked_target(
+    top: object, bar: object, against: object, tolerance: float, labels: Sequence[str]
+) -> Target:
     """Return what is wanted of options, or say what is wrong with it."""
-    # One option alone is the best, whatever is wanted.
-    target = Target.of(top=top) or Target(top=1)
-    if target.top != 1:
-        target.among(labels)
-        if tolerance:
-            raise InputError(
-                f"a tolerance (here {tolerance:g}) is for the best option alone: leave it out, or "
-                f"top={target.top}. What the {target.top} lose at most is said before they are "
-                "certain, and you may stop when that is little enough."
-            )
-    return replace(target, tolerance=tolerance)
+    # One option alone is the best, whatever is wanted; and a top of 1 is what nobody said.
+    given = None if top == 1 and not (bar is None and against is None) else top
+    target = Target.of(given, bar, against, tolerance) or Target(top=1, tolerance=tolerance)
+    return target if target.top == 1 else target.among(labels)
+
+
+def checked_loss(given: object, target: Target) -> float | None:
+    """Return what may be expected to be lost per place, or say what is wrong with it."""
+    if given is None:
+        return None
+    if not is_number(given) or not 0.0 < given < math.inf:
+        raise InputError(f"expected_loss must be a number > 0, in units of value; got {given!r}.")
+    if target.top is None:
+        raise InputError(
+            f"expected_loss={given!r} is for the best, or the top few; a bar or an option to beat "
+            "(bar, against) has a tolerance."
+        )
+    return float(given)
 
 
 def _clipped(values: Floats, low: Floats, high: Floats) -> Floats:

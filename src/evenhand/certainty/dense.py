@@ -3,7 +3,8 @@
 Notation
 --------
 P, H    (q, r), (k, r)  points of the questions and h_x = (x; c) of the options, in the coordinates
-                        of `OptionFrame`: h_i − h_x is the lead of i over x
+                        of `OptionFrame`: h_i − h_x is the lead of i over x. With a bar H has one
+                        row more, the last (`BAR`), from which h_x is the value of x
 n, s    (q,)            counts and sums of evaluations;  V = Σ n p pᵀ, θ̂ least squares
 R, N                    V = R⁻ᵀR⁻¹ on its range, so that cᵀV⁻¹c = ‖Rᵀc‖²; N spans the rest
 """
@@ -30,6 +31,7 @@ from evenhand.certainty.models import (
     unit_of,
 )
 from evenhand.certainty.shares import ALL, dealt, head_start, needed, proportions
+from evenhand.errors import InputError
 from evenhand.numerics.least_squares import Gram, Svd, gram
 from evenhand.numerics.row_space import first_independent, identifying, identifying_leads
 from evenhand.numerics.tolerance import IN_SPAN
@@ -46,10 +48,13 @@ _LENIENT = 3.0  # evaluations' worth that leniencies are taken to be known by, t
 class DenseModel(Model):
     """Least squares and designs on rows by which all options are comparable; see `models.Model`."""
 
-    def __init__(self, actions: Askable) -> None:
+    def __init__(self, actions: Askable, bar: bool = False) -> None:
         self.frame = OptionFrame.of(actions)
         self.questions = Questions.of(actions)
         self.rank = self.frame.rank
+        self.values = self.frame.values
+        if bar:
+            self.values = np.vstack([self.values, self._from_nothing()])
         about = self.questions.about
         self.groups = np.unique(about, axis=0, return_inverse=True)[1].reshape(-1)
         self._own = isinstance(actions, ActionSet)  # a start then tells the biases, too
@@ -77,6 +82,18 @@ class DenseModel(Model):
             size=float(squares.sum() + counts @ past**2),
         )
 
+    def _from_nothing(self) -> Floats:
+        """Return (r,) what options have their values from, or say that no score tells these."""
+        frame, questions = self.frame, self.questions
+        neutral, d = questions.neutral, questions.n_features
+        rows = np.hstack([questions.options.features, np.tile(neutral, (len(frame.values), 1))])
+        if not all(frame.space.contains(row) for row in rows):
+            raise InputError(
+                "bar needs scores that tell values by themselves; these questions tell differences "
+                "of options only: say against, the name of an option."
+            )
+        return np.asarray(frame.transform[:, d:] @ (frame.centre - neutral))
+
     # ------------------------------------------------------------------ planning
 
     def lead_variances(self, leader: int | Indices, rivals: Indices, asked: Indices) -> Floats:
@@ -86,7 +103,7 @@ class DenseModel(Model):
 
     def identifying(self, order: Indices, leads: Indices | None = None) -> Indices:
         """Return the first questions in order that identify leads, by default all they can."""
-        points, H = self.frame.points, self.frame.values
+        points, H = self.frame.points, self.values
         if leads is not None:
             return identifying(points, H[leads[:, 0]] - H[leads[:, 1]], order)
         if self._own:
@@ -132,14 +149,14 @@ class DenseModel(Model):
         return self._all_leads(length, head, made, left)
 
     def _all_leads(self, length: int, head: Floats, made: Counts, left: Counts) -> Indices:
-        points, H, prices = self.frame.points, self.frame.values, self.questions.prices
+        points, H, prices = self.frame.points, self.values, self.questions.prices
         U, even = H - H.mean(axis=0), np.ones(len(points))
         if self._own:
             U = np.vstack([U, self.frame.transform[:, self.questions.n_features :].T])
         return dealt(points, U, even, head, length, prices, made, left, self.groups, ALL)
 
     def _leads(self, leader: int | Indices, rivals: Indices) -> Floats:
-        return np.asarray(self.frame.values[leader] - self.frame.values[rivals])
+        return np.asarray(self.values[leader] - self.values[rivals])
 
     @cached_property
     def apart(self) -> Floats:
@@ -193,7 +210,7 @@ class DenseFit:
 
     def leads(self, leader: int | Indices, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
-        H = self.model.frame.values
+        H = self.model.values
         return self._spread(H[leader] - H[rivals])
 
     def shared(self, leader: int, rivals: Indices) -> Shared:

@@ -66,7 +66,9 @@ class StageReading:
             *(np.concatenate([getattr(r, part.name) for r in readings]) for part in fields(cls))
         )
 
-    def prior(self, above: float = 0.0, freedom: float = math.inf) -> tuple[Floats, Floats]:
+    def prior(
+        self, above: Floats | float = 0.0, freedom: float = math.inf
+    ) -> tuple[Floats, Floats]:
         """Return effects c·θ − ``above`` > 0, in units of the noise, and their log weights."""
         # ``freedom`` are the degrees of freedom that the units were estimated with: with few of
         # them the noise may be much louder, and all effects much smaller.

@@ -54,8 +54,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from evenhand.arrays import Floats
-from evenhand.certainty.models import Fit, OwnParts, Shared
+from evenhand.arrays import Floats, Indices
+from evenhand.certainty.models import Fit, OwnParts, Shared, freedom_of
+from evenhand.numerics.intervals import student_tail
 
 _NUMBERS = 5_000_000  # that draws of all pairs may come to: of many options there are fewer draws,
 _FEWEST, _MOST = 1_000, 10_000  # but no fewer than this, and never more
@@ -78,19 +79,24 @@ class Field:
     @classmethod
     def of(cls, fit: Fit, k: int) -> Self | None:
         """Return the field of a fit; None where not all can be compared or nothing is heard."""
-        if k < 2 or fit.freedom < 1.0:
+        return cls.of_some(fit, np.arange(k))
+
+    @classmethod
+    def of_some(cls, fit: Fit, among: Indices) -> Self | None:
+        """Return the field of a fit among some options, as `of` all."""
+        if len(among) < 2 or fit.freedom < 1.0:
             return None
-        rivals = np.arange(1, k)
-        leads, variances = fit.leads(0, rivals)
+        first, rivals = int(among[0]), among[1:]
+        leads, variances = fit.leads(first, rivals)
         if not np.isfinite(variances).all():
             return None
         unit = 1.0 if math.isinf(fit.freedom) else fit.scatter / fit.freedom
         return cls.of_leads(
             leads,
-            fit.shared(0, rivals),
+            fit.shared(first, rivals),
             unit,
             fit.freedom,
-            fit.own if isinstance(fit.own, OwnParts) else None,
+            fit.own.among(among) if isinstance(fit.own, OwnParts) else None,
         )
 
     @classmethod
@@ -312,6 +318,43 @@ def ranks_of(field: Field, delta: float) -> tuple[NDArray[np.intp], NDArray[np.i
     if field.confirmed is not None:
         beats &= field.confirmed
     return 1 + beats.sum(axis=0), len(field) - beats.sum(axis=1)
+
+
+def beyond_bar(
+    away: Floats, errors: Floats, freedom: float, tolerance: float, delta: float
+) -> tuple[Flags, Flags]:
+    """Return (k,) who is surely above a bar, or below it by no more than a tolerance, and who is
+    surely below, of values so far above it with these standard errors; of all at once.
+    """
+    above, below = (
+        student_tail(np.nan_to_num(side / errors, nan=0.0), freedom) < delta / len(away)
+        for side in (away + tolerance, -away)
+    )
+    return above, below
+
+
+def value_errors(fit: Fit, neutral: Floats | None = None) -> Floats:
+    """Return (k,) standard errors of values, in units of the fit's noise where that is known."""
+    unit = 1.0 if math.isinf(fit.freedom) else math.sqrt(fit.scatter / fit.freedom)
+    return np.asarray(np.sqrt(fit.values(neutral).variances) * unit)
+
+
+def beside(
+    fit: Fit, option: int, others: Indices, slack: float, delta: float
+) -> tuple[Flags, Flags, Flags, Flags]:
+    """Return (n,) which others are surely better than an option, which are worse, which are not
+    worse by more than a tolerance, and which are worse by more; of all at once.
+    """
+    leads, variances = fit.leads(option, others)
+    unit = 1.0 if math.isinf(fit.freedom) or fit.own is not None else fit.scatter / fit.freedom
+    errors, share = np.sqrt(variances * unit), delta / len(others)
+    freedom = np.broadcast_to(freedom_of(fit, option, others), leads.shape)
+    better, worse, close, far = (
+        np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
+        for t in (side / errors for side in (-leads, leads, slack - leads, leads - slack))
+    )
+    two = 0.5 * share  # of two that are worth the same either may look better
+    return better < two, worse < two, (close < share) & (slack > 0.0), far < two
 
 
 def _normal(t: Floats, freedom: Floats) -> Floats:

@@ -61,6 +61,10 @@ _LEAST = 0.5  # and degrees of freedom that S_o must have
 _QUIET, _QUIETEST = 0.05, 1e-4  # shares of S_o/t_o and of s² that s_o² counts as at least
 
 
+BAR = -1
+"""Stands for a bar among options: a value that is stated, and no option's."""
+
+
 class Spread(NamedTuple):
     """Estimates, (n,), and their variances per unit of noise variance, (n,)."""
 
@@ -137,6 +141,12 @@ class OwnParts(NamedTuple):
     freedom: Floats  # (k,) D
     most: float  # ν
     floors: Floats  # (k,) what a would be at least, whatever the option's own scores are
+
+    def among(self, some: Indices) -> OwnParts:
+        """Return what the scores of some options add."""
+        return self._replace(
+            parts=self.parts[some], freedom=self.freedom[some], floors=self.floors[some]
+        )
 
     def of_leads(self, leader: int, rivals: Indices, variances: Floats) -> Floats:
         """Return (n,) the degrees of freedom of leads with these variances, V, by Satterthwaite's

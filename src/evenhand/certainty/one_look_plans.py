@@ -26,6 +26,8 @@ from evenhand.errors import InputError
 from evenhand.policies.limits import Limits, nth
 from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, Questions
+from evenhand.questions.accuracy import accuracy
+from evenhand.questions.hand_outs import hand_out
 
 _HEARD = 3  # degrees of freedom from which on an unknown noise is known well enough to give up
 _MOST_LOOKS = 500  # that are taken at a long plan
@@ -218,7 +220,7 @@ class FixedPlans:
         money = limits.money - limits.priced + float(told @ questions.prices)
         have = told + np.minimum(self.pending, np.maximum(capacity - told, 0))
         have = have if fits(left, have, n, money) else told
-        return planned_counts(left, self.inference.aim.model, n, money, have)
+        return planned_counts(left, self.inference.aim.model, n, money, have, self.seed)
 
 
 def all_there_is(questions: Questions) -> int:
@@ -251,10 +253,16 @@ def checked_plan(planned: ArrayLike, questions: Questions) -> Counts:
 
 
 def planned_counts(
-    questions: Questions, model: Model, most: int, money: float, have: Counts | None = None
+    questions: Questions,
+    model: Model,
+    most: int,
+    money: float,
+    have: Counts | None = None,
+    seed: int = 0,
 ) -> Counts:
     """Return (q,) how often to ask each question, with what was asked before (``have``): all alike,
-    and for the rest those that tell most of the leads for their price.
+    and for the rest, where evaluators have a workload, an even hand-out; else those that tell most
+    of the leads for their price.
     """
     often = np.minimum(questions.capacity, most)
     least = np.zeros_like(often) if have is None else have
@@ -269,6 +277,12 @@ def planned_counts(
     rest = min(most - int(counts.sum()), int(left.sum()))
     if rest <= 0:
         return counts
+    if (questions.workload < UNLIMITED).any() or questions.own is not None:
+        price = float(questions.prices.max())
+        paid = most if math.isinf(money) else min(most, math.floor(money / price * (1.0 + 1e-12)))
+        found = hand_out(questions, paid, counts, left, seed)
+        if found is not None and accuracy(questions, found.astype(np.float64)).comparable:
+            return found
 
     def may(counts: Counts) -> NDArray[np.bool_]:
         """Tell (q,) which questions can be added."""

@@ -48,12 +48,27 @@ Why it holds
    keeps its p and q: they lie before m or beyond m + 1, or it exchanges one option only; then it
    leaves out, or takes in, another option, which is at the same place as before.  ∎
 
+With a tolerance
+----------------
+ε           the tolerance;  a ⊁ b  'b is better than a by more than ε'
+V[a, b]     the product of the evidence against a ⊁ b over those plans that have a inside and b
+            outside
+
+Half of δ is for W, the other half for V: a ⊁ b is rejected once V[a, b] ≥ 2m(k − m)/δ. The first m
+are the answer, too, if a ⊁ b is rejected for all places a inside and b outside for which some
+w[p, q] < ∞ with p ≤ a and q ≥ b: then no other option is better than any of them by more than ε.
+For let b be better than a by more. Then some option outside that T* has (the best outside) is
+better than some inside that T* has not (the worst inside) by as much, and if T* is not rejected, a
+at or behind its p and b at or before its q are such. There are m(k − m) pairs of one that T* has
+and one that it has not, a union over which is all it takes.
+
 Options with the same features have the same value. Sets that differ only in such options are as
 right as each other, so only those count that take the first of them first.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -61,7 +76,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
-from evenhand.certainty.stages import InOrder, Shown
+from evenhand.certainty.stages import InOrder, Shown, prior
 from evenhand.policies.messages import Feedback
 
 
@@ -172,6 +187,7 @@ class SetEvidence(Shown):
     """What some plans have shown of which are the m best."""
 
     places: Places
+    within: Floats | None = None  # (k, k) log V; ∞ where it is rejected, or both are alike
 
 
 class SetInference(InOrder[SetEvidence]):
@@ -179,7 +195,10 @@ class SetInference(InOrder[SetEvidence]):
 
     def _start(self) -> SetEvidence:
         everybody = np.arange(len(self.aim.questions.options))
-        start = SetEvidence(Places.start(everybody, self.aim.top, self.aim.kinds))
+        kinds, within = self.aim.kinds, None
+        if self.aim.slack:
+            within = np.where(kinds[:, None] == kinds, np.inf, 0.0)
+        start = SetEvidence(Places.start(everybody, self.aim.top, kinds), within)
         return self._answered(start) if self.is_certain(start) else start
 
     def _answered(self, now: SetEvidence) -> SetEvidence:
@@ -190,9 +209,27 @@ class SetInference(InOrder[SetEvidence]):
         places = now.places if plan.places is None else now.places.arranged(plan.places)
         return replace(now, answer=None, places=places, where=dict(now.where))
 
+    @property
+    def needed(self) -> tuple[float, float]:
+        """What evidence rejects sets, and (with a tolerance) single pairs."""
+        if not self.aim.slack:
+            return self.aim.enough, np.inf
+        m, k = self.aim.top, len(self.aim.questions.options)
+        half = self.aim.enough + math.log(2.0)
+        return half, half + math.log(m * (k - m))
+
+    def doubtful(self, places: Places, within: Floats | None) -> NDArray[np.bool_]:
+        """Return (m, k − m) which leads across the line are still to be told."""
+        if within is None:
+            return places.open
+        reached = np.logical_or.accumulate(places.open, axis=0)[:, ::-1]
+        reached = np.logical_or.accumulate(reached, axis=1)[:, ::-1]
+        pairs = np.ix_(places.order[: places.top], places.order[places.top :])
+        return np.asarray(reached & (within[pairs] < np.inf))
+
     def is_certain(self, now: SetEvidence, among: Indices | None = None) -> bool:
-        """Tell whether all sets but the first m are rejected."""
-        open_, m = now.places.open, now.places.top
+        """Tell whether all sets but the first m are rejected, or these lose no more than ε."""
+        open_, m = self.doubtful(now.places, now.within), now.places.top
         if among is not None:
             there = np.isin(now.places.order, among)
             open_ = open_ & there[:m, None] & there[m:]
@@ -201,14 +238,18 @@ class SetInference(InOrder[SetEvidence]):
     def _look(self, r: int, now: SetEvidence, told: Feedback, count: int) -> SetEvidence:
         plan, places = self.record.rounds[r].plan, now.places
         assert plan.leaders is not None
-        cells = places.cells(plan.leaders, plan.rivals)
-        evidence = self._reading(r, told).evidence(self._prior(plan))
-        wealth = places.wealth.copy()
-        beaten = (wealth[cells] + evidence >= self.aim.enough) & (wealth[cells] < np.inf)
+        cells, (enough, of_pairs) = places.cells(plan.leaders, plan.rivals), self.needed
+        evidence, more = self._evidence(r, told)
+        wealth, within = places.wealth.copy(), now.within
+        beaten = (wealth[cells] + evidence >= enough) & (wealth[cells] < np.inf)
         wealth[cells] = np.where(beaten, np.inf, wealth[cells])
-        pairs = zip(plan.leaders[beaten].tolist(), plan.rivals[beaten].tolist(), strict=True)
-        where = now.where | dict.fromkeys(pairs, (r, count))
-        now = replace(now, places=places.with_wealth(wealth), where=where)
+        now = replace(now, where=self._noted(now, plan, beaten, (r, count)))
+        if within is not None:
+            at, within = (plan.leaders, plan.rivals), within.copy()
+            close = (within[at] + more >= of_pairs) & (within[at] < np.inf)
+            within[at] = np.where(close, np.inf, within[at])
+            now = replace(now, where=self._noted(now, plan, close, (r, count), kind=1))
+        now = replace(now, places=places.with_wealth(wealth), within=within)
         if not self.is_certain(now, plan.among):
             return now
         whole = count >= plan.number
@@ -221,7 +262,19 @@ class SetInference(InOrder[SetEvidence]):
             return now
         if now.answer is None:  # it may have been closed between two looks
             now = self._look(r, now, round_.total, round_.count)
-        wealth = now.places.wealth.copy()
-        said = self._reading(r, round_.total).evidence(self._prior(plan))
+        wealth, within = now.places.wealth.copy(), now.within
+        said, more = self._evidence(r, round_.total)
         wealth[now.places.cells(plan.leaders, plan.rivals)] += said
-        return replace(now, places=now.places.with_wealth(wealth))
+        if within is not None:
+            within = within.copy()
+            within[plan.leaders, plan.rivals] += more
+        return replace(now, places=now.places.with_wealth(wealth), within=within)
+
+    def _evidence(self, r: int, told: Feedback) -> tuple[Floats, Floats]:
+        """Return (n,) log E of leads across the line, and that they are more than −ε."""
+        said, plan = self._reading(r, told), self.record.rounds[r].plan
+        assert plan.expected is not None
+        plain = said.evidence(prior(plan.expected, 0.0))
+        if not self.aim.slack:
+            return plain, plain
+        return plain, said.evidence(self._prior(plan), -self.aim.slack)

@@ -18,7 +18,7 @@ from evenhand.certainty.aim import Aim, model_of
 from evenhand.certainty.alike import difference
 from evenhand.certainty.certain_choice import checked_target
 from evenhand.certainty.choice import Bound, Choice, limit_of
-from evenhand.certainty.line import Field, line_of
+from evenhand.certainty.line import Field, beside, beyond_bar, line_of, value_errors
 from evenhand.certainty.look import guess
 from evenhand.certainty.models import Fit
 from evenhand.certainty.one_look import OneLook, last_share
@@ -27,13 +27,13 @@ from evenhand.certainty.prospects import prospects_of
 from evenhand.certainty.record import (
     Plan,
     Stop,
-    certain_set,
     grounds,
     may_be_chance,
     not_compared,
     nothing_left_over,
     set_may_be_chance,
     shown,
+    sides_may_be_chance,
     stopped,
 )
 from evenhand.checks import Finding
@@ -78,7 +78,8 @@ class PlannedChoice(Choice):
     confidence
         Probability of not being wrong.
     tolerance
-        How much may be lost, in units of value.
+        How much may be lost, in units of value: at each place, below a ``bar``, or ``against`` an
+        option.
     noise_scale
         Standard deviation σ of an answer; None if it is not known.
     bounds
@@ -100,7 +101,10 @@ class PlannedChoice(Choice):
         What answers are rounded to: differences below that are none, and no noise.
     top
         How many options are wanted: the best, or the ``top`` best, which are found when all answers
-        are in (looks "once") by the test for the m best at one look (`line`). No ``tolerance``.
+        are in (looks "once") by the test for the m best at one look (`line`).
+    bar, against
+        Instead: those are wanted that are worth more than the ``bar``, by the average of those who
+        answer, or than one option, ``against``, by name; likewise.
     seed
         Where the order comes from.
     budget
@@ -142,6 +146,8 @@ class PlannedChoice(Choice):
         scope: Scope = "these",
         grain: float = 0.0,
         top: int = 1,
+        bar: float | None = None,
+        against: str | None = None,
         seed: int = 0,
         budget: float | None = None,
         **bound: Unpack[Bound],
@@ -180,12 +186,14 @@ class PlannedChoice(Choice):
             **bound,
         )
         self.looks, self.give_up = looks, float(give_up)
-        self.target = checked_target(top, self.tolerance, self.options.labels)
+        self.target = checked_target(top, bar, against, self.tolerance, self.options.labels)
         if self.target.top != 1 and (looks == "always" or self.bounds is not None):
             raise InputError(
-                f"the best {self.target.top} are found by one look at all answers, whose noise is "
-                "heard from them: looks='once', and no bounds."
+                f"which are {self.target.words} is found by one look at all answers, whose noise "
+                "is heard from them: looks='once', and no bounds."
             )
+        if self.target.bar is not None:
+            model_of(self.actions, bar=True)  # raises where no score tells values by themselves
         self.aim = Aim(
             model_of(self.actions),
             self.confidence,
@@ -364,15 +372,24 @@ class PlannedChoice(Choice):
 
     @property
     def _selection(self) -> tuple[Selection, float] | None:
-        """The m that look best, who is in and out, and what they lose; None if one is wanted."""
+        """Who looks wanted, who is in and out, and what is lost; None if one is wanted."""
         if self.target.top == 1:
             return None
-        found: tuple[Selection, float] = self.once("selection", self._selected)
+        found: tuple[Selection, float] = self.once("selection", lambda: self._selected(self.fit))
         return found
 
-    def _selected(self) -> tuple[Selection, float]:
-        m, k, fit = self.target.top or 1, len(self.options), self.fit
+    def _confirms(self, fit: Fit) -> bool:
+        """Tell whether what was found follows from another fit as well."""
+        assert self._selection is not None
+        found, loss = self._selected(fit)
+        same = set(found.chosen) == set(self._selection[0].chosen)
+        return same and loss * self._unit <= self.tolerance
+
+    def _selected(self, fit: Fit | None) -> tuple[Selection, float]:
+        m, k = self.target.top or 1, len(self.options)
         field = None if fit is None else Field.of(fit, k)
+        if self.target.top is None:
+            return self._on_sides(None if field is None else fit)
         if field is None:
             leads = self.inference.fit.leads(0, np.arange(k)).estimates
             return Selection(tuple(np.argsort(leads, kind="stable")[:m].tolist())), math.inf
@@ -384,11 +401,52 @@ class PlannedChoice(Choice):
         wrong = 0 if line.loss == 0.0 else None
         return Selection(tuple(line.chosen.tolist()), inside, outside, wrong), line.loss
 
+    def _on_sides(self, fit: Fit | None) -> tuple[Selection, float]:
+        """Return who looks above a bar or an option, who is certainly, and 0 if that is all."""
+        rival, k, unit = self.target.rival(self.options.labels), len(self.options), self._unit
+        order, slack = self._by_value, self.target.tolerance
+        now = self.inference.fit if fit is None else fit
+        inside, outside = np.zeros((2, k), dtype=np.bool_)
+        if rival is None:
+            away = now.values(self.neutral).estimates * unit - (self.target.bar or 0.0)
+            if fit is not None:
+                errors = value_errors(fit, self.neutral) * unit
+                inside, outside = beyond_bar(away, errors, fit.freedom, slack, self.delta)
+        else:
+            away = -now.leads(rival, np.arange(k)).estimates * unit
+            others = np.flatnonzero(~self.aim.same(rival))
+            if fit is not None and len(others):
+                better, worse, close, _ = beside(fit, rival, others, slack / unit, self.delta)
+                inside[others], outside[others] = close if slack else better, worse
+        wanted = away > -slack
+        if rival is not None:
+            wanted[self.aim.same(rival)] = False
+        chosen, sure, out = (
+            tuple(x for x in order if some[x]) for some in (wanted, inside & ~outside, outside)
+        )
+        settled = len(sure) + len(out) == (k if rival is None else len(others))
+        wrong = 0 if settled else None
+        return Selection(chosen, sure, out, wrong), 0.0 if settled else math.inf
+
+    @property
+    def _by_value(self) -> list[int]:
+        """The options, those that look best first."""
+        leads = self.inference.fit.leads(0, np.arange(len(self.options))).estimates
+        found: list[int] = np.argsort(leads, kind="stable").tolist()
+        return found
+
+    @property
+    def _unit(self) -> float:
+        return self.inference.unit
+
     def _several(self, selection: Selection, loss: float) -> Decision:
         """Return the decision where several are wanted."""
-        option, loss = selection.chosen[0], loss * self.inference.unit
+        option, loss = self._by_value[0], loss * self.inference.unit
+        if self.target.top is not None:
+            option = selection.chosen[0]
         leads, _ = self.once(("leads", option), lambda: self.inference.leads(option))
-        rests_on = grounds(self.options) if np.isfinite(loss) else None
+        says = np.isfinite(loss) or selection.says_something
+        rests_on = grounds(self.options) if says else None
         said = self.decided(option, loss=loss, leads=leads, certainty=rests_on)
         if said.level == 0.0:  # an alarm
             selection = Selection(selection.chosen)
@@ -447,7 +505,8 @@ class PlannedChoice(Choice):
         over = said.used >= 1.0 or self.inference.certain is not None
         over = over or self._plans(self._nothing).gave_up is not None
         if self.checked and over and self.inference.told.counts.any():
-            alike = self.once("alike", lambda: difference(self.inference))
+            confirms = None if self.target.top == 1 else self._confirms
+            alike = self.once("alike", lambda: difference(self.inference, confirms))
             found = found if alike is None else (*found, alike)
         return tuple(sorted(found, key=lambda finding: not finding.alarm))
 
@@ -464,10 +523,14 @@ class PlannedChoice(Choice):
         if stop.why:
             return stop.why
         looked = self.fit is not None and not self.inference.silent
+        if self._selection is not None and self.fit is not None and self.inference.silent:
+            return nothing_left_over(options, self._by_value[0], n, self.inference.agree)
         if self._selection is not None and stop.reason in ("certain", "spent") and looked:
             selection, loss = self._selection
-            if loss == 0.0:
-                return certain_set(options, selection.chosen, self.confidence)
+            if loss * self._unit <= self.tolerance:
+                return stopped(self, Stop("certain"), self.target, selection)
+            if self.target.top is None:
+                return sides_may_be_chance(options, self.target, selection, n, self.confidence)
             return set_may_be_chance(options, selection, n, self.confidence)
         if stop.reason == "spent" and not stop.options:
             return (

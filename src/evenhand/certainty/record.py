@@ -30,6 +30,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices, recalled
+from evenhand.certainty.models import BAR
+from evenhand.certainty.targets import Target
 from evenhand.policies.limits import nth
 from evenhand.policies.messages import (
     Certainty,
@@ -90,7 +92,8 @@ class Plan:
     rivals: Indices = field(default_factory=lambda: _NO_ONE)  # those it is tested against
     expected: Expected | None = None  # of its leads over them
     among: Indices | None = None  # (n,) the options that there were, where others came since
-    # where the m best are wanted: (k,) options by their places, and (n,) who leads each rival
+    # where the m best are wanted, or those above a bar or another option: (k,) options by their
+    # places, and (n,) who leads each rival; `BAR` among these is the bar
     places: Indices | None = None
     leaders: Indices | None = None
     budget: float = math.inf  # money that was allowed in all when it was made
@@ -134,10 +137,10 @@ class Plan:
             self,
             order=to.questions[self.order],
             leader=self.leader if self.leader < 0 else int(to.options[self.leader]),
-            rivals=to.options[self.rivals],
+            rivals=_moved_options(self.rivals, to),
             among=to.options if self.among is None else to.options[self.among],
             places=None if self.places is None else to.options[self.places],
-            leaders=None if self.leaders is None else to.options[self.leaders],
+            leaders=None if self.leaders is None else _moved_options(self.leaders, to),
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -150,10 +153,10 @@ class Plan:
         """Return the plan that `to_dict` was made of; `ValueError` if it is none of q questions."""
         kept = dict(given)
         kept["order"] = _places(kept, "order", q)
-        kept["rivals"] = _places(kept, "rivals", k)
-        for name in ("among", "places", "leaders"):
+        for name in ("rivals", "among", "places", "leaders"):
             if kept[name] is not None:
-                kept[name] = _places(kept, name, k)
+                least = BAR if name in ("rivals", "leaders") else 0
+                kept[name] = _places(kept, name, k, least)
         for name, least in (("times", 1), ("looks", 1), ("at_most", 0)):
             kept[name] = recalled(kept, name, (), int, least, _MOST)
         kept["leader"] = recalled(kept, "leader", (), int, -1, k - 1)
@@ -182,8 +185,12 @@ def _refuse_no_places(kept: Mapping[str, Any]) -> None:
         raise ValueError(f"{len(leaders)} leaders of {len(kept['rivals'])} rivals by {places!r}")
 
 
-def _places(given: Mapping[str, Any], name: str, n: int) -> Indices:
-    return np.asarray(recalled(given, name, (None,), int, 0, n - 1), dtype=np.intp)
+def _places(given: Mapping[str, Any], name: str, n: int, least: int = 0) -> Indices:
+    return np.asarray(recalled(given, name, (None,), int, least, n - 1), dtype=np.intp)
+
+
+def _moved_options(options: Indices, to: Superset) -> Indices:
+    return np.where(options == BAR, BAR, to.options[options])
 
 
 def _expected(given: Mapping[str, Any], n: int) -> Expected:
@@ -365,24 +372,33 @@ def _moved(kept: Mapping[str, Any], to: Superset, q: int) -> Feedback:
     return dense({**kept, "options": to.questions[kept["options"]]}, q)
 
 
-def stopped(policy: Choice, stop: Stop, chosen: Sequence[int] = ()) -> str:
-    """Return why nothing more is asked; ``chosen`` are those that are, where several are wanted."""
+def stopped(
+    policy: Choice, stop: Stop, target: Target | None = None, said: Selection | None = None
+) -> str:
+    """Return why nothing more is asked; with a ``target``, what is ``said`` of it."""
     limits, rivals = policy.limits, shown(policy.options, stop)
     about = "" if not stop.options else repr(policy.options.labels[stop.options[0]])
+    if stop.options and stop.options[0] == BAR and target is not None:
+        about = f"the bar of {target.bar:g}"
+    if stop.why:
+        return stop.why
     if stop.reason == "certain":
         alarms = [finding for finding in policy.findings() if finding.alarm]
         if alarms and all(finding.assumption == "kinds" for finding in alarms):
             return "it would be certain if no judge liked single options, which nobody confirms."
         if alarms:
             return "it would be certain if the model were right, but an alarm says that it is not."
-        if len(chosen) > 1:
-            return certain_set(policy.options, chosen, policy.confidence)
+        if target is not None and said is not None and target.top is None:
+            return certain_sides(policy.options, target, said, policy.confidence)
+        if said is not None:
+            less = 0.0 if said.wrong_at_most == 0 else policy.tolerance
+            return certain_set(policy.options, said.chosen, policy.confidence, less)
         return certain(policy.options, stop.options[0], policy.confidence, policy.tolerance)
     if stop.reason == "hopeless":
         rest = f"{policy.remaining} evaluations"
         if math.isfinite(limits.money):
             rest += f" and the {limits.money - limits.paid:g} of the budget"
-        or_less = "" if len(chosen) > 1 else ", or state a tolerance: how much may be lost"
+        or_less = "" if policy.tolerance else ", or state a tolerance: how much may be lost"
         return (
             f"{about} and {rivals} cannot be told apart with the {rest} that are left. Call "
             f"allow() with more{or_less}."
@@ -408,14 +424,36 @@ def certain(options: Any, option: int, confidence: float, tolerance: float) -> s
     return f"{said}{100 * confidence:g}% confidence{rests}"
 
 
-def certain_set(options: Any, chosen: Sequence[int], confidence: float) -> str:
+def certain_set(
+    options: Any, chosen: Sequence[int], confidence: float, tolerance: float = 0.0
+) -> str:
     """Return that several options are certain to be the best."""
     names = ", ".join(repr(options.labels[x]) for x in chosen[:_MANY])
     more = "" if len(chosen) <= _MANY else f" and {len(chosen) - _MANY:,} more"
     rests = "." if options.stand_alone else " and if the features tell values exactly."
+    what = f"the {len(chosen):,} best, {names}{more},"
+    if tolerance:
+        what = f"{names}{more} by more than {tolerance:g},"
     return (
-        f"no other option is better than any of the {len(chosen):,} best, {names}{more}, with "
-        f"{100 * confidence:g}% confidence{rests}"
+        f"no other option is better than any of {what} with {100 * confidence:g}% confidence{rests}"
+    )
+
+
+def certain_sides(options: Any, target: Target, said: Selection, confidence: float) -> str:
+    """Return that it is certain of every option on which side of a bar, or of another, it is."""
+    n, level = len(said.inside), f"{100 * confidence:g}% confidence"
+    rests = "." if options.stand_alone else " and if the features tell values exactly."
+    are = "is" if n == 1 else "are"
+    return f"{n:,} of {len(options.labels):,} options {are} {target.words}, with {level}{rests}"
+
+
+def expected_little(options: Any, chosen: Sequence[int], loss: float) -> str:
+    """Return that those chosen are expected to lose so little that nothing more is asked."""
+    what = repr(options.labels[chosen[0]]) if len(chosen) == 1 else f"the {len(chosen):,} chosen"
+    per = "" if len(chosen) == 1 else " per place"
+    return (
+        f"{what} {'is' if len(chosen) == 1 else 'are'} expected to lose {loss:.3g}{per}, by "
+        "estimate, which is no more than was asked for; that makes nothing certain."
     )
 
 
@@ -425,6 +463,19 @@ def set_may_be_chance(options: Any, selection: Selection, n: int, confidence: fl
     return (
         f"all {n} answers are in, and of the {m:,} that look best {sure:,} certainly are, at "
         f"{100 * confidence:g}% confidence. More evaluators from the start would help."
+    )
+
+
+def sides_may_be_chance(
+    options: Any, target: Target, said: Selection, n: int, confidence: float
+) -> str:
+    """Return that n planned answers do not settle who is above a bar, or better than an option."""
+    k = len(options.labels) - (target.against is not None)
+    sure = len(said.inside) + len(said.outside)
+    return (
+        f"all {n} answers are in, and of {sure:,} of {k:,} options it is certain whether they are "
+        f"{target.words}, at {100 * confidence:g}% confidence. More evaluators from the start "
+        "would help, or a tolerance."
     )
 
 

@@ -12,7 +12,8 @@ dimensions the one that leads owes much of it to luck. Then all of it is frozen,
 is ever derived again. Where the m best are wanted, the
 leads are those of options inside over options outside, for all pairs of places that are open
 (`places`); options change places only if the m that look best are others than the first m, since
-each change costs evidence.
+each change costs evidence. Where options are held against a bar or one of them, the leads are those
+over it, or of it, of all options that are open (`sides`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple, TypeGuard
+from typing import Any, ClassVar, Generic, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,7 @@ from evenhand.certainty.dense import DenseFit
 from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.places import Places, SetEvidence, SetInference
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
+from evenhand.certainty.sides import SideEvidence, SideInference
 from evenhand.certainty.stages import Evidence, Inference, InOrder, S
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.limits import Limits, nth
@@ -46,6 +48,7 @@ _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 spreads up takes 1.5 times what is left
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
 _MORE_KINDS, _MORE_REPEATS = 8, 8  # questions beyond the rank, and repeats, that check a panel
+_HARDER = 10.0  # times what the easiest option takes that others may take to be asked about with it
 _CONFIRMED = 3.0  # deviations that a lead is to have by trusted judges alone
 _FEW = 4  # evaluations of each option that looks see to, where there are so many
 
@@ -88,7 +91,7 @@ class Tested(NamedTuple):
         """What a plan says of them."""
         if isinstance(self.leader, int):
             return {"leader": self.leader, "rivals": self.rivals}
-        assert self.places is not None
+        assert self.places is not None  # of several, whose first stands for all
         return {
             "leader": int(self.places[0]),
             "rivals": self.rivals,
@@ -100,6 +103,8 @@ class Tested(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class AnyPlanner(ABC, Generic[S]):
     """Plans what to ask next, whatever is wanted of the options."""
+
+    of_the_best: ClassVar[bool] = False  # whether the one best option is wanted
 
     inference: InOrder[S]
     limits: Limits
@@ -117,8 +122,24 @@ class AnyPlanner(ABC, Generic[S]):
         """Return the leads that are to be tested next."""
 
     @abstractmethod
-    def wealth(self, now: S, tested: Tested) -> Floats:
-        """Return (n,) the evidence there is, log W, for leads that are tested."""
+    def lacking(self, guess: Fit, now: S, tested: Tested) -> Floats:
+        """Return (n,) the evidence, a logarithm, that leads which are tested lack."""
+
+    def slacks(self, tested: Tested) -> Floats:
+        """Return (n,) what leads are tested to be more than, less than 0."""
+        return np.full(len(tested.rivals), self.inference.aim.slack)
+
+    def all_or_nothing(self) -> bool:
+        """Tell whether it is of no use to settle some leads where others cannot be."""
+        return True
+
+    def more_to_come(self, guess: Fit, now: S, tested: Tested) -> float:
+        """Return how many times what a plan's leads take all that are open are guessed to take."""
+        return 1.0
+
+    def named(self, tested: Tested) -> tuple[int, ...]:
+        """Return the options that leads are of, as a stop names them."""
+        return tested.options
 
     @abstractmethod
     def settled(self, now: S) -> Tested:
@@ -137,7 +158,7 @@ class AnyPlanner(ABC, Generic[S]):
             return Stop("spent")
         guess = self._sober(self.inference.before(len(record.rounds)))
         tested = self.tested(guess, now)
-        known = np.isfinite(guess.leads(tested.leader, tested.rivals).variances)
+        known = np.isfinite(self._leads(guess, tested).variances)
         heard = guess.freedom >= 1.0  # not if a start was cut short: then there is no unit yet
         if not (heard and known.all()):
             start = self._start(tested, known, heard)
@@ -151,9 +172,13 @@ class AnyPlanner(ABC, Generic[S]):
 
     def _shrinks(self, guess: Fit) -> TypeGuard[DenseFit]:
         """Tell whether features say what options have in common, so that few numbers are all."""
-        return isinstance(guess, DenseFit) and guess.model.in_common
+        # Only where the best option is wanted: others are compared with a line, not with the lucky.
+        return self.of_the_best and isinstance(guess, DenseFit) and guess.model.in_common
 
-    def _first(self, guess: Fit) -> int:
+    def _leads(self, fit: Fit, tested: Tested) -> Spread:
+        return self.inference.aim.leads(fit, tested.leader, tested.rivals)
+
+    def first(self, guess: Fit) -> int:
         """Return the option that is best by a guess."""
         size = float(np.abs(self._pool.means).max(initial=0.0))
         return first_largest(self._values(guess), size)
@@ -217,9 +242,10 @@ class AnyPlanner(ABC, Generic[S]):
     def _test(self, guess: Fit, now: S, tested: Tested) -> Plan | Stop:
         """Return a plan that tests leads which are known somehow."""
         aim, limits, (leader, rivals, _) = self.inference.aim, self.limits, tested
-        expected, prices = guess.leads(leader, rivals), aim.questions.prices
-        spread, leads = np.sqrt(expected.variances), (expected.estimates + aim.slack) / guess.unit
-        need = np.sqrt(aim.enough - self.wealth(now, tested) + _EXTRA)
+        expected, prices = self._leads(guess, tested), aim.questions.prices
+        spread = np.sqrt(expected.variances)
+        leads = (expected.estimates + self.slacks(tested)) / guess.unit
+        need = np.sqrt(self.lacking(guess, now, tested) + _EXTRA)
         weights = need / np.maximum(leads, _CAUTION * spread)
         shortest = self._pace.later * aim.model.rank
         most = math.ceil(min(max(shortest, _LAST * limits.paid / prices.min()), _LONGEST))
@@ -227,7 +253,7 @@ class AnyPlanner(ABC, Generic[S]):
         design = aim.model.plan(leader, rivals, weights, most, pool, left)
         able = np.isfinite(design.variances)
         if not able.any():
-            return Stop("stuck", self.tested(guess, now).options)
+            return Stop("stuck", self.named(self.tested(guess, now)))
         price = float(prices[design.order].mean())
         money = 2.0 * float((weights**2 * design.variances)[able].max())
         share = max(_GROWTH * limits.paid, min(_LAST * limits.paid, money))
@@ -245,16 +271,19 @@ class AnyPlanner(ABC, Generic[S]):
         least = 2.0 * hope**2 * design.variances
         rest = _BEYOND * min(limits.money - limits.paid, price * self._remaining)
         beyond = able & (least > rest)
+        if beyond.any() and np.count_nonzero(able) > 1 and not self.all_or_nothing():
+            hardest = np.argmax(np.where(able, least, -np.inf))  # it took most of this design
+            return self._test(guess, now, tested.some(np.arange(len(able)) != hardest))
         if beyond.any():
-            return Stop("hopeless", tested.some(beyond).options)
+            return Stop("hopeless", self.named(tested.some(beyond)))
         tested = tested.some(able)
         return self._plan(
             "compare",
             order,
             times=times,
             looks=1 if self.whole else min(_MOST_LOOKS, len(order) * times),
-            forecast=money / price,
-            expected=self._expected(guess, guess.leads(tested.leader, tested.rivals)),
+            forecast=self.more_to_come(guess, now, tested) * money / price,
+            expected=self._expected(guess, self._leads(guess, tested)),
             **tested.parts,
         )
 
@@ -325,9 +354,9 @@ class AnyPlanner(ABC, Generic[S]):
         if theirs is None:
             return none
         guess, (leader, rivals, _) = self.inference.before(len(record.rounds)), settled
-        leads, variances = guess.leads(leader, rivals)
+        leads, variances = self._leads(guess, settled)
         spread = np.sqrt(variances)  # who was found to lead leads by less than it seems
-        leads = (leads + aim.slack) / guess.unit - 0.5 * spread
+        leads = (leads + self.slacks(settled)) / guess.unit - 0.5 * spread
         weights = _CONFIRMED / np.maximum(leads, _CAUTION * spread)
         left = np.where(theirs, self._left, 0)
         most = int(min(_LONGEST, self._remaining))
@@ -374,6 +403,8 @@ class AnyPlanner(ABC, Generic[S]):
 class StagePlanner(AnyPlanner[Evidence]):
     """Plans what to ask next to find the best option."""
 
+    of_the_best: ClassVar[bool] = True
+
     inference: Inference
 
     def tested(self, guess: Fit, now: Evidence) -> Tested:
@@ -384,10 +415,10 @@ class StagePlanner(AnyPlanner[Evidence]):
             rivals = np.flatnonzero(~self.inference.aim.same(leader))
         return Tested(leader, rivals)
 
-    def wealth(self, now: Evidence, tested: Tested) -> Floats:
-        """Return (n,) the evidence there is against rivals of a leader."""
+    def lacking(self, guess: Fit, now: Evidence, tested: Tested) -> Floats:
+        """Return (n,) the evidence that is lacking against rivals of a leader."""
         assert isinstance(tested.leader, int)
-        return now.of(tested.leader)[tested.rivals]
+        return self.inference.aim.enough - now.of(tested.leader)[tested.rivals]
 
     def settled(self, now: Evidence) -> Tested:
         """Return the leads of the answer."""
@@ -400,7 +431,7 @@ class StagePlanner(AnyPlanner[Evidence]):
         # same, it is tested against those that were not: an answer is wrong only if the best was
         # rejected, whoever the answer is. Else the search would go on among options that are worse,
         # and may be much closer to one another.
-        return self._first(guess)
+        return self.first(guess)
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,16 +443,23 @@ class SetPlanner(AnyPlanner[SetEvidence]):
     def tested(self, guess: Fit, now: SetEvidence) -> Tested:
         """Return the leads across the line of all places that are open."""
         places = self.arranged(guess, now)
+        open_ = self.inference.doubtful(places, now.within)
         # all: if others were inside when the last were rejected, the next look will say so
-        return _across(places, places.open if places.open.any() else _unlike(places))
+        return _across(places, open_ if open_.any() else _unlike(places))
 
-    def wealth(self, now: SetEvidence, tested: Tested) -> Floats:
-        """Return (n,) the evidence there is for leads across the line."""
+    def lacking(self, guess: Fit, now: SetEvidence, tested: Tested) -> Floats:
+        """Return (n,) the evidence that is lacking for leads across the line."""
+        # With a tolerance by the shorter of two ways, in units of the one that makes use of it.
         assert isinstance(tested.leader, np.ndarray)
         assert tested.places is not None
-        places = now.places.arranged(tested.places)
-        found = places.wealth[places.cells(tested.leader, tested.rivals)]
-        return np.minimum(found, self.inference.aim.enough)
+        places, (enough, of_pairs) = now.places.arranged(tested.places), self.inference.needed
+        found = enough - places.wealth[places.cells(tested.leader, tested.rivals)]
+        if now.within is not None:
+            leads, variances = self._leads(guess, tested)
+            least = np.maximum(leads, _CAUTION * np.sqrt(variances) * guess.unit)
+            found = found * ((leads + self.inference.aim.slack) / least) ** 2
+            found = np.minimum(found, of_pairs - now.within[tested.leader, tested.rivals])
+        return np.maximum(found, 0.0)
 
     def settled(self, now: SetEvidence) -> Tested:
         """Return all leads across the line, but those over options that are alike."""
@@ -453,10 +491,13 @@ class SetPlanner(AnyPlanner[SetEvidence]):
         now = self.inference.evidence()
         places, order = now.places, self._by_value(guess, now.places)
         inside, outside = (np.isin(order, some) for some in (places.inside, places.outside))
-        if now.answer is not None:  # for good, whatever it looks like since
-            inside = np.isin(order, places.order[: places.top])
-            outside = ~inside
-        order = order[np.argsort(np.where(inside, 0, np.where(outside, 2, 1)), kind="stable")]
+        exact = now.answer is not None and not places.open.any()
+        first = np.isin(order, places.order[: places.top])
+        if exact:  # for good, whatever it looks like since
+            inside, outside = first, ~first
+        kept = first if now.answer is not None else np.zeros_like(first)
+        rank = np.where(inside, 0, np.where(kept, 1, np.where(outside, 3, 2)))
+        order = order[np.argsort(rank, kind="stable")]
         chosen = order[: places.top]
         if not np.isin(chosen, places.order[: places.top]).all():
             places = places.arranged(order)
@@ -464,8 +505,94 @@ class SetPlanner(AnyPlanner[SetEvidence]):
             tuple(chosen.tolist()),
             tuple(order[: inside.sum()].tolist()),
             tuple(order[len(order) - outside.sum() :].tolist()),
-            0 if now.answer is not None else places.wrong_at_most,
+            0 if exact else places.wrong_at_most,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class SidePlanner(AnyPlanner[SideEvidence]):
+    """Plans what to ask next to find who is above a bar, or better than one option."""
+
+    inference: SideInference
+
+    def tested(self, guess: Fit, now: SideEvidence) -> Tested:
+        """Return the leads of all that are open over what they are held against, or of that."""
+        # Those that are easily told come first: who stands at the line may take all there is.
+        everybody = self._held(self.above(guess, now), self.inference.open(now))
+        cost = self._cost(guess, now, everybody)
+        return everybody.some((cost <= _HARDER * cost.min(initial=np.inf)) | ~np.isfinite(cost))
+
+    def _cost(self, guess: Fit, now: SideEvidence, tested: Tested) -> Floats:
+        """Return (n,) what it takes to tell leads, but for a factor; ∞ where nothing is known."""
+        leads, variances = self._leads(guess, tested)
+        far = np.maximum(leads + self.slacks(tested), _CAUTION * np.sqrt(variances) * guess.unit)
+        cost = (self.lacking(guess, now, tested) + _EXTRA) / far**2
+        return np.where(np.isfinite(variances), cost, np.inf)
+
+    def more_to_come(self, guess: Fit, now: SideEvidence, tested: Tested) -> float:
+        """Return how many times what a plan's leads take all that are open are guessed to take."""
+        everybody = self._held(self.above(guess, now), self.inference.open(now))
+        some, all_of_them = (self._cost(guess, now, one).sum() for one in (tested, everybody))
+        return float(max(all_of_them / some, 1.0)) if np.isfinite(all_of_them) else math.nan
+
+    def _held(self, above: NDArray[np.bool_], options: Indices) -> Tested:
+        base, up = self.inference.base, above[options]
+        leaders, rivals = (np.where(side, options, base) for side in (up, ~up))
+        return Tested(leaders, rivals, self.inference.options)
+
+    def lacking(self, guess: Fit, now: SideEvidence, tested: Tested) -> Floats:
+        """Return (n,) the evidence that is lacking for the sides of options."""
+        below = (np.asarray(tested.leader) == self.inference.base).astype(np.intp)
+        found = now.sides.wealth[self._options(tested), below]
+        return np.asarray(np.maximum(self.inference.enough - found, 0.0))
+
+    def slacks(self, tested: Tested) -> Floats:
+        """Return (n,) the tolerance of those that are guessed to be above."""
+        above = np.asarray(tested.leader) != self.inference.base
+        return np.where(above, self.inference.aim.slack, 0.0)
+
+    def _options(self, tested: Tested) -> Indices:
+        leaders = np.asarray(tested.leader)
+        return np.where(leaders != self.inference.base, leaders, tested.rivals)
+
+    def all_or_nothing(self) -> bool:
+        """Tell that some options may be told where others cannot."""
+        return False
+
+    def named(self, tested: Tested) -> tuple[int, ...]:
+        """Return what options are held against, and all that are open: others are no easier."""
+        open_ = self.inference.open(self.inference.evidence())
+        return (self.inference.base, *open_.tolist())
+
+    def settled(self, now: SideEvidence) -> Tested:
+        """Return the leads that a certain answer rests on."""
+        above = np.zeros(len(now.sides.wealth), dtype=np.bool_)
+        above[now.sides.inside] = True
+        return self._held(above, self.inference.options)
+
+    def above(self, guess: Fit, now: SideEvidence) -> NDArray[np.bool_]:
+        """Return (k,) who looks above by a guess, or certainly is."""
+        options, slack = self.inference.options, self.inference.aim.slack
+        base = np.full(len(options), self.inference.base)
+        above = np.zeros(len(now.sides.wealth), dtype=np.bool_)
+        # the way up is c + ε, the way down −c
+        leads = self.inference.aim.leads(guess, options, base).estimates
+        above[options] = leads > -0.5 * slack
+        above[now.sides.inside], above[now.sides.outside] = True, False
+        return above
+
+    def selection(self, guess: Fit) -> Selection:
+        """Return who looks above by a guess, beside those of whom it is certain."""
+        now, order = self.inference.evidence(), np.argsort(-self._values(guess), kind="stable")
+        chosen, inside, outside = (
+            tuple(x for x in order.tolist() if x in some)
+            for some in (
+                np.flatnonzero(self.above(guess, now)),
+                now.sides.inside,
+                now.sides.outside,
+            )
+        )
+        return Selection(chosen, inside, outside, 0 if self.inference.is_certain(now) else None)
 
 
 def _inserted(there: Indices, others: Indices, value: Floats) -> Indices:

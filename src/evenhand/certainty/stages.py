@@ -71,8 +71,9 @@ ROUNDING = 1e-14
 class Shown:
     """What some plans have shown, whatever is wanted of the options."""
 
-    # the certificate: by leader and option, the plan, and how many of its scores it took
-    where: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)
+    # the certificate: by leader and option (of several leads by plan and kind, too), the plan, and
+    # how many of its scores it took
+    where: dict[tuple[int, ...], tuple[int, int]] = field(default_factory=dict)
     answer: int | None = None  # an option that leads where it is certain what was wanted
     cut: frozenset[int] = frozenset()  # plans that an answer ended
 
@@ -161,6 +162,15 @@ class InOrder(ABC, Generic[S]):
         self._under_way = r, len(round_.blocks), now
         return now
 
+    @staticmethod
+    def _noted(
+        now: Shown, plan: Plan, which: NDArray[np.bool_], at: tuple[int, int], kind: int = 0
+    ) -> dict[tuple[int, ...], tuple[int, int]]:
+        """Return the certificate with some leads of a plan that had enough evidence at a look."""
+        assert plan.leaders is not None
+        pairs = zip(plan.leaders[which].tolist(), plan.rivals[which].tolist(), strict=True)
+        return now.where | {(x, y, at[0], kind): at for x, y in pairs}
+
     def _prior(self, plan: Plan) -> tuple[Floats, Floats]:
         assert plan.expected is not None
         return prior(plan.expected, -self.aim.slack)
@@ -171,7 +181,7 @@ class InOrder(ABC, Generic[S]):
         assert plan.expected is not None
         fit = aim.model.fit(told, aim.noise, self.before(r))
         expected = Spread(plan.expected.leads, plan.expected.variances)
-        return reading(fit, fit.leads(plan.ahead, plan.rivals), expected, plan.expected.unit)
+        return reading(fit, aim.leads(fit, plan.ahead, plan.rivals), expected, plan.expected.unit)
 
     def before(self, r: int) -> Fit:
         """Return the guess from all that was known when plan r was frozen."""
@@ -266,7 +276,7 @@ class Inference(InOrder[Evidence]):
         return np.flatnonzero(~out)
 
 
-def prior(expected: Expected, above: float) -> tuple[Floats, Floats]:
+def prior(expected: Expected, above: Floats | float) -> tuple[Floats, Floats]:
     """Return (n, 30) effects of leads beyond ``above``, and their log weights."""
     n = len(expected.leads)
     known = (expected.variances > 0.0) & np.isfinite(expected.variances)

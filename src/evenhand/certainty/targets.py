@@ -11,6 +11,7 @@ from evenhand.arrays import is_number
 from evenhand.errors import InputError
 
 _NAMED = 5  # options that an error names
+_KINDS = ("top", "bar", "against")
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Target:
     tolerance: float = 0.0
 
     def __post_init__(self) -> None:
-        given = [name for name in ("top", "bar", "against") if getattr(self, name) is not None]
+        given = [name for name in _KINDS if getattr(self, name) is not None]
         if len(given) != 1:
             said = " and ".join(given) if given else "none of them"
             raise InputError(
@@ -90,6 +91,15 @@ class Target:
             raise InputError(f"there is no option but {self.against!r} to hold against it.")
         return self
 
+    def rival(self, labels: Sequence[str]) -> int | None:
+        """Return the place of the option that others are held against; None if there is none."""
+        return None if self.against is None else list(labels).index(self.against)
+
+    @property
+    def kind(self) -> str:
+        """Which of the three it is: top, bar or against."""
+        return next(name for name in _KINDS if getattr(self, name) is not None)
+
     @property
     def words(self) -> str:
         """What is wanted, as it follows 'which are'."""
@@ -102,7 +112,7 @@ class Target:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as a plain value."""
-        said = {name: getattr(self, name) for name in ("top", "bar", "against")}
+        said = {name: getattr(self, name) for name in _KINDS}
         return {name: one for name, one in said.items() if one is not None} | {
             "tolerance": self.tolerance
         }

@@ -1,8 +1,9 @@
 """The command `evenhand`: one file per subcommand; each parses, calls one function and prints.
 
-Exit codes: 0 fine, 1 a record does not verify, 2 what was given cannot be used, 3 the bias cannot
-be estimated or options be compared, 4 what there is is not enough for a plan, or nothing is to be
-evaluated now, 5 it failed: a store, a disk, or evenhand itself.
+Exit codes: 0 fine, 1 what was to be confirmed is not so (a record does not verify, what `decide
+--require` asks for is surely false), 2 what was given cannot be used, 3 the bias cannot be
+estimated or options be compared, 4 what there is is not enough (for a plan, for what is required),
+or nothing is to be evaluated now, 5 it failed: a store, a disk, or evenhand itself.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shlex
 import sys
 import traceback
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -23,9 +26,10 @@ from evenhand.errors import EvenhandError, StoreError
 
 _ARGUMENT = re.compile(
     r"\b(features|label|group|attributes|positive|categorical|decimal|option|evaluator|score|rival|"
-    r"item|event|cluster|scope|option_group|rival_group|evaluator_group|partial|reference|time|scale|wide|repeats|"
-    r"missing)="
+    r"item|event|cluster|scope|option_group|rival_group|evaluator_group|partial|reference|time|scale|"
+    r"wide|repeats|missing|grades|no_score|copies)=(?:'([^']*)'|\[([^\]]*)\]|(True))?"
 )
+_TRUE = {"wide": " all"}  # what a flag of Python's is here; others need no word
 _CALLED = {"group": "option_group", "label": "option"}  # in a table of options
 _REFUSED, _FAILED, _INTERRUPTED = 2, 5, 130
 
@@ -51,13 +55,7 @@ class _Commands(LateCommands):
             finally:
                 sys.stdout.flush()  # here, where it can be said that it is not possible
         except EvenhandError as error:
-            typer.echo(f"evenhand: {error}", err=True)
-            # Messages speak of arguments as Python has them.
-            if named := _ARGUMENT.search(str(error)):
-                option = f"--{_CALLED.get(named[1], named[1]).replace('_', '-')}"
-                hint = f"({named[0]} is {option} here; names in a list are separated by commas.)"
-                if option in ctx.meta.get(FLAGS, ()):
-                    typer.echo(hint, err=True)
+            typer.echo(f"evenhand: {_as_typed(str(error), ctx.meta.get(FLAGS, ()))}", err=True)
             raise typer.Exit(_FAILED if isinstance(error, StoreError) else _REFUSED) from None
         except MemoryError as error:
             typer.echo(f"evenhand: this takes more memory than there is ({error}).", err=True)
@@ -86,6 +84,25 @@ class _Commands(LateCommands):
                 err=True,
             )
             raise typer.Exit(_FAILED) from None
+
+
+def _as_typed(message: str, flags: Iterable[str]) -> str:
+    """Return a message that speaks of arguments as Python has them in the words of this command."""
+
+    def typed(named: re.Match[str]) -> str:
+        option = f"--{_CALLED.get(named[1], named[1]).replace('_', '-')}"
+        if option not in flags:
+            return named[0]
+        if named[4] is not None:
+            return option + _TRUE.get(named[1], "")
+        names = named[2] if named[3] is None else re.sub(r"'(, )?'?", _comma, named[3])
+        return option if names is None else f"{option} {shlex.quote(names)}"
+
+    return _ARGUMENT.sub(typed, message)
+
+
+def _comma(mark: re.Match[str]) -> str:
+    return "," if mark[1] else ""
 
 
 def _forget_output() -> None:
@@ -118,9 +135,9 @@ def _print_version(asked: bool) -> None:
 
 
 @app.callback(
-    epilog="**Exit codes**: 0 fine; 1 a record does not verify; 2 what was given cannot be used; "
-    "3 the bias cannot be estimated; 4 what there is, is not enough for a plan, or nothing is to "
-    "be evaluated now; 5 it failed: a store, a disk, or evenhand itself."
+    epilog="**Exit codes**: 0 fine; 1 what was to be confirmed is not so; 2 what was given cannot "
+    "be used; 3 the bias cannot be estimated; 4 what there is, is not enough, or nothing is to be "
+    "evaluated now; 5 it failed: a store, a disk, or evenhand itself."
 )
 def main(
     show_version: Annotated[

@@ -15,6 +15,7 @@ import typer
 from evenhand.cli.tables import (
     column_in,
     columns_in,
+    grades_in,
     groups_in,
     missing_in,
     scale_in,
@@ -52,7 +53,7 @@ EVALUATOR_GROUP = column(
 FEATURES = column("Numbers that value depends on, which scores are not.", "A,B,…")
 ATTRIBUTES = column(
     "Numbers that scores may react to and value does not, such as a length; each has a bias of its "
-    "own.",
+    "own. Lengths of answers against one baseline, if not said; 'none' for none.",
     "A,B,…",
 )
 PRICES = column(
@@ -113,6 +114,25 @@ class ScoreTable:
         ),
     ] = "refuse"
     decimal: Annotated[str | None, DECIMAL] = None
+    grades: Annotated[
+        str | None,
+        _reading(
+            metavar="A,B,…",
+            help="Scores that are letters or words, the best first: equally spaced, unless numbers "
+            "are stated, A=4,B=3.",
+        ),
+    ] = None
+    no_score: Annotated[
+        str | None,
+        _reading(metavar="A,B,…", help="What says that there is no score, beside 'COI' and such."),
+    ] = None
+    copies: Annotated[
+        str,
+        _reading(
+            metavar="WHAT",
+            help="Lines that are the same in every cell: 'refuse' the table, or 'drop' copies.",
+        ),
+    ] = "refuse"
     metric: Annotated[
         list[str] | None,
         _reading(
@@ -151,6 +171,9 @@ class ScoreTable:
             "repeats": self.repeats,
             "missing": missing_in(self.missing),
             "decimal": self.decimal,
+            "grades": grades_in(self.grades),
+            "no_score": names_in(self.no_score),
+            "copies": missing_in(self.copies),
         }
 
 

@@ -3,37 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from evenhand.cli.columns import EVALUATOR, EVALUATOR_GROUP, OPTION, OPTION_GROUP, PRICES
+from evenhand.cli.campaign.tables import PanelTables
+from evenhand.cli.columns import takes
 from evenhand.cli.options import AsJson, Figure
-from evenhand.cli.tables import capacity_in, check_files, named_in, table_at
+from evenhand.cli.tables import check_files, table_at
 from evenhand.cli.terminal import console, print_json, show
-from evenhand.errors import NotIdentifiableError
+from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.planning import plan as planned
-from evenhand.questions import Questions
 
 _NOT_IDENTIFIABLE = 3
 
 
+@takes(tables=PanelTables)
 def plan(
     options: Annotated[
-        Path, typer.Argument(metavar="OPTIONS.csv", help="One line per option, with a header.")
+        Path,
+        typer.Argument(metavar="OPTIONS.csv", help="One line per option, with a header."),
     ],
     *,
-    evaluators: Annotated[
-        Path,
-        typer.Option(
-            metavar="JUDGES.csv", help="One line per evaluator who can be asked, with a header."
-        ),
-    ],
-    option: Annotated[str | None, OPTION] = None,
-    evaluator: Annotated[str | None, EVALUATOR] = None,
-    option_group: Annotated[str | None, OPTION_GROUP] = None,
-    evaluator_group: Annotated[str | None, EVALUATOR_GROUP] = None,
-    prices: Annotated[str | None, PRICES] = None,
+    tables: PanelTables,
     lead: Annotated[
         float | None,
         typer.Option(metavar="X", help="For a certain choice, if the best leads all others by X."),
@@ -63,21 +55,24 @@ def plan(
         typer.Option(metavar="P", help="Wanted probability of being certain after one look."),
     ] = 0.8,
     tolerance: Annotated[float, typer.Option(metavar="X", help="What may be lost.")] = 0.0,
-    bias: Annotated[
-        Literal["common", "evaluator", "group"],
+    reviews: Annotated[
+        float | None,
         typer.Option(
-            metavar="KIND", help="Whose bias it is: common to all, of each evaluator, or group."
+            metavar="R",
+            help="For a hand-out: R evaluations of each option, each by another evaluator; 3.5 for "
+            "three or four. As many as --workload allows, if not said.",
         ),
-    ] = "common",
-    capacity: Annotated[
-        str,
-        typer.Option(
-            metavar="N|none",
-            help="How often an evaluator may be asked about the same option; people once.",
-        ),
-    ] = "1",
+    ] = None,
+    top: Annotated[
+        int | None,
+        typer.Option(metavar="M", help="For a hand-out: the M best are wanted."),
+    ] = None,
     budget: Annotated[
         float | None, typer.Option(metavar="X", help="What may be spent, at these prices.")
+    ] = None,
+    hand_out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="Write who evaluates what: a line for each pair."),
     ] = None,
     figure: Figure = None,
     as_json: AsJson = False,
@@ -86,8 +81,10 @@ def plan(
 
     For a choice that is certain (--lead or --spread says what is assumed of the options), for a
     bias of given precision, or for both. It answers 'how many judges do we need?': what each more
-    evaluator buys, whom to add first, what a neutral one saves. Names are in the first columns
-    unless --option or --evaluator says otherwise; without --option-group nobody is partial.
+    evaluator buys, whom to add first, what a neutral one saves. With --reviews or --top it is a
+    hand-out, in which everybody evaluates a part: who evaluates what, and how many of the M best
+    will be right. Names are in the first columns unless --option or --evaluator says otherwise;
+    without --option-group nobody is partial.
 
     **Examples**
 
@@ -99,20 +96,18 @@ def plan(
     `evenhand plan skaters.csv --evaluators judges.csv --option-group nation --precision 1.5
     --noise 3 --figure plan.png`
 
+    `evenhand plan applications.csv --evaluators reviewers.csv --option-group university
+    --reviews 3.5 --workload 12 --top 10 --spread 1.3 --noise 1.2 --hand-out who-reads-what.csv`
+
     **Exit codes**: 0 there is a plan; 2 what was given cannot be used; 3 no number of evaluations
     will do; 4 what there is, is not enough (the plan says what would be).
     """
-    check_files(figure)
-    what, who = table_at(options), table_at(evaluators)
-    questions = Questions.panel(
-        named_in(what, option, "--option", option_group, "--option-group"),
-        named_in(who, evaluator, "--evaluator", evaluator_group or option_group,
-               "--evaluator-group" if evaluator_group else "--option-group"),
-        partial=None if option_group is None else "same group",
-        bias=bias,
-        capacity=capacity_in(capacity),
-        prices=None if prices is None else who.numbers(prices, "--prices", above=0.0),
-    )  # fmt: skip
+    check_files(figure, None, hand_out)
+    if tables.evaluators is None:
+        raise InputError("a plan needs to know who can be asked: --evaluators JUDGES.csv.")
+    questions = tables.panel(table_at(options), tables.evaluators)
+    if hand_out is not None and reviews is None and top is None:
+        raise InputError("--hand-out writes the plan of a hand-out: say --reviews or --top.")
     try:
         found = planned(
             questions,
@@ -124,6 +119,8 @@ def plan(
             tolerance=tolerance,
             budget=budget,
             chance=chance,
+            reviews=reviews,
+            top=top,
         )
     except NotIdentifiableError as error:
         if as_json:
@@ -131,6 +128,9 @@ def plan(
         else:
             console().print(str(error), style="bold")
         raise typer.Exit(_NOT_IDENTIFIABLE) from None
+    if hand_out is not None:
+        pairs = found.to_frame().sort_values("evaluator", kind="stable")
+        pairs[["evaluator", "option"]].to_csv(hand_out, index=False)
     show(found, figure, as_json=as_json, identifiable=True)
     if not found.enough:
         raise typer.Exit(4)

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 _UNLIMITED = "none"
 
 
-def table_at(path: str | Path) -> SourceTable:
+def table_at(path: str | Path, *, untidy: bool = False) -> SourceTable:
     """Return the table in a file of any kind; "-" is the standard input."""
     from evenhand.tables.opened import opened  # noqa: PLC0415 - see evenhand.tables
 
     if str(path) == "-":
-        return opened(typer.get_binary_stream("stdin"), name="the standard input")
-    return opened(path)
+        stream = typer.get_binary_stream("stdin")
+        return opened(stream, name="the standard input", untidy=untidy)
+    return opened(path, untidy=untidy)
 
 
 def named_in(
@@ -57,13 +58,21 @@ def capacity_in(text: str) -> int | None:
     return number
 
 
+def own_in(text: str) -> Any:
+    """Return which share of what evaluators are asked is of the own group."""
+    try:
+        return float(text)
+    except ValueError:
+        return text  # checked where it is used
+
+
 _NOTHING = "none"
 
 
 def scores_at(scores: str, metric: list[str] | None = None, families: Path | None = None) -> Any:
     """Return what to read; "-" is the standard input."""
     if scores == "-":
-        return table_at(scores)
+        return table_at(scores, untidy=True)
     if metric is None and families is None:
         return scores
     from evenhand.readers import read_scores  # noqa: PLC0415 - see evenhand.tables
@@ -79,6 +88,11 @@ def column_in(text: str) -> str | None:
 def columns_in(text: str) -> str | list[str] | None:
     """Return a column, or several that are separated by commas; None for 'none'."""
     return names_in(text) if "," in text else column_in(text)
+
+
+def attributes_in(text: str | None) -> Any:
+    """Return columns of attributes; none for 'none', and None where nothing is said."""
+    return () if text == _NOTHING else names_in(text)
 
 
 def groups_in(text: str) -> Any:
@@ -100,6 +114,20 @@ def scale_in(text: str | None) -> tuple[float, float] | None:
             f"--scale is the lowest and the highest score, such as 0,10; got {text!r}."
         ) from None
     return low, high
+
+
+def grades_in(text: str | None) -> Any:
+    """Return grades, the best first; with their numbers where these are stated."""
+    names = names_in(text)
+    if names is None or not all("=" in name for name in names):
+        return names
+    try:
+        return {name.strip(): float(value) for name, value in (one.rsplit("=", 1) for one in names)}
+    except ValueError:
+        raise InputError(
+            f"--grades states numbers as A=4,B=3,C=2, or names grades, the best first, as A,B,C; "
+            f"got {text!r}."
+        ) from None
 
 
 def missing_in(text: str) -> Literal["refuse", "drop"]:

@@ -3,5 +3,6 @@
 from evenhand.planning.curve import Step
 from evenhand.planning.draw_up import plan
 from evenhand.planning.plan import Plan
+from evenhand.planning.reviews import ReviewStep
 
-__all__ = ["Plan", "Step", "plan"]
+__all__ = ["Plan", "ReviewStep", "Step", "plan"]

@@ -6,10 +6,12 @@ import math
 from collections.abc import Callable, Sequence
 
 from evenhand.planning.curve import Step
+from evenhand.planning.reviews import ReviewStep
 from evenhand.planning.ways import WayOutcome
 
 _MOST_MORE = 64  # neutral evaluators that are looked for, at most
 _NEARLY = 1.05  # a price that is nearly as low
+_SAME = 0.005  # share of a price that is no difference
 _RISE = 0.01  # of a probability that is worth a word
 _LITTLE = 0.05  # a saving that may be the luck of the draws
 
@@ -73,18 +75,20 @@ def one_neutral_saves(steps: Sequence[Step], n: int) -> list[str]:
     return [f"One more neutral evaluator {what}."]
 
 
-def fewer_nearly_as_good(steps: Sequence[Step], n: int) -> list[str]:
-    """Return how few evaluators are nearly as cheap as all."""
+def fewer_nearly_as_good(steps: Sequence[Step], named: Sequence[str]) -> list[str]:
+    """Return how few evaluators, of those in this order, are nearly as cheap as all."""
+    n = len(named)
     whole, _ = _beside(steps, n)
     if whole is None or not whole.enough:
         return []
     few = next(s for s in steps if s.enough and s.price <= _NEARLY * whole.price)
     if few.evaluators >= n:
         return []
-    names = [step.added for step in steps if step.evaluators <= few.evaluators]
+    share = few.price / whole.price
+    cost = f"{share:.0%} of the price" if abs(share - 1.0) >= _SAME else "the price"
     return [
-        f"{few.evaluators} evaluator{_s(few.evaluators)} ({_names(names)}) would do for "
-        f"{few.price / whole.price:.0%} of the price of all {n}."
+        f"{few.evaluators} evaluator{_s(few.evaluators)} ({_names(named[: few.evaluators])}) would "
+        f"do for {cost} of all {n}."
     ]
 
 
@@ -100,6 +104,44 @@ def budget_for_evaluators(budget: float, cheapest: float, wanted: Step | None) -
         said.append(
             f"{wanted.evaluators} evaluators would be enough, at a price of {wanted.price:g}."
         )
+    return said
+
+
+def too_few(most: int, k: int, reviews: float) -> str:
+    """Return that workloads and conflicts allow fewer evaluations than wanted."""
+    return (
+        f"Workloads and conflicts of interest allow {most:,} evaluations, {most / k:.3g} of each "
+        f"option; {reviews:g} of each would take {round(reviews * k):,}."
+    )
+
+
+def budget_for_reviews(budget: float, price: float, n: int) -> str:
+    """Return that a budget pays for fewer evaluations than wanted."""
+    return f"A budget of {budget:g} pays for less: {n:,} evaluations cost {price:g}."
+
+
+def of_reviews(
+    steps: Sequence[ReviewStep], planned: ReviewStep, top: int, *, robust: bool
+) -> list[str]:
+    """Return what more evaluations of each option buy, and what a hand-out withstands."""
+    if math.isinf(planned.difference):
+        return ["These do not compare all options: plan more of each, or fewer conflicts."]
+    said = []
+    after = next((step for step in steps if step.reviews >= planned.reviews + 0.5), None)
+    if after is not None:
+        more = after.evaluations - planned.evaluations
+        said.append(
+            f"{more:,} evaluations more, {after.reviews:.3g} of each option, would make "
+            f"{after.right:.3g} of {top} right, not {planned.right:.3g}, and lose {after.lost:.2g} "
+            f"per place, not {planned.lost:.2g}. Asked at the line once scores are in (decide "
+            "says about whom) they gain more than that."
+        )
+    if math.isinf(planned.precision):
+        said.append(
+            "Nothing is told of the bias: nobody evaluates the own group (own= says how many do)."
+        )
+    stays = "All options can still be compared" if robust else "Not all options can be compared"
+    said.append(f"{stays} if any one evaluator does not come.")
     return said
 
 

@@ -19,7 +19,9 @@ from evenhand.numerics.least_squares import Gram, Svd
 from evenhand.questions import UNLIMITED
 
 _SLACK = 1e-7  # variance beyond 1 that is the program's rounding
-_PRUNED = 400  # questions, up to which those that are not needed are left out again
+_ALL = 20_000  # evaluations, up to which one begins with all of them
+_ALONE = 1e-9  # what a row leaves to others to tell, and what it tells, that is rounding
+_AT_ONCE = 64  # shares of those that are there, of which one is left out at a time at first
 
 
 def capped_counts(
@@ -35,24 +37,50 @@ def capped_counts(
     caps = np.minimum(capacity, 10**9).astype(float)
     C = Svd.of(rows).coordinates
     B, U = rows @ C, directions @ C
+    if caps.sum() <= _ALL:
+        counts = _left_out(B, U, prices, caps, evaluator, workload)
+        if _worst(B, U, counts) <= 1.0 + _SLACK:
+            return counts
     mu = _program(B, U, prices, caps, evaluator, workload)
-    counts = _rounded(B, U, mu, caps)
-    counts = _within(counts, mu, evaluator, workload)
-    order = np.argsort(-prices * (1 + (counts - mu)), kind="stable")
+    counts = _within(_rounded(B, U, mu, caps), mu, evaluator, workload)
     while _worst(B, U, counts) > 1.0 + _SLACK:
         room = (counts < caps) & _has_room(counts, evaluator, workload)
         if not room.any():
             return counts
         gains = np.where(room, _gains(B, U, counts) / prices, -1.0)
         counts[int(np.argmax(gains))] += 1.0
-    if len(counts) <= _PRUNED:
-        for x in order:
-            while counts[x] > 0:
-                counts[x] -= 1.0
-                if _worst(B, U, counts) > 1.0 + _SLACK:
-                    counts[x] += 1.0
-                    break
-    return counts
+    return _left_out(B, U, prices, counts, evaluator, workload)
+
+
+def _left_out(
+    B: Floats, U: Floats, prices: Floats, counts: Floats, evaluator: Indices, workload: Counts
+) -> Floats:
+    """Return counts without what is not needed: what adds least to the variances for its price is
+    left out first, of those who are asked too much whatever it adds.
+    """
+    counts, n = counts.copy(), _AT_ONCE
+    while True:
+        (on,) = np.nonzero(counts)
+        over = ~_has_room(counts, evaluator, workload + 1)[on]
+        some = on[over] if over.any() else on
+        P = Gram.of(B[on], counts[on]).inverse
+        half = B[some] @ P
+        left, told = 1.0 - (half * B[some]).sum(axis=1), ((half @ U.T) ** 2).max(axis=1)
+        alone = left < _ALONE  # nothing else tells what it tells
+        more = told / np.where(alone, 1.0, left)
+        more[alone] = np.where(told[alone] < _ALONE, 0.0, np.inf)
+        after = np.einsum("ij,jk,ik->i", U, P, U).max() + more
+        may = np.isfinite(more) if over.any() else after <= 1.0 + _SLACK
+        if not may.any():
+            return counts
+        order = np.argsort(np.where(may, more / prices[some], np.inf), kind="stable")
+        batch = some[order[: max(1, min(int(may.sum()), len(on) // n))]]
+        fewer = counts.copy()
+        fewer[batch] -= 1.0
+        if len(batch) > 1 and (over.any() or _worst(B, U, fewer) > 1.0 + _SLACK):
+            n *= 4  # too many at once
+            continue
+        counts = fewer
 
 
 def _rounded(B: Floats, U: Floats, mu: Floats, caps: Floats) -> Floats:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from evenhand.planning.panels import alike, asked_of, everything_once, price_of
-from evenhand.planning.ways import Way, WayOutcome
+from evenhand.planning.ways import Precise, Way, WayOutcome
 from evenhand.questions.accuracy import accuracy
 
 _POINTS, _FEW = 16, 6  # of a curve, at most; where the matrix of questions is large
@@ -88,35 +90,66 @@ def _worth(way: Way, evaluators: list[int]) -> float:
     questions = way.questions
     there = np.zeros(len(questions.evaluators), dtype=bool)
     there[evaluators] = True
-    counts = everything_once(questions, asked_of(questions, there)).astype(float)
+    counts = everything_once(questions, asked_of(questions, there), roughly=True).astype(float)
     if not counts.any():
         return math.inf
     return float(f"{way.roughly(accuracy(questions, counts)) * price_of(questions, counts):.9g}")
 
 
-def curve(way: Way, order: list[int], n_more: int) -> tuple[tuple[Step, ...], list[WayOutcome]]:
-    """Return what the first evaluators of an order reach, then with the `n_more` neutral ones."""
-    questions = way.questions
-    n = len(order)
+def curve(
+    way: Way, order: list[int], n_more: int, budget: float | None = None
+) -> tuple[tuple[Step, ...], list[WayOutcome]]:
+    """Return what the first evaluators of an order reach, then with the `n_more` neutral ones.
+
+    Of many evaluators some numbers, and among them the least that is enough and the most that a
+    budget pays for.
+    """
+    questions, n = way.questions, len(order)
     everybody = order + list(range(len(questions.evaluators) - n_more, len(questions.evaluators)))
     points = _POINTS if math.prod(questions.rows.shape) <= _LARGE else _FEW
+    found: dict[int, WayOutcome] = {}
+
+    def with_first(size: int) -> WayOutcome:
+        if size not in found:
+            there = np.zeros(len(questions.evaluators), dtype=bool)
+            there[everybody[:size]] = True
+            found[size] = way.outcome(there)
+        return found[size]
+
     sizes = np.unique(np.linspace(1, n, min(n, points)).round().astype(int)).tolist()
-    steps, outcomes = [], []
     for size in [*sizes, *range(n + 1, n + n_more + 1)]:
-        there = np.zeros(len(questions.evaluators), dtype=bool)
-        there[everybody[:size]] = True
-        found = way.outcome(there)
-        outcomes.append(found)
-        steps.append(
-            Step(
-                size,
-                questions.evaluators[everybody[size - 1]],
-                size > n,
-                found.evaluations,
-                found.price,
-                found.precision,
-                found.probability,
-                found.enough,
-            )
+        with_first(size)
+    _narrowed(sizes, lambda size: with_first(size).enough)
+    if budget is not None:
+        _narrowed(sizes, lambda size: with_first(size).price > budget)
+    if isinstance(way, Precise):  # who is there need not be asked
+        for fewer, more in itertools.pairwise(sorted(found)):
+            if found[fewer].enough and found[fewer].price < found[more].price:
+                found[more] = found[fewer]
+    steps = [
+        Step(
+            size,
+            questions.evaluators[everybody[size - 1]],
+            size > n,
+            one.evaluations,
+            one.price,
+            one.precision,
+            one.probability,
+            one.enough,
         )
-    return tuple(steps), outcomes
+        for size, one in sorted(found.items())
+    ]
+    return tuple(steps), [one for _, one in sorted(found.items())]
+
+
+def _narrowed(sizes: list[int], reached: Callable[[int], bool]) -> None:
+    """Look between sizes for the first at which something is reached, which it then stays."""
+    high = next((size for size in sizes if reached(size)), None)
+    if high is None:
+        return
+    low = max((size for size in sizes if size < high), default=0)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    if low:
+        reached(low)

@@ -5,22 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, is_number
+from evenhand.certainty.targets import Target
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.planning import advice
 from evenhand.planning.assumed import Assumed, assumed
 from evenhand.planning.curve import Step, curve, order_of_evaluators
-from evenhand.planning.panels import asked_of, everything_once
+from evenhand.planning.panels import asked_of, everything_once, price_of
 from evenhand.planning.plan import Kind, Plan
+from evenhand.planning.reviews import Reviews
 from evenhand.planning.until_certain import UntilCertain
 from evenhand.planning.ways import Bias, Evaluators, OneLookWay, Precise, Terms, Way, WayOutcome
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.advice import with_neutral
+from evenhand.questions.inputs import per_evaluator
 
 _MOST = 10**15  # evaluations that are worth counting
 _MORE = 4  # neutral evaluators that are tried beside those there are
@@ -37,6 +41,9 @@ def plan(
     tolerance: float = 0.0,
     budget: float | None = None,
     chance: float = 0.8,
+    reviews: float | None = None,
+    workload: Any = None,
+    top: int | None = None,
 ) -> Plan:
     """Return how many evaluations it takes, of whom and at what price, before any is made.
 
@@ -46,7 +53,8 @@ def plan(
     Where questions may be asked as often as one likes, the plan is the mean of what `CertainChoice`
     asks until it is certain. Where they may not (people are asked once), everything is asked and
     looked at once: the plan is for the fewest evaluators with whom that is certain with probability
-    ``chance``.
+    ``chance``. With ``reviews`` or ``top`` every option is evaluated by some of the evaluators: the
+    plan is who evaluates what, and what is expected to come of it.
 
     Parameters
     ----------
@@ -70,6 +78,14 @@ def plan(
         What may be spent, at the questions' prices.
     chance
         Probability wanted of being certain after one look.
+    reviews
+        How many evaluations every option is to have, of different evaluators; 3.5 for three or
+        four. If not given, and ``top`` is: as many as there can be.
+    workload
+        How much evaluators may be asked in all, if not as the questions say: one number, or one
+        per evaluator.
+    top
+        How many options are wanted: the ``top`` best. For hand-outs; 1 if not given.
 
     Raises
     ------
@@ -86,9 +102,25 @@ def plan(
     ('one look', 16, True)
     >>> plan.chosen, plan.by_pair["Ann", "S"]
     (('S', 'P', 'Q', 'R'), 1)
+    >>> plan = eh.plan(eh.Questions.panel(skaters, judges), reviews=2, top=2, values=3.0)
+    >>> plan.evaluations, plan.hand_out.reviews, plan.hand_out.loads, round(plan.expected.right, 1)
+    (8, array([2, 2, 2, 2]), array([2, 2, 2, 2]), 1.8)
     """
     given = Questions.of(checked_askable(questions))
     _check_numbers(confidence, tolerance, budget, chance, noise_scale)
+    if workload is not None:
+        work = per_evaluator(workload, given.evaluators, "workload", math.inf)
+        given = given._changed(workload=work)
+    if reviews is not None or top is not None:
+        sigma = 1.0 if noise_scale is None else float(noise_scale)
+        said = leads is not None or values is not None
+        prior = assumed(len(given.options), leads, values if said else sigma, tolerance, sigma)
+        if not said:
+            prior = replace(prior, words=f"{prior.words}, as is assumed here,")
+        terms = Terms(confidence, tolerance / sigma, sigma, _biases(given, precision))
+        told = _Told(given, noise_scale, tolerance, chance, budget, prior, terms, "hand-out")
+        wanted = Target(top=1 if top is None else top).among(given.options.labels).top
+        return _handed_out(told, Reviews(given, terms, prior, wanted or 1), reviews)
     choice = leads is not None or values is not None
     if not choice and precision is None:
         raise InputError(
@@ -117,12 +149,55 @@ def plan(
     if not n:
         return _with_all(told, way, way.outcome(), (), (), way_with)
     order = order_of_evaluators(way, n)
-    steps, outcomes = curve(way, order, _MORE)
+    steps, outcomes = curve(way, order, _MORE, budget)
     named = [given.evaluators[e] for e in order]
     if isinstance(way, OneLookWay):
         return _with_fewest(told, steps, outcomes, named, way_with)
     whole = next(o for s, o in zip(steps, outcomes, strict=True) if s.evaluators == n)
     return _with_all(told, way, whole, steps, named, way_with)
+
+
+def _handed_out(told: _Told, way: Reviews, reviews: float | None) -> Plan:
+    """Return the plan of a hand-out: as many evaluations of each option as wanted, or as may be."""
+    k, e, said = len(way.questions.options), len(way.questions.evaluators), []
+    if reviews is not None and not (is_number(reviews) and 0.0 < reviews <= e):
+        raise InputError(
+            f"reviews must be a number up to {e}, of different evaluators; got {reviews!r}."
+        )
+    n = way.most if reviews is None else round(reviews * k)
+    enough = n <= way.most
+    if not enough:
+        said.append(advice.too_few(way.most, k, reviews or 0.0))
+    counts = way.counts(min(n, way.most))
+    if counts is None:
+        raise InputError(
+            "reviews=, workload= and top= plan hand-outs of a panel (Questions.panel), without "
+            "items for calibration; these are other questions, or more than can be handed out."
+        )
+    price = price_of(way.questions, counts)
+    if told.budget is not None and not told.can_pay(price):
+        enough = False
+        said.append(advice.budget_for_reviews(told.budget, price, int(counts.sum())))
+        fewer = way.counts(math.floor(counts.sum() * told.budget / price))
+        assert fewer is not None
+        counts = fewer
+    expected = way.step(counts)
+    steps = way.curve(expected)
+    comparable = math.isfinite(expected.difference)
+    wanted = told.terms.biases[0].half_width if told.terms.biases else math.inf
+    enough &= comparable and (math.isinf(wanted) or expected.precision <= wanted)
+    robust = comparable and way.without_one(counts)
+    said += advice.of_reviews(steps, expected, way.top, robust=robust)
+    found = WayOutcome(
+        counts.astype(float),
+        expected.evaluations,
+        price,
+        expected.precision,
+        expected.settled,
+        True,
+    )
+    made = told.made(found, (), way.questions.evaluators, said, enough=enough)
+    return replace(made, top=way.top, reviews_curve=tuple(steps), expected=expected)
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,7 +309,7 @@ def _with_all(
             found = nothing if less is None else less
         else:
             said.append(advice.budget_for_certainty(told.budget, found.price))
-    said += advice.fewer_nearly_as_good(steps, len(named))
+    said += advice.fewer_nearly_as_good(steps, named)
     said += advice.one_neutral_saves(steps, len(named))
     limit = math.nan
     if isinstance(way, UntilCertain):

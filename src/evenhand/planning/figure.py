@@ -19,7 +19,7 @@ from evenhand.planning.sections import verdict
 from evenhand.report.pictures import FAINT, INK, STYLES, frame, literal, new_figure
 from evenhand.report.words import short
 
-_MOST_ROWS, _MOST_COLUMNS = 30, 24
+_MOST_ROWS, _MOST_COLUMNS = 60, 24
 _LONGEST = 22
 
 _LINE, _GOAL = STYLES[0][0], STYLES[1][0]
@@ -30,12 +30,13 @@ class PlanPicture:
     """What the picture of a plan shows."""
 
     title: str  # what it takes, in words
-    sizes: Counts  # (n,) evaluators
+    along: str  # what sizes are of
+    sizes: Floats  # (n,) evaluators, or evaluations of each option
     heights: Floats  # (n,) what is drawn above them
     hypothetical: Counts  # (n,) whether the last is only assumed
     axis: str  # what is drawn above
     goal: float | None  # in its units; None if that is no line in the picture
-    at: int | None  # evaluators asked; None if there is no curve
+    at: float | None  # size of the plan; None if there is no curve
     rows: tuple[str, ...]  # options
     columns: tuple[str, ...]  # evaluators, as they are best added
     counts: Counts  # (rows, columns) evaluations
@@ -45,25 +46,31 @@ class PlanPicture:
 def plan_picture(plan: Plan) -> PlanPicture:
     """Work out what to draw."""
     steps = plan.evaluators_curve
-    axis, goal = "evaluations needed", None
-    heights = np.array([step.evaluations for step in steps])
+    along, axis, goal = "evaluators, those worth most first", "evaluations needed", None
+    sizes, heights = ([getattr(step, x) for step in steps] for x in ("evaluators", "evaluations"))
+    hypothetical, at = [step.hypothetical for step in steps], float(len(plan.chosen))
     if plan.questions.priced:
-        axis, heights = "price", np.array([step.price for step in steps])
-    if plan.kind == "one look":
+        axis, heights = "price", [step.price for step in steps]
+    if plan.expected is not None:
+        along, axis = "evaluations of each option", f"expected right, of {plan.top}"
+        sizes, heights = ([getattr(x, y) for x in plan.reviews_curve] for y in ("reviews", "right"))
+        hypothetical, at = [not step.allowed for step in plan.reviews_curve], plan.expected.reviews
+    elif plan.kind == "one look":
         axis, goal = "probability of being certain", plan.chance
-        heights = np.array([step.probability for step in steps])
+        heights = [step.probability for step in steps]
     elif plan.kind == "fixed" and not all(step.enough for step in steps):
         axis, goal = "bias known to ±", plan.wanted
-        heights = np.array([step.precision for step in steps])
+        heights = [step.precision for step in steps]
     rows, columns, counts, partial = _who_about_whom(plan)
     return PlanPicture(
         verdict(plan),
-        np.array([step.evaluators for step in steps], dtype=np.int64),
-        heights,
-        np.array([step.hypothetical for step in steps], dtype=np.int64),
+        along,
+        np.array(sizes, dtype=np.float64),
+        np.array(heights, dtype=np.float64),
+        np.array(hypothetical, dtype=np.int64),
         axis,
         goal,
-        len(plan.chosen) if steps else None,
+        at if sizes else None,
         rows,
         columns,
         counts,
@@ -121,11 +128,13 @@ def _draw_curve(axes: Axes, picture: PlanPicture) -> None:
     sizes, heights = picture.sizes[known], picture.heights[known]
     imagined = picture.hypothetical[known].astype(bool)
     axes.plot(sizes, heights, color=_LINE, lw=1.6, alpha=0.6)
-    axes.plot(sizes[~imagined], heights[~imagined], "o", color=_LINE, ms=6, label="of those given")
+    by_reviews = picture.along.startswith("evaluations")
+    here = "within workloads" if by_reviews else "of those given"
+    axes.plot(sizes[~imagined], heights[~imagined], "o", color=_LINE, ms=6, label=here)
     if imagined.any():
         axes.plot(
             sizes[imagined], heights[imagined], "o", color=_LINE, mfc="white", ms=6,
-            label="with neutral ones more",
+            label="beyond workloads" if by_reviews else "with neutral ones more",
         )  # fmt: skip
     if picture.goal is not None:
         axes.axhline(picture.goal, color=_GOAL, lw=1.2, ls=(0, (4, 3)), label="wanted")
@@ -144,7 +153,7 @@ def _draw_curve(axes: Axes, picture: PlanPicture) -> None:
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.4g}")
     axes.set_xlim(0.5, float(picture.sizes.max()) + 0.5)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel("evaluators, those worth most first", fontsize=9, color=INK)
+    axes.set_xlabel(picture.along, fontsize=9, color=INK)
     axes.set_ylabel(picture.axis, fontsize=9, color=INK)
     axes.grid(True, color="#ececec", lw=0.7)
     axes.set_axisbelow(True)

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from evenhand.arrays import Counts, Floats
 from evenhand.questions import UNLIMITED, Questions
+from evenhand.questions.hand_outs import hand_out
 
 
 def asked_of(questions: Questions, evaluators: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
@@ -17,11 +18,21 @@ def asked_of(questions: Questions, evaluators: NDArray[np.bool_] | None) -> NDAr
     return np.asarray(np.append(evaluators, True)[questions.evaluator])
 
 
-def everything_once(questions: Questions, mask: NDArray[np.bool_]) -> Counts:
-    """Return (q,) counts if these are asked as often as they may be; unlimited ones once."""
-    # An evaluator who may not be asked everything is asked about all options as evenly as can be,
-    # beginning with another option than the evaluator before.
+def everything_once(
+    questions: Questions, mask: NDArray[np.bool_], *, roughly: bool = False
+) -> Counts:
+    """Return (q,) counts if these are asked as often as they may be; unlimited ones once.
+
+    What workloads leave out is as even as it can be, in a panel by a hand-out, unless ``roughly``.
+    """
+    # Else an evaluator who may not be asked everything is asked about all options as evenly as can
+    # be, beginning with another option than the evaluator before.
     counts = np.where(questions.capacity < UNLIMITED, questions.capacity, 1) * mask
+    busy = np.append(questions.workload, UNLIMITED)[questions.evaluator] < UNLIMITED
+    if not roughly and (busy & mask).any() and counts.max(initial=0) <= 1:
+        found = hand_out(questions, int(counts.sum()), left=counts)
+        if found is not None:
+            return found
     for e in np.flatnonzero(questions.workload < UNLIMITED).tolist():
         most = int(questions.workload[e])
         (own,) = np.nonzero(mask & (questions.evaluator == e))

@@ -11,7 +11,8 @@ import numpy as np
 
 from evenhand.arrays import Counts
 from evenhand.planning.curve import Step
-from evenhand.questions import Questions
+from evenhand.planning.reviews import ReviewStep
+from evenhand.questions import HandOut, Questions
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Kind = Literal["until certain", "one look", "fixed"]
+Kind = Literal["until certain", "one look", "fixed", "hand-out"]
 
 LUCK = (0.5, 1.5)
 """Eight of ten searches until certain take between these multiples of what is planned."""
@@ -36,7 +37,8 @@ class Plan(Result):
         What can be asked.
     kind
         "until certain": asked as often as it takes, a mean. "one look": everything that may be
-        asked, then looked at once. "fixed": evaluations for a bias, fixed beforehand.
+        asked, then looked at once. "fixed": evaluations for a bias, fixed beforehand. "hand-out":
+        so many evaluations of each option, by some of the evaluators.
     counts
         (q,) how often each question is asked.
     price
@@ -48,7 +50,8 @@ class Plan(Result):
     probability
         Of being certain after one look; NaN otherwise.
     enough
-        Whether that is what was wanted, within the budget.
+        Whether that is what was wanted, within the budget. Of a hand-out: whether there can be so
+        many evaluations, which compare all options and tell the bias as well as wanted.
     evaluators_curve
         What each more evaluator buys, those worth most first, then neutral ones who could be found.
     chosen
@@ -58,6 +61,10 @@ class Plan(Result):
     confidence, tolerance, noise_scale, wanted, chance, budget, premise
         What was asked for: ``wanted`` is the half-width of the first bias, ``premise`` says what is
         assumed of values.
+    top
+        How many options are wanted.
+    expected, reviews_curve
+        What is expected to come of a hand-out, and of fewer and more evaluations of each option.
 
     Examples
     --------
@@ -87,6 +94,14 @@ class Plan(Result):
     chance: float
     budget: float | None
     premise: str
+    top: int = 1
+    expected: ReviewStep | None = None
+    reviews_curve: tuple[ReviewStep, ...] = ()
+
+    @property
+    def hand_out(self) -> HandOut:
+        """Who evaluates what: how much everybody has, and how much of the own group."""
+        return HandOut(self.questions, self.counts)
 
     @property
     def evaluations(self) -> int:
@@ -183,6 +198,9 @@ class Plan(Result):
                 for (option, who), n in self.by_pair.items()
             ],
             "evaluators_curve": [vars(step) for step in self.evaluators_curve],
+            "top": self.top,
+            "expected": None if self.expected is None else vars(self.expected),
+            "reviews_curve": [vars(step) for step in self.reviews_curve],
             "advice": list(self.advice),
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from evenhand.report.words import counted, number, percent
 
 if TYPE_CHECKING:
     from evenhand.planning.plan import Plan
+    from evenhand.planning.reviews import ReviewStep
 
 
 def report_of(plan: Plan) -> Report:
@@ -21,9 +23,19 @@ def report_of(plan: Plan) -> Report:
         "How many evaluations, of whom, at what price?",
         verdict(plan),
         sections=[
-            Section(title, [_asked(plan, who) if plan.evaluations else None], "print"),
-            Section("What each more evaluator buys", [_curve(plan)], "print"),
+            Section(
+                title,
+                [_asked(plan, who) if plan.evaluations and plan.expected is None else None],
+                "print",
+            ),
+            Section(
+                "What each more evaluator buys",
+                [_curve(plan) if plan.evaluators_curve else None],
+                "print",
+            ),
+            Section("What reviews buy", [_reviews(plan) if plan.reviews_curve else None], "print"),
             Section("What helps most", [Points(plan.advice)], "print"),
+            Section("Who evaluates what", [_handed(plan) if plan.expected is not None else None]),
             Section("In a picture", [_picture(plan) if plan.evaluations else None]),
         ],
     )
@@ -45,6 +57,8 @@ def verdict(plan: Plan) -> str:
         return (
             f"Not enough to {goal}: {number(n)} evaluations{cost} know it to ±{plan.precision:.3g}."
         )
+    if plan.expected is not None:
+        return _expected(plan, plan.expected)
     best = f"which of {k:,} options is the best"
     if plan.tolerance:
         best = f"which of {k:,} options is within {plan.tolerance:g} of the best"
@@ -66,6 +80,65 @@ def verdict(plan: Plan) -> str:
         f"with probability {plan.probability:.0%}, if {plan.premise} ({unit(plan)})."
     )
     return said if plan.enough else f"{said} Wanted: {plan.chance:.0%}."
+
+
+def _expected(plan: Plan, step: ReviewStep) -> str:
+    """Return what is handed out, and what is expected to come of it."""
+    said = plan.hand_out.words
+    if math.isinf(step.difference):
+        return f"{said} That does not compare all {len(plan.questions.options):,} options."
+    if plan.top == 1:
+        said += f" The one that looks best is the best with a chance of {step.right:.0%}, and"
+    else:
+        said += f" Of the {plan.top:,} that look best {step.right:.2g} are expected to be right;"
+    chosen = "" if plan.top == 1 else " per place"
+    said += f" {step.lost:.2g}{chosen} is expected to be lost"
+    if math.isfinite(step.at_line):
+        said += f", about {step.at_line:.0f} options to stand at the line"
+    if math.isfinite(step.settled):
+        what = "it is certain" if plan.top == 1 else "all of it is certain"
+        chance = f"{step.settled:.0%}" if step.settled >= 0.01 else "less than 3%"  # of 40 rounds
+        said += f", and {what} ({percent(plan.confidence)}) with a chance of {chance}"
+    return f"{said}, if {plan.premise} ({unit(plan)}), however lenient evaluators are."
+
+
+def _reviews(plan: Plan) -> Table:
+    """Return what fewer and more evaluations of each option come to."""
+    steps, top = plan.reviews_curve, plan.top
+    columns: dict[str, list[Cell]] = {
+        "of each": [Rounded(step.reviews, 1) for step in steps],
+        "evaluations": [step.evaluations for step in steps],
+        "load": [_from_to(step.load) for step in steps],
+    }
+    if any(step.own[1] for step in steps):
+        columns["own group"] = [_from_to(step.own) for step in steps]
+    columns["difference"] = widths([step.difference for step in steps])
+    if any(math.isfinite(step.precision) for step in steps):
+        columns["bias"] = widths([step.precision for step in steps])
+    columns["right" if top == 1 else f"right of {top}"] = [
+        Share(step.right) if top == 1 else Rounded(step.right, 1) for step in steps
+    ]
+    columns["lost" if top == 1 else "lost per place"] = [Rounded(step.lost, 3) for step in steps]
+    if any(math.isfinite(step.at_line) for step in steps):
+        columns["at the line"] = [Rounded(step.at_line, 0) for step in steps]
+    if any(math.isfinite(step.settled) for step in steps):
+        columns["settled"] = [Share(step.settled) for step in steps]
+    if not all(step.allowed for step in steps):
+        columns["within workloads"] = ["yes" if step.allowed else "no" for step in steps]
+    rows = list(zip(*columns.values(), strict=True))
+    return Table("Evaluations of each option, and what is expected", list(columns), rows)
+
+
+def _handed(plan: Plan) -> Table:
+    """Return what everybody is handed out."""
+    given = plan.to_frame().groupby("evaluator", sort=False)["option"].agg(", ".join)
+    rows = [[name, int(n), given.get(name)] for name, n in plan.by_evaluator.items()]
+    return Table("What everybody evaluates", ["evaluator", "evaluations", "options"], rows)
+
+
+def _from_to(ends: tuple[int, int]) -> str:
+    low, high = ends
+    return f"{low}" if low == high else f"{low}–{high}"
 
 
 def unit(plan: Plan) -> str:
@@ -107,10 +180,7 @@ def _curve(plan: Plan) -> Table:
     if plan.questions.priced:
         columns["price"] = [step.price for step in steps]
     if any(math.isfinite(step.precision) for step in steps):
-        columns["bias known to"] = [
-            f"±{number(step.precision)}" if math.isfinite(step.precision) else None
-            for step in steps
-        ]
+        columns["bias known to"] = widths([step.precision for step in steps])
     if plan.kind == "one look":
         columns["certain"] = [Share(step.probability) for step in steps]
     return Table(
@@ -118,6 +188,13 @@ def _curve(plan: Plan) -> Table:
         list(columns),
         list(zip(*columns.values(), strict=True)),
     )
+
+
+def widths(half: Sequence[float]) -> list[Cell]:
+    """Return half-widths, all with the decimals that the smallest needs; None where unknown."""
+    known = [x for x in half if math.isfinite(x)]
+    places = max(0, 2 - math.floor(math.log10(min(known)))) if known else 0
+    return [f"±{x:.{places}f}" if math.isfinite(x) else None for x in half]
 
 
 def _picture(plan: Plan) -> Picture:

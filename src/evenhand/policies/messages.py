@@ -177,10 +177,15 @@ Certainty = Literal["own scores", "one judge's scores", "features exact"]
 class Selection:
     """Which options are chosen where several are wanted, and of whom it is certain, by index."""
 
-    chosen: tuple[int, ...]  # as many as are wanted, those that look best first
-    inside: tuple[int, ...] = ()  # certainly among the best
+    chosen: tuple[int, ...]  # those that look wanted, the best first
+    inside: tuple[int, ...] = ()  # certainly wanted: among the best, above a bar, or better
     outside: tuple[int, ...] = ()  # certainly not
     wrong_at_most: int | None = None  # how many of the chosen are not; None: nobody can say
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it is certain of anybody."""
+        return bool(self.inside or self.outside)
 
     def and_of(self, other: Selection) -> Selection:
         """Return what both say of those that are chosen here."""

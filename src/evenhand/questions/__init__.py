@@ -8,6 +8,7 @@ its own question.
 
 from evenhand.questions.advice import Advice, Ask
 from evenhand.questions.check import Check, NotIdentified
+from evenhand.questions.hand_outs import HandOut
 from evenhand.questions.inputs import UNLIMITED
 from evenhand.questions.options import Column, Options
 from evenhand.questions.questions import Askable, Questions, checked_askable
@@ -20,6 +21,7 @@ __all__ = [
     "Askable",
     "Check",
     "Column",
+    "HandOut",
     "NotIdentified",
     "Options",
     "Questions",

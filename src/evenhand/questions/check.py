@@ -67,7 +67,8 @@ class Check(Result):
     advice
         What to add, in all: after that all options can be compared, and all biases told.
     rank, spare
-        How much the questions can tell, and how many are left over to check the model with.
+        How much the questions can tell, and how many answers to different ones are left over to
+        check the model with, within the evaluators' workloads.
 
     Examples
     --------
@@ -211,8 +212,15 @@ def check(questions: Questions) -> Check:
         ),
         tuple(one for one in advice if one is not None),
         found.rank,
-        len(order) - found.rank,
+        max(0, _most(questions, order) - found.rank),
     )
+
+
+def _most(questions: Questions, order: Indices) -> int:
+    """Return how many of these questions may be asked once each within the workloads."""
+    who, e = questions.evaluator[order], len(questions.evaluators)
+    busy = np.minimum(np.bincount(who[who >= 0], minlength=e), questions.workload)
+    return int((who < 0).sum() + busy.sum())
 
 
 def why(found: IdentifiedSpace, order: Indices, j: int) -> str:

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from evenhand.arrays import Floats, Indices, real_matrix, refuse_non_finite
 from evenhand.errors import InputError
+from evenhand.questions.hand_outs import Own, checked_own
 from evenhand.questions.inputs import (
     Named,
     biases_of,
@@ -57,6 +58,7 @@ def panel(  # noqa: D417 - a method of `Questions`
     prices: Any = None,
     noise: Any = None,
     workload: Any = None,
+    own: Own = "even",
     trusted: Any = None,
     calibration: Any = None,
 ) -> Questions:
@@ -88,6 +90,11 @@ def panel(  # noqa: D417 - a method of `Questions`
         matrix (items × evaluators), or a frame.
     workload
         How much evaluators may be asked in all: one number, or one per evaluator.
+    own
+        Which share of what an evaluator is asked is of the own group, where the ``workload`` leaves
+        out some: "none" (or 0), so that such pairs cannot be asked and no bias is told; "even", as
+        large as among all options; "needed", so large that the bias is told about as well as it can
+        be (28%); or a number up to 1. Everybody has about the same share.
     trusted
         Names of evaluators, such as people beside a model, by whose scores those of the others are
         corrected (`Likings`); by default those who cost five times as much as the others.
@@ -114,6 +121,9 @@ def panel(  # noqa: D417 - a method of `Questions`
     judges = named(evaluators, "evaluators")
     items, groups = _items(choice, calibration)
     P = _partial(partial, items, groups, judges)
+    share = checked_own(own)
+    barred = (P != 0.0) & (share == 0.0)
+    P = np.where(barred, 0.0, P)
     i, e = len(items), len(judges.names)
     biases, place = _biases(P, judges.names, groups, bias)
     lenient = [Column(name, "leniency", name) for name in judges.names[1:]] if leniency else []
@@ -124,7 +134,7 @@ def panel(  # noqa: D417 - a method of `Questions`
             return None
         return pair_numbers(given, items, judges.names, what, 1.0).reshape(-1)
 
-    return cls._made(
+    made = cls._made(
         **parts_of(choice, judges),
         rows=_rows(P, place, len(biases), bool(lenient)),
         about=np.column_stack([pair // e, np.full(i * e, -1)]),
@@ -136,7 +146,9 @@ def panel(  # noqa: D417 - a method of `Questions`
         noise=each(noise, "noise"),
         workload=per_evaluator(workload, judges.names, "workload", np.inf),
         trusted=trusted_among(trusted, judges.names),
+        own=share,
     )
+    return made._changed(capacity=np.where(barred.reshape(-1), 0, made.capacity))
 
 
 def _with_features(choice: Named, features: Any) -> Named:

@@ -111,6 +111,9 @@ class Questions:
         Price, how often it may be asked (`UNLIMITED`), relative noise (None if all are alike).
     workload : (e,) ints
         How much every evaluator may be asked in all.
+    own : float or None
+        Share of the own group in what an evaluator is asked, where that is not everything; None for
+        that which it has among all options.
     columns : tuple of Column
         What the attributes stand for.
 
@@ -215,6 +218,7 @@ class Questions:
         capacity: ArrayLike | None = None,
         noise: ArrayLike | None = None,
         workload: ArrayLike | None = None,
+        own: float | None = None,
     ) -> None:
         q = rows.shape[0]
         self.items = options if items is None else items
@@ -230,6 +234,7 @@ class Questions:
         self.evaluator: Indices = np.full(q, -1, dtype=np.intp) if evaluator is None else evaluator
         self.evaluator_groups = evaluator_groups
         self.trusted = trusted
+        self.own = own
         self.prices: Floats = positive(prices, q, "prices")
         self.capacity: Counts = limits(capacity, q, "capacity")
         self.workload: Counts = limits(workload, len(self.evaluators), "workload")
@@ -260,6 +265,7 @@ class Questions:
             "capacity": self.capacity,
             "noise": self.noise,
             "workload": self.workload,
+            "own": self.own,
         }
 
     @classmethod

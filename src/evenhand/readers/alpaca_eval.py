@@ -1,8 +1,9 @@
 """Annotations of AlpacaEval (``annotations.json``): which of two answers a judge prefers.
 
 ``preference`` is 1 where the first answer is better, 2 where the second is, and between them where
-the judge was not sure; 1.5, and in old files 0, is a tie. Here the score is 3 − 2·preference: 1 for
-the first, −1 for the second. AlpacaEval shows the two in random order and writes them down in a
+the judge was not sure; 1.5, and in old files 0, is a tie. The second answer is of the model that is
+evaluated, the first of the baseline. So the score is 2·preference − 3: 1 where the second is
+better, −1 where the first is. AlpacaEval shows the two in random order and writes them down in a
 fixed one, without saying which was shown first: a favour for the first place is not to be found.
 """
 
@@ -33,19 +34,19 @@ def recognises(content: Any) -> bool:
 def records(document: Document) -> Iterator[LoggedScore]:
     """Yield the verdicts of annotations."""
     for number, row in enumerate(document.content, 1):
-        first, second = (name_of(reach(row, f"generator_{place}")) for place in (1, 2))
-        alone = first == second
+        baseline, model = (name_of(reach(row, f"generator_{place}")) for place in (1, 2))
+        alone = baseline == model
         yield LoggedScore(
             None if alone else _verdict(reach(row, "preference")),
             item=item_name(reach(row, "instruction") or number),
-            model=first,
-            rival=second,
+            model=model,
+            rival=baseline,
             judge=name_of(reach(row, "annotator")) or "annotator",
             metric="preference",
             where=f"{document.where}, annotation {number}",
             by_model=True,
-            length=size_of(reach(row, "output_1")),
-            rival_length=size_of(reach(row, "output_2")),
+            length=size_of(reach(row, "output_2")),
+            rival_length=size_of(reach(row, "output_1")),
             trouble="a model against itself" if alone else "no preference",
         )
 
@@ -59,11 +60,11 @@ def notes(document: Document) -> list[str]:
 
 
 def _verdict(preference: Any) -> Any:
-    """How much the first is better, −1 to 1; what is no preference stays a text."""
+    """How much the second is better, −1 to 1; what is no preference stays a text."""
     try:
         number = grade(preference)
     except ValueError:
         return f"preference {preference}"
     if number == 0.0 or math.isnan(number):
         return number
-    return 3.0 - 2.0 * number if 1.0 <= number <= 2.0 else f"preference {preference}"
+    return 2.0 * number - 3.0 if 1.0 <= number <= 2.0 else f"preference {preference}"

@@ -253,7 +253,7 @@ def table_of(documents: Sequence[Document]) -> SourceTable:
     from evenhand.tables.sources import Rows, StackedTables  # noqa: PLC0415
 
     tables: list[SourceTable] = [
-        opened_table(document.path)
+        opened_table(document.path, untidy=True)
         if isinstance(document.content, TableFile)
         else Rows.of(document.content, document.where, "object")
         for document in documents

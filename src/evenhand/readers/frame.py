@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_MOST_TASKS = 8  # that are named
+
+
 @dataclass(frozen=True, slots=True)
 class LoggedScore:
     """One score of a log."""
@@ -67,13 +70,17 @@ Choice: TypeAlias = str | Sequence[str] | None
 
 
 def framed(
-    records: Iterable[LoggedScore], option: Choice, metric: Choice, families: Families
+    records: Iterable[LoggedScore],
+    option: Choice,
+    metric: Choice,
+    families: Families,
+    grades: Mapping[str, float],
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return the scores as a frame, and what is to be said about them."""
     notes: list[str] = []
     records = list(records)
     known_as = {name: other for one in records for name, other in one.known_as.items()}
-    table, settings = _table(records, notes)
+    table, settings = _table(records, notes, grades)
     table = _of_metric(table, metric)
     if "rival" in table and table["rival"].isna().any():
         raise InputError(
@@ -87,7 +94,9 @@ def framed(
     return _with_families(table, chosen, families.also_as(known_as), notes), notes
 
 
-def _table(records: Iterable[LoggedScore], notes: list[str]) -> tuple[pd.DataFrame, list[str]]:
+def _table(
+    records: Iterable[LoggedScore], notes: list[str], grades: Mapping[str, float]
+) -> tuple[pd.DataFrame, list[str]]:
     """All that was scored, a row each, with the names of the settings."""
     import pandas as pd  # noqa: PLC0415 # slow to load
 
@@ -100,6 +109,7 @@ def _table(records: Iterable[LoggedScore], notes: list[str]) -> tuple[pd.DataFra
     unread: dict[str, LoggedScore] = {}
     missing: list[LoggedScore] = []
     seen: set[str] = set()
+    declared = {name.casefold(): value for name, value in grades.items()}
     again = 0
     for record in records:
         if record.identity is not None and record.identity in seen:
@@ -107,7 +117,8 @@ def _table(records: Iterable[LoggedScore], notes: list[str]) -> tuple[pd.DataFra
             continue
         seen.add(record.identity or "")
         try:
-            score = grade(record.value)
+            word = str(record.value).strip().casefold()
+            score = declared[word] if word in declared else grade(record.value)
         except ValueError:
             unread.setdefault(short(repr(record.value), 40), record)
             continue
@@ -121,8 +132,8 @@ def _table(records: Iterable[LoggedScore], notes: list[str]) -> tuple[pd.DataFra
         value, record = next(iter(unread.items()))
         raise InputError(
             f"{record.where}: {value} is no score; known are numbers, C, P, I, N, yes, no, true, "
-            f"false, pass and fail. In all, {listed(list(unread))} cannot be read; put numbers "
-            "there, or choose another metric (metric=…)."
+            f"false, pass and fail. In all, {listed(list(unread))} cannot be read; declare them, "
+            "the best first (grades=…), put numbers there, or choose another metric (metric=…)."
         )
     if again:
         notes.append(f"Left out, as another log has the same scores: {again}.")
@@ -212,6 +223,7 @@ def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Serie
     """
     items = table["item"].astype(str)
     if "task" in table and table["task"].nunique() > 1:
+        notes.append(_on_tasks(table, items))
         items = table["task"] + ": " + items
     if int(table["repeat"].max()) > 1:
         table["cluster"] = items
@@ -235,6 +247,23 @@ def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Serie
         )
         items = items.where(times == 1, items + " (" + times.astype(str) + ")")
     return items
+
+
+def _on_tasks(table: pd.DataFrame, items: pd.Series[str]) -> str:
+    """Return which tasks there are, and whether they have items of the same names."""
+    sizes = items.groupby(table["task"], sort=False).nunique()
+    said = ", ".join(f"{name!r} ({n})" for name, n in list(sizes.items())[:_MOST_TASKS])
+    more = ", …" if len(sizes) > _MOST_TASKS else ""
+    text = f"Items are of {len(sizes)} tasks, which are named with them: {said}{more}."
+    shared = int((table["task"].groupby(items).nunique() > 1).sum())
+    if shared:
+        text += f" {shared} names of items are in several tasks, and count as different items."
+        if int(table.groupby("judge")["task"].nunique().max()) == 1 < table["judge"].nunique():
+            text += (
+                " Every evaluator has one task of its own, so none scored what another did: if the "
+                "items are the same, give the tasks one name."
+            )
+    return text
 
 
 def _rival(table: pd.DataFrame) -> list[str]:
@@ -275,6 +304,8 @@ def _with_families(
     if "rival" in table:
         columns["rival_group"] = table["rival"].map(rivals)
     columns["evaluator_group"] = table["judge"].map(judges)
+    if "task" in table and table["task"].nunique() > 1:
+        columns["task"] = table["task"]
     for name in ("length", "rival_length"):
         if name in table:
             columns[name] = table[name].astype("float" if table[name].isna().any() else "int")

@@ -8,8 +8,9 @@ verdict; here that is no score.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evenhand.readers.documents import Document, entries, members, name_of, reach
@@ -59,12 +60,14 @@ def records(document: Document) -> Iterator[LoggedScore]:
     """Yield the scores of results."""
     default = reach(document.content, "config", "defaultTest", "options", "provider")
     times = Counter[tuple[Any, ...]]()
-    for number, row in enumerate(_rows(document.content), 1):
+    rows = _rows(document.content)
+    names = _from_files(rows, default)
+    for number, row in enumerate(rows, 1):
         test, written = reach(row, "testCase"), reach(row, "prompt", "raw")
         prompt = short(reach(row, "prompt", "label") or written or "")
         item = _item(entries(row, "vars") or entries(test, "vars"))
         item = item or item_name(written or reach(test, "description") or number)
-        model = _provider(reach(row, "provider"))
+        model = _name(reach(row, "provider"), names)
         times[model, prompt, item] += 1
         common = {
             "model": model,
@@ -73,13 +76,18 @@ def records(document: Document) -> Iterator[LoggedScore]:
             "repeat": times[model, prompt, item],
         }
         where = f"{document.where}, result {number}"
-        yield from _scores(row, item, common, default, where)
+        yield from _scores(row, item, common, default, where, names)
 
 
 def _scores(
-    row: Any, item: str, common: Mapping[str, Any], default: Any, where: str
+    row: Any,
+    item: str,
+    common: Mapping[str, Any],
+    default: Any,
+    where: str,
+    names: Mapping[str, str],
 ) -> Iterator[LoggedScore]:
-    known_as = _known_as(reach(row, "provider"))
+    known_as = _known_as(reach(row, "provider"), names)
     parts = list(_leaves(members(row, "gradingResult", "componentResults")))
     if not parts:
         reason = reach(row, "gradingResult", "reason")
@@ -97,7 +105,7 @@ def _scores(
             **common,
         )
         return
-    named = [_named(part, reach(row, "testCase"), default) for part in parts]
+    named = [_named(part, reach(row, "testCase"), default, names) for part in parts]
     times, seen = Counter(named), Counter[tuple[str, str, bool]]()
     for part, who in zip(parts, named, strict=True):
         judge, metric, by_model = who
@@ -110,7 +118,7 @@ def _scores(
             metric=metric,
             where=f"{where}{of_several}",
             by_model=by_model,
-            known_as=known_as | _known_as(reach(part, "assertion", "provider")),
+            known_as=known_as | _known_as(reach(part, "assertion", "provider"), names),
             trouble=short(reach(part, "reason") or "no score"),
             **common,
         )
@@ -126,23 +134,79 @@ def _leaves(parts: list[Any]) -> Iterator[Any]:
             yield part
 
 
-def _named(part: Any, test: Any, default: Any) -> tuple[str, str, bool]:
+def _named(part: Any, test: Any, default: Any, names: Mapping[str, str]) -> tuple[str, str, bool]:
     """Who scored an assertion, what it is called, and whether a model scored it."""
     kind = name_of(reach(part, "assertion", "type")) or "score"
     metric = name_of(reach(part, "assertion", "metric")) or kind
     plain = kind.removeprefix("not-")
     if plain not in _BY_MODEL and not plain.startswith("promptfoo:redteam:"):
         return metric, metric, False
-    for given in (
+    for given in _judges(part, test, default):
+        judge = _name(given, names)
+        if judge:
+            return judge, metric, True
+    return "promptfoo's default grader", metric, True
+
+
+def _judges(part: Any, test: Any, default: Any) -> tuple[Any, ...]:
+    """What may say who graded an assertion, the nearest first."""
+    return (
         reach(part, "assertion", "provider"),
         reach(test, "options", "provider"),
         reach(test, "provider"),
         default,
-    ):
-        judge = _provider(given)
-        if judge:
-            return judge, metric, True
-    return "promptfoo's default grader", metric, True
+    )
+
+
+def _name(given: Any, names: Mapping[str, str]) -> str | None:
+    """What a provider is called, beside others from files that would be called the same."""
+    return names.get(_key(given)) or _provider(given)
+
+
+def _key(given: Any) -> str:
+    return json.dumps(given, sort_keys=True, default=str)
+
+
+def _from_files(rows: Sequence[Any], default: Any) -> dict[str, str]:
+    """Names of providers from files that share one, by what was given: with the file, if that
+    differs, else with what differs in their settings.
+    """
+    alike: dict[str, dict[str, Mapping[str, Any]]] = {}
+    for row in rows:
+        given = [reach(row, "provider")]
+        for part in _leaves(members(row, "gradingResult", "componentResults")):
+            given += _judges(part, reach(row, "testCase"), default)
+        for one in given:
+            inner = one.get("text") if isinstance(one, Mapping) else None
+            own = inner if isinstance(inner, Mapping) else one
+            if isinstance(own, Mapping) and _is_file(own.get("id")):
+                alike.setdefault(_provider(own) or "", {})[_key(one)] = own
+    found: dict[str, str] = {}
+    for name, some in alike.items():
+        files = {key: str(own["id"]) for key, own in some.items()}
+        if len(set(files.values())) > 1:
+            found |= {
+                key: name if name == file else f"{name} ({file})" for key, file in files.items()
+            }
+        settings = {key: entries(own, "config") for key, own in some.items()}
+        for file in set(files.values()):
+            same = {key: settings[key] for key in some if files[key] == file}
+            words = {key: _differing(own, list(same.values())) for key, own in same.items()}
+            if len(set(words.values())) > 1:
+                found |= {key: f"{found.get(key, name)} [{words[key]}]" for key in same}
+    return found
+
+
+def _is_file(identity: Any) -> bool:
+    text = name_of(identity) or ""
+    return "://" in text or text.startswith(("python:", "exec:", "ruby:", "golang:"))
+
+
+def _differing(own: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> str:
+    """What differs in settings, in words."""
+    keys = sorted({key for one in others for key in one})
+    apart = [key for key in keys if len({_key(one.get(key)) for one in others}) > 1]
+    return ", ".join(f"{key}={short(own.get(key), 40)}" for key in apart)
 
 
 def _provider(given: Any) -> str | None:
@@ -156,9 +220,13 @@ def _provider(given: Any) -> str | None:
     return name_of(given.get("label")) or said_by_model or identity or None
 
 
-def _known_as(given: Any) -> dict[str, str]:
-    """What a provider is called, with its id."""
-    name, identity = _provider(given), name_of(reach(given, "id"))
+def _known_as(given: Any, names: Mapping[str, str]) -> dict[str, str]:
+    """What a provider is called, with what else says of which family it is: its id, or the name
+    that it shares with others.
+    """
+    name, identity = _name(given, names), name_of(reach(given, "id"))
+    if name is not None and name != _provider(given):
+        identity = _provider(given)
     return {} if name is None or identity is None else {name: identity}
 
 

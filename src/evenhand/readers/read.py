@@ -15,7 +15,7 @@ from evenhand.readers.documents import Archive, Document, TableFile, opened
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.scores import Scores
-from evenhand.scores.read import ReadOptions, read_table
+from evenhand.scores.read import ReadOptions, grades_in, read_table
 from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
@@ -84,11 +84,11 @@ def read_scores(
     ...                                     verdict | {"preference": 2, "instruction": "How?"}]))
     ...     scores = eh.read_scores(file)
     >>> print(str(scores).splitlines()[0])
-    2 comparisons of 2 options by 1 evaluator on 2 items, from -1 to 0.5
+    2 comparisons of 2 options by 1 evaluator on 2 items, from -0.5 to 1
     >>> scores.to_frame().iloc[0].to_dict()
-    {'option': 'gpt-4', 'evaluator': 'gpt-4o', 'item': 'Why?', 'score': 0.5, 'rival': 'vicuna-7b',
-     'option_group': 'gpt', 'rival_group': 'llama', 'evaluator_group': 'gpt',
-     'length': 3, 'rival_length': 8}
+    {'option': 'vicuna-7b', 'evaluator': 'gpt-4o', 'item': 'Why?', 'score': -0.5, 'rival': 'gpt-4',
+     'option_group': 'llama', 'rival_group': 'gpt', 'evaluator_group': 'gpt',
+     'length': 8, 'rival_length': 3}
     """
     if format is not None and format not in _FORMATS:
         raise InputError(f"format={format!r} is not known; known are {listed(list(_FORMATS))}.")
@@ -106,7 +106,10 @@ def read_scores(
         source = plain.table_of([document for document, _ in documents])
         return read_table(source, families=known.groups, said=notes, **columns)
     wanted = columns.pop("option", "option")
-    frame = _of_logs(documents, None if wanted == "option" else wanted, metric, known, notes)
+    grades = grades_in(columns.pop("grades", None))
+    frame = _of_logs(
+        documents, None if wanted == "option" else wanted, metric, known, notes, grades
+    )
     return read_table(frame, said=notes, **columns)
 
 
@@ -120,6 +123,7 @@ def _of_logs(
     metric: Choice,
     known: Families,
     notes: list[str],
+    grades: Mapping[str, float],
 ) -> pd.DataFrame:
     """The scores of logs as a frame."""
     logs = [document for document, reader in documents if reader is lm_eval]
@@ -131,7 +135,7 @@ def _of_logs(
         if hasattr(reader, "notes"):
             notes += [note for note in reader.notes(document) if note not in notes]
         records += list(reader.records(document))
-    frame, said = framed(records, option, metric, known)
+    frame, said = framed(records, option, metric, known, grades)
     notes += said
     return frame
 

@@ -12,9 +12,18 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.layouts import Columns, Torn, Wide
+from evenhand.scores.marks import Marking, as_grades
 from evenhand.scores.read import Parts, shown, unused
 from evenhand.scores.scores import WHOLE, Codes, Factor, Finding, Scores, first_repeated
-from evenhand.tables.cells import as_text, calendar_dates, coded, spreadsheet_days
+from evenhand.tables.cells import (
+    FEW,
+    ColumnScan,
+    Missing,
+    as_text,
+    calendar_dates,
+    coded,
+    spreadsheet_days,
+)
 from evenhand.tables.columns import Defects
 from evenhand.tables.sources import SourceTable
 from evenhand.tables.texts import is_date, listed, parsed
@@ -22,8 +31,10 @@ from evenhand.tables.texts import is_date, listed, parsed
 _DROP = ", or say missing='drop' to leave these scores out"
 
 
-def check_cells(found: Defects, parts: Parts, read: Columns, drop: Sequence[str] = ()) -> None:
-    """Refuse a table with cells that are empty, or not what their column is for."""
+def check_cells(
+    found: Defects, parts: Parts, read: Columns, drop: Sequence[str], marking: Marking
+) -> None:
+    """Note cells that are empty, or not what their column is for."""
     if read.n_rows == 0:
         raise InputError(f"{found.source.name} has a header but no rows; it needs a row per score")
     for column, missing in read.missing.items():
@@ -31,12 +42,82 @@ def check_cells(found: Defects, parts: Parts, read: Columns, drop: Sequence[str]
             found.of_cells(column, missing, read.n_rows, _DROP)
     for column in parts.numbers:
         scan = read.scans[column]
-        if column not in drop or scan.missing.count == read.n_rows:
-            found.of_cells(column, scan.missing, read.n_rows, _DROP)
-        found.of_numbers(scan, is_time=column == parts.one("time"))
+        is_score = column == parts.one("score")
+        if is_score and read.strange:
+            _note_strange(found, column, read, marking)
+            continue
+        if (column not in drop and not _all_aside(is_score, scan, read)) or (
+            scan.missing.count == read.n_rows
+        ):
+            found.of_cells(column, _given(scan.missing, read, is_score), read.n_rows, _DROP)
+        if is_score and scan.first_text is not None and not scan.n_numbers:
+            grades = as_grades(found.source.read([column])[column].to_pylist())
+            if grades and not any(map(is_date, grades)):
+                _note_grades(found, column, grades, scan.first_text[0])
+                continue
+        remedy = _none_of(scan) if is_score else ""
+        found.of_numbers(scan, is_time=column == parts.one("time"), remedy=remedy)
     for torn in read.torn:
         found.add(*_in_two_groups(found, torn))
-    found.refuse()
+
+
+def _none_of(scan: ColumnScan) -> str:
+    """Say how to leave out what is no score; nothing where it may be a number."""
+    texts = [
+        text
+        for text, fits in zip(scan.levels, parsed(list(scan.levels))[1], strict=True)
+        if not fits
+    ]
+    if scan.n_elsewhere or not scan.n_numbers or not 0 < len(texts) <= _MOST_TEXTS:
+        return ""
+    if any("," in text or "'" in text or "]" in text for text in texts):
+        return ""
+    return f"; or, if that is no score, say no_score={texts!r}"
+
+
+_MOST_TEXTS = 6
+
+
+def _all_aside(is_score: bool, scan: ColumnScan, read: Columns) -> bool:
+    """Whether all empty scores are of those who stood aside, whose rows are left out."""
+    return is_score and scan.missing.count == read.n_aside
+
+
+def _given(missing: Missing, read: Columns, is_score: bool) -> Missing:
+    """Return which scores are missing, but for those of whom stood aside."""
+    if not is_score or not read.n_aside or read.rows is None:
+        return missing
+    gone = np.ones(read.n_rows, dtype=np.bool_)
+    gone[read.rows] = False
+    rows = [row for row in (missing.first, *missing.also) if not gone[row]]
+    if not rows:
+        return Missing(missing.count - read.n_aside, missing.first)
+    return Missing(missing.count - read.n_aside, rows[0], tuple(rows[1:]))
+
+
+def _note_strange(found: Defects, column: str, read: Columns, marking: Marking) -> None:
+    """Note texts that are none of the declared grades."""
+    text, (row, near) = next(iter(read.strange.items()))
+    also = [first for first, _ in list(read.strange.values())[1:]]
+    meant = f"; did you mean {near!r}?" if near else ";"
+    more = f" ({len(read.strange):,} such texts: {listed(list(read.strange))})" * (len(also) > 0)
+    found.add(
+        f": {text!r} is none of the grades {listed(list(marking.grades), 20)}{more}{meant} Correct "
+        "the cells, declare the grade in grades=, or say no_score= if it is no score",
+        column,
+        row,
+        also,
+    )
+
+
+def _note_grades(found: Defects, column: str, grades: Sequence[str], row: int) -> None:
+    said = f"grades={list(grades)!r}"
+    found.add(
+        f": {grades[0]!r} is not a number, and no cell of the column is. If these are grades, name "
+        f"them, the best first: {said} (in the right order); else name another column",
+        column,
+        row,
+    )
 
 
 def check_scores(
@@ -44,10 +125,19 @@ def check_scores(
     parts: Parts,
     read: Columns,
     scale: tuple[float, float] | None,
-    *,
-    telling: bool = True,
 ) -> None:
-    """Refuse scores that are no scores; if they are to tell something, those that tell nothing."""
+    """Note scores that are no scores."""
+    column = parts.one("score")
+    assert column is not None
+    scores = read.numbers[column]
+    if scale is not None:
+        _note_beyond(found, read, column, scores, scale)
+    elif len(scores) and np.isfinite(scores).all():
+        _note_dates(found, read, column, scores)
+
+
+def check_told(found: Defects, parts: Parts, read: Columns, *, telling: bool = True) -> None:
+    """Refuse a table without scores; if they are to tell something, one that tells nothing."""
     column = parts.one("score")
     assert column is not None
     scores = read.numbers[column]
@@ -62,11 +152,6 @@ def check_scores(
             f"{found.source.name} has one score only ({place}): there is nothing to compare it "
             "with; give the scores of several options by several evaluators"
         )
-    if scale is None:
-        _note_dates(found, read, column, scores)
-    else:
-        _note_beyond(found, read, column, scores, scale)
-    found.refuse()
     low, high = float(scores.min()), float(scores.max())
     if high == low and telling:
         size = abs(low)
@@ -79,15 +164,20 @@ def check_scores(
 
 
 def check_repeats(found: Defects, parts: Parts, read: Columns, copies_only: bool = False) -> None:
-    """Refuse a table in which an evaluator scored the same thing twice, or a row comes twice."""
+    """Note that an evaluator scored the same thing twice, or that a row comes twice."""
     if parts.one("evaluator") is None:
         return  # then it may have been two
     keys = parts.names
     codes = [read.names[column].codes for column in keys]
-    again = _first_copied(found, parts, read, codes) if copies_only else first_repeated(*codes)
+    whole = np.flatnonzero(np.min(codes, axis=0) >= 0)  # empty cells are said by themselves
+    if copies_only:
+        again = _first_copied(found, parts, read, codes)
+    else:
+        again = first_repeated(*(one[whole] for one in codes))
     if again is None:
         return
     rows, n = again
+    rows = rows if copies_only else whole[rows]
     what = ", ".join(
         f"{column} {read.names[column].names[read.names[column].codes[rows[0]]]!r}"
         for column in keys
@@ -96,11 +186,12 @@ def check_repeats(found: Defects, parts: Parts, read: Columns, copies_only: bool
     more = f"; {n:,} rows repeat one" if n > 1 else ""
     others = _differing(found.source, parts, at[:2])
     tell = f" ({', '.join(repr(c) for c in others[:4])} differs there)" if others else ""
-    raise InputError(
-        f"{found.source.name}: {found.rows(at)}, column {parts.one('score')!r}: one evaluator "
-        f"scored the same thing twice ({what}{more}). If something tells the scores apart, name "
-        f"its column as item= or event={tell}; if the evaluator was asked again, say "
-        "repeats=True; else remove the copies"
+    copied = "" if others else "; if they are copies, say copies='drop' to keep one of each"
+    found.add(
+        f"{found.rows(at)}, column {parts.one('score')!r}: one evaluator scored the same thing "
+        f"twice ({what}{more}). If something tells the scores apart, name its column as item= or "
+        f"event={tell}; if the evaluator was asked again, say repeats=True{copied}; else remove "
+        "the copies"
     )
 
 
@@ -123,7 +214,7 @@ def _coded(values: NDArray[Any]) -> Codes:
 
 
 def check_spelling(found: Defects, parts: Parts, read: Columns) -> None:
-    """Refuse groups of options and of evaluators that differ in spelling only."""
+    """Note groups of options and of evaluators that differ in spelling only."""
     if {"option", "evaluator"} - read.members.keys():
         return
     ours, theirs = (
@@ -146,11 +237,10 @@ def check_spelling(found: Defects, parts: Parts, read: Columns) -> None:
             group,
             row,
         )
-        found.refuse()
 
 
 def check_two_groups(found: Defects, parts: Parts, read: Columns) -> None:
-    """Refuse more or fewer than two groups where features alone have to tell the bias."""
+    """Note more or fewer than two groups where features alone have to tell the bias."""
     group, option = parts.one("option_group"), parts.one("option")
     alone = parts.all("features") and not parts.one("partial") and "evaluator" not in read.members
     if not alone or group is None or option is None:
@@ -170,7 +260,6 @@ def check_two_groups(found: Defects, parts: Parts, read: Columns) -> None:
         group,
         read.row(row),
     )
-    found.refuse()
 
 
 def alike_names(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
@@ -209,6 +298,7 @@ def _note_beyond(
             f"({outside.size:,} of {len(scores):,} scores are); correct the scores or scale=",
             column,
             read.row(first),
+            [read.row(row) for row in outside[1 : FEW + 1].tolist()],
         )
 
 
@@ -240,7 +330,7 @@ def _differing(source: SourceTable, parts: Parts, rows: Sequence[int]) -> list[s
 
 
 def check_evaluators(found: Defects, parts: Parts, read: Columns) -> None:
-    """Refuse scores in the place of evaluators: numbers with decimals, which names have not."""
+    """Note scores in the place of evaluators: numbers with decimals, which names have not."""
     column = parts.one("evaluator")
     if column is None or isinstance(found.source, Wide):
         return
@@ -254,7 +344,6 @@ def check_evaluators(found: Defects, parts: Parts, read: Columns) -> None:
         column,
         read.row(0),
     )
-    found.refuse()
 
 
 _MOST_NAMES = 100_000  # of which spellings are compared
@@ -336,7 +425,7 @@ def _on_names(part: str, column: str, names: Factor, defects: Defects) -> Iterat
         )
     known: dict[str, str] = {}
     alike = [
-        (first, name) for name in few if (first := known.setdefault(name.casefold(), name)) != name
+        (first, name) for name in few if (first := known.setdefault(_plainly(name), name)) != name
     ]
     if alike:
         one, other = alike[0]
@@ -345,6 +434,11 @@ def _on_names(part: str, column: str, names: Factor, defects: Defects) -> Iterat
             f"Column {column!r}: {one!r} and {other!r} count as two ({len(alike):,} such); if they "
             "are one, spell them alike.",
         )
+
+
+def _plainly(name: str) -> str:
+    """Return a name in small letters, without points and blanks that nobody sees."""
+    return " ".join(name.casefold().replace(". ", " ").rstrip(".").split())
 
 
 def _on_groups(scores: Scores) -> Iterator[Finding]:

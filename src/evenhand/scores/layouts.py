@@ -10,9 +10,10 @@ into words. What is kept of a table is twelve bytes a row or so.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,16 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.scores.read import BY_NAME, SEVERAL, WORDS, Parts
-from evenhand.scores.scores import Codes, Factor, Scores, chunks
+from evenhand.scores.marks import (
+    Marking,
+    Marks,
+    all_plain,
+    loose_number,
+    read_marks,
+    share_of_marks,
+)
+from evenhand.scores.read import BY_NAME, SEVERAL, Parts, shown
+from evenhand.scores.scores import Codes, Factor, Scores, chunks, first_repeated
 from evenhand.tables.cells import (
     ColumnScan,
     DecimalPoints,
@@ -44,6 +53,7 @@ from evenhand.tables.cells import (
 from evenhand.tables.columns import no_such_column
 from evenhand.tables.sources import Cells, SourceTable
 from evenhand.tables.texts import is_absent, listed
+from evenhand.tables.untidy import is_beside, is_total
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +61,10 @@ if TYPE_CHECKING:
 _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
 _STANDING = "standing"
 _COLUMNS = {"evaluation", "ticket", "evaluator", "score", _STANDING, "at", "key"}
+_TRUTHS = {"true": "1.0", "false": "0.0"}
+_MARKS = 0.5  # share of cells that may be scores, of a column that holds an evaluator's
+_LAST = 4  # lines at the end of a table that may be totals
+_MOST_NAMES = 10_000  # whose spellings are compared
 _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 _BY_COLUMN = ("attributes", "features")  # parts whose columns keep their names
 
@@ -92,8 +106,53 @@ class Wide(SourceTable):
         )
 
 
-def turned(source: SourceTable, wide: bool | Sequence[str], given: dict[str, Any]) -> Wide:
-    """Return a wide table as a long one, and put its new columns among those that were named."""
+def guessed_wide(
+    source: SourceTable, given: Mapping[str, Any], marking: Marking
+) -> tuple[bool | list[str], str]:
+    """Return the columns that hold the scores of an evaluator each (on an item each, where there is
+    a column of evaluators), if there is no column of scores and this is plain, and what is to be
+    said; False else.
+    """
+    if any(given.get(part) not in (part, None) for part in ("item", "score", "rival")):
+        return False, ""
+    if any(part in source.columns for part in ("rival", "item")):
+        return False, ""
+    named = [c for part, value in given.items() for c in _named(part, value)]
+    others = [c for c in source.columns if c and c not in named and not is_beside(c)]
+    found = {}
+    for column in others[1:] if given.get("option") == "option" else others:
+        try:
+            texts = source.texts(column)
+        except InputError:
+            continue
+        if share_of_marks(texts, marking) > _MARKS and not _counts(source, column):
+            numbers = [x for t in texts if t and (x := loose_number(t)) is not None]
+            found[column] = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
+    if len(found) < 2:
+        return False, ""
+    low, high = (float(np.median([ends[i] for ends in found.values()])) for i in (0, 1))
+    room = max(high - low, 1e-9)
+    if any(e[0] < low - room or e[1] > high + room for e in found.values()):
+        return False, ""
+    whose = "on an item" if given.get("evaluator") in source.columns else "of an evaluator"
+    return list(found), (
+        f"There is no column of scores; {shown(list(found))} hold numbers and are read as the "
+        f"scores {whose} each. If not, say wide=[…] with those that are."
+    )
+
+
+def _counts(source: SourceTable, column: str) -> bool:
+    """Whether a column numbers the rows."""
+    numbers = plain_numbers(as_text(source.cells(column)))
+    return numbers is not None and len(numbers) > 2 and bool((np.diff(numbers) == 1).all())
+
+
+def turned(
+    source: SourceTable, wide: bool | Sequence[str], given: dict[str, Any], marking: Marking
+) -> tuple[Wide, str]:
+    """Return a wide table as a long one, with its new columns put among those that were named, and
+    which columns were left out.
+    """
     across = next((part for part in _ACROSS if given.get(part) not in source.columns), None)
     if across is None:
         raise InputError(
@@ -106,8 +165,13 @@ def turned(source: SourceTable, wide: bool | Sequence[str], given: dict[str, Any
     if across == "evaluator" and given["option"] == "option" and "option" not in source.columns:
         given["option"] = _first_names(source)
     named_columns = {column for part, value in given.items() for column in _named(part, value)}
+    beside: list[str] = []
     if isinstance(wide, bool):
         columns = [c for c in source.columns if c and c not in named_columns]
+        beside = [c for c in columns if is_total(c) or not _may_be_scores(source, c, marking)]
+        columns = (
+            [c for c in columns if c not in beside] if len(columns) - len(beside) > 1 else columns
+        )
         hint = "name those with scores: wide=['…', '…']"
     else:
         columns = [wide] if isinstance(wide, str) else list(wide)
@@ -124,7 +188,17 @@ def turned(source: SourceTable, wide: bool | Sequence[str], given: dict[str, Any
         )
     table = Wide(source, columns, across)
     given[across], given["score"] = table.across, table.score
-    return table
+    if not set(beside) - set(columns):
+        return table, ""
+    return table, f"Left out, as they hold no scores: {shown(beside)}."
+
+
+def _may_be_scores(source: SourceTable, column: str, marking: Marking) -> bool:
+    """Whether something in a column is a score."""
+    try:
+        return share_of_marks(source.texts(column), marking) > 0.0
+    except InputError:
+        return True
 
 
 def _first_names(source: SourceTable) -> str:
@@ -185,16 +259,13 @@ def _named(part: str, value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-class Counted(SourceTable):
-    """A campaign's table of evaluations, without those that do not count."""
+class Selected(SourceTable):
+    """A table without some of its rows."""
 
-    def __init__(self, source: SourceTable, standing: Sequence[str | None]) -> None:
+    def __init__(self, source: SourceTable, kept: NDArray[np.bool_]) -> None:
         super().__init__(source.name, source.columns)
-        self._source = source
+        self._source, self._kept = source, kept
         self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
-        self._kept = np.array([one == _KNOWN[0] for one in standing], dtype=bool)
-        found = Counter(standing)
-        self.left_out = {name: found[name] for name in _KNOWN[1:] if found[name]}
 
     def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
         """Return the cells of some columns."""
@@ -206,14 +277,84 @@ class Counted(SourceTable):
         return self._source.where(np.flatnonzero(self._kept)[list(rows)].tolist())
 
 
-def counted(source: SourceTable, given: Mapping[str, Any]) -> SourceTable:
-    """Return a table without what does not count, if a campaign exported it; else as it is."""
+def counted(source: SourceTable, given: Mapping[str, Any]) -> tuple[SourceTable, dict[str, int]]:
+    """Return a table without what does not count, if a campaign exported it, and how many rows that
+    is, by their standing; else as it is.
+    """
     if not set(source.columns) >= _COLUMNS or _STANDING in map(str, given.values()):
-        return source
+        return source, {}
     standing = source.texts(_STANDING)
     if set(standing) <= {_KNOWN[0]} or not set(standing) <= set(_KNOWN):
-        return source
-    return Counted(source, standing)
+        return source, {}
+    found = Counter(standing)
+    left_out = {name: found[name] for name in _KNOWN[1:] if found[name]}
+    return Selected(source, np.array([one == _KNOWN[0] for one in standing])), left_out
+
+
+def without_copies(source: SourceTable) -> tuple[SourceTable, str]:
+    """Return a table with one of all rows that are the same in every cell, and what is left out."""
+    columns = [column for column in source.columns if column]
+    codes = [coded(cells)[1] + 1 for cells in source.read(columns, columns).values()]
+    keys = np.stack(codes, axis=1)
+    first = np.zeros(len(keys), dtype=np.bool_)
+    first[np.unique(keys, axis=0, return_index=True)[1]] = True
+    n = int((~first).sum())
+    if not n:
+        return source, ""
+    text = f"{n:,} row{' is a copy' if n == 1 else 's are copies'} of another in every cell, and "
+    return Selected(
+        source, first
+    ), f"{text}{'is' if n == 1 else 'are'} left out, as copies='drop' says."
+
+
+def without_totals(source: SourceTable) -> tuple[SourceTable, str]:
+    """Return a table without lines of totals or means at its end, and what was left out."""
+    columns = [column for column in source.columns if column]
+    for first in [] if source.is_large else columns[:2]:
+        try:
+            cells = source.cells(first)
+            ends = as_text(cells.slice(max(len(cells) - _LAST, 0))).to_pylist()
+        except InputError:
+            continue
+        n = last = len(cells)
+        while last > max(2, n - len(ends)) and is_total(ends[last - n - 1] or ""):
+            last -= 1
+        if last < n:
+            break
+    else:
+        return source, ""
+    if not _adds_up(source, columns, first, last):
+        return source, ""
+    kept = np.arange(n) < last
+    said = listed([str(name) for name in ends[last - n :]])
+    where = ", ".join(source.where(list(range(last, n))))
+    return Selected(source, kept), f"{where}, {said}, is taken for totals and left out."
+
+
+def _adds_up(source: SourceTable, columns: Sequence[str], first: str, last: int) -> bool:
+    """Whether a line has the mean, the sum or the median of what stands above, or lacks a name that
+    the others have.
+    """
+    for column in columns:
+        if column == first:
+            continue
+        try:
+            texts = source.texts(column)
+        except InputError:
+            continue
+        above = [text for text in texts[:last] if text]
+        numbers = [value for text in above if (value := loose_number(text)) is not None]
+        if len(numbers) < len(above) or not numbers:
+            if texts[last] is None and len(above) == last:
+                return True
+            continue
+        own = loose_number(texts[last] or "")
+        means = (np.mean(numbers), np.sum(numbers), np.median(numbers))
+        if own is not None and any(
+            abs(own - one) <= 0.06 * max(1.0, abs(one) * 0.1) for one in means
+        ):
+            return True
+    return False
 
 
 class Kept(SourceTable):
@@ -336,6 +477,10 @@ class Columns:
     torn: tuple[Torn, ...]  # names with two groups
     n_rows: int  # of the table
     rows: NDArray[np.int64] | None  # (n,) those that were kept; None where all were
+    scale: tuple[float, float] | None = None  # that the scores themselves state
+    n_aside: int = 0  # rows of those who stood aside
+    strange: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # no grades: row, nearest
+    notes: tuple[str, ...] = ()
 
     def row(self, position: int) -> int:
         """Return the row of the table behind a row that was kept."""
@@ -343,7 +488,12 @@ class Columns:
 
 
 def read_columns(
-    source: SourceTable, parts: Parts, *, decimal: str | None = None, drop: Sequence[str] = ()
+    source: SourceTable,
+    parts: Parts,
+    *,
+    decimal: str | None = None,
+    drop: Sequence[str] = (),
+    marking: Marking,
 ) -> Columns:
     """Read the columns of a table of scores."""
     groupings = {  # a column of groups, of which names, and what these are
@@ -354,10 +504,11 @@ def read_columns(
     texts = [*parts.names, *groupings]
     cells = source.read([*dict.fromkeys([*texts, *parts.numbers])], names=texts)
     n = len(next(iter(cells.values())))
-    of_numbers = {c: _plain(cells.pop(c), graded=c == parts.one("score")) for c in parts.numbers}
-    rows = None
-    if drop:
-        gone = np.zeros(n, dtype=np.bool_)
+    marks = _marks(cells, parts.one("score"), marking)
+    of_numbers = {c: _plain(cells.pop(c)) for c in parts.numbers}
+    rows, no_grades = None, _first_rows(cells, of_numbers, marks, parts)
+    if drop or marks.aside is not None:
+        gone = np.zeros(n, dtype=np.bool_) if marks.aside is None else marks.aside.copy()
         for column in drop:
             lost = of_numbers[column] if column in of_numbers else as_text(cells[column])
             gone |= pc.is_null(lost).to_numpy(zero_copy_only=False)
@@ -370,6 +521,11 @@ def read_columns(
         numbering[rival] = numbering[str(parts.one("option"))]
     codes = {column: coded_among(cells.pop(column), numbering[column]) for column in parts.names}
     names = {column: Factor(own, tuple(numbering[column])) for column, own in codes.items()}
+    who, joined = parts.one("evaluator"), list[str]()
+    if who is not None:
+        others = [codes[c] for c in parts.names if c != who]
+        names[who], joined = _joined(names[who], others)
+        codes[who] = names[who].codes
     of_groups: dict[str, int] = {}
     found: dict[str, list[tuple[str, Codes, Codes]]] = {}
     for column, (of, part) in groupings.items():
@@ -396,14 +552,71 @@ def read_columns(
         torn=tuple(torn),
         n_rows=n,
         rows=rows,
+        scale=marks.scale,
+        n_aside=0 if marks.aside is None else int(marks.aside.sum()),
+        strange=no_grades,
+        notes=(*marks.notes, *joined),
     )
+
+
+def _marks(cells: dict[str, Cells], column: str | None, marking: Marking) -> Marks:
+    """Return what was done to the cells of a column of scores, and put what they came to there."""
+    if column is None:
+        return Marks(pa.array([]))
+    own = cells[column]
+    own = own.combine_chunks() if isinstance(own, pa.ChunkedArray) else own
+    own = own.dictionary_decode() if pa.types.is_dictionary(own.type) else own
+    if marking.grades and not is_text(own.type):
+        own = as_text(own)
+    found = read_marks(own, marking)
+    found.given = own if found.strange else None
+    cells[column] = found.cells
+    return found
+
+
+def _first_rows(
+    cells: Mapping[str, Cells], numbers: Mapping[str, pa.Array], marks: Marks, parts: Parts
+) -> dict[str, tuple[int, str]]:
+    """Return texts that are no grades, with the first row of each and the nearest grade."""
+    if not marks.strange or marks.given is None:
+        return {}
+    texts = as_text(marks.given).to_pylist()
+    return {text: (texts.index(text), near) for text, near in marks.strange.items()}
+
+
+def _joined(evaluators: Factor, others: Sequence[Codes]) -> tuple[Factor, list[str]]:
+    """Return names of evaluators that differ in capitals, blanks and points only as one, unless
+    both scored the same; and what is to be said.
+    """
+    plain: dict[str, list[int]] = {}
+    for code, name in enumerate(evaluators.names[:_MOST_NAMES]):
+        plain.setdefault(_spelled(name), []).append(code)
+    new, said = np.arange(len(evaluators.names)), []
+    for bare, codes in plain.items():
+        if len(codes) < 2 or not any(letter.isalpha() for letter in bare):
+            continue
+        rows = np.flatnonzero(np.isin(evaluators.codes, codes))
+        if others and first_repeated(*(codes_of[rows] for codes_of in others)) is not None:
+            continue
+        names = [evaluators.names[code] for code in codes]
+        new[codes] = codes[0]
+        said.append(f"{listed(names)} are taken for one evaluator, {names[0]!r}.")
+    if not said:
+        return evaluators, []
+    kept, codes_left = np.unique(new, return_inverse=True)
+    number = np.append(codes_left.astype(np.int32), -1)
+    return Factor(number[evaluators.codes], tuple(evaluators.names[c] for c in kept)), said
+
+
+def _spelled(name: str) -> str:
+    return " ".join(re.sub(r"\.(?=\s|$)", " ", name.casefold()).split())
 
 
 def _missing(codes: Codes, rows: NDArray[np.int64] | None) -> Missing:
     found = Missing.of(codes < 0)
-    return (
-        found if rows is None or not found.count else Missing(found.count, int(rows[found.first]))
-    )
+    if rows is None or not found.count:
+        return found
+    return Missing(found.count, int(rows[found.first]), tuple(rows[list(found.also)].tolist()))
 
 
 def _members(
@@ -466,32 +679,26 @@ def _days(cells: pa.Array) -> Floats | None:
     return moments(cells) if is_text(cells.type) and plain_numbers(cells) is None else None
 
 
-def _plain(cells: pa.Array, graded: bool = False) -> pa.Array:
-    """Return cells of a column of numbers, truth values and grades as such; what says that there is
-    none becomes null.
+def _plain(cells: pa.Array) -> pa.Array:
+    """Return cells of a column of numbers, truth values as such; what says that there is none
+    becomes null.
     """
     kind = cells.type
     if pa.types.is_dictionary(kind):
-        return _plain(cells.dictionary_decode(), graded)
+        return _plain(cells.dictionary_decode())
     if pa.types.is_boolean(kind):
         return cells.cast(pa.float64())
     if pa.types.is_floating(kind):
         lost = pc.is_nan(cells)
         return pc.if_else(lost, pa.scalar(None, kind), cells) if pc.any(lost).as_py() else cells
-    if not is_text(kind) or _all_plain(cells) or _all_plain(cells := as_text(cells)):
+    if not is_text(kind) or all_plain(cells) or all_plain(cells := as_text(cells)):
         return cells
     names, codes = coded(cells)
-    known = WORDS if graded else {word: WORDS[word] for word in ("true", "false")}
     new: list[str | None] = []
     for name in names:
         word = name.casefold()
         absent = word == "nan" or is_absent(name)
-        new.append(None if absent else str(known[word]) if word in known else name)
+        new.append(None if absent else _TRUTHS.get(word, name))
     if new == names:
         return cells
     return pa.array([*new, None], pa.string()).take(pa.array(codes % (len(new) + 1)))
-
-
-def _all_plain(cells: pa.Array) -> bool:
-    numbers = plain_numbers(cells)
-    return numbers is not None and np.count_nonzero(np.isnan(numbers)) == cells.null_count

@@ -37,11 +37,25 @@ SEVERAL = ("item", "event", "cluster", "attributes", "features")
 """Parts that several columns may play together."""
 
 OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
-    "option": ("model", "system", "candidate", "generator", "generator_1"),
-    "rival": ("generator_2",),
-    "evaluator": ("judge", "grader", "annotator", "rater"),
+    "option": (
+        *("model", "system", "candidate", "generator", "generator 1", "application", "applicant"),
+        *("proposal", "submission", "paper", "project", "entry", "contestant", "nominee"),
+        *("antrag", "bewerber", "bewerberin", "bewerbung", "kandidat", "kandidatin", "projekt"),
+        *("candidat", "dossier", "projet", "candidato", "propuesta", "proyecto", "progetto"),
+    ),
+    "rival": ("generator 2",),
+    "evaluator": (
+        *("judge", "grader", "annotator", "rater", "reviewer", "referee", "assessor", "juror"),
+        *("gutachter", "gutachterin", "gutachter:in", "jurymitglied", "juror:in", "prüfer"),
+        *("évaluateur", "rapporteur", "relecteur", "juré", "evaluador", "revisor", "jurado"),
+        *("valutatore", "revisore", "beoordelaar", "recensent"),
+    ),
     "item": ("prompt", "question", "instruction", "sample", "task"),
-    "score": ("rating", "grade", "mark"),
+    "score": (
+        *("rating", "grade", "mark", "marks", "points", "punkte", "punktzahl", "bewertung"),
+        *("wertung", "points attribués", "puntuación", "puntos", "calificación", "punteggio"),
+        *("voto", "punten", "ocena", "punkty", "poäng", "pontos", "pontuação"),
+    ),
 }
 """What else people call a column with a part: it is found by that, if one such column is there."""
 
@@ -111,14 +125,46 @@ def is_there(source: SourceTable, given: Mapping[str, Any], part: str) -> bool:
 def _by_other_words(source: SourceTable, given: Mapping[str, Any]) -> dict[str, str]:
     """Return columns with the parts that they play by another word, of parts that nothing has."""
     taken = {c for part, value in given.items() if value != part for c in _named(value)}
-    small = {c.lower(): c for c in source.columns if c not in taken and c not in given}
+    small = {_small(c): c for c in source.columns if c not in taken and c not in given}
     found = {}
     for part, words in OTHER_WORDS.items():
         if given.get(part) == part and part not in source.columns:
             known = [small[word] for word in (part, *words) if word in small]
             if len(known) == 1:
                 found[known[0]] = part
-    return found
+    return found | _group_words(source, given, found)
+
+
+def _names_by_words(source: SourceTable, given: Mapping[str, Any]) -> dict[str, str]:
+    """Return the columns of options and evaluators that are found by another word, by part."""
+    found = _by_other_words(source, given)
+    return {part: column for column, part in found.items() if part in ("option", "evaluator")}
+
+
+def _small(column: str) -> str:
+    """Return a column's name in small letters, however its words are joined."""
+    return " ".join(column.casefold().replace("_", " ").replace("-", " ").split())
+
+
+def _group_words(
+    source: SourceTable, given: Mapping[str, Any], found: Mapping[str, str]
+) -> dict[str, str]:
+    """Return columns of groups: 'university' of options, where 'reviewer university' is there."""
+    groups = ("option_group", "evaluator_group")
+    if any(given.get(part) != part or part in source.columns for part in groups):
+        return {}
+    small = {_small(column): column for column in source.columns if column}
+    whose = {_small(c) for c, part in found.items() if part == "evaluator"} | {"evaluator"}
+    named = given.get("evaluator")
+    whose |= {_small(named)} if isinstance(named, str) else set()
+    pairs = [
+        (small[rest], small[name])
+        for name in small
+        for who in whose
+        for rest in (name.removeprefix(f"{who} "), name.removesuffix(f" {who}"))
+        if rest != name and rest in small
+    ]
+    return dict(zip(pairs[0], groups, strict=True)) if len(pairs) == 1 else {}
 
 
 def _named(value: Any) -> list[Any]:
@@ -196,6 +242,41 @@ def _finite(number: float) -> float:
 
 Groups = str | Mapping[str, str] | None
 
+Grades = Sequence[str] | Mapping[str, float] | None
+"""Ordered words that are scores, the best first; or with their numbers."""
+
+
+def grades_in(grades: Grades) -> dict[str, float]:
+    """Return grades with their numbers; an error for what is no order of two or more."""
+    if grades is None:
+        return {}
+    if isinstance(grades, Mapping):
+        found = {str(name).strip(): value for name, value in grades.items()}
+        wrong = [
+            name
+            for name, value in found.items()
+            if isinstance(value, bool)
+            or not isinstance(value, (int, float))
+            or not math.isfinite(value)
+        ]
+        if wrong:
+            raise InputError(f"grades= needs a finite number for each grade; {wrong[0]!r} has none")
+        order = dict(sorted(found.items(), key=lambda one: -float(one[1])))
+        found = {name: float(value) for name, value in order.items()}
+    elif isinstance(grades, str) or not all(isinstance(name, str) for name in grades):
+        raise InputError(
+            f"grades= is a list of grades, the best first, or a mapping to numbers; got {grades!r}"
+        )
+    else:
+        names = [name.strip() for name in grades]
+        if len(set(map(str.casefold, names))) < len(names):
+            raise InputError(f"grades= names a grade twice: {listed(names, 30)}")
+        found = {name: float(len(names) - place) for place, name in enumerate(names)}
+    if len(found) < 2 or "" in found:
+        raise InputError(f"grades= needs two grades or more, each with a name; got {grades!r}")
+    return found
+
+
 Families = Callable[[str, Sequence[str]], Mapping[str, str | None] | None]
 """Says of a part and its names which groups they are of, where no column does."""
 
@@ -219,6 +300,11 @@ class ReadOptions(TypedDict, total=False):
     what stands before decimals in texts; found out if not said. ``beside``: whether to keep columns
     that play no part (not of a wide table). ``scored``: whether there must be scores; else it will
     do who scored what. ``telling``: whether scores must tell something, two at least, that differ.
+    ``grades``: words that scores are, the best first (equally spaced), or with numbers.
+    ``no_score``: texts that say that there is no score, beside 'COI', 'recused' and the like.
+    ``copies``: what to do with rows that are the same in every cell. ``lengths``: whether the
+    lengths of answers that were compared with one baseline are an attribute, if nobody says which
+    are.
     """
 
     option: str | Sequence[str]
@@ -233,7 +319,7 @@ class ReadOptions(TypedDict, total=False):
     evaluator_group: Groups
     partial: str | None
     reference: str | None
-    attributes: Sequence[str]
+    attributes: Sequence[str] | None
     features: Sequence[str]
     time: str | None
     scale: tuple[float, float] | None
@@ -244,6 +330,10 @@ class ReadOptions(TypedDict, total=False):
     beside: bool
     scored: bool
     telling: bool
+    lengths: bool
+    grades: Grades
+    no_score: Sequence[str] | str | None
+    copies: Literal["refuse", "drop"]
 
 
 _MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are kept beside the parts
@@ -251,7 +341,7 @@ _MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are kept besi
 _UNSAID = {part: part for part in ("option", "score", *BY_NAME)} | {
     "partial": None,
     "reference": None,
-    "attributes": (),
+    "attributes": None,
     "features": (),
     "time": None,
 }
@@ -268,8 +358,10 @@ def read_table(
     scale = _checked_scale(reading.get("scale"))
     wide, repeats = reading.get("wide", False), reading.get("repeats", False)
     missing, decimal = reading.get("missing", "refuse"), reading.get("decimal")
+    copied = reading.get("copies", "refuse")
     scored, telling = reading.get("scored", True), reading.get("telling", True)
-    _check_words(missing, decimal)
+    lengths = bool(reading.get("lengths")) and reading.get("attributes") is None and not wide
+    _check_words(missing, decimal, copied)
     if not isinstance(wide, bool | Iterable | None):
         raise InputError(f"wide= is True, False or a list of columns; got {wide!r}")
     given: dict[str, Any] = {part: reading.get(part, unsaid) for part, unsaid in _UNSAID.items()}
@@ -277,57 +369,86 @@ def read_table(
     from evenhand.scores import defects  # noqa: PLC0415
     from evenhand.scores.defects import notes_on, on_standing  # noqa: PLC0415
     from evenhand.scores.layouts import (  # noqa: PLC0415
-        Counted,
         Kept,
         counted,
+        guessed_wide,
         looks_wide,
         read_columns,
         turned,
+        without_copies,
+        without_totals,
     )
+    from evenhand.scores.marks import Marking  # noqa: PLC0415
     from evenhand.tables.cells import give_back  # noqa: PLC0415
     from evenhand.tables.opened import opened  # noqa: PLC0415
 
+    marking = Marking.of(reading.get("grades"), reading.get("no_score"))
     notes = [Finding.note("log", text) for text in (*said, *_said_of(table))]
+    left_out: Mapping[str, int] = {}
     if isinstance(table, Scores):
         if wide:
             raise InputError("wide= is for tables, and these are scores; say it to read_scores")
+        if marking.grades:
+            raise InputError("grades= is for tables, and these are scores; say it to read_scores")
         kept = Kept(table)
         given, new = kept.given(given)
+        if lengths and not given["attributes"]:
+            given["attributes"] = _lengths(kept, given)
+            new = new or bool(given["attributes"])
         checked = table.place is None or (repeats is True and not telling)
         if not new and checked and scale is None:
             return table
         source: SourceTable = kept
         notes = [note for note in table.notes if note.assumption in _OF_TABLES]
     else:
-        source = counted(opened(table, "scores"), given)
-    left_out = source.left_out if isinstance(source, Counted) else {}
+        source = opened(table, "scores", untidy=True)
+        told = list(source.notes)
+        source, left_out = counted(source, given)
+        for tidied in (without_totals, without_copies if copied == "drop" else None):
+            if tidied is not None:
+                source, text = tidied(source)
+                told += [text] if text else []
+        if lengths:
+            given["attributes"] = _lengths(source, given)
+        if not wide and not is_there(source, given, "score") and scored:
+            by_words = _names_by_words(source, given)
+            wide, text = guessed_wide(source, given | by_words, marking)
+            told += [text] if text else []
+        notes += [Finding.note("table", text) for text in told]
     named: dict[str, dict[str, str | None]] = {
         part: dict(v) for part, v in given.items() if isinstance(v, Mapping)
     }
     given |= dict.fromkeys(named)
     if wide:
-        source = turned(source, wide, given)
+        by_words = _names_by_words(source, given)
+        given |= {part: c for part, c in by_words.items() if wide is True or c not in (wide or ())}
+        source, text = turned(source, wide, given, marking)
+        notes += [Finding.note("table", text)] if text else []
     if not scored and not is_there(source, given, "score"):
         del given["score"]
     hint = (lambda: "") if wide else partial(_hint, table, source, given)
     parts = assigned(source, given, hint, other_words=not wide)
     drop = [*parts.names, *parts.numbers] if missing == "drop" else []
     drop += parts.all("score") if wide else ()
-    read = read_columns(source, parts, decimal=decimal, drop=drop)
+    read = read_columns(source, parts, decimal=decimal, drop=drop, marking=marking)
     give_back()
+    scale = scale or marking.scale or read.scale
     found = Defects(source, parts.one("option"))
-    defects.check_cells(found, parts, read, drop)
+    defects.check_cells(found, parts, read, drop, marking)
     defects.check_evaluators(found, parts, read)
     if parts.one("score"):
-        defects.check_scores(found, parts, read, scale, telling=telling)
+        defects.check_scores(found, parts, read, scale)
     if repeats is not True:
         defects.check_repeats(found, parts, read, copies_only=repeats == "unless copied")
     defects.check_spelling(found, parts, read)
     defects.check_two_groups(found, parts, read)
+    found.refuse()
+    if parts.one("score"):
+        defects.check_told(found, parts, read, telling=telling)
     if families is not None and given["partial"] is None:
         named |= _families(families, given, parts, read)
     scores = _scores(parts, read, named, scale)
-    lost = read.n_rows - len(scores) if missing == "drop" and not wide else 0
+    lost = read.n_rows - len(scores) - read.n_aside if missing == "drop" and not wide else 0
     known = parts.one("evaluator") is not None
     of = parts.one("score")
     by_whom = [] if known or not of else looks_wide(source, [of, *unused(source, parts)], like=of)
@@ -336,11 +457,14 @@ def read_table(
         for column, part in parts.read_as.items()
         if column.lower() != part
     ]
+    notes += [Finding.note("marks", text) for text in (*read.notes, *marking.notes())]
     notes += on_standing(left_out)
     notes += notes_on(scores, found, lost, _n_again(scores, bool(repeats)), by_whom)
     others = [] if wide or not reading.get("beside") else unused(source, parts)
     if isinstance(table, Scores):
-        scores = replace(scores, called={**table.called, **scores.called})
+        scores = replace(scores, called={**table.called, **scores.called}, grades=table.grades)
+    elif marking.grades:
+        scores = replace(scores, grades=marking.grades)
     return replace(
         scores,
         notes=tuple(dict.fromkeys(notes)),
@@ -351,10 +475,27 @@ def read_table(
 
 _OF_TABLES = (
     "log",
+    "table",
+    "marks",
     "column",
     "standing",
     "missing",
 )  # notes that stay when scores are read for more
+
+
+def _lengths(source: SourceTable, given: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the column with the lengths of answers, where all were compared with one baseline."""
+    from evenhand.scores.baseline import baseline_in  # noqa: PLC0415 - as below
+    from evenhand.tables.cells import coded_among  # noqa: PLC0415
+
+    both, own = ("length", "rival_length"), [given["option"], given["rival"], given["item"]]
+    if not all(isinstance(c, str) and c in source.columns for c in (*both, *own)):
+        return ()
+    cells, names = source.read([*own[:2], *both]), dict[str, int]()
+    first, second = (coded_among(cells[column], names) for column in own[:2])
+    if any(cells[c].null_count for c in both) or min(first.min(), second.min()) < 0:
+        return ()
+    return () if baseline_in(first, second, len(names)) is None else both[:1]
 
 
 def _families(
@@ -483,7 +624,7 @@ def _hint(table: Any, source: SourceTable, given: Mapping[str, Any]) -> str:
     if found:
         hints.append(
             f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: "
-            "say wide=True (--wide all)"
+            "say wide=True, or wide=[…] with those that are"
         )
     index = [name for name in getattr(getattr(table, "index", None), "names", ()) if name]
     if index:
@@ -506,7 +647,8 @@ def _checked_scale(scale: Any) -> tuple[float, float] | None:
     return low, high
 
 
-def _check_words(missing: str, decimal: str | None) -> None:
-    if missing not in ("refuse", "drop"):
-        raise InputError(f"missing= is 'refuse' or 'drop'; got {missing!r}")
+def _check_words(missing: str, decimal: str | None, copies: str) -> None:
+    for name, value in (("missing", missing), ("copies", copies)):
+        if value not in ("refuse", "drop"):
+            raise InputError(f"{name}= is 'refuse' or 'drop'; got {value!r}")
     check_decimal(decimal)

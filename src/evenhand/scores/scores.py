@@ -283,6 +283,10 @@ class Scores:
         Columns of the table that play no part, as names.
     place
         Says where the score in a row stands in the user's table.
+    baseline
+        In comparisons of all options with one, which stands second in all of them: its number.
+    grades
+        Grades with the numbers that they were read as, the best first; empty for other scores.
 
     Examples
     --------
@@ -314,6 +318,8 @@ class Scores:
     features: Mapping[str, Floats] = field(default_factory=dict)
     beside: Mapping[str, Factor] = field(default_factory=dict)
     place: Callable[[int], str] | None = field(default=None, repr=False)
+    baseline: int | None = None
+    grades: Mapping[str, float] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return how many scores there are."""
@@ -420,6 +426,7 @@ class Scores:
             attributes={name: column[rows] for name, column in self.attributes.items()},
             time=at(self.time),
             features={name: column[rows] for name, column in self.features.items()},
+            beside={n: Factor(f.codes[rows], f.names) for n, f in self.beside.items()},
             place=None if self.place is None else _placed(self.place, rows),
         )
 

@@ -128,16 +128,24 @@ def plain_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64] | 
 
 @dataclass(frozen=True)
 class Missing:
-    """How many cells of a column are missing, and the row of the first."""
+    """How many cells of a column are missing, and the rows of the first and a few others."""
 
     count: int = 0
     first: int = -1
+    also: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, missing: NDArray[np.bool_]) -> Missing:
         """Return them, of (n,) which cells are."""
         count = int(np.count_nonzero(missing))
-        return cls(count, int(np.argmax(missing))) if count else cls()
+        if not count:
+            return cls()
+        rows = np.flatnonzero(missing)[: FEW + 1].tolist()
+        return cls(count, rows[0], tuple(rows[1:]))
+
+
+FEW = 5
+"""Rows that are kept of those with the same defect, beside the first."""
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -307,6 +315,7 @@ class ColumnScan:
     n_words: int = 0  # neither numbers in some notation nor 'n/a' or the like
     n_texts: int = 0  # not numbers
     first_text: tuple[int, str] | None = None  # row, and value that is not a number
+    texts_at: tuple[int, ...] = ()  # rows of some others
     first_infinite: tuple[int, float] | None = None  # row, and number that is not finite
     # whether these may group thousands
     points: DecimalPoints = DecimalPoints()  # noqa: RUF009 # a tuple
@@ -375,6 +384,7 @@ def _note_texts(
     odd = np.flatnonzero((codes >= 0) & ~numeric)
     if odd.size:
         found.first_text = int(odd[0]), names[codes[odd[0]]]
+        found.texts_at = tuple(odd[1 : FEW + 1].tolist())
     found.n_texts = odd.size
     sizes = np.bincount(codes[codes >= 0], minlength=len(names)).tolist()
     for name, fit, size in zip(names, fits.tolist(), sizes, strict=True):

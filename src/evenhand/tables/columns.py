@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evenhand.tables.sources import SourceTable
 
 _MOST_NAMED = 50  # defects that are said
+_MOST_ROWS = 4  # of a defect that stands in several
 
 
 def found_columns(
@@ -102,6 +103,7 @@ class Defect:
     what: str
     column: str | None = None
     row: int | None = None  # None: in all of them
+    also: tuple[int, ...] = ()  # further rows with the same
 
 
 class Defects:
@@ -115,9 +117,15 @@ class Defects:
     def __len__(self) -> int:
         return len(self._found)
 
-    def add(self, what: str, column: str | None = None, row: int | None = None) -> None:
+    def add(
+        self,
+        what: str,
+        column: str | None = None,
+        row: int | None = None,
+        also: Sequence[int] = (),
+    ) -> None:
         """Take note of a defect."""
-        self._found.append(Defect(what, column, row))
+        self._found.append(Defect(what, column, row, tuple(also)))
 
     @contextmanager
     def at(self, row: int) -> Iterator[None]:
@@ -156,12 +164,18 @@ class Defects:
             return
         kind = ConflictError if self._conflicts == n else InputError
         shown = self._found[:_MOST_NAMED]
-        said = [f"{at}{one.what}" for at, one in zip(self._places(shown), shown, strict=True)]
+        said = [
+            f"{at}{one.what}{self._also(one)}"
+            for at, one in zip(self._places(shown), shown, strict=True)
+        ]
         if n == 1:
             raise kind(f"{self.source.name}: {said[0]}{advice}")
         said += [f"… and {n - _MOST_NAMED} more"] if n > _MOST_NAMED else []
         lines = "".join(f"\n  - {one}" for one in said)
         raise kind(f"{self.source.name}: {n} things to correct:{lines}{advice}")
+
+    def _also(self, one: Defect) -> str:
+        return f"; also {self.rows(one.also, most=_MOST_ROWS)}" if one.also else ""
 
     def of_cells(self, column: str, missing: Missing, n: int, remedy: str) -> None:
         """Take note of the empty cells of a column of n."""
@@ -173,9 +187,12 @@ class Defects:
                 f"rows{remedy}",
                 column,
                 missing.first,
+                missing.also,
             )
 
-    def of_numbers(self, scan: ColumnScan, *, category: str = "", is_time: bool = False) -> bool:
+    def of_numbers(
+        self, scan: ColumnScan, *, category: str = "", is_time: bool = False, remedy: str = ""
+    ) -> bool:
         """Take note of what is no number in a column of numbers; tell whether something is."""
         before, column = len(self), scan.name
         if scan.unsupported is not None:
@@ -187,7 +204,8 @@ class Defects:
             )
         elif scan.first_text is not None:
             row, text = scan.first_text
-            self.add(f": {text!r} {self._of_text(scan, text, category, is_time)}", column, row)
+            said = f": {text!r} {self._of_text(scan, text, category, is_time)}{remedy}"
+            self.add(said, column, row, scan.texts_at)
         elif scan.points.doubtful is not None:
             row, text = scan.points.doubtful
             self.add(

@@ -1,7 +1,7 @@
 """A table of whatever kind, opened: frames, rows, CSV, Parquet and Excel files, pipes.
 
 CSV files are text with a header line, cells separated by commas, semicolons, tabs or bars. Of Excel
-workbooks, the first sheet is read: a header and rows below it.
+workbooks, the first sheet with a table is read, or the one that ``book.xlsx#name`` names.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from evenhand.files import (
 )
 from evenhand.tables.excel import openpyxl_module
 from evenhand.tables.sources import Cells, FrameTable, ParquetFile, Rows, SourceTable, combined
-from evenhand.tables.texts import text_of
+from evenhand.tables.texts import listed
+from evenhand.tables.untidy import LOOKED_THROUGH, Line, rows_of, untidy_csv
 
 _READ_AT_ONCE = 1 << 20
 # Lines longer than the first are rare; the second holds the longest that is read.
@@ -52,6 +53,7 @@ class CsvFile(SourceTable):
         self._path, self.name = path, name
         with self._failures_named(), path.open("rb") as file:
             self._packed = packing(file.read(4))
+            self.is_large = self._packed is not None or file.seek(0, os.SEEK_END) > LOOKED_THROUGH
         closed = self._surveyed()
         with self._text() as text:
             first = next((line for line in text if line.strip()), None)
@@ -242,14 +244,18 @@ def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
         yield line
 
 
-def opened(table: Any, what: str = "the table", name: str | None = None) -> SourceTable:
-    """Return a table, whatever it is kept in."""
+def opened(
+    table: Any, what: str = "the table", name: str | None = None, *, untidy: bool = False
+) -> SourceTable:
+    """Return a table, whatever it is kept in; ``untidy``: also one with titles, blank lines, or in
+    an old encoding.
+    """
     if isinstance(table, SourceTable):
         return table
     if isinstance(table, str | os.PathLike):
-        return _file(Path(table), name or str(table))
+        return _file(Path(table), name or str(table), untidy)
     if hasattr(table, "read"):
-        return _copied(table, name or "the file given")
+        return _copied(table, name or "the file given", untidy)
     if isinstance(table, Mapping) and table and all(map(_is_list, table.values())):
         return _columns(table, name or "the table given")
     if _is_list(table) and len(table) and all(isinstance(row, Mapping) for row in table):
@@ -276,14 +282,18 @@ def _columns(columns: Mapping[Any, Any], name: str) -> SourceTable:
     return Rows(name, list(sizes), list(columns.values()))
 
 
-def _file(path: Path, name: str) -> SourceTable:
+def _file(path: Path, name: str, untidy: bool = False) -> SourceTable:
     """A file by what it begins with, so that its name may end as it likes."""
     if not _is_text(name):
         raise InputError(f"{name!r} cannot be opened: its name is no text")
+    if "#" in path.name and not path.exists():
+        book, sheet = str(path).rsplit("#", 1)
+        if Path(book).is_file():
+            return _sheet(Path(book), book, sheet)
     try:
         if path.is_fifo() or path.is_char_device():
             with path.open("rb") as pipe:
-                return _copied(pipe, name)
+                return _copied(pipe, name, untidy)
         with path.open("rb") as file:
             start = file.read(4)
     except OSError:
@@ -294,17 +304,18 @@ def _file(path: Path, name: str) -> SourceTable:
         return workbook(path, name)
     if start == OLD_EXCEL:
         raise InputError(f"{name} is an old Excel workbook; save it as .xlsx or as CSV UTF-8")
-    return CsvFile(path, name)
+    plain = untidy and packing(start) is None
+    return (untidy_csv(path, name) if plain else None) or CsvFile(path, name)
 
 
-def _copied(stream: Any, name: str) -> SourceTable:
+def _copied(stream: Any, name: str, untidy: bool = False) -> SourceTable:
     """What can be read only once, copied to the disk for as long as the table lives."""
     with tempfile.NamedTemporaryFile(prefix="evenhand-", delete=False) as copy:
         path = Path(copy.name)
         try:
             _copy(stream, copy, name)
             copy.flush()
-            table = _file(path, name)
+            table = _file(path, name, untidy)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -341,9 +352,16 @@ def _is_text(name: str) -> bool:
         return False
 
 
-def workbook(path: Path, name: str) -> Rows:
-    """Return the first sheet of a workbook (.xlsx), without empty rows, formulas as what they came
-    to.
+def _sheet(path: Path, name: str, sheet: str) -> SourceTable:
+    with path.open("rb") as file:
+        if file.read(4) != ZIP:
+            raise InputError(f"{name} is no workbook, so that it has no sheet {sheet!r}")
+    return workbook(path, name, sheet)
+
+
+def workbook(path: Path, name: str, sheet: str | None = None) -> Rows:
+    """Return a sheet of a workbook (.xlsx), the first with a table if none is named; without empty
+    rows and titles, formulas as what they came to.
     """
     openpyxl = openpyxl_module()
     try:
@@ -351,12 +369,19 @@ def workbook(path: Path, name: str) -> Rows:
         # not by its path: its name may end as it likes
         with path.open("rb") as file:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
-            sheet = book.worksheets[0].iter_rows(values_only=True)
-            rows = [
-                (number, row)
-                for number, row in enumerate(sheet, start=1)
-                if any(cell is not None for cell in row)
-            ]
+            names = [one.title for one in book.worksheets]
+            at = _place_of(sheet, names, name)
+            lines: list[Line] = []
+            for one in range(len(names)) if at is None else [at]:
+                rows = book.worksheets[one].iter_rows(values_only=True)
+                lines = [(f"row {number}", row) for number, row in enumerate(rows, start=1)]
+                at = one
+                if sheet is not None or _holds_table(lines):
+                    break
+            else:
+                at = 0
+                rows = book.worksheets[0].iter_rows(values_only=True)
+                lines = [(f"row {number}", row) for number, row in enumerate(rows, start=1)]
             book.close()
     except (InputError, MemoryError):
         raise
@@ -367,17 +392,33 @@ def workbook(path: Path, name: str) -> Rows:
             f"{name} cannot be read as an Excel workbook: {said}; save it anew as .xlsx, or as CSV "
             "UTF-8"
         ) from None
-    if not rows:
-        raise InputError(f"{name}: the first sheet is empty; it needs a header and rows")
-    names = ["" if cell is None else text_of(cell).strip() for cell in rows[0][1]]
-    while names and not names[-1]:
-        names.pop()
-    return Rows(
-        name,
-        names,
-        [[row[j] if j < len(row) else None for _, row in rows[1:]] for j in range(len(names))],
-        [f"row {number}" for number, _ in rows[1:]],
-    )
+    which = "the first sheet" if sheet is None else f"the sheet {sheet!r}"
+    if not any(cell is not None for _, cells in lines for cell in cells):
+        raise InputError(f"{name}: {which} is empty; it needs a header and rows")
+    found = rows_of(name, lines)
+    if sheet is None and len(names) > 1:
+        chosen, other = names[at or 0], names[((at or 0) + 1) % len(names)]
+        found.notes = (
+            f"{name} has {len(names)} sheets ({listed(names)}), of which {chosen!r} was read; "
+            f"another is named after #: '{name}#{other}'.",
+            *found.notes,
+        )
+    return found
+
+
+def _place_of(sheet: str | None, names: Sequence[str], name: str) -> int | None:
+    if sheet is None:
+        return None
+    alike = {one.strip().casefold(): place for place, one in enumerate(names)}
+    if sheet.strip().casefold() not in alike:
+        raise InputError(f"{name} has no sheet {sheet!r}; its sheets are {listed(names, 30)}")
+    return alike[sheet.strip().casefold()]
+
+
+def _holds_table(lines: Sequence[Line]) -> bool:
+    """Whether there are two columns or more, with two lines below the header."""
+    wide = [cells for _, cells in lines if sum(cell is not None for cell in cells) > 1]
+    return len(wide) > 2
 
 
 def _refuse_bombs(path: Path, name: str) -> None:

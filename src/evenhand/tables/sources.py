@@ -29,6 +29,8 @@ class SourceTable:
 
     is_text = False  # cells are written out, as in CSV, so that numbers are written in some way
     commas_are_free = False  # no comma separates cells, so that it may well stand before decimals
+    is_large = False  # so that it is not read again only to look at it
+    notes: tuple[str, ...] = ()  # what was passed over, or taken for something
 
     def __init__(self, name: str, columns: Sequence[str]) -> None:
         self.name, self.columns = name, tuple(columns)

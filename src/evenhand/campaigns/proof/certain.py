@@ -84,13 +84,28 @@ class Certain(Checker):
                 wealth[rivals] += self.evidence(r, end, null)
         return np.asarray((most < self._enough()) & ~self.same(option))
 
-    def evidence(self, r: int, n: int, null: float) -> Floats:
-        """Return the logarithm of E after n scores of plan r, against all its rivals."""
-        plan, fit = self.record.rounds[r].plan, self._fit(r, n)
-        assert plan.expected is not None  # there is a leader
-        said = fit.of_rows(self.lead_rows(plan.ahead, plan.rivals))
-        heard, prior = np.isfinite(plan.expected.variances), one_sided(*plan.expected, -self.slack)
-        return Reading.of(fit, said, heard).evidence(null, *prior)
+    def evidence(
+        self, r: int, n: int, null: Floats | float, above: Floats | float | None = None
+    ) -> Floats:
+        """Return the logarithm of E after n scores of plan r, against all its rivals; ``above`` is
+        what the effects of its prior begin from.
+        """
+        one, fit = self.record.rounds[r], self._fit(r, n)
+        expected = one.plan.expected
+        assert expected is not None  # there is a leader
+        heard = np.isfinite(expected.variances)
+        prior = one_sided(*expected, -self.slack if above is None else above)
+        return Reading.of(fit, self._tested(fit, one), heard).evidence(null, *prior)
+
+    def _tested(self, fit: Fit, one: Round) -> Spread:
+        """Return what a fit says of the leads that a plan tests."""
+        said = fit.of_rows(self.lead_rows(one.plan.ahead, one.plan.rivals))
+        known = np.isfinite(said.variances)
+        return said._replace(estimates=said.estimates - np.where(known, self.offsets(one), 0.0))
+
+    def offsets(self, one: Round) -> Floats | float:
+        """Return what is taken off the leads that a plan tests."""
+        return 0.0
 
     # ------------------------------------------------------------------ intervals
 
@@ -142,9 +157,9 @@ class Certain(Checker):
         everything = self.record.before(len(self.record.rounds)).values
         size = float(np.abs(everything).max(initial=0.0))
         for r, one, _ in self.tests:
-            fit, plan, expected = self._before(r), one.plan, one.plan.expected
+            fit, expected = self._before(r), one.plan.expected
             assert expected is not None
-            said = fit.of_rows(self.lead_rows(plan.ahead, plan.rivals))
+            said = self._tested(fit, one)
             least = 1e-5 * size  # below that, scores that are all alike leave rounding
             sizes = np.maximum(np.sqrt(said.variances) * fit.unit, np.abs(said.estimates))
             # of noise, policies have sums of squares alone: half of the digits may have gone

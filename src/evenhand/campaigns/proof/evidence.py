@@ -110,7 +110,7 @@ class Reading(NamedTuple):
 
 
 def one_sided(
-    centres: Floats, variances: Floats, unit: float, heard: float, above: float
+    centres: Floats, variances: Floats, unit: float, heard: float, above: Floats | float
 ) -> tuple[Floats, Floats]:
     """Return (n, 30) effects > 0 and their log probabilities: the prior of `CertainChoice`."""
     # Normal about what was expected (of c·θ − `above`, over the noise), times 1/η: thirty effects

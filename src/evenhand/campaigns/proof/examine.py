@@ -17,6 +17,7 @@ from evenhand.campaigns.proof.checker import Checker, Silent
 from evenhand.campaigns.proof.placed import Placed
 from evenhand.campaigns.proof.planned import Planned
 from evenhand.campaigns.proof.record import Record, TooLargeError, record_of
+from evenhand.campaigns.proof.sided import Sided
 from evenhand.campaigns.proof.squares import Truths
 from evenhand.errors import EvenhandError
 
@@ -47,7 +48,7 @@ def examine(events: Sequence[tuple[str, Mapping[str, Any]]]) -> Examination:
             return Examination((), (), (f"what {policy!r} states",))
         record, checker = record_of(events), _CHECKERS[policy]
         if checker is Certain and record.policy.target.top != 1:
-            checker = Placed
+            checker = Sided if record.policy.target.top is None else Placed
         check = checker(record, content["certificate"])
         scale = _scale(events, check)
         open_ = [
@@ -113,8 +114,8 @@ def _unconfirmed(
     loss = math.inf if stated is None else float(stated)
     if "which are the best" in check.leaves:
         pass
-    elif isinstance(check, Placed):
-        yield from check.unconfirmed_sets(answer, most)
+    elif isinstance(check, Placed | Sided):
+        yield from check.unconfirmed_target(answer, most)
     elif not loss >= 0.0:
         yield f"that {answer['option']!r} loses at most {loss:.6g}"
     elif loss < min(most, math.inf):

@@ -13,6 +13,11 @@ most, the second k − m at most. So where places change, the new w[p, q] is the
 ones that a set of the new p and q may have had: those for which both pairs of lists together leave
 a set. That is worked out for all of them at once, and not by neighbours that change places as the
 policy does it: no bound is lower than the policy's, and what it claims is confirmed.
+
+With a tolerance ε half of δ is for these, and half for pairs: that b is not better than a by more
+than ε is shown once the product of the evidence for it, over plans with a inside and b outside,
+suffices for m(k − m) pairs. The chosen lose no more if it is shown for all of them, a, and others,
+b, of which a set that is left has b and not a.
 """
 
 from __future__ import annotations
@@ -72,6 +77,9 @@ class Placed(Certain):
         """Return the kinds of sets that are not rejected, the first m of the last plan included."""
         order = list(range(self.k))
         cells = self._cells(order, [Kind(0, 0, 0.0)])
+        self.close = np.zeros((self.k, self.k))  # log of the evidence of pairs; ∞: shown
+        enough = self._enough(0.5 if self.slack else 1.0)
+        of_pairs = self._enough(0.5 / (self.m * (self.k - self.m)))
         for r, one, whole in self.tests:
             plan, end = one.plan, self._end(one, whole)
             assert plan.places is not None
@@ -82,12 +90,16 @@ class Placed(Certain):
                 order, cells = new, self._cells(new, list(cells.values()))
             pairs = zip(plan.leaders.tolist(), plan.rivals.tolist(), strict=True)
             at = [(order.index(x), order.index(y)) for x, y in pairs]
+            both = plan.leaders, plan.rivals
             for n in sorted(self.looks.get(r, set()) | {end}):
-                for pair, log_e in zip(at, self.evidence(r, n, 0.0).tolist(), strict=True):
-                    if cells[pair].wealth + log_e >= self._enough():
+                for pair, log_e in zip(at, self.evidence(r, n, 0.0, 0.0).tolist(), strict=True):
+                    if cells[pair].wealth + log_e >= enough:
                         cells[pair] = cells[pair]._replace(wealth=math.inf)
+                shown = self.close[both] + self.evidence(r, n, -self.slack) >= of_pairs
+                self.close[both] = np.where(shown, np.inf, self.close[both])
             if whole:
-                for pair, log_e in zip(at, self.evidence(r, end, 0.0).tolist(), strict=True):
+                self.close[both] += self.evidence(r, end, -self.slack)
+                for pair, log_e in zip(at, self.evidence(r, end, 0.0, 0.0).tolist(), strict=True):
                     cells[pair] = cells[pair]._replace(wealth=cells[pair].wealth + log_e)
         return [one for pair, one in cells.items() if pair is None or one.wealth < math.inf]
 
@@ -110,7 +122,7 @@ class Placed(Certain):
         """Tell whether the second option has the features of the first: sets take that first."""
         return self._alike[x] == self._alike[y] and x < y
 
-    def unconfirmed_sets(self, answer: Mapping[str, Any], most: float) -> Iterator[str]:
+    def unconfirmed_target(self, answer: Mapping[str, Any], most: float) -> Iterator[str]:
         """Say what an answer states of the m best that the plans do not show."""
         number, said = {label: x for x, label in enumerate(self.record.labels)}, answer["target"]
         chosen, inside, outside = (
@@ -138,6 +150,14 @@ class Placed(Certain):
         if loss == 0.0:
             return wrong == 0
         others = [x for x in range(self.k) if x not in chosen]
+        if self.slack and loss >= self.slack * self.unit * (1.0 - _NEAR):
+            open_ = ((a, b) for a in chosen for b in others if self.close[a, b] < math.inf)
+            open_ = ((a, b) for a, b in open_ if self._alike[a] != self._alike[b])
+            sets = [one for one in self.left if one.exists(self.m, self.k)]
+            if not any(
+                one.and_of(1 << b, 1 << a).exists(self.m, self.k) for a, b in open_ for one in sets
+            ):
+                return True
         pairs = [(x, y) for x in chosen for y in others if self._alike[x] != self._alike[y]]
         rows = np.array([self.record.options[x] - self.record.options[y] for x, y in pairs])
         share = 2.0 / (self.k * (self.k - 1))

@@ -83,7 +83,11 @@ class Record:
 
     @cached_property
     def _impartial(self) -> Floats:
-        """(p,) attributes of an impartial question to the average of those who answered."""
+        """(p,) attributes of an impartial question to the average of those who answered; of all,
+        where options are held against a bar by stages.
+        """
+        if self.policy.name == "certain-choice" and self.policy.target.bar is not None:
+            return self.questions.neutral
         told = Scores.joined(one.scores for one in self.rounds)
         return self.questions.neutral_among(told.means(len(self.loud))[0])
 

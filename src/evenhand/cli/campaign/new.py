@@ -16,7 +16,7 @@ from evenhand.cli.options import Seed
 from evenhand.cli.tables import scale_in
 from evenhand.cli.terminal import console
 from evenhand.errors import InputError, NotIdentifiableError
-from evenhand.questions import Askable, Questions
+from evenhand.questions import Askable, HandOut, Questions
 from evenhand.report.words import counted
 
 _NOT_COMPARABLE = 3
@@ -85,7 +85,15 @@ def new(
         typer.Option(metavar="P", help="How sure the choice is to be.", rich_help_panel=_END),
     ] = 0.95,
     tolerance: Annotated[
-        float, typer.Option(metavar="X", help="What may be lost.", rich_help_panel=_END)
+        float,
+        typer.Option(
+            "--tolerance",
+            "--margin",
+            metavar="X",
+            help="What may be lost: by the best, at each of M places, below --bar, or against "
+            "--against.",
+            rich_help_panel=_END,
+        ),
     ] = 0.0,
     top: Annotated[
         int,
@@ -93,6 +101,29 @@ def new(
             min=1, metavar="M", help="How many are wanted: the M best.", rich_help_panel=_END
         ),
     ] = 1,
+    bar: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="Instead: which are worth more than X, by the average evaluator.",
+            rich_help_panel=_END,
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Instead: which are better than this one.", rich_help_panel=_END
+        ),
+    ] = None,
+    expected_loss: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X",
+            help="End, too, when the best are expected to lose no more than X per place: an "
+            "estimate, by which nothing is sure.",
+            rich_help_panel=_END,
+        ),
+    ] = None,
     at_most: Annotated[
         int | None,
         typer.Option(metavar="N", help="Most evaluations in all.", rich_help_panel=_END),
@@ -170,15 +201,25 @@ def new(
             seed=seed,
             display=shown,
             top=top,
+            bar=bar,
+            against=against,
+            expected_loss=expected_loss,
         )
     except NotIdentifiableError as error:
         console().print(str(error), style="bold")
         raise typer.Exit(_NOT_COMPARABLE) from None
+    planned = made.hand_out()
     made.close()
-    _say(store, name, asked, shown)
+    _say(store, name, asked, shown, planned)
 
 
-def _say(store: str, name: str, asked: Askable, shown: dict[str, dict[str, str]]) -> None:
+def _say(
+    store: str,
+    name: str,
+    asked: Askable,
+    shown: dict[str, dict[str, str]],
+    planned: HandOut | None,
+) -> None:
     questions = Questions.of(asked)
     columns = list(dict.fromkeys(column for own in shown.values() for column in own))
     out = console()
@@ -190,6 +231,8 @@ def _say(store: str, name: str, asked: Askable, shown: dict[str, dict[str, str]]
         style="bold",
         soft_wrap=True,
     )
+    if planned is not None and n:
+        out.print(f"Planned: {planned.words}", soft_wrap=True)
     beside = f" and {', '.join(columns)}" if columns else ""
     out.print(f"Evaluators see names{beside}, and nothing else.\n", soft_wrap=True)
     who = ["--evaluator", questions.evaluators[0]] if n else []

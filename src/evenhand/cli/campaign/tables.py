@@ -21,7 +21,7 @@ from evenhand.cli.columns import (
     OPTION_GROUP,
     PRICES,
 )
-from evenhand.cli.tables import capacity_in, label_of, named_in, table_at
+from evenhand.cli.tables import capacity_in, label_of, named_in, own_in, table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 from evenhand.questions import UNLIMITED, Askable, Questions
@@ -73,6 +73,15 @@ class Tables:
             "evaluators.",
         ),
     ] = None
+    own: Annotated[
+        str | None,
+        _option(
+            metavar="none|even|needed|X",
+            help="Which share of what an evaluator is asked is of the own group, where --workload "
+            "leaves out some: none, the same as among all options (even, if not said), what an "
+            "estimate of the bias needs, or a number.",
+        ),
+    ] = None
     conflicts: Annotated[
         Path | None,
         _option(
@@ -91,8 +100,9 @@ class Tables:
             often = "none" if largest >= UNLIMITED else str(largest)
             if _is_file(self.evaluators):
                 who = _column_with(self.evaluators, questions.evaluators)
+        share = None if questions.own is None else f"{questions.own}"
         return NewTables(
-            **vars(self),
+            **vars(self) | {"own": self.own or share},
             option=_column_with(options, questions.options.labels),
             evaluator=who,
             capacity=often,
@@ -103,8 +113,8 @@ class Tables:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewTables(Tables):
-    """What the user says about tables of a new campaign."""
+class PanelTables(Tables):
+    """What the user says about tables of what can be asked."""
 
     option: Annotated[str | None, OPTION] = None
     evaluator: Annotated[str | None, EVALUATOR] = None
@@ -113,14 +123,6 @@ class NewTables(Tables):
         _option(
             metavar="N|none",
             help="How often an evaluator may be asked the same; people once, if not given.",
-        ),
-    ] = None
-    show: Annotated[
-        str | None,
-        _option(
-            metavar="A,B,…",
-            help="Columns of the options that evaluators are shown, beside the name. Nothing else "
-            "is.",
         ),
     ] = None
     compare: Annotated[
@@ -137,6 +139,86 @@ class NewTables(Tables):
         ),
     ] = True
 
+    def panel(self, options: SourceTable, evaluators: str) -> Questions:
+        """Return the questions to several evaluators, without conflicts of interest."""
+        made = self._panel(options, evaluators)
+        return made if self.conflicts is None else _barred(made, self.conflicts)
+
+    def _panel(self, what: SourceTable, evaluators: str) -> Questions:
+        """Return the questions to several evaluators."""
+        options = named_in(what, self.option, "--option", self.option_group, "--option-group")
+        judges, who = self._evaluators(evaluators)
+        if self.option_group is not None and not any(judges.values()):
+            raise InputError(
+                f"--option-group says on which side options are, and {listed(list(judges))}, "
+                "who judge, are on none; give theirs (such as P=FRA,Q=ITA, or a column of their "
+                "file: --evaluator-group), or leave out --option-group: then nobody is partial."
+            )
+        more: dict[str, Any] = {"capacity": capacity_in(self.capacity or "1")}
+        if self.workload is not None:
+            more["workload"] = _workload(who, self.workload)
+        if self.prices is not None:
+            more["prices"] = _needs(who, "--prices").numbers(self.prices, "--prices", above=0.0)
+        features = names_in(self.features)
+        if self.compare:
+            for name in ("features", "own"):
+                if getattr(self, name):
+                    raise InputError(
+                        f"--{name} is not used in comparisons (--compare); leave it out."
+                    )
+            bias = "judge" if self.bias == "evaluator" else self.bias
+            return Questions.comparisons(
+                options,
+                judges,
+                position=self.position,
+                bias=bias,  # type: ignore[arg-type] # checked there
+                **more,
+            )
+        if features:
+            columns = [what.numbers(c, "--features") for c in features]
+            more["features"] = np.column_stack(columns)
+        grouped = any(group is not None for group in (*options.values(), *judges.values()))
+        return Questions.panel(
+            options,
+            judges,
+            partial="same group" if grouped else None,
+            bias=self.bias or "common",  # type: ignore[arg-type] # checked there
+            own=own_in(self.own or "even"),
+            **more,
+        )
+
+    def _evaluators(self, given: str) -> tuple[dict[str, str | None], SourceTable | None]:
+        """Return evaluators with their groups, and their table if they have one."""
+        if _is_file(given):
+            who = table_at(given)
+            column = self.evaluator_group or self.option_group
+            flag = "--evaluator-group" if self.evaluator_group else "--option-group"
+            return named_in(who, self.evaluator, "--evaluator", column, flag), who
+        judges: dict[str, str | None] = {}
+        for one in names_in(given) or []:
+            person, _, side = (part.strip() for part in one.partition("="))
+            if not person or person in judges:
+                raise InputError(
+                    "--evaluators is a file, or different names such as P,Q or P=FRA,Q=ITA; got "
+                    f"{given!r}."
+                )
+            judges[person] = side or None
+        return judges, None
+
+
+@dataclass(frozen=True, kw_only=True)
+class NewTables(PanelTables):
+    """What the user says about tables of a new campaign."""
+
+    show: Annotated[
+        str | None,
+        _option(
+            metavar="A,B,…",
+            help="Columns of the options that evaluators are shown, beside the name. Nothing else "
+            "is.",
+        ),
+    ] = None
+
     def read(
         self, options: Path, like: Askable | None = None
     ) -> tuple[Askable, dict[str, dict[str, str]]]:
@@ -145,9 +227,8 @@ class NewTables(Tables):
         table = table_at(options)
         shown = self._display(table)
         if self.evaluators is not None:
-            panel = self._panel(table, self.evaluators)
-            return panel if self.conflicts is None else _barred(panel, self.conflicts), shown
-        for name in ("compare", "conflicts", "capacity", "workload", "prices", "bias"):
+            return self.panel(table, self.evaluators), shown
+        for name in ("compare", "conflicts", "capacity", "workload", "prices", "bias", "own"):
             if getattr(self, name):
                 raise InputError(
                     f"--{name} is for several evaluators; say who they are: --evaluators."
@@ -170,63 +251,6 @@ class NewTables(Tables):
             names_in(self.features),
             like=like if isinstance(like, ActionSet) else None,
         )
-
-    def _panel(self, what: SourceTable, evaluators: str) -> Questions:
-        """Return the questions to several evaluators."""
-        options = named_in(what, self.option, "--option", self.option_group, "--option-group")
-        judges, who = self._evaluators(evaluators)
-        if self.option_group is not None and not any(judges.values()):
-            raise InputError(
-                f"--option-group says on which side options are, and {listed(list(judges))}, "
-                "who judge, are on none; give theirs (such as P=FRA,Q=ITA, or a column of their "
-                "file: --evaluator-group), or leave out --option-group: then nobody is partial."
-            )
-        more: dict[str, Any] = {"capacity": capacity_in(self.capacity or "1")}
-        if self.workload is not None:
-            more["workload"] = _workload(who, self.workload)
-        if self.prices is not None:
-            more["prices"] = _needs(who, "--prices").numbers(self.prices, "--prices", above=0.0)
-        features = names_in(self.features)
-        if self.compare:
-            if features:
-                raise InputError("--features is not used in comparisons (--compare); leave it out.")
-            bias = "judge" if self.bias == "evaluator" else self.bias
-            return Questions.comparisons(
-                options,
-                judges,
-                position=self.position,
-                bias=bias,  # type: ignore[arg-type] # checked there
-                **more,
-            )
-        if features:
-            columns = [what.numbers(c, "--features") for c in features]
-            more["features"] = np.column_stack(columns)
-        grouped = any(group is not None for group in (*options.values(), *judges.values()))
-        return Questions.panel(
-            options,
-            judges,
-            partial="same group" if grouped else None,
-            bias=self.bias or "common",  # type: ignore[arg-type] # checked there
-            **more,
-        )
-
-    def _evaluators(self, given: str) -> tuple[dict[str, str | None], SourceTable | None]:
-        """Return evaluators with their groups, and their table if they have one."""
-        if _is_file(given):
-            who = table_at(given)
-            column = self.evaluator_group or self.option_group
-            flag = "--evaluator-group" if self.evaluator_group else "--option-group"
-            return named_in(who, self.evaluator, "--evaluator", column, flag), who
-        judges: dict[str, str | None] = {}
-        for one in names_in(given) or []:
-            person, _, side = (part.strip() for part in one.partition("="))
-            if not person or person in judges:
-                raise InputError(
-                    "--evaluators is a file, or different names such as P,Q or P=FRA,Q=ITA; got "
-                    f"{given!r}."
-                )
-            judges[person] = side or None
-        return judges, None
 
     def _display(self, table: SourceTable) -> dict[str, dict[str, str]]:
         """Return what evaluators are shown of each option."""

@@ -154,13 +154,22 @@ def _say_taken(taken: Imported, begin: str = "") -> None:
         f"{counted(taken.counted, 'score')} taken",
         f"{taken.repeated:,} known before" if taken.repeated else "",
         f"{taken.late:,} kept as late, which do not count" if taken.late else "",
+        f"{len(taken.declined):,} declined" if taken.declined else "",
         f"{taken.unfilled:,} not filled in, which stay open" if taken.unfilled else "",
     ]
     said = "; ".join(part for part in parts if part)
     out.print(f"{begin}{said}.", style="bold", soft_wrap=True)
     for ticket, note in taken.notes:
         out.print(f"Note on {ticket}: {note}", soft_wrap=True)
+    for ticket, note in taken.declined:
+        out.print(f"Declined, and never asked again: {ticket}: {note}", soft_wrap=True)
     for ticket, note in taken.lost_notes:
         out.print(
             f"Not kept, since no new score is beside it: note on {ticket}: {note}", soft_wrap=True
+        )
+    if taken.lost_notes and taken.unfilled:
+        out.print(
+            "Who will not score, as for a conflict of interest, declines: evenhand campaign "
+            "decline STORE NAME TICKET --because …",
+            soft_wrap=True,
         )

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evenhand.cli.options import AsJson, Cluster, Seed, Workers
-from evenhand.cli.research.workers import POLICIES, processors, worker_pool
+from evenhand.cli.research.workers import POLICIES, Rerun, processors, worker_pool
 from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, names_in, print_json, progress, whole_number
 from evenhand.errors import InputError
@@ -80,6 +80,7 @@ def compare(
             "run again.",
         ),
     ] = None,
+    rerun: Rerun = False,
     details: Annotated[
         bool, typer.Option("--details", help="Print a table for every instance as well.")
     ] = False,
@@ -133,7 +134,7 @@ def compare(
         worker_pool(workers, cluster, default=processors()) as pool,
         progress("comparing", steps(benchmark)) as done,
     ):
-        outcomes = measure(benchmark, players, seed, pool, store=store, done=done)
+        outcomes = measure(benchmark, players, seed, pool, store=store, rerun=rerun, done=done)
     comparison = Comparison(benchmark, seed, outcomes)
     if figure is not None:
         comparison.plot(figure)

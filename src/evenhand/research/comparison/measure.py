@@ -182,6 +182,7 @@ def measure(
     executor: Executor | None = None,
     *,
     store: str | os.PathLike[str] | None = None,
+    rerun: bool = False,
     done: Done = lambda: None,
 ) -> tuple[Outcome, ...]:
     """Let every entrant play every instance; return what came of it, instance by instance.
@@ -198,7 +199,9 @@ def measure(
         Who runs it, as for `simulate`.
     store
         A folder with one Parquet file per problem and kind of evaluators. What it holds already
-        is not run again.
+        is not run again, and refused where the code has changed.
+    rerun
+        Whether such runs are run again instead, as by `simulate`.
     done
         Told after each of the `steps`.
 
@@ -234,6 +237,7 @@ def measure(
                     executor,
                     checkpoints=(),
                     store=None if store is None else _shelf(Path(store), instance, problem, beside),
+                    rerun=rerun,
                     progress=False,
                     parallel=beside,
                 )

@@ -1,0 +1,198 @@
+"""What comes of a hand-out, in which every option is evaluated by some of the evaluators.
+
+Values are drawn as assumed, and what is made of them is what `decide` does: least squares, so that
+it does not matter how lenient evaluators are or by how much they favour their own; the m of largest
+estimates are chosen. How many stand at the line, and how often the whole list is settled, is found
+by scores that are drawn and tested as real ones are; the noise is then heard from them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import ndtri
+
+from evenhand.arrays import Counts, Floats
+from evenhand.certainty.aim import model_of
+from evenhand.certainty.chances import Drawn
+from evenhand.certainty.line import Field, line_of
+from evenhand.certainty.models import with_own_noise
+from evenhand.certainty.winner import leader_is_certain
+from evenhand.planning.assumed import Assumed
+from evenhand.planning.panels import price_of
+from evenhand.planning.ways import Terms
+from evenhand.policies.messages import Feedback
+from evenhand.questions import UNLIMITED, HandOut, Questions
+from evenhand.questions.accuracy import Accuracy, accuracy
+from evenhand.questions.hand_outs import hand_out, own_pairs
+
+_ROUNDS = 2_000  # rounds that are drawn, of estimates
+_SCORED, _PLACED = 40, 12  # and of scores; of some of these it is said who stands at the line
+_MOST = 300  # options, up to which there are rounds of scores
+_MORE = 2  # reviews of each more than are wanted, of which it is said what they buy
+_FEWEST = 2  # reviews of each from which on
+_ROWS = 8  # there are so many rows at most
+
+
+@dataclass(frozen=True)
+class ReviewStep:
+    """What comes of so many evaluations of each option.
+
+    Parameters
+    ----------
+    reviews
+        How many evaluations an option has on average.
+    evaluations, price
+        How many there are in all, and what they cost.
+    load
+        The least and the most that an evaluator has.
+    own
+        The least and the most of the own group among these.
+    difference
+        Half-width of the interval of a difference of two options, on average; infinite where not
+        all can be compared.
+    precision
+        Half-width of the interval of the (first) bias; NaN without one.
+    right
+        How many of those chosen are expected to be among the m best.
+    lost
+        What is expected to be lost per place, in units of value.
+    at_line
+        How many options are expected to stand at the line: with a chance between 5% and 95%, at a
+        confidence of 95%. NaN where there are very many.
+    settled
+        Chance that the whole list is certain; NaN likewise.
+    allowed
+        Whether workloads allow it; else it is what would come of larger ones.
+    """
+
+    reviews: float
+    evaluations: int
+    price: float
+    load: tuple[int, int]
+    own: tuple[int, int]
+    difference: float
+    precision: float
+    right: float
+    lost: float
+    at_line: float
+    settled: float
+    allowed: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Reviews:
+    """Hand-outs of a panel, and what comes of them."""
+
+    questions: Questions
+    terms: Terms
+    assumed: Assumed
+    top: int
+
+    @property
+    def most(self) -> int:
+        """How many evaluations there can be, within workloads and without conflicts."""
+        asked = np.bincount(
+            self.questions.evaluator, self.questions.capacity > 0, len(self.questions.evaluators)
+        )
+        return int(np.minimum(asked, self.questions.workload).sum())
+
+    def counts(self, n: int) -> Counts | None:
+        """Return (q,) the hand-out of n evaluations, whatever they cost; None if it is no panel."""
+        once = np.minimum(self.questions.capacity, 1)
+        return hand_out(self.questions._changed(capacity=once, prices=None, noise=None), n)
+
+    def step(self, counts: Counts) -> ReviewStep:
+        """Return what comes of a hand-out."""
+        given, terms = HandOut(self.questions, counts), self.terms
+        found = accuracy(self.questions, counts.astype(np.float64))
+        apart = math.sqrt(found.mean_lead_variance()) * terms.quantile * terms.sigma
+        right = lost = settled = 0.0
+        at_line = float(len(self.questions.options))
+        if math.isfinite(apart):
+            right, lost, settled = self._chosen(found)
+            if self.top > 1:
+                at_line, settled = self._scored(counts)
+        own = given.own if own_pairs(self.questions).any() else np.zeros(1, dtype=np.int64)
+        return ReviewStep(
+            float(given.reviews.mean()),
+            int(counts.sum()),
+            price_of(self.questions, counts),
+            (int(given.loads.min()), int(given.loads.max())),
+            (int(own.min()), int(own.max())),
+            apart,
+            terms.first_half_width(found),
+            right,
+            lost * terms.sigma,
+            at_line if self.top > 1 else math.nan,
+            settled,
+        )
+
+    def curve(self, planned: ReviewStep) -> list[ReviewStep]:
+        """Return what fewer and more evaluations of each option come to, beside those planned."""
+        reviews, steps = planned.reviews, [planned]
+        k, e = len(self.questions.options), len(self.questions.evaluators)
+        last = min(e, math.ceil(reviews) + _MORE)
+        first = max(min(_FEWEST, last), last - _ROWS + 1)
+        for each in range(first, last + 1):
+            if each == reviews:
+                continue
+            n = round(each * k)
+            allowed, here = n <= self.most, self
+            if not allowed:  # as if everybody had the time
+                work = np.where(self.questions.workload > 0, UNLIMITED, 0)
+                here = replace(self, questions=self.questions._changed(workload=work))
+            counts = here.counts(n)
+            assert counts is not None
+            steps.append(replace(here.step(counts), allowed=allowed))
+        return sorted(steps, key=lambda step: step.reviews)
+
+    def without_one(self, counts: Counts) -> bool:
+        """Whether all options can be compared if any one evaluator stays away."""
+        who = self.questions.evaluator
+        return all(
+            accuracy(self.questions, np.where(who == e, 0.0, counts)).comparable
+            for e in range(len(self.questions.evaluators))
+        )
+
+    def _chosen(self, found: Accuracy) -> tuple[float, float, float]:
+        """Return how many are right, what is lost per place, and how often the best is certain."""
+        k, m, rng = len(found.own), self.top, np.random.default_rng(0)
+        n = max(100, min(_ROUNDS, _ROUNDS * 100 // k))
+        true = self.assumed.draws(n, rng)
+        seen = true + found.errors(n, rng)
+        best, chosen = (np.argsort(-values, axis=1)[:, :m] for values in (true, seen))
+        both = (best[:, :, None] == chosen[:, None, :]).any(axis=2)
+        worth = [np.take_along_axis(true, some, axis=1).sum(axis=1) for some in (best, chosen)]
+        certain = math.nan
+        if m == 1:
+            delta, slack = 1.0 - self.terms.confidence, self.terms.tolerance
+            sure = leader_is_certain(seen, found.own, found.shared, delta, slack)
+            certain = float(sure.mean())
+        return float(both.sum(axis=1).mean()), float((worth[0] - worth[1]).mean()) / m, certain
+
+    def _scored(self, counts: Counts) -> tuple[float, float]:
+        """Return how many stand at the line, and how often nobody does for certain."""
+        questions, k, delta = self.questions, len(self.questions.options), 1 - self.terms.confidence
+        if k > _MOST:
+            return math.nan, math.nan
+        rng, model = np.random.default_rng(0), model_of(questions)
+        on, open_, settled = np.flatnonzero(counts), 0, 0
+        for number, true in enumerate(self.assumed.draws(_SCORED, rng)):
+            y: Floats = np.zeros(len(questions))
+            y[on] = true[questions.about[on, 0]] + rng.standard_normal(len(on))
+            told = Feedback(counts, y, y**2)
+            fit = model.fit(told, None)
+            field, alike = (Field.of(x, k) for x in (with_own_noise(questions, fit, told), fit))
+            if field is None or alike is None:
+                return math.nan, 0.0
+            if number < _PLACED:
+                chances = Drawn.of(alike).among(self.top)
+                open_ += int(((chances > delta) & (chances < 1.0 - delta)).sum())
+            chosen = field.order[: self.top]
+            least = np.sort(field.tests, axis=1)[chosen, self.top].min()
+            if least > -ndtri(delta):  # else there is no use in looking closely
+                settled += line_of(field, self.top, delta).loss <= self.terms.tolerance
+        return open_ / _PLACED, settled / _SCORED

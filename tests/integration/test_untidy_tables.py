@@ -1,0 +1,308 @@
+"""Tables as committees keep them: from the file to the page without a second try, or with one."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import openpyxl
+import pytest
+from typer.testing import CliRunner
+
+from evenhand.cli import app
+
+NAMES = ["Ann", "Bo", "Cy", "Dov", "Eve", "Fay", "Gus", "Hal"]
+JUDGES = ["Meier", "Schulz", "Weber", "Yilmaz"]
+SCHOOLS = ["North", "South"]
+
+
+def marks(seed: int = 0) -> np.ndarray[Any, Any]:
+    """Return (options, judges) marks from 1 to 10: worth, leniency, a favour, noise."""
+    rng = np.random.default_rng(seed)
+    worth, lenient = np.linspace(8.0, 4.0, len(NAMES)), [0.5, -0.5, 0.0, 0.3]
+    own = np.equal.outer(np.arange(len(NAMES)) % 2, np.arange(len(JUDGES)) % 2)
+    return np.clip(worth[:, None] + lenient + 0.8 * own + rng.normal(0, 0.4, (8, 4)), 1, 10).round(
+        1
+    )
+
+
+def rows(cell: Any = str) -> list[list[str]]:
+    """Return a line for each mark: option, its school, judge, that one's school, mark."""
+    y = marks()
+    return [
+        [o, SCHOOLS[i % 2], j, SCHOOLS[k % 2], cell(y[i, k])]
+        for i, o in enumerate(NAMES)
+        for k, j in enumerate(JUDGES)
+    ]
+
+
+HEADER = ["application", "university", "reviewer", "reviewer university", "score"]
+
+
+def joined(header: list[str], lines: list[list[str]], mark: str = ",") -> str:
+    return "\n".join(mark.join(line) for line in [header, *lines]) + "\n"
+
+
+class Case(NamedTuple):
+    """A table, what is to be said of it, and, if it is refused, why and which option it needs."""
+
+    file: str
+    says: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+    second: tuple[str, ...] = ()
+
+
+def write_semicolons(path: Path) -> None:
+    lines = rows(lambda y: f"{y:.1f}".replace(".", ","))
+    title = "Grants, round 1, 2025\n;;;;\n"
+    path.write_bytes(b"\xef\xbb\xbf" + (title + joined(HEADER, lines, ";")).encode())
+
+
+def write_latin(path: Path) -> None:
+    lines = [[c.replace("Bo", "Jörg Müller") for c in line] for line in rows()]
+    header = ["Antrag", "Universität", "Gutachter", "Gutachter Universität", "Punkte "]
+    path.write_bytes(joined(header, lines, ";").encode("latin-1"))
+
+
+def write_workbook(path: Path) -> None:
+    book = openpyxl.Workbook()
+    front = book.active
+    front.title = "Read me"
+    front.append(["Please read the guidelines."])
+    sheet = book.create_sheet("Round 1")
+    sheet.append(["Foundation grants 2025, round 1"])
+    sheet.append([])
+    sheet.append(HEADER)
+    for line in rows(float):
+        sheet.append(line)
+    other = book.create_sheet("Round 2")
+    other.append(HEADER)
+    for line in rows(float):
+        other.append([*line[:4], 11 - line[4]])
+    book.save(path)
+
+
+def write_wide_with_comments(path: Path) -> None:
+    y = marks()
+    header = ["applicant", "university", *JUDGES, "Mean", "comments"]
+    lines = [
+        [o, SCHOOLS[i % 2], *map(str, y[i]), f"{y[i].mean():.2f}", f"good; see p. {i}"]
+        for i, o in enumerate(NAMES)
+    ]
+    lines[2][3] = ""
+    path.write_text(joined(header, [[f'"{c}"' for c in line] for line in lines]))
+
+
+def write_merged(path: Path) -> None:
+    y, book = marks(), openpyxl.Workbook()
+    sheet = book.active
+    sheet.append(["Grants committee"])
+    sheet.append(["Applicant", "Marks by reviewer", None, None, None])
+    sheet.merge_cells("B2:E2")
+    sheet.append([None, *JUDGES])
+    for i, o in enumerate(NAMES):
+        sheet.append([o, *y[i].tolist()])
+        if i == 3:
+            sheet.append([])
+    sheet.append(["Mean", *y.mean(axis=0).round(2).tolist()])
+    book.save(path)
+
+
+def write_grades(path: Path) -> None:
+    letters = lambda y: "A" if y > 7.5 else "B+" if y > 6.5 else "B" if y > 5.5 else "C"  # noqa: E731 # short
+    path.write_text(joined(HEADER, rows(letters)))
+
+
+def write_two_spellings(path: Path) -> None:
+    lines = rows()
+    for at in (0, 8, 16):
+        lines[at][2] = "dr meier "
+    for line in lines:
+        line[2] = "Dr. Meier" if line[2] == "Meier" else line[2]
+    path.write_text(joined(HEADER, lines))
+
+
+def write_marks(path: Path) -> None:
+    lines = rows(lambda y: f"{y:.1f}/10")
+    lines[3][4], lines[9][4] = "COI", "conflict of interest"
+    path.write_text(joined(HEADER, lines, "\t"))
+
+
+def write_percents(path: Path) -> None:
+    lines = rows(lambda y: f"{10 * y:.0f}%")
+    lines[5][4] = "71%*"
+    path.write_text(joined(HEADER, lines))
+
+
+def write_everything_wrong(path: Path) -> None:
+    lines = rows()
+    lines[1][4], lines[2][4], lines[6][4] = "", "n/a", "–"
+    lines[7][4] = "7.5*"
+    lines[12][4], lines[13][4] = "77", "65"
+    lines += [lines[20], lines[21]]
+    path.write_text(joined(HEADER, lines))
+
+
+def write_dates(path: Path) -> None:
+    lines = rows()
+    lines[4][4], lines[10][4] = "2024-05-07", "2024-06-05"
+    path.write_text(joined(HEADER, lines))
+
+
+def write_one_reviewer(path: Path) -> None:
+    path.write_text(joined(HEADER, [line for line in rows() if line[2] == "Weber"]))
+
+
+def write_one_university(path: Path) -> None:
+    path.write_text(
+        joined(HEADER, [[*line[:1], "North", line[2], "North", line[4]] for line in rows()])
+    )
+
+
+def write_control_characters(path: Path) -> None:
+    lines = [[line[0].replace("Eve", "E\x1b[31mve\u202e"), *line[1:]] for line in rows()]
+    path.write_text(joined(HEADER, lines))
+
+
+def write_all_the_same(path: Path) -> None:
+    path.write_text(joined(HEADER, rows(lambda _: "5")))
+
+
+CASES: dict[str, tuple[Any, Case]] = {
+    "semicolons, decimal commas, a mark, a title": (
+        write_semicolons,
+        Case(
+            "reviews.csv", ("'application' is read as 'option'", "'reviewer university' is read as")
+        ),
+    ),
+    "an old encoding, German words": (
+        write_latin,
+        Case(
+            "Gutachten.csv", ("read as Windows-1252", "'Punkte' is read as 'score'", "Jörg Müller")
+        ),
+    ),
+    "a title, and sheets": (
+        write_workbook,
+        Case(
+            "grants.xlsx",
+            ("3 sheets", "'Round 1' was read", "'grants.xlsx#Round 2'", "Above the header"),
+        ),
+    ),
+    "wide, with comments and means": (
+        write_wide_with_comments,
+        Case(
+            "wide.csv",
+            ("'Meier', 'Schulz', 'Weber', 'Yilmaz' hold numbers and are read as the scores",),
+        ),
+    ),
+    "a merged header, a blank line, a line of means": (
+        write_merged,
+        Case("merged.xlsx", ("The header is on two lines", "is taken for totals and left out")),
+    ),
+    "grades": (
+        write_grades,
+        Case(
+            "grades.csv",
+            ("equally spaced", "steps"),
+            ("--grades A,B+,B,C",),
+            ("--grades", "A,B+,B,C"),
+        ),
+    ),
+    "a name in two spellings": (
+        write_two_spellings,
+        Case("names.csv", ("are taken for one evaluator, 'dr meier'",)),
+    ),
+    "marks out of ten, conflicts": (
+        write_marks,
+        Case(
+            "marks.tsv", ("marks out of 10", "2 cells with 'COI', 'conflict of interest' are taken")
+        ),
+    ),
+    "percentages": (write_percents, Case("percent.csv", ("percentages", "footnotes"))),
+    "everything wrong at once": (
+        write_everything_wrong,
+        Case(
+            "wrong.csv",
+            ("3 rows were left out since a cell was empty", "copies"),
+            (
+                "3 things to correct",
+                "(3 of 34 rows are)",
+                "; also line 4",
+                "77 is outside the scale",
+                "--copies drop",
+            ),
+            ("--missing", "drop", "--copies", "drop", "--scale", "1,100"),
+        ),
+    ),
+    "dates among scores": (
+        write_dates,
+        Case(
+            "dates.csv",
+            ("are taken for no score",),
+            ("'2024-05-07' is a date", "--no-score"),
+            ("--no-score", "2024-05-07,2024-06-05"),
+        ),
+    ),
+    "one reviewer": (write_one_reviewer, Case("one.csv")),
+    "one university": (write_one_university, Case("school.csv")),
+    "control characters": (write_control_characters, Case("control.csv")),
+}
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "10000"})
+
+
+def text_of(page: Path) -> str:
+    html = page.read_text("utf-8")
+    assert "\x1b" not in html
+    plain = re.sub(r"<style.*?</style>|<script.*?</script>|<svg.*?</svg>", " ", html, flags=re.S)
+    return " ".join(
+        re.sub(r"<[^>]+>", " ", plain).replace("&#x27;", "'").replace("&amp;", "&").split()
+    )
+
+
+@pytest.mark.parametrize("command", ["audit", "decide"])
+@pytest.mark.parametrize("which", list(CASES))
+def test_from_the_file_to_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, which: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write, case = CASES[which]
+    write(Path(case.file))
+    asked = [command, case.file, "--top", "3", "--report", "page.html"]
+    asked += ["--scale", "1,10"] if which == "everything wrong at once" else []
+    given = run(*asked)
+    if case.refused:
+        assert given.exit_code == 2, given.output
+        for words in case.refused:
+            assert words in " ".join(given.output.split())
+        assert not Path("page.html").exists()
+        asked = [command, case.file, "--top", "3", "--report", "page.html", *case.second]
+        given = run(*asked)
+    assert given.exit_code in (0, 3), given.output
+    assert "Traceback" not in given.output
+    page = text_of(Path("page.html"))
+    for words in case.says:
+        assert words in page
+    assert "nan " not in page.casefold().replace("finance", "")
+
+
+def test_scores_that_are_all_the_same_are_nothing_to_compare(tmp_path: Path) -> None:
+    path = tmp_path / "same.csv"
+    write_all_the_same(path)
+    for command in ("audit", "decide"):
+        assert "every score is 5: nothing to compare" in run(command, str(path)).output
+
+
+def test_a_sheet_is_named_after_a_hash(tmp_path: Path) -> None:
+    path = tmp_path / "grants.xlsx"
+    write_workbook(path)
+    first, second = (run("decide", f"{path}#Round {n}", "--json", "--next", "0") for n in (1, 2))
+    assert '"Ann"' in first.output.split("ranking")[1][:200]
+    assert '"Hal"' in second.output.split("ranking")[1][:200]
+    wrong = run("audit", f"{path}#Round 3")
+    assert wrong.exit_code == 2
+    assert "its sheets are 'Read me', 'Round 1', 'Round 2'" in wrong.output

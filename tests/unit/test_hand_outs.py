@@ -1,0 +1,141 @@
+"""Hand-outs: as even as a maximum flow allows, own groups shared out, workloads kept to."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.csgraph import maximum_flow
+
+from evenhand.answers.line_questions import line_questions
+from evenhand.arrays import Counts
+from evenhand.certainty import PlannedChoice
+from evenhand.certainty.line import Flags
+from evenhand.certainty.targets import Target
+from evenhand.errors import InputError
+from evenhand.policies.messages import Feedback
+from evenhand.questions import Questions
+from evenhand.questions.accuracy import accuracy
+from evenhand.questions.hand_outs import NEEDED, HandOut, hand_out, own_pairs
+
+
+def grants(seed: int, k: int = 48, e: int = 14, universities: int = 7, **more: Any) -> Questions:
+    """Return a panel of applications and reviewers of several universities."""
+    rng = np.random.default_rng(seed)
+    options = {f"a{i}": f"u{g}" for i, g in enumerate(rng.integers(universities, size=k))}
+    places = rng.permutation(np.arange(e) % universities)
+    return Questions.panel(options, {f"r{i}": f"u{g}" for i, g in enumerate(places)}, **more)
+
+
+def flow(may: Flags, work: Counts, each: int) -> int:
+    """Return how many can be handed out if every option has at most so many (an own algorithm)."""
+    k, e = may.shape
+    graph = np.zeros((k + e + 2, k + e + 2), dtype=np.int32)
+    graph[0, 1 : 1 + e] = work
+    graph[1 : 1 + e, 1 + e : -1] = may.T
+    graph[1 + e : -1, -1] = each
+    return int(maximum_flow(sparse.csr_matrix(graph), 0, k + e + 1).flow_value)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_options_have_as_many_reviews_as_a_flow_allows(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    k, e = int(rng.integers(6, 30)), int(rng.integers(4, 12))
+    may = rng.random((k, e)) < rng.choice([0.4, 0.7, 0.9])
+    work = rng.integers(2, k + 1, e)
+    panel = grants(seed, k, e, 3, workload=work.tolist(), capacity=may.astype(int))
+    n = int(rng.integers(2 * k, 4 * k))
+    found = hand_out(panel, n)
+    assert found is not None
+    given = found.reshape(k, e)
+    assert (given <= may).all()
+    assert (given.sum(axis=0) <= work).all()
+    most = min(n, flow(may, work, e))
+    assert given.sum() == most
+    each = most // k
+    feasible = flow(may, work, each) == each * k and flow(may, work, each + 1) >= most
+    assert feasible == (np.ptp(given.sum(axis=1)) <= 1)
+
+
+def test_where_one_way_is_not_even_the_next_best_is_found() -> None:
+    may = np.array([[1, 0, 0], [1, 0, 0], [1, 1, 1], [1, 1, 1], [1, 1, 1]])
+    panel = Questions.panel([*"abcde"], [*"PQR"], partial=None, capacity=may, workload=3)
+    there = np.flatnonzero(may)
+    ways = [
+        np.bincount(there[list(some)] // 3, minlength=5)
+        for some in itertools.combinations(range(len(there)), 9)
+        if (np.bincount(there[list(some)] % 3, minlength=3) <= 3).all()
+    ]
+    reviews = HandOut(panel, _found(panel, 9)).reviews
+    assert sorted(reviews.tolist()) == [1, 1, 2, 2, 3]
+    assert (reviews**2).sum() == min((way**2).sum() for way in ways)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_own_group_is_shared_out(seed: int) -> None:
+    even = HandOut(panel := grants(seed, workload=12), _found(panel, 168))
+    assert set(even.reviews.tolist()) == {3, 4}
+    assert set(even.loads.tolist()) == {12}
+    pool = own_pairs(panel).reshape(48, 14).mean(axis=0)
+    assert (np.abs(even.own - 12 * pool) <= 1.0).all()
+    needed = HandOut(panel := grants(seed, workload=12, own="needed"), _found(panel, 168))
+    there = own_pairs(panel).reshape(48, 14).sum(axis=0)
+    assert (np.abs(needed.own - np.minimum(there, 12 * NEEDED)) < 1.0).all()
+    none = HandOut(panel := grants(seed, workload=12, own="none"), _found(panel, 168))
+    assert set(none.reviews.tolist()) == {3, 4}
+    free = grants(seed)
+    assert not (none.counts * own_pairs(free)).any()
+    assert [column.kind for column in panel.columns] == ["leniency"] * 13
+
+
+def _found(panel: Questions, n: int) -> Counts:
+    found = hand_out(panel, n)
+    assert found is not None
+    return found
+
+
+def test_a_share_of_a_half_tells_most_of_the_bias_and_needed_four_fifths_of_it() -> None:
+    known = {}
+    for own in (0.1, "needed", 0.5, 0.9):
+        panel = grants(1, 48, 14, 2, workload=12, own=own)  # half of all pairs are of the own group
+        direction = np.eye(panel.n_attributes)[0]
+        known[own] = 1 / accuracy(panel, _found(panel, 168).astype(float)).variance_of(direction)
+    assert known[0.5] > known["needed"] > max(known[0.1], known[0.9])
+    assert known["needed"] == pytest.approx(0.8 * known[0.5], rel=0.05)
+
+
+def test_a_campaign_hands_out_what_a_plan_does_and_goes_on_from_what_is_there() -> None:
+    panel = grants(3, workload=12)
+    policy = PlannedChoice(panel, at_most=120)
+    first = policy.ask(n=120).counts
+    assert (first == hand_out(panel, 120)).all()
+    more = hand_out(panel, 168, first)
+    assert more is not None
+    assert (more >= first).all()
+    assert set(HandOut(panel, more).reviews.tolist()) == {3, 4}
+
+
+def test_a_share_is_kept_with_the_questions_and_nonsense_refused() -> None:
+    panel = grants(0, own=0.25)
+    assert Questions.from_dict(panel.to_dict()).own == 0.25
+    assert panel != grants(0)
+    with pytest.raises(InputError, match=r"own must be 'none'.*got 'some'"):
+        grants(0, own="some")
+    with pytest.raises(InputError, match="own"):
+        Questions.from_dict(panel.to_dict() | {"own": 2.0})
+    assert HandOut(panel, np.ones(len(panel), dtype=np.int64)).words.startswith(
+        "672 evaluations: every option by 14, every evaluator 48, "
+    )
+
+
+@pytest.mark.parametrize(("workload", "why"), [(2, "not everything"), (None, "nothing more may")])
+def test_who_has_no_time_left_has_not_evaluated_everything(workload: int | None, why: str) -> None:
+    panel = Questions.panel([*"abcd"], [*"PQR"], partial=None, workload=workload)
+    counts = np.ones(12, dtype=np.int64) if workload is None else _found(panel, 6)
+    y = np.random.default_rng(0).normal(size=12) * counts
+    said = line_questions(panel, Feedback(counts, y, y**2), Target(top=2), 3, noise=1.0, spread=1.0)
+    assert not said
+    assert why in said.advice

@@ -1,0 +1,129 @@
+"""Plans of hand-outs: what is expected comes about, what cannot be handed out is said."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.certainty import PlannedChoice
+from evenhand.planning.figure import plan_picture
+from evenhand.questions import Questions
+
+
+def grants(k: int = 24, e: int = 8, **more: Any) -> Questions:
+    rng = np.random.default_rng(2)
+    options = {f"a{i}": f"u{g}" for i, g in enumerate(rng.integers(4, size=k))}
+    return Questions.panel(options, {f"r{i}": f"u{i % 4}" for i in range(e)}, **more)
+
+
+@pytest.fixture(scope="module")
+def plan() -> eh.Plan:
+    return eh.plan(grants(workload=10), reviews=3, top=5, values=1.3, noise_scale=1.2)
+
+
+def test_what_is_expected_comes_about_whatever_evaluators_are_like(plan: eh.Plan) -> None:
+    """Scores with leniency and favour, by least squares of all rows."""
+    questions, rng, n = plan.questions, np.random.default_rng(7), 400
+    on = np.flatnonzero(plan.counts)
+    A = questions.points[on]
+    G = np.linalg.pinv(A)[:24]
+    right, lost = np.empty((2, n))
+    for i in range(n):
+        worth = rng.normal(0.0, 1.3, 24)
+        omega = np.append(0.8, rng.normal(0.0, 1.0, questions.n_attributes - 1))
+        y = A @ np.concatenate([worth, omega]) + rng.normal(0.0, 1.2, len(on))
+        chosen, best = np.argsort(-(G @ y))[:5], np.argsort(-worth)[:5]
+        right[i] = len({*chosen.tolist()} & {*best.tolist()})
+        lost[i] = (worth[best].sum() - worth[chosen].sum()) / 5
+    assert plan.expected is not None
+    for said, seen in ((plan.expected.right, right), (plan.expected.lost, lost)):
+        assert abs(said - seen.mean()) < 4 * seen.std() / math.sqrt(n)
+    C = np.linalg.inv(A.T @ A)[:24, :24]
+    pairs = [C[i, i] + C[j, j] - 2 * C[i, j] for i in range(24) for j in range(i)]
+    assert plan.expected.difference == pytest.approx(1.96 * 1.2 * math.sqrt(np.mean(pairs)), 1e-3)
+    assert plan.expected.precision == pytest.approx(plan.precision)
+
+
+def test_a_campaign_of_as_many_hands_out_the_same(plan: eh.Plan) -> None:
+    policy = PlannedChoice(grants(workload=10), at_most=72, top=5)
+    assert (policy.ask(n=72).counts == plan.counts).all()
+    assert plan.evaluations == 72
+    assert plan.hand_out.words in str(plan).replace("\n", " ")
+
+
+def test_more_reviews_make_more_right_and_lose_less(plan: eh.Plan) -> None:
+    steps = plan.reviews_curve
+    assert [step.reviews for step in steps] == [2.0, 3.0, 4.0, 5.0]
+    assert [step.allowed for step in steps] == [True, True, False, False]
+    for fewer, more in itertools.pairwise(steps):
+        assert fewer.right < more.right
+        assert fewer.lost > more.lost
+        assert fewer.difference > more.difference
+    assert plan.expected in steps
+    picture = plan_picture(plan)
+    assert picture.at == 3.0
+    assert picture.heights.tolist() == [step.right for step in steps]
+
+
+def test_quiet_scores_settle_a_list_and_loud_ones_do_not() -> None:
+    worth = np.arange(12.0)
+    quiet, loud = (
+        eh.plan(grants(12, 6), reviews=4, top=3, values=worth, noise_scale=noise).expected
+        for noise in (0.1, 3.0)
+    )
+    assert quiet is not None
+    assert loud is not None
+    assert (quiet.settled, quiet.right, quiet.at_line, quiet.lost) == (1.0, 3.0, 0.0, 0.0)
+    assert loud.settled < 0.1
+    assert loud.at_line > 3
+
+
+def test_one_best_is_found_by_the_winner_test() -> None:
+    leads = eh.plan(grants(6, 5), reviews=5, leads=1.5, top=1)
+    look = eh.plan(grants(6, 5), leads=1.5, chance=0.999)
+    assert leads.evaluations == look.evaluations == 30
+    assert leads.probability == pytest.approx(look.probability, abs=0.05)
+    assert "looks best is the best with a chance of" in " ".join(str(leads).split())
+
+
+def test_workloads_conflicts_and_budgets_are_kept_to() -> None:
+    short = eh.plan(grants(), reviews=4, workload=10, top=5)
+    assert not short.enough
+    assert short.evaluations == 80
+    assert "allow 80 evaluations, 3.33 of each option; 4 of each would take 96" in short.advice[0]
+    whole = eh.plan(grants(), workload=10, top=5)
+    assert whole.enough
+    assert (whole.counts == short.counts).all()
+    poor = eh.plan(grants(), reviews=3, top=5, budget=60)
+    assert not poor.enough
+    assert poor.evaluations == 60
+    barred = grants().barring([("a0", "r1"), ("a1", "r1")])
+    plan = eh.plan(barred, reviews=3, top=5)
+    assert ("a0", "r1") not in plan.by_pair
+    assert set(plan.hand_out.reviews.tolist()) == {3}
+    exact = eh.plan(grants(), reviews=3, top=5, precision=0.1)
+    assert not exact.enough
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ({"reviews": 9}, "reviews must be a number up to 8"),
+        ({"reviews": 0}, "reviews must be a number"),
+        ({"reviews": 2, "top": 24}, "top must be less than the number of options"),
+        ({"reviews": 2, "workload": -1}, "workload"),
+    ],
+)
+def test_nonsense_is_refused(more: dict[str, Any], words: str) -> None:
+    with pytest.raises(eh.InputError, match=words):
+        eh.plan(grants(), **more)
+
+
+def test_comparisons_are_not_handed_out() -> None:
+    with pytest.raises(eh.InputError, match="plan hand-outs of a panel"):
+        eh.plan(Questions.comparisons(["Ann", "Bo", "Cy"], ["P", "Q"]), reviews=1)

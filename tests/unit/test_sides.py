@@ -1,0 +1,266 @@
+"""A bar, and one option: who is above is found, ties are safe, and the proof sees what is false."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+import evenhand as eh
+from evenhand.campaigns.proof import examine
+from evenhand.certainty.record import Stop
+from evenhand.certainty.targets import Target
+from records import Log, changed
+from records import played as logged
+
+# ---------------------------------------------------------------------- on records
+
+WORTH = dict(zip("ABCDEF", [1.0, 0.4, 2.0, -0.5, 1.3, -1.0], strict=True))
+GROUPS = dict(zip("ABCDEF", ["fr", "it", "fr", "it", "us", "us"], strict=True))
+LENIENT = dict(zip("PQR", [0.9, 0.0, -0.6], strict=True))  # 0.1 on average
+PANEL = eh.Questions.panel(GROUPS, {"P": "fr", "Q": "it", "R": "us"}, capacity=None)
+OWN = {"P": "fr", "Q": "it", "R": "us"}
+
+
+def mean(label: str, judge: str, worth: dict[str, float] = WORTH) -> float:
+    return worth[label] + LENIENT[judge] + 0.7 * (GROUPS[label] == OWN[judge])
+
+
+def asked(
+    policy: eh.CertainChoice, seed: int, worth: dict[str, float] = WORTH, noise: float = 1.0
+) -> Any:
+    """Play a policy on the panel; return what it says of sides."""
+    rng, labels = np.random.default_rng(seed), PANEL.labels
+    means = np.array([mean(*name.split(" by "), worth) for name in labels])
+    while True:
+        counts = policy.ask(max(1, policy.spent // 20)).counts
+        if not counts.any():
+            return policy.recommend().selection
+        (used,) = np.nonzero(counts)
+        told = np.zeros((2, len(counts)))
+        for x in used.tolist():
+            scores = means[x] + noise * rng.standard_normal(counts[x])
+            told[:, x] = scores.sum(), (scores**2).sum()
+        policy.tell(eh.Feedback(counts.copy(), *told))
+
+
+def named(some: tuple[int, ...]) -> str:
+    return "".join(sorted("ABCDEF"[x] for x in some))
+
+
+@pytest.mark.parametrize("noise_scale", [1.0, None])
+@pytest.mark.parametrize(
+    ("given", "inside", "outside"),
+    [
+        ({"bar": 0.8}, "ACE", "BDF"),  # by the average evaluator, who gives 0.1 more
+        ({"bar": 1.0, "tolerance": 0.4}, "ACE", "BDF"),
+        ({"against": "A"}, "CE", "BDF"),
+        ({"against": "A", "tolerance": 0.4}, "CE", "BDF"),
+    ],
+)
+def test_a_panel_finds_who_is_above(
+    given: dict[str, Any], inside: str, outside: str, noise_scale: float | None
+) -> None:
+    policy = eh.CertainChoice(PANEL, noise_scale=noise_scale, at_most=6_000, **given)
+    said = asked(policy, 3)
+    assert (named(said.inside), named(said.outside)) == (inside, outside)
+    assert said.wrong_at_most == 0
+    decision = policy.recommend()
+    assert decision.loss == 0.0
+    assert decision.certainty == "own scores"
+    assert f"of 6 options are {policy.target.words}" in str(policy.stopped_because)
+    again = eh.restore(policy.state())
+    assert again.recommend().selection == said
+
+
+@pytest.mark.parametrize("runs", [12, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize(
+    ("given", "worth"),
+    [
+        ({"bar": 0.1}, [0.0, 0.0, 0.0, 0.0, 1.0, -1.0]),  # four are exactly at the bar
+        ({"against": "A"}, [0.0, 0.0, 0.0, 0.0, 1.0, -1.0]),
+        ({"bar": 0.1, "tolerance": 0.4}, [-0.41, -0.41, 0.0, 0.0, -0.41, 0.0]),
+        ({"against": "A", "tolerance": 0.4}, [0.0, -0.41, 0.0, 0.0, -0.41, 0.0]),
+    ],
+)
+def test_false_claims_are_rare_where_options_are_at_the_bar(
+    given: dict[str, Any], worth: list[float], known: bool, runs: int
+) -> None:
+    """Of what is worth exactly as much neither side is said, with probability 1 − δ, δ = 0.2."""
+    values, false = dict(zip("ABCDEF", worth, strict=True)), 0
+    away = np.array(worth) - (0.0 if "bar" in given else worth[0])
+    tolerance = given.get("tolerance", 0.0)
+    least = -tolerance - 1e-9 if tolerance else 1e-9
+    for seed in range(runs):
+        policy = eh.CertainChoice(
+            PANEL, at_most=200, confidence=0.8, noise_scale=1.0 if known else None, **given
+        )
+        said = asked(policy, seed, values)
+        false += any(away[x] < least for x in said.inside) or any(
+            away[x] >= -1e-9 for x in said.outside
+        )
+    assert false <= int(binom.isf(1e-4, runs, 0.2))
+
+
+def test_options_that_are_far_are_certain_before_the_close_ones() -> None:
+    worth = WORTH | {"A": 0.01, "B": -0.01}
+    policy = eh.CertainChoice(PANEL, bar=0.1, at_most=800, noise_scale=1.0)
+    said = asked(policy, 5, worth)
+    assert (named(said.inside), named(said.outside)) == ("CE", "DF")
+    assert said.wrong_at_most is None
+    assert policy.recommend().loss == math.inf
+    assert policy.recommend().certainty == "own scores"
+    assert policy.stopped_by(Stop("hopeless", (-1, 0, 1))).startswith(
+        "the bar of 0.1 and 'A', 'B' cannot be told apart"
+    )
+
+
+def test_a_bar_needs_scores_of_options_by_themselves() -> None:
+    compared = eh.Questions.comparisons(["a", "b", "c"], ["P", "Q"])
+    with pytest.raises(eh.InputError, match="say against, the name of an option"):
+        eh.CertainChoice(compared, bar=0.5)
+    assert eh.CertainChoice(compared, against="b").target == Target(against="b")
+
+
+def test_the_m_best_within_a_tolerance_come_sooner() -> None:
+    """A and B are 0.05 apart at the line: with a tolerance the chosen lose no more than it."""
+    worth = WORTH | {"B": 0.95}
+    for seed in range(3):
+        policy = eh.CertainChoice(PANEL, top=3, tolerance=0.5, at_most=5_000, noise_scale=1.0)
+        said = asked(policy, seed, worth)
+        decision = policy.recommend()
+        assert policy.spent < 3_000
+        assert 0.0 <= decision.loss <= 0.5
+        assert set(named(said.chosen)) >= {"C", "E"}
+        assert set(named(said.inside)) <= set("ABCE")
+
+
+def test_an_expected_loss_ends_it_by_estimate() -> None:
+    exact = eh.CertainChoice(PANEL, top=3, at_most=5_000)
+    short = eh.CertainChoice(PANEL, top=3, at_most=5_000, expected_loss=0.1)
+    asked(exact, 2), asked(short, 2)
+    assert short.spent < exact.spent
+    assert "expected to lose" in str(short.stopped_because)
+    assert "makes nothing certain" in str(short.stopped_because)
+
+
+# ---------------------------------------------------------------------- campaigns
+
+
+def log_of(given: dict[str, Any], seed: int, stop: int | None = None, spread: float = 1.0) -> Log:
+    means = np.array([spread * mean(*label.split(" by ")) for label in PANEL.labels])
+    policy = eh.CertainChoice(PANEL, seed=seed, **given)
+    return logged(PANEL, means, seed, policy=policy, stop=stop)
+
+
+WHAT = {"top": "which are the best"} | dict.fromkeys(("bar", "against"), "which are wanted")
+GIVEN = [
+    {"bar": 0.8},
+    {"bar": 1.0, "tolerance": 0.5},
+    {"against": "A"},
+    {"against": "A", "tolerance": 0.5},
+    {"top": 3, "tolerance": 0.4},
+]
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("given", GIVEN)
+def test_the_proof_confirms_targets_by_its_own_account(given: dict[str, Any], seed: int) -> None:
+    for stop, spread in ((60, 0.4), (250, 0.4), (None, 1.0)):
+        found = examine(log_of(given, seed, stop, spread))
+        assert found.wrong == ()
+        assert WHAT[next(iter(given))] in found.confirmed
+
+
+@pytest.mark.parametrize("stop", [150, None])
+@pytest.mark.parametrize("given", GIVEN[:4])
+def test_what_was_not_shown_of_sides_is_not_confirmed(
+    given: dict[str, Any], stop: int | None
+) -> None:
+    log = log_of(given, 1, stop, 0.4 if stop else 1.0)
+    answer = log[-1][1]["answer"]
+    said, forged = answer["target"], []
+    assert examine(log).wrong == ()
+    for x in GROUPS:
+        if x not in said["inside"]:
+            forged.append({"inside": [*said["inside"], x]})
+        if x not in said["outside"]:
+            forged.append({"outside": [*said["outside"], x]})
+    if stop is not None:
+        assert said["undecided"]
+        forged.append({"wrong_at_most": 0})
+        assert examine(changed(log, [-1, 1, "answer", "loses_at_most"], 0.0)).wrong
+    for part in forged:
+        assert examine(changed(log, [-1, 1, "answer", "target"], said | part)).wrong, part
+
+
+def test_a_loss_within_the_tolerance_that_was_not_shown_is_not_confirmed() -> None:
+    log = log_of(GIVEN[4], 1, 100, 0.3)
+    assert examine(log).wrong == ()
+    assert log[-1][1]["answer"]["loses_at_most"] > 0.4
+    assert examine(changed(log, [-1, 1, "answer", "loses_at_most"], 0.4)).wrong
+
+
+@pytest.mark.parametrize("given", GIVEN[:4])
+def test_plans_and_scores_that_were_changed_are_seen(given: dict[str, Any]) -> None:
+    log = log_of(given, 2)
+    plans = [
+        i for i, (kind, told) in enumerate(log) if kind == "planned" and told["plan"]["places"]
+    ]
+    plan = log[plans[-1]][1]["plan"]
+    place: list[Any] = [plans[-1], 1, "plan"]
+    assert examine(changed(log, [*place, "leaders"], plan["rivals"])).wrong
+    for name in ("leaders", "rivals"):
+        other = [5 if x in (-1, 0) else x for x in plan[name]]
+        assert other == plan[name] or examine(changed(log, [*place, name], other)).wrong
+    leads = [10.0 for _ in plan["expected"]["leads"]]
+    assert examine(changed(log, [*place, "expected", "leads"], leads)).wrong
+
+
+@pytest.mark.parametrize("given", GIVEN)
+def test_a_campaign_finds_its_target_and_verifies(tmp_path: Path, given: dict[str, Any]) -> None:
+    rng = np.random.default_rng(3)
+
+    def evaluate(question: eh.Question) -> float:
+        assert question.evaluator is not None
+        return mean(question.label, question.evaluator) + float(0.5 * rng.standard_normal())
+
+    with eh.Campaign.create(tmp_path / "grants.db", "grants", PANEL, **given) as campaign:
+        answer = campaign.run(evaluate)
+        assert answer.sure
+        assert answer.target == Target(**given)
+        found = campaign.verify()
+        assert found
+        assert WHAT[next(iter(given))] in found.confirmed
+        if "top" not in given:
+            assert answer.undecided == ()
+            assert {*answer.inside, *answer.outside} == {*"ABCDEF"} - {given.get("against")}
+
+
+@pytest.mark.parametrize(
+    "given", [{"bar": 0.8}, {"against": "A"}, {"against": "A", "tolerance": 1.0}]
+)
+def test_people_who_are_asked_once_are_looked_at_as_decide_does(given: dict[str, Any]) -> None:
+    judges, rng, rows = list("PQRSTUVW"), np.random.default_rng(4), []
+
+    def evaluate(question: eh.Question) -> float:
+        score = WORTH[question.label] + float(rng.normal(scale=0.3))
+        rows.append((question.label, question.evaluator, score))
+        return score
+
+    panel = eh.Questions.panel(list(GROUPS), judges)
+    answer = eh.choose(panel, evaluate, progress=False, **given)
+    table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+    decided = eh.decide(table, **given)
+    assert len(rows) == 48
+    assert set(answer.outside) == set(decided.outside)
+    if "tolerance" not in given:
+        assert set(answer.inside) == set(decided.inside)
+    assert answer.inside
+    assert answer.target == decided.target
