@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.certainty.dense import DenseModel, _deviation
 from evenhand.designs import joint_design
 from evenhand.policies.registry import policy_class
 from evenhand.research.comparison import Comparison, chosen, entrants, measure
@@ -251,3 +252,31 @@ def test_a_short_run_of_the_suite() -> None:
     sure = rows.set_index(["instance", "policy"])["certified"].unstack()
     assert (sure["certain-choice"] == 1.0).all()
     assert (sure["top-two-usual"] == 0.0).all()  # it says nothing
+
+
+# ---------------------------------------------------------------------- sober guesses
+
+
+def test_a_sober_guess_is_the_posterior_of_one_population() -> None:
+    """θ | data ~ N(M⁻¹Vθ̂, M⁻¹) with M = V + rowsᵀrows/τ², where rows·θ ~ N(0, τ²)."""
+    problem = classical.sphere(30, 6, 1)
+    model = DenseModel(problem.actions)
+    evaluations = eh.SimulatedEvaluations(problem, seed=1)
+    counts = np.full(30, 2)
+    told = evaluations.evaluate(eh.Allocation(counts, 0))
+    fit = model.fit(told, 1.0)
+    sober = fit.shrunken()
+    V, rows = np.linalg.inv(fit.form.root @ fit.form.root.T), model.apart
+    tau = _deviation(rows @ fit.theta, rows @ fit.form.root)
+    M = V + rows.T @ rows / tau**2
+    np.testing.assert_allclose(sober.theta, np.linalg.solve(M, V @ fit.theta), rtol=1e-8)
+    np.testing.assert_allclose(sober.form.root @ sober.form.root.T, np.linalg.inv(M), rtol=1e-6)
+    # values scatter less than they seem to, and as the population was said to
+    assert np.ptp(sober.values().estimates) < np.ptp(fit.values().estimates)
+
+
+def test_options_with_nothing_in_common_are_not_shrunken() -> None:
+    assert DenseModel(classical.sphere(30, 6, 1).actions).in_common
+    assert not DenseModel(classical.soare(8).actions).in_common  # as many directions as leads
+    assert not DenseModel(eh.Questions.panel(["A", "B", "C", "D", "E"], ["P", "Q"])).in_common
+    assert not DenseModel(classical.many_arms(10, 1).actions).in_common  # too few to know of
