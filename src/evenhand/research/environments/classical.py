@@ -76,7 +76,7 @@ def factorial(factors: int, seed: int, *, biased: bool = False) -> BiasedLinearB
     Examples
     --------
     >>> factorial(4, seed=1)
-    BiasedLinearBandit(16 options, best 'option 1', no bias, noise_scale 1)
+    BiasedLinearBandit(16 options, best 'option 12', no bias, noise_scale 1)
     """
     levels = np.array(list(itertools.product([-1.0, 1.0], repeat=factors)))
     pairs = [levels[:, i] * levels[:, j] for i, j in itertools.combinations(range(factors), 2)]

@@ -64,8 +64,8 @@ class IdentificationPolicy(Policy):
     Parameters
     ----------
     actions
-        The options: two groups, any attributes, or no bias. Or questions that may be asked as often
-        as one likes, at one price: what is measured and what is chosen are then two things.
+        The options: two groups, any attributes, or no bias. Or questions about features that may
+        be asked as often as one likes, at one price: what is measured need not be what is chosen.
     horizon, at_most
         Evaluations after which it gives up, by either name; 1,000 per option if neither is given.
     confidence
@@ -120,10 +120,11 @@ class IdentificationPolicy(Policy):
 
     def _refuse_what_it_cannot_play(self) -> None:
         questions = self.questions
-        if questions.limited or questions.priced or len(questions.evaluators):
+        bound = questions.limited or questions.priced or len(questions.evaluators)
+        if bound or questions.options.stand_alone:
             raise InputError(
-                f"{self.name!r} asks anything as often as it likes, at one price, and cannot play "
-                f"{questions!r}. Use certain-choice or greedy-questions."
+                f"{self.name!r} asks about features as often as it likes, at one price, and cannot "
+                f"play {questions!r}. Use certain-choice or greedy-questions."
             )
 
     # ------------------------------------------------------------------ what an author writes
