@@ -269,7 +269,9 @@ def tied(answer: Answer) -> str:
 
 
 def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
-    """Return who is favoured, by how much, and how well that is known."""
+    """Return who is favoured, by how much, and how well that is known; "" if nobody can be."""
+    if actions.n_attributes == 0:
+        return ""
     if math.isnan(bias.value):
         return "not known: the scores so far do not show it."
     doubt = "" if bias.low > 0.0 or bias.high < 0.0 else "perhaps none: by estimate "
