@@ -104,13 +104,16 @@ bench-certain: $(READY)
 bench-campaigns: $(READY)
 	$(BIN)/python benchmarks/campaigns.py all
 
-# What would be published: built from a copy of the committed tree, and its page rendered.
+# What would be published: built from a copy of the committed tree and dated by its commit, so that the same commit
+# and tools make the same bytes; and its page rendered.
 dist: $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt build twine
 	rm -rf build/tree dist && mkdir -p build/tree
 	git archive HEAD | tar -x -C build/tree
-	$(BIN)/python -m build --outdir dist build/tree
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) PIP_CONSTRAINT=$(CURDIR)/build/tree/constraints.txt \
+		$(BIN)/python -m build --outdir dist build/tree
 	$(BIN)/twine check --strict dist/*
+	cd dist && sha256sum *
 
 # The wheel in empty environments: alone, with each extra, with the oldest dependencies that are allowed.
 dist-check: dist

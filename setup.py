@@ -7,13 +7,16 @@ so in its first lines, for example:
     # distutils: extra_compile_args = IN_ORDER
 """
 
+import gzip
 import os
 import sys
+import tarfile
 from pathlib import Path
 
 import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.sdist import sdist
 
 # What lets the compiler vectorise sums. Not -ffast-math: linking with it would switch off
 # subnormal numbers for the user's whole process.
@@ -29,6 +32,33 @@ USUAL = [
 IN_ORDER = ["-O3", "-g0", "-fno-math-errno", "-ffp-contract=off"]
 if sys.platform == "win32":
     USUAL = IN_ORDER = ["/O2"]
+
+
+class DatedSdist(sdist):
+    """Dates everything by SOURCE_DATE_EPOCH, so that the same sources make the same bytes."""
+
+    def make_archive(self, base_name, format, root_dir=None, base_dir=None, **owner):
+        epoch = os.environ.get("SOURCE_DATE_EPOCH")
+        if epoch is None or format != "gztar":
+            return super().make_archive(base_name, format, root_dir, base_dir, **owner)
+        path = Path(f"{base_name}.tar.gz")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with (
+            path.open("wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=int(epoch)) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            for source in sorted(Path(base_dir).rglob("*")):
+                if source.is_file():
+                    archive.add(source, filter=lambda info: dated(info, int(epoch)))
+        return str(path)
+
+
+def dated(info, epoch):
+    info.mtime, info.uid, info.gid, info.uname, info.gname = epoch, 0, 0, "", ""
+    info.mode = 0o755 if info.mode & 0o100 else 0o644
+    return info
+
 
 RANDOM = Path(np.get_include(), "..", "..", "random", "lib").resolve()
 
@@ -55,4 +85,8 @@ kernels = cythonize(
 for kernel in kernels:
     kernel.extra_compile_args = kernel.extra_compile_args or USUAL
 
-setup(options={"build_ext": {"parallel": os.cpu_count()}}, ext_modules=kernels)
+setup(
+    options={"build_ext": {"parallel": os.cpu_count()}},
+    ext_modules=kernels,
+    cmdclass={"sdist": DatedSdist},
+)

@@ -2,6 +2,7 @@
 
     python benchmarks/certainty.py cost           evaluations ÷ the limit T*·kl(δ, 1−δ)
     python benchmarks/certainty.py random         the same on four random families, and their mean
+    python benchmarks/certainty.py classical      the same on Soare's problem and on spheres
     python benchmarks/certainty.py side           sixteen evaluators at once beside one at a time
     python benchmarks/certainty.py errors         false answers on ties, near-ties, with an enemy
     python benchmarks/certainty.py bias           intervals of the bias: coverage and width
@@ -33,6 +34,7 @@ from evenhand.certainty.places import Places, SetEvidence, SetInference
 from evenhand.certainty.stage_plans import SetPlanner, StagePlanner
 from evenhand.certainty.stages import Evidence
 from evenhand.designs.joint import joint_design
+from evenhand.research.environments import classical
 from evenhand.research.environments.skating import skate_canada
 
 DELTA = 0.05
@@ -115,6 +117,15 @@ RANDOM = {
     for k, d in ((15, 3), (25, 4), (40, 5), (4, 2))
 }
 """Families of options whose geometric mean stands for all."""
+
+
+CLASSICAL: dict[str, tuple[Callable[[int], eh.BiasedLinearBandit], float]] = {
+    "Soare, d = 20": (lambda seed: classical.soare(20), 2.1),
+    "Soare, d = 40": (lambda seed: classical.soare(40), 2.4),
+    "sphere, 100 options, d = 20": (partial(classical.sphere, 100, 20), 3.3),
+    "sphere, 60 options, d = 30": (partial(classical.sphere, 60, 30), 3.3),
+}
+"""Problems of the literature in many dimensions, without a bias."""
 
 
 def cost(
@@ -632,7 +643,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "part",
         nargs="?",
-        choices=["cost", "random", "side", "errors", "bias", "top", "sides", "all"],
+        choices=["cost", "random", "classical", "side", "errors", "bias", "top", "sides", "all"],
         default="all",
     )
     parser.add_argument("--runs", type=int, default=200)
@@ -649,6 +660,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             cost(runs, given.seed, {kind: KINDS[kind] for kind in kinds}, known)
     if given.part in ("random", "all"):
         cost(runs, given.seed, RANDOM, known=True)
+    if given.part in ("classical", "all"):
+        cost(runs, given.seed, CLASSICAL, known=True)
     if given.part in ("side", "all"):
         side_by_side(runs, given.seed)
     if given.part in ("errors", "all"):

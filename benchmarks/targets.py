@@ -24,17 +24,21 @@ import evenhand as eh
 from evenhand.cases.panels import SkatingPanel, skating_panels
 
 APPLICATIONS, REVIEWERS, UNIVERSITIES, EACH, FUNDED = 48, 14, 7, 12, 10
+CATEGORIES, EACH_FUNDED = 4, 3
 FAVOUR, NOISE = 0.8, 1.2
 BATCH = 12  # reviews that are asked for at a time
 
 
 @dataclass
 class Round:
-    """A round of grants whose truth is known; ``tied`` applications at the line are worth alike."""
+    """A round of grants whose truth is known; ``tied`` applications at the line are worth alike;
+    where there are ``kinds``, the two at the line of each, by just nothing.
+    """
 
     seed: int
     tied: int = 0
     reviews: list[tuple[int, int, float]] = field(default_factory=list)
+    kinds: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         self.rng = rng = np.random.default_rng(self.seed)
@@ -43,6 +47,11 @@ class Round:
             first = FUNDED - self.tied // 2
             alike = np.argsort(-self.worth)[first : first + self.tied]
             self.worth[alike] = self.worth[alike[0]]
+        if self.kinds is not None:
+            for kind in np.unique(self.kinds):
+                some = np.flatnonzero(self.kinds == kind)
+                third, fourth = some[np.argsort(-self.worth[some])][EACH_FUNDED - 1 :][:2]
+                self.worth[fourth] = self.worth[third] - 1e-9
         self.lenient = rng.normal(0.0, 1.0, REVIEWERS)
         self.applicants = rng.integers(UNIVERSITIES, size=APPLICATIONS)
         self.reviewers = rng.permutation(np.arange(REVIEWERS) % UNIVERSITIES)
@@ -185,6 +194,73 @@ def _one_each(grants: Round) -> None:
         grants.review([(x, int(grants.rng.choice(free)))])
 
 
+def categories(rounds: int, seed: int) -> Iterator[str]:
+    """Grants by category, three in each of four: one fit of all rows, or rows split; and ties."""
+    yield "| funded by | of 12 right | as the mean |"
+    yield "| --- | --- | --- |"
+    kinds = np.arange(APPLICATIONS) % CATEGORIES
+    hits: list[list[float]] = []
+    said, true, found, wrong = [], [], [], {"drawn": 0, "tied": 0}
+    for i in range(rounds):
+        grants = Round(seed + i)
+        best = set()
+        for kind in range(CATEGORIES):
+            some = np.flatnonzero(kinds == kind)
+            best |= set(some[np.argsort(-grants.worth[some])][:EACH_FUNDED].tolist())
+        table = grants.table
+        table["category"] = [f"c{kinds[x]}" for x, _, _ in grants.reviews]
+        mean = table.groupby(["category", "option"])["score"].mean().reset_index()
+        mean = mean.sort_values("score", ascending=False).groupby("category").head(EACH_FUNDED)
+        split: list[str] = []
+        for _, rows in table.groupby("category"):
+            split += eh.decide(rows, top=EACH_FUNDED, scale=(1, 10), next_n=0).chosen
+        answer = eh.decide(table, top=EACH_FUNDED, within="category", scale=(1, 10), next_n=0)
+        lists = (list(mean["option"]), split, answer.chosen)
+        hits.append([len(best & set(grants.of(names))) for names in lists])
+        if not answer.alarms:
+            wrong["drawn"] += _wrong_inside(grants, kinds, answer)
+            standings = answer.standings
+            said.append(standings["chance"].to_numpy())
+            true.append([x in best for x in grants.of(standings["option"])])
+            lost = [grants.worth[list(one)].sum() for one in (best, grants.of(answer.chosen))]
+            apart = (lost[0] - lost[1]) / (CATEGORIES * EACH_FUNDED)
+            found.append([len(answer.inside), len(answer.outside), answer.expected_loss, apart])
+        tied = Round(seed + i, kinds=kinds)
+        table = tied.table
+        table["category"] = [f"c{kinds[x]}" for x, _, _ in tied.reviews]
+        answer = eh.decide(table, top=EACH_FUNDED, within="category", scale=(1, 10), next_n=0)
+        wrong["tied"] += _wrong_inside(tied, kinds, answer)
+    right = np.array(hits)
+    more = right - right[:, [0]]
+    for name, one, other in zip(("the mean", "rows split", "within"), right.T, more.T, strict=True):
+        gain = f"{other.mean():+.2f} ± {_error(other):.2f}"
+        yield f"| {name} | {one.mean():.2f} ± {_error(one):.2f} | {gain} |"
+    yield ""
+    p, t = np.concatenate(said), np.concatenate(true)
+    bins = [(p >= a) & ((p < a + 0.2) | (a == 0.8)) for a in (0.0, 0.2, 0.4, 0.6, 0.8)]
+    yield "chances, said and true: " + "; ".join(
+        f"{100 * p[some].mean():.0f}% {100 * t[some].mean():.0f}%" for some in bins if some.any()
+    )
+    means = np.mean(found, axis=0)
+    yield f"surely in; surely out: {means[0]:.2f}; {means[1]:.2f}"
+    yield f"lost per grant, said; true: {means[2]:.3f}; {means[3]:.3f}"
+    for name, n in wrong.items():
+        yield f"anything sure that is wrong, {name}: {100 * n / rounds:.1f}% of {rounds} rounds"
+
+
+def _wrong_inside(grants: Round, kinds: np.ndarray, answer: eh.Answer) -> bool:
+    """Tell whether anything that is sure in a category is false."""
+    for kind in range(CATEGORIES):
+        some = np.flatnonzero(kinds == kind)
+        inside, outside = (
+            [int(np.flatnonzero(some == x)[0]) for x in grants.of(names) if kinds[x] == kind]
+            for names in (answer.inside, answer.outside)
+        )
+        if is_wrong(grants.worth[some], EACH_FUNDED, inside, outside):
+            return True
+    return False
+
+
 TABLES = {
     "two tied": [6, 4, 2, 2, 0, -1, -2, -3, -4, -5],
     "two tied, others far": [30, 20, 2, 2, -10, -21, -32, -43, -54, -55],
@@ -281,6 +357,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         "Grants": lambda: chances(rounds, seed),
         "Ties at the line": lambda: ties(max(1, rounds // 2), seed + 10_000),
         "More reviews": lambda: more_reviews(max(1, rounds // 3), seed + 30_000, batches),
+        "Categories": lambda: categories(max(1, rounds // 2), seed + 50_000),
         "Noise at the line": lambda: loud(tables),
         "Real events": lambda: events(panels),
         "Speed": lambda: speed(sizes),

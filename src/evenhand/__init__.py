@@ -80,6 +80,8 @@ def __getattr__(name: str) -> object:
         thing = import_module(_MODULES[name])
     elif name in _ROOMS:
         thing = import_module(f"evenhand.{name}")
+    elif name == "__version__":  # pyproject.toml has it
+        thing = import_module("importlib.metadata").version("evenhand")
     else:
         raise AttributeError(f"module 'evenhand' has no attribute {name!r}")
     globals()[name] = thing  # found without this function from now on
@@ -87,4 +89,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return list({*globals(), *__all__, *_ROOMS})
+    return list({*globals(), *__all__, *_ROOMS, "__version__"})

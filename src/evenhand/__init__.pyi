@@ -55,3 +55,5 @@ from evenhand.research.environments import SimulatedEvaluations as SimulatedEval
 from evenhand.research.environments import families as families
 from evenhand.research.simulation import simulate as simulate
 from evenhand.scores import Scores as Scores
+
+__version__: str

@@ -69,7 +69,8 @@ class ActionSet:
     labels : k distinct names, optional
         What the options are called; "option 1", "option 2", … if not given.
     attributes : (k, p) numbers, optional
-        Instead of `groups`: what evaluations react to and value does not.
+        Instead of `groups`: what evaluations react to and value does not. With neither, nothing
+        biases evaluations: a plain linear bandit.
     positive : optional
         The group that becomes +1; if not given, the one that sorts last.
     feature_names, attribute_names : names, optional
@@ -89,7 +90,7 @@ class ActionSet:
     feature_names, attribute_names : tuple of str
         The names of the columns.
     group_names : (str, str) or None
-        The names of groups −1 and +1; None if the set has attributes instead.
+        The names of groups −1 and +1; None if the set has attributes instead, or no bias.
     encoding : Encoding or None
         How the columns of the user's table became features; None for a set made from arrays, if
         no intercept was added.
@@ -108,6 +109,8 @@ class ActionSet:
            [ 1. ,  0.5,  1. ]])
     >>> ActionSet([[1.0], [2.0]], attributes=[[0.1, 3.0], [0.4, 5.0]]).n_attributes
     2
+    >>> ActionSet([[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]])
+    ActionSet(3 options, 2 features: x1, x2; no bias)
     >>> ActionSet([[0.2], [0.9], [0.5]], ["home", "away", "home"], intercept=True).points
     array([[ 1. ,  0.2,  1. ],
            [ 1. ,  0.9, -1. ],
@@ -136,10 +139,11 @@ class ActionSet:
     ) -> None:
         x = real_matrix(features, "features")
         k, d = x.shape
-        if (groups is None) == (attributes is None):
+        if groups is not None and attributes is not None:
             raise InputError(
-                "exactly one of groups and attributes is needed: groups for two groups, attributes "
-                "for a matrix of what evaluations react to"
+                "groups and attributes were both given: groups is for two groups, attributes for a "
+                "matrix of what evaluations react to; leave one out, or both where nothing biases "
+                "evaluations"
             )
         group_names: tuple[str, str] | None = None
         z: NDArray[Any]
@@ -147,8 +151,8 @@ class ActionSet:
             z, group_names = group_signs(groups, k, positive)
         else:
             if positive is not None:
-                raise InputError(f"positive={positive!r} names a group, but attributes were given")
-            z = real_matrix(attributes, "attributes")
+                raise InputError(f"positive={positive!r} names a group, but no groups were given")
+            z = np.zeros((k, 0)) if attributes is None else real_matrix(attributes, "attributes")
             check_length("attributes", len(z), k)
         names = option_names(labels, k)
         x_names = column_names(feature_names, d, "feature_names", "x")
@@ -349,11 +353,12 @@ class ActionSet:
 
     @cached_property
     def groups(self) -> NDArray[np.int8]:
-        """The group of each option, −1 or +1; an error if the set has attributes instead."""
+        """The group of each option, −1 or +1; an error if the set has none."""
         if self.group_names is None:
+            has = f"the attributes {listed(self.attribute_names)}"
             raise InputError(
-                f"this set has the attributes {listed(self.attribute_names)}, not two groups; "
-                "use .attributes, or make the set with group"
+                f"this set has {has if self.n_attributes else 'no bias'}, not two groups; use "
+                ".attributes, or make the set with groups"
             )
         signs = self.points[:, -1].astype(np.int8)
         signs.flags.writeable = False
@@ -459,9 +464,10 @@ class ActionSet:
         if self.group_names is not None:
             content["groups"] = [self.group_names[z] for z in (self.groups > 0).tolist()]
             content["positive"] = self.group_names[1]
-        else:
+        elif self.n_attributes:
             content["attributes"] = self.attributes.tolist()
-        content["attribute_names"] = list(self.attribute_names)
+        if self.n_attributes:
+            content["attribute_names"] = list(self.attribute_names)
         if self.encoding is not None:
             content["encoding"] = self.encoding.to_dict()
         return content
@@ -570,6 +576,7 @@ class ActionSet:
         if self.group_names is None:
             rest = f"attributes: {', '.join(self.attribute_names[:4])}"
             rest += ", …" if self.n_attributes > 4 else ""
+            rest = rest if self.n_attributes else "no bias"
         else:
             n_positive = int(np.count_nonzero(self.groups > 0))
             sizes = (self.n_actions - n_positive, n_positive)

@@ -71,19 +71,24 @@ def as_vector(values: ArrayLike, length: int, name: str) -> Floats:
 
 
 def refuse_non_finite(
-    points: Floats, name: str = "points", columns: Sequence[str] | None = None
+    points: Floats,
+    name: str = "points",
+    columns: Sequence[str] | None = None,
+    start: int = 0,
 ) -> None:
-    """Raise an error that names the first entry that is NaN or infinite, if there is one."""
-    for start in range(0, len(points), _CHUNK):
-        finite = np.isfinite(points[start : start + _CHUNK])
+    """Raise an error that names the first entry that is NaN or infinite, if there is one; the first
+    row given is number ``start``.
+    """
+    for first in range(0, len(points), _CHUNK):
+        finite = np.isfinite(points[first : first + _CHUNK])
         if finite.all():
             continue
-        first, column = (int(i) for i in np.argwhere(~finite)[0])
-        row = start + first
+        at, column = (int(i) for i in np.argwhere(~finite)[0])
+        row = first + at
         called = "" if columns is None else f" ({columns[column]!r})"
         raise InputError(
-            f"{name}[{row}, {column}]{called} is {points[row, column]}; every entry must be finite."
-            " Fill it in, or leave the row or the column out."
+            f"{name}[{start + row}, {column}]{called} is {points[row, column]}; every entry must be"
+            " finite. Fill it in, or leave the row or the column out."
         )
 
 

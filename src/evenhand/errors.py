@@ -134,3 +134,29 @@ class ConflictError(EvenhandError):
     >>> issubclass(eh.errors.ConflictError, eh.EvenhandError)
     True
     """
+
+
+class RequirementError(EvenhandError, AssertionError):
+    """What was required of an answer does not hold, surely or as far as the scores can tell.
+
+    Parameters
+    ----------
+    surely
+        Whether it surely does not hold; else it cannot be told yet.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import evenhand as eh
+    >>> runs = pd.DataFrame({"option": ["new", "old"] * 3, "item": [1, 1, 2, 2, 3, 3],
+    ...                      "score": [.7, .8, .5, .4, .9, .8]})
+    >>> try:
+    ...     eh.decide(runs, against="old").require("sure")
+    ... except eh.errors.RequirementError as error:
+    ...     print(error.surely, error)
+    False cannot tell yet: whether 'new' is better than 'old'. Try 'new', 'old' on new items.
+    """
+
+    def __init__(self, message: str, surely: bool) -> None:
+        super().__init__(message)
+        self.surely = surely

@@ -21,6 +21,7 @@ from evenhand.policies.limits import Allowance
 from evenhand.policies.registry import policy_class
 from evenhand.policies.rounds import Play
 from evenhand.questions import UNLIMITED
+from evenhand.research.rivals.identification import IdentificationPolicy
 from evenhand.testing import (
     CASES,
     CHECKS,
@@ -100,9 +101,16 @@ def test_any_two_meet_on_questions() -> None:
 @pytest.mark.parametrize("case", [*QUESTION_CASES, *LIMITED_CASES], ids=lambda case: case.name)
 @pytest.mark.parametrize("name", [*NAMES, "oracle"])
 def test_questions_are_played_or_refused(name: str, case: Case) -> None:
-    """By what the class says of itself; who plays them can do without an evaluator."""
+    """By what the class says of itself; who plays them can do without an evaluator.
+
+    Rivals that look for the best option play what may be asked at will.
+    """
     cls, questions = policy_class(name), eh.Questions.of(case.actions)
     more = {"omega": 0.25} if name == "oracle" else {}
+    bound = questions.limited or questions.priced or len(questions.evaluators)
+    if issubclass(cls, IdentificationPolicy) and not bound and not questions.options.stand_alone:
+        assert eh.policy(name, case.actions, 100).ask().counts.shape == (len(questions),)
+        return
     if not cls.plays_questions:
         with pytest.raises(eh.InputError, match="Use certain-choice"):
             eh.policy(name, case.actions, 100, **more)

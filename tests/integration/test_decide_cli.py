@@ -195,3 +195,61 @@ def test_targets_are_those_of_the_library(scores: pd.DataFrame) -> None:
         refused = run("scores.csv", *COLUMNS, *bad)
         assert refused.exit_code == 2
         assert said in " ".join(refused.output.split())
+
+
+def test_a_gate_has_codes_of_its_own_and_says_why_on_one_line(scores: pd.DataFrame) -> None:
+    first = scores["skater"].iloc[0]
+    best = eh.decide(scores, option="skater", evaluator="judge", score="points")
+    plain = run("scores.csv", *COLUMNS)
+    for required, code, said in (
+        (("--top", "1", "--require", "probable"), None, ""),
+        (("--require", "sure"), 0 if best.sure else 4, "the best"),
+        (("--bar", "0", "--require", "sure"), 0, "above 0"),
+        (("--bar", "500", "--require", f"sure={first}"), 1, "surely not so"),
+        (("--against", first, "--require", "sure"), None, ""),
+        (("--require", "certain"), 2, "sure, probable or sure=NAME"),
+        (("--require", "sure=nobody"), 2, "no option 'nobody'"),
+        (("--require", "probable"), 2, "target"),
+    ):
+        result = run("scores.csv", *COLUMNS, *required)
+        assert result.exit_code == code if code is not None else result.exit_code in (0, 1, 4)
+        assert said in " ".join(result.stderr.split())
+        assert result.stderr.count("evenhand: ") == 1
+        if required == ("--require", "sure"):
+            assert result.stdout == plain.stdout
+
+
+def test_slices_and_categories_are_those_of_the_library(scores: pd.DataFrame) -> None:
+    names = {"option": "skater", "evaluator": "judge", "score": "points"}
+    scores["half"] = ["first" if x % 2 else "second" for x in range(len(scores))]
+    scores["kind"] = scores["skater"].map(lambda name: "odd" if ord(name[-1]) % 2 else "even")
+    scores.to_csv("more.csv", index=False)
+    for given, wanted in (
+        (("--slice", "half"), {"slices": "half"}),
+        (("--within", "kind"), {"within": "kind"}),
+    ):
+        answer = eh.decide(scores, **names, **wanted)
+        found = json.loads(run("more.csv", *COLUMNS, *given, "--json").stdout)
+        key = "slices" if "slices" in wanted else "target"
+        assert found[key] == answer.to_dict()[key]
+        shown = run("more.csv", *COLUMNS, *given, "--report", "page.html")
+        assert shown.exit_code == 0, shown.output
+        assert ("In each half" if key == "slices" else "By kind") in shown.stdout
+        assert next(iter(wanted.values())) in Path("page.html").read_text()
+    assert run("more.csv", *COLUMNS, "--within", "kind", "--slice", "half").exit_code == 2
+
+
+def test_titles_and_nouns_are_those_of_the_user(scores: pd.DataFrame) -> None:
+    call = ("--title", "Worlds 2026", "--call", "option=skater,evaluator=official")
+    plain = run("scores.csv", *COLUMNS, "--json")
+    shown = run(
+        "scores.csv", *COLUMNS, *call, "--top", "2", "--report", "page.html", "--figure", "p.svg"
+    )
+    assert shown.stdout.startswith("Worlds 2026")
+    for text in (shown.stdout, Path("page.html").read_text(), Path("p.svg").read_text()):
+        assert "skaters" in text
+        assert "options" not in text.replace("<!--", "")
+    assert run("scores.csv", *COLUMNS, *call, "--json").stdout == plain.stdout
+    audit = ["audit", "scores.csv", *COLUMNS, *GROUPS, *call]
+    assert "officials" in CliRunner().invoke(app, audit).stdout
+    assert run("scores.csv", *COLUMNS, "--call", "colour=red").exit_code == 2

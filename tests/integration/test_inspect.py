@@ -267,7 +267,7 @@ ROWS = "home,1,2\naway,2,3\naway,3,5\nhome,4,1\n"
         ("side,x,y\n" + ROWS.replace(",5", ""), [], "line 4 has 2 cells, the header has 3"),
         ("team,x,y\n" + ROWS, [], "has no column 'side'"),
         ("side,x,y\n" + ROWS, ["--features", "x,Y"], "did you mean 'y'?"),
-        ("side,x,y\n" + ROWS, ["--option", "side"], "is named as group= and as label="),
+        ("side,x,y\n" + ROWS, ["--option", "side"], "is named as --option-group and as --option"),
         ("side,x,y\n" + ROWS, ["--prices", "z"], "no column 'z', named by --prices"),
         (
             "side,x,y\n" + ROWS.replace("5", "-5"),
@@ -375,10 +375,10 @@ def test_an_attribute_that_cannot_be_told_does_not_hide_the_others(tmp_path: Pat
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "exactly one of group= and attributes="),
+        ([], "exactly one of --option-group and --attributes"),
         (
             ["--option-group", "nation", "--attributes", "age"],
-            "exactly one of group= and attributes=",
+            "exactly one of --option-group and --attributes",
         ),
         (["--attributes", "age", "--figure", "bias.gif"], "must end in .png, .svg, .pdf"),
         (["--attributes", "age,Nation"], "did you mean 'nation'?"),

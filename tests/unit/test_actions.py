@@ -177,8 +177,8 @@ def test_one_option_has_one_group() -> None:
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        ({}, "exactly one of groups and attributes"),
-        ({"groups": [0, 1, 0], "attributes": [[1], [2], [3]]}, "exactly one of"),
+        ({"positive": 1}, "no groups were given"),
+        ({"groups": [0, 1, 0], "attributes": [[1], [2], [3]]}, "both given"),
         ({"attributes": [[1], [2]]}, "attributes has 2 entries, features has 3 rows"),
         ({"attributes": [1, 2, 3]}, "attributes must be a matrix with two dimensions"),
         ({"attributes": [[1], [2], [3]], "positive": 1}, "positive=1"),

@@ -26,10 +26,16 @@ ESTIMATES_NOISE = {
     "careful-choice",
     "certain-bias",
     "certain-choice",
+    "frank-wolfe-sampling",
     "greedy-questions",
+    "lingame",
     "lingape",
+    "peps",
     "priced-exploration",
+    "rage",
+    "top-two",
     "track-and-stop",
+    "xy-adaptive",
 }
 
 

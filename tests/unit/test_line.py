@@ -274,9 +274,21 @@ def test_against_one_of_two_is_their_difference() -> None:
         verdict = answer.standings.set_index("option").loc["o0", "verdict"]
         seen.add(verdict)
         assert (verdict == "better") == (two.low > 0.0)
-        assert (verdict == "worse") == (two.high < 0.0)
-        assert (verdict == "not worse") == (two.at_least > -2.0 and two.low <= 0.0 <= two.high)
+        assert (verdict == "worse") == (two.high < 0.0 and two.at_least <= -2.0)
+        assert (verdict == "not worse") == (two.at_least > -2.0 and two.low <= 0.0)
     assert {"better", "worse", "not worse"} <= seen
+
+
+def test_with_a_tolerance_what_is_settled_is_wrong_no_more_often_than_said() -> None:
+    """The better of two at the line is so by just more than the tolerance."""
+    rng, tables, freedom = np.random.default_rng(5), 150, 12.0
+    for tolerance in (0.05, 1.0):
+        worth, wrong = np.array([9.0, tolerance + 1e-6, 0.0, -9.0, -12.0]), 0
+        for _ in range(tables):
+            s = np.sqrt(rng.chisquare(freedom) / freedom)
+            found = line_of(field_of(worth + rng.normal(size=5), s, freedom), 2, 0.1)
+            wrong += found.loss <= tolerance and 2 in found.chosen
+        assert wrong / tables <= 0.1 + 2.5 * np.sqrt(0.09 / tables)
 
 
 def test_an_alarm_withdraws_what_was_sure() -> None:
@@ -424,3 +436,17 @@ def test_changes_are_put_down_to_what_makes_them() -> None:
     assert {by_leniency.reason(x) for x in by_leniency.changed.tolist()} == {"leniency"}
     with pytest.raises(eh.InputError, match="which is 4 at most"):
         eh.audit(table(severe, 0.0, every), top=4)
+
+
+def test_the_chance_of_clearing_a_bar_has_the_error_that_all_share_in_it() -> None:
+    """Options alike on 40 items: the chance is that of the mean over items, not of its sign."""
+    rng = np.random.default_rng(9)
+    hard = rng.normal(size=40)
+    rows = [(name, item, hard[item] + 0.1 * rng.normal()) for name in "abc" for item in range(40)]
+    table = pd.DataFrame(rows, columns=["option", "item", "score"])
+    error = hard.std(ddof=1) / np.sqrt(40)
+    for away in (-1.0, 0.5):
+        answer = eh.decide(table, bar=float(table["score"].mean() - away * error), next_n=0)
+        assert answer.standings["chance"].to_numpy() == pytest.approx(
+            stats.norm.cdf(away), abs=0.06
+        )

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import os
 import re
+import runpy
+import sys
+import tarfile
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import setuptools
 from setuptools import Distribution
 from setuptools.command.egg_info import manifest_maker
+
+import evenhand
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -44,7 +53,7 @@ def test_the_source_distribution_is_whole(distribution: Distribution, tmp_path: 
     shipped = {Path(name).as_posix() for name in maker.filelist.files}
     written = sources("benchmarks", "docs", "examples", "src", "tests")
     written |= {path.name for path in ROOT.glob("*.md")} | {"LICENSE", "Makefile", ".ci/run"}
-    written |= {"MANIFEST.in", "constraints.txt", "pyproject.toml", "setup.py"}
+    written |= {"CITATION.cff", "MANIFEST.in", "constraints.txt", "pyproject.toml", "setup.py"}
     assert written <= shipped
     assert {name for name in shipped if Path(name).suffix in MADE} == set()
 
@@ -77,3 +86,49 @@ def test_what_the_readme_links_to_is_there() -> None:
     for page in pages:
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_version_and_authors_come_from_one_place() -> None:
+    """pyproject.toml has them; what cannot read it says the same."""
+    cited = (ROOT / "CITATION.cff").read_text()
+    head = cited.partition("references:")[0]
+    assert re.findall(r"^version: (.+)$", head, re.M) == [PROJECT["version"]]
+    assert re.findall(r"^license: (.+)$", head, re.M) == [PROJECT["license"]]
+    names = [author["name"] for author in PROJECT["authors"]]
+    assert re.findall(r"^  - name: (.+)$", head, re.M) == names
+    assert re.findall(r"^  - (?!name)(.+)$", head, re.M) == PROJECT["keywords"]
+    changes = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    assert changes[0] == PROJECT["version"]
+    assert f"evenhand {PROJECT['version']}" in (ROOT / "docs" / "proofs.md").read_text()
+    assert evenhand.__version__ == version("evenhand")
+    assert "__version__" in dir(evenhand)
+
+
+def test_a_source_archive_is_the_same_bytes_whenever_it_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the same files, written at another time, in another order and by somebody else."""
+    monkeypatch.setitem(sys.modules, "Cython.Build", SimpleNamespace(cythonize=lambda *a, **k: []))
+    monkeypatch.setattr(setuptools, "setup", lambda **_: None)
+    sdist = runpy.run_path(str(ROOT / "setup.py"))["DatedSdist"]
+    made = []
+    for day, names in ((10**9, "abc"), (11 * 10**8, "cba")):
+        tree = tmp_path / str(day) / "thing-1.0"
+        (tree / "inner").mkdir(parents=True)
+        for name in names:
+            file = tree / "inner" / name
+            file.write_text(name * 3)
+            file.chmod(0o664 if day == 10**9 else 0o644)
+            os.utime(file, (day, day))
+        monkeypatch.chdir(tree.parent)
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", "1200000000")
+        command = sdist(Distribution())
+        path = Path(command.make_archive("dist/thing-1.0", "gztar", base_dir="thing-1.0"))
+        made.append(path.read_bytes())
+    assert made[0] == made[1]
+    with tarfile.open(path) as archive:
+        assert archive.getnames() == [f"thing-1.0/inner/{name}" for name in "abc"]
+        assert {member.mtime for member in archive} == {1200000000}
+        member = archive.extractfile("thing-1.0/inner/b")
+        assert member is not None
+        assert member.read() == b"bbb"

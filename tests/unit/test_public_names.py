@@ -83,6 +83,7 @@ def test_the_stub_has_the_names_that_the_package_has() -> None:
     scope: dict[str, object] = {}
     exec(compile(stub.read_text(), stub, "exec"), scope)
     del scope["__builtins__"]
+    assert scope.pop("__annotations__") == {"__version__": "str"}
     assert set(eh.__all__) <= set(scope) <= set(dir(eh))
     assert {name for name, thing in scope.items() if getattr(eh, name) is not thing} == set()
     assert all(inspect.ismodule(getattr(eh, name)) for name in set(scope) - set(eh.__all__))

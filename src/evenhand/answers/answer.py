@@ -18,8 +18,10 @@ from evenhand.answers.logged import SOMEBODY
 from evenhand.answers.next_questions import NextQuestions
 from evenhand.answers.placing import Placing, placing_by
 from evenhand.answers.question import Failure
+from evenhand.answers.requirement import required
 from evenhand.answers.scale import Scale, compares
 from evenhand.answers.sections import record_of, report_of
+from evenhand.answers.slices import Slices
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
 from evenhand.certainty.targets import Target
@@ -131,6 +133,8 @@ class Answer(Result):
     placing
         Where options stand against a target (``top``, ``bar``, ``against``), if there is one; then
         ``sure`` says that all of it is settled.
+    slices
+        What is said in every slice of the scores, such as a language, if they were asked for.
 
     Examples
     --------
@@ -175,6 +179,7 @@ class Answer(Result):
     chance: float = math.nan
     withdrawn: Withdrawals = field(default_factory=Withdrawals)
     placing: Placing | None = None
+    slices: Slices | None = None
 
     @property
     def target(self) -> Target | None:
@@ -276,7 +281,9 @@ class Answer(Result):
 
     @property
     def comparable(self) -> bool:
-        """Whether the scores compare all options with one another."""
+        """Whether the scores compare all options with one another, or inside their categories."""
+        if self.placing is not None and self.placing.categories is not None:
+            return not self.placing.apart
         leads = self.decision.leads
         return len(self.ranking) == 1 or (leads is not None and not bool(np.isnan(leads).any()))
 
@@ -301,7 +308,7 @@ class Answer(Result):
         Columns: option, group (missing where there are attributes instead), raw (mean score), value
         with its interval (low, high), lead (of the chosen option over this one), evaluations. With
         a target also verdict (surely in or out, or at the line), chance, and the best and the worst
-        place that it may have (rank_low, rank_high).
+        place that it may have (rank_low, rank_high); with categories, the category.
         """
         import pandas as pd  # noqa: PLC0415 # slow to load, and not everybody wants a frame
 
@@ -314,6 +321,8 @@ class Answer(Result):
         if self.placing is None:
             return frame
         places = [one.index for one in self.ranking]
+        if (categories := self.placing.categories) is not None:
+            frame.insert(1, "category", [categories.name(x) for x in places])
         return frame.assign(
             verdict=[self.placing.said(x) for x in places],
             chance=self.placing.chances[places],
@@ -343,6 +352,27 @@ class Answer(Result):
         [-0.1, -0.36, 0.16, -0.29]
         """
         return difference(self, option, rival)
+
+    def require(self, how: str = "sure", option: str | None = None) -> None:
+        """Raise `RequirementError` unless what was wanted is "sure", or "probable".
+
+        For tests and gates. It is required of an ``option``, by its name; else of all that is
+        wanted: that the choice is settled; that every option is above the bar, or better than the
+        one it is held against, up to the tolerance. What is probable has a chance of at least
+        ``confidence``, and takes a target. The error's ``surely`` tells 'no' from 'not yet'.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import evenhand as eh
+        >>> runs = pd.DataFrame({"option": ["new", "old"] * 4, "item": sorted([*range(4)] * 2),
+        ...                      "score": [.71, .72, .53, .50, .88, .87, .44, .43]})
+        >>> eh.decide(runs, against="old", tolerance=0.02).require("sure")
+        >>> eh.decide(runs, against="new", tolerance=0.02).require("sure", "old")
+        Traceback (most recent call last):
+        evenhand.errors.RequirementError: cannot tell yet: whether 'old' is no more than 0.02...
+        """
+        required(self, how, option)
 
     def _report(self) -> Report:
         return report_of(self)

@@ -11,12 +11,14 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_from, answer_of
+from evenhand.answers.categories import Categories, categories_of
 from evenhand.answers.choose import notes_on
 from evenhand.answers.line_questions import line_questions
 from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.placing import placing_of
 from evenhand.answers.scale import compares
+from evenhand.answers.slices import slices_of, without
 from evenhand.arrays import Indices, is_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.auditing.bias import BiasEstimate, clustered
@@ -116,6 +118,8 @@ def decide(
     top: int | None = None,
     bar: float | None = None,
     against: str | None = None,
+    within: str | Mapping[str, str] | None = None,
+    slices: str | None = None,
     option: str = "option",
     evaluator: str | None = "evaluator",
     score: str = "score",
@@ -173,6 +177,15 @@ def decide(
         option, by its name. For each option the answer then says whether it is surely wanted,
         surely not, or at the line, of all options at once; and how probable it is
         (``answer.placing``, ``answer.standings``).
+    within
+        Column with the category of every option, or a mapping from options to categories: options
+        are compared only inside their category, and ``top`` (1 if not said) is of each. All scores
+        are fitted at once, so that evaluators have one leniency, and one bias, across categories;
+        what is sure is so of all of them together.
+    slices
+        Column that items, or scores, are told apart by, such as a language: the same is answered in
+        every slice by its own rows, with one level over all of them (``answer.slices``), beside
+        win rates where items or comparisons pair the options.
     option, evaluator, score, rival
         The columns with these parts. In comparisons the score says by how much the option is
         better than its rival. A column of that name has the part where nothing else is said, if
@@ -253,6 +266,18 @@ def decide(
     >>> two.inside, two.outside, two.undecided
     (('Ann', 'Bo'), ('Cy',), ())
     """
+    if slices is not None and (within is not None or assigned != "before"):
+        raise InputError(
+            "slices= are for one look at scores that were assigned before any was seen, of options "
+            "that all compete: leave out within= and assigned=."
+        )
+    if within is not None and top is None:
+        if bar is not None or against is not None:
+            raise InputError(
+                "within= goes with top: a bar is the same for all, and against one option stand "
+                "those of its own category: give these rows."
+            )
+        top = 1
     target = Target.of(top, bar, against, tolerance)
     if scores is None:
         questions, scores = None, questions
@@ -282,11 +307,41 @@ def decide(
         grades=grades,
         no_score=no_score,
         copies=copies,
-        beside=cluster == "cluster",
+        beside=cluster == "cluster" or within is not None or slices is not None,
         telling=True,
         attributes=attributes,
         lengths=True,
     )
+    if slices is not None:
+        rest = without(table, slices)
+        settings: dict[str, Any] = {
+            "tolerance": tolerance,
+            "top": top,
+            "bar": bar,
+            "against": against,
+            "cluster": None if cluster is None else "cluster",
+            "option_group": None if option_group is None else "option_group",
+            "evaluator_group": None if evaluator_group is None else "evaluator_group",
+            "scale": table.scale,
+            "repeats": True,
+            "bias": bias,
+            "position": position,
+            "noise_scale": noise_scale,
+            "deviation": deviation,
+            "scope": scope,
+            "trusted": trusted,
+            "seed": seed,
+        }
+        answer = decide(questions, rest, confidence, next_n=next_n, **settings)
+        found = slices_of(
+            answer,
+            table,
+            slices,
+            lambda some, level: decide(
+                questions, without(some, slices), level, next_n=0, **settings
+            ),
+        )
+        return replace(answer, slices=found)
     if questions is None and assigned == "before":
         table = against_baseline(table)
         if table.baseline is not None:
@@ -309,8 +364,12 @@ def decide(
         names = trusted_among(trusted, log.questions.evaluators)
         log = replace(log, asked=log.questions._changed(trusted=names))
     log = replace(log, asked=_exact(log.asked, deviation))
+    categories = None
     if target is not None:
         target = _fitting(target, log)
+    if target is not None and target.top is not None and within is not None:
+        labels = log.questions.options.labels
+        categories = categories_of(within, table, labels, target.top)
     compared = _compared(log)
     if not compared:
         log = replace(log, asked=_comparable(log.questions))
@@ -323,7 +382,8 @@ def decide(
     audited = None if effects is None else clustered(effects, confidence)
     if effects is not None and audited is not None and scope == "like these":
         said = _of_others_too(said, effects, audited)
-    checked = findings(together(table, table.beside)) if table.cluster is None else []
+    beside = table.beside if cluster == "cluster" else {}
+    checked = findings(together(table, beside)) if table.cluster is None else []
     if effects is None or effects.freedom <= 0:
         checked += ends(table)
     checked += spacings(table, 1 if target is None or target.top is None else target.top)
@@ -343,7 +403,7 @@ def decide(
         scale=(0.0, 1.0) if _only_votes(table) else table.scale,
         variances={} if effects is None else _own_variances(effects, said),
     )
-    best = target is None or target.top == 1
+    best = target is None or (target.top == 1 and categories is None)
     if best and answer.sure and table.scale is not None and fit is None and assigned == "before":
         answer = replace(answer, warnings=(*answer.warnings, _on_scale(given, answer, table.scale)))
     answer = replace(
@@ -353,8 +413,8 @@ def decide(
         else _items(log, fit) + (_BEFORE if best else _BEFORE.replace(_BY_TEST, ",")),
     )
     if target is not None:
-        short = _shortlist(table, effects, audited, target)
-        return _aimed(answer, target, short, log, fit, noise_scale, next_n, seed)
+        short = None if categories else _shortlist(table, effects, audited, target)
+        return _aimed(answer, target, categories, short, log, fit, noise_scale, next_n, seed)
     settled = answer.certainty is not None and answer.loss <= answer.tolerance
     wanted = 0 if settled or answer.alarms else next_n
     return replace(
@@ -386,6 +446,7 @@ def _shortlist(
 def _aimed(
     answer: Answer,
     target: Target,
+    categories: Categories | None,
     short: Shortlist | None,
     log: Log,
     fit: ItemsFit | None,
@@ -406,19 +467,24 @@ def _aimed(
         target,
         1.0 - answer.confidence,
         sure=answer.sure,
-        holds=not answer.alarms and answer.comparable,
+        holds=not answer.alarms and (answer.comparable or categories is not None),
         scale=answer.scale,
         alike=None if alike is None or hasattr(said.fit, "trusted") else alike,
         shortlist=short,
+        categories=categories,
     )
     sure, loss = answer.sure, answer.loss
-    if target.top != 1:
+    if target.top != 1 or categories is not None:
         sure, loss = placing.settled, placing.loss if target.top else loss
     answer = replace(answer, placing=placing, sure=sure, loss=loss)
     if sure or answer.alarms or n == 0:
         return answer
-    if alike is None or target.top == 1 or not math.isfinite(placing.spread):
+    if alike is None or placing.best or not math.isfinite(placing.spread):
         found = _next(log, fit, answer, "before", noise_scale, n, seed)
+        if fit is not None and not placing.best:  # how many items settle who leads is beside it
+            names = listed([*answer.undecided, *([target.against] if target.against else [])], 4)
+            advice = f"Try {names} on new items." if answer.undecided else found.advice
+            found = NextQuestions(found, math.nan, advice=advice)
         return replace(answer, next_questions=found)
     found = line_questions(
         log.asked,
@@ -428,6 +494,7 @@ def _aimed(
         noise=noise_scale or alike.unit,
         spread=placing.spread,
         level=log.level.origin,
+        parts=None if categories is None else categories.parts,
     )
     return replace(answer, next_questions=found)
 

@@ -18,7 +18,15 @@ from evenhand.answers.line_words import chance_in_words, groups
 from evenhand.answers.placing import Placing
 from evenhand.answers.words import is_apart, verdict
 from evenhand.report.model import first_places
-from evenhand.report.pictures import FAINT, INK, ForestRow, draw_forest, literal, new_figure
+from evenhand.report.pictures import (
+    FAINT,
+    INK,
+    ForestRow,
+    draw_forest,
+    forest_places,
+    literal,
+    new_figure,
+)
 from evenhand.report.words import percent, short
 
 _MOST_ROWS = 60
@@ -31,7 +39,7 @@ class LinePicture:
 
     title: str
     rows: tuple[ForestRow, ...]  # the most valuable first
-    above: int  # how many of them are above the line; −1 where it is not between two of them
+    above: tuple[int, ...]  # how many of them are above a line; none where it is between no two
     at: float  # where the line is; NaN if nobody can say
     said: str  # what the line is
     value_label: str
@@ -46,7 +54,9 @@ def line_picture(answer: Answer, placing: Placing) -> LinePicture:
     if is_apart(answer) or answer.alarms:
         inside, line = set(), {one.index for one in answer.ranking}
     target, chosen = placing.target, set(placing.chosen)
-    ranking = answer.ranking
+    ranking, categories = answer.ranking, placing.categories
+    if categories is not None:
+        ranking = tuple(sorted(ranking, key=lambda one: categories.codes[one.index]))
     must = {place for place, one in enumerate(ranking) if one.index in chosen}
     places = first_places(len(ranking), must, _MOST_ROWS)
     own = next((one for one in ranking if one.option == target.against), None)
@@ -57,14 +67,24 @@ def line_picture(answer: Answer, placing: Placing) -> LinePicture:
         if own is not None and one.index == own.index:
             style = (INK, "s")
         rows.append(_row(answer, placing, one, style, chosen))
-    above, at, said = -1, math.nan, ""
-    if target.top is not None and len(ranking) > target.top:
+    above: tuple[int, ...] = ()
+    at, said = math.nan, ""
+    if categories is not None:
+        kinds = [categories.name(one.index) for one in shown]
+        begun = [i for i, kind in enumerate(kinds) if i == 0 or kind != kinds[i - 1]]
+        for i in begun:
+            rows[i] = replace(rows[i], heading=f"{short(categories.column)}: {short(kinds[i])}")
+        ends = zip(begun, [*begun[1:], len(kinds)], strict=True)
+        funded = [(i, sum(one.index in chosen for one in shown[i:end]), end) for i, end in ends]
+        above = tuple(i + n for i, n, end in funded if i + n < end)
+        said = "the best" if target.top == 1 else f"the best {target.top:,}"
+    elif target.top is not None and len(ranking) > target.top:
         first, second = ranking[target.top - 1], ranking[target.top]
         at, said = (
             0.5 * (_value(answer, first) + _value(answer, second)),
             f"the best {target.top:,}",
         )
-        above = sum(place < target.top for place in places)
+        above = (sum(place < target.top for place in places),)
     elif target.bar is not None:
         at, said = target.bar, f"the bar, {target.bar:g}"
     elif own is not None:
@@ -115,19 +135,21 @@ def draw_line(picture: LinePicture, axes: Axes | None = None) -> Figure:
     """Draw the picture, into axes of the user's if there are any."""
     mine = axes is None
     if axes is None:
-        n = max(len(picture.rows), 4)
+        n = max(len(picture.rows) + sum(1 for row in picture.rows if row.heading), 4)
         height = 2.5 + (0.3 if n <= 25 else 0.22) * n
         axes = new_figure(9.2, height, picture.title, 98).subplots()
     draw_forest(axes, picture.rows, aside="chance", fewest=1)
+    places = forest_places(picture.rows)
     if math.isfinite(picture.at):
         axes.axvline(picture.at, color=INK, lw=1.1, ls=(0, (5, 3)), zorder=1)
-    if picture.above >= 0:
-        axes.axhline(picture.above - 0.5, color=INK, lw=1.1, ls=(0, (5, 3)), zorder=1)
+    for n in picture.above:
+        place = places[n] - 0.5 if n < len(places) else places[-1] + 0.5
+        axes.axhline(place, color=INK, lw=1.1, ls=(0, (5, 3)), zorder=1)
         axes.annotate(
-            f"{picture.said} (above)", (0.0, picture.above - 0.5), (4, 3), ha="left", va="bottom",
+            f"{picture.said} (above)", (0.0, place), (4, 3), ha="left", va="bottom",
             textcoords="offset points", xycoords=axes.get_yaxis_transform(), fontsize=8, color=INK,
         )  # fmt: skip
-    elif picture.said:
+    if picture.said and not picture.above:
         literal(
             axes.annotate(
                 picture.said,

@@ -18,6 +18,7 @@ price is asked, then the next with that one taken for answered.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse, special
@@ -28,7 +29,7 @@ from evenhand.answers.next_questions import (
     expected_losses,
     nothing_left,
 )
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, Indices
 from evenhand.certainty.targets import Target
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Feedback
@@ -48,15 +49,20 @@ def line_questions(
     noise: float,
     spread: float,
     level: float = 0.0,
+    parts: Sequence[Indices] | None = None,
 ) -> NextQuestions:
     """Return the n best questions to ask next; answers have a standard deviation of ``noise``,
-    values in general one of ``spread``, and scores are told from ``level`` on.
+    values in general one of ``spread``, and scores are told from ``level`` on. Options compete
+    inside ``parts``, if there are any.
     """
     questions = Questions.of(asked)
     X, d, p = questions.options.features, questions.n_features, questions.n_attributes
     if d + p > _MOST or not (noise > 0.0 and spread > 0.0):
         return NextQuestions()
-    H = np.hstack([X - X.mean(axis=0), np.zeros((len(X), p))])
+    parts = [np.arange(len(X))] if parts is None else parts
+    H = np.hstack([X, np.zeros((len(X), p))])
+    for part in parts:
+        H[part] -= H[part].mean(axis=0)
     weights = 1.0 if questions.noise is None else 1.0 / questions.noise
     rows = sparse.csr_array(
         questions.matrix.multiply(np.broadcast_to(weights, len(questions))[:, None])
@@ -74,25 +80,25 @@ def line_questions(
     elif target.against is not None:
         H -= H[questions.options.labels.index(target.against)]
     means = H @ theta
-    line = _line(means, target, level)
+    away = means - _lines(means, target, level, parts)
     limits = Limits(questions)
     limits.asked = told.counts
     made = np.zeros_like(told.counts)
     listed: list[NextQuestion] = []
     while len(listed) < n and (open_ := np.flatnonzero(limits.left(made) > 0)).size:
         s = np.sqrt(np.maximum(np.einsum("ij,ij->i", H @ P, H), 0.0))
-        losses = np.where(s > 0.0, expected_losses(np.abs(means - line), s), 0.0)
+        losses = np.where(s > 0.0, expected_losses(np.abs(away), s), 0.0)
         near = np.flatnonzero(losses >= _NEAR * losses.max())
         some = rows[open_]
         behind = noise**2 + np.asarray(some.multiply(some @ P).sum(axis=1)).reshape(-1)
         along = np.asarray(some @ (P @ H[near].T)).T
         later = np.sqrt(np.maximum(s[near, None] ** 2 - along**2 / behind, 1e-300))
-        left = expected_losses(np.abs(means - line)[near, None], later)
+        left = expected_losses(np.abs(away)[near, None], later)
         gain = (losses[near, None] - left).sum(axis=0) / questions.prices[open_]
         at = int(np.argmax(gain))
         x, one = int(open_[at]), int(np.argmax(losses[near] - left[:, at]))
         o = int(near[one])
-        listed.append(_described(questions, x, o, means[o] - line, s[o], later[one, at]))
+        listed.append(_described(questions, x, o, away[o], s[o], later[one, at]))
         Pa = np.asarray(P @ rows[[x]].toarray().reshape(-1))
         P -= np.outer(Pa, Pa) / behind[at]
         made[x] += 1
@@ -104,15 +110,20 @@ def line_questions(
     return NextQuestions(listed, math.nan, advice=f"{said}: they tell most of who is at the line.")
 
 
-def _line(means: Floats, target: Target, level: float) -> float:
-    """Return where the line is: between the last that is in and the first that is out."""
+def _lines(means: Floats, target: Target, level: float, parts: Sequence[Indices]) -> Floats:
+    """Return (k,) where the line is: between the last that is in and the first that is out."""
     if target.bar is not None:
-        return target.bar - target.tolerance - level
+        return np.full(len(means), target.bar - target.tolerance - level)
     if target.against is not None:
-        return -target.tolerance
+        return np.full(len(means), -target.tolerance)
     assert target.top is not None
-    ordered = -np.sort(-means)
-    return float(0.5 * (ordered[target.top - 1] + ordered[target.top]))
+    # who has too few rivals is in, far from any line
+    lines = np.full(len(means), means.min() - 1e6 * (np.ptp(means) + 1.0))
+    for some in parts:
+        if len(some) > target.top:
+            ordered = -np.sort(-means[some])
+            lines[some] = 0.5 * (ordered[target.top - 1] + ordered[target.top])
+    return lines
 
 
 def _described(

@@ -21,7 +21,7 @@ def target_verdict(answer: Answer, placing: Placing) -> str:
     target, k, level = placing.target, len(answer.options), percent(answer.confidence)
     if target.against is not None:
         return _against(answer, placing)
-    wanted = target.words if target.top is None else f"among {target.words}"
+    wanted, inside = placing.wanted, placing.categories
     if answer.alarms:
         failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
         return (
@@ -30,10 +30,11 @@ def target_verdict(answer: Answer, placing: Placing) -> str:
         )
     if answer.sure and target.top is not None:
         names = listed([short(name) for name in answer.chosen], _MANY)
-        if placing.loss <= 0.0:
-            return (
-                f"Choose {names}: they are {target.words} of {k:,} options. That is {level} sure."
-            )
+        if placing.loss <= 0.0 or not target.tolerance:
+            among = f"{k:,} options"
+            if inside is not None:
+                among = f"their {short(inside.column)}, of {len(inside.names):,}"
+            return f"Choose {names}: they are {target.words} of {among}. That is {level} sure."
         return (
             f"Choose {names}: none is worse than any other option by more than "
             f"{number(target.tolerance)}. That is {level} sure."
@@ -114,7 +115,7 @@ def _against(answer: Answer, placing: Placing) -> str:
 def target_facts(answer: Answer, placing: Placing) -> list[tuple[str, str]]:
     """Return who is chosen, who stands at the line, what may be lost, and what changes the list."""
     _, line, _ = groups(placing)
-    if placing.target.top == 1:
+    if placing.best:
         chances = _with_chances(answer, placing, line)
         return [("Chances", chances), ("Lost", _lost(answer, placing))]
     said = [
@@ -126,7 +127,29 @@ def target_facts(answer: Answer, placing: Placing) -> list[tuple[str, str]]:
     if placing.shortlist is not None:
         surely = answer.inside, answer.outside
         said.append(("By the mean", listed_changes(placing.shortlist, 0, *surely)))
+    if placing.categories is not None:
+        said.append(("By the mean", _by_mean(answer, placing)))
     return said
+
+
+def _by_mean(answer: Answer, placing: Placing) -> str:
+    """Return who is among the best of a category by the mean scores, and not among the chosen."""
+    assert placing.categories is not None
+    first: list[int] = []
+    raw = {one.index: one.raw for one in answer.ranking if not math.isnan(one.raw)}
+    for some in placing.categories.parts:
+        known = sorted((x for x in some.tolist() if x in raw), key=lambda x: -raw[x])
+        first += known[: placing.target.top]
+    labels, chosen = answer.options.labels, set(placing.chosen)
+    gone = [short(labels[x]) for x in first if x not in chosen]
+    if not gone:
+        return "The same are the best by the mean scores."
+    come = [short(labels[x]) for x in sorted(chosen - set(first))]
+    verb = "is" if len(gone) == 1 else "are"
+    return (
+        f"By the mean scores {listed(gone, _MANY)} {verb} {placing.wanted}, instead of "
+        f"{listed(come, _MANY)}."
+    )
 
 
 def _chosen(answer: Answer, placing: Placing) -> str:

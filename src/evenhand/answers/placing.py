@@ -1,5 +1,8 @@
 """Where options stand against a target: surely in, surely out, or at the line; and how probably.
 
+Options of categories compete inside these alone, by one fit of all scores: one leniency for every
+evaluator, and one bias. Of C categories each has δ/C, so that what is sure is so of all of them.
+
 What is sure holds for all options at once, with a chance of 1 − δ: the m best by `certainty.line`
 (the best one by the winner test); a bar by one-sided tests at δ/k each, and one option at
 δ/(k − 1), since each other option can be on one wrong side only. Ranks are of all at once, by
@@ -10,15 +13,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
+from evenhand.answers.categories import Categories
 from evenhand.answers.scale import Scale
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, Indices
 from evenhand.auditing.shortlists import Shortlist
 from evenhand.certainty.chances import Drawn
 from evenhand.certainty.likings import doubts
@@ -35,11 +38,11 @@ from evenhand.certainty.line import (
 from evenhand.certainty.look import Look, leading
 from evenhand.certainty.models import Fit
 from evenhand.certainty.targets import Target
-from evenhand.numerics.shrinkage import population
 from evenhand.policies.conclusion import Conclusion
 from evenhand.policies.messages import Decision, Selection
 
 Verdict = Literal["in", "out", "open", "not worse", "itself"]
+_Stand = tuple[tuple[Verdict, ...], Floats, tuple[int, ...], tuple[int, ...]]
 
 SAID: dict[str, dict[str, str]] = {
     "top": {
@@ -96,6 +99,13 @@ class Placing:
         Standard deviation of values in general, by estimate.
     level
         Confidence of what is sure; and the chance from which on an option is probably in or out.
+    short
+        Indices of those that surely fall short of a bar or another option by more than the
+        tolerance.
+    categories
+        What options are compared inside of; the m best, places and chances are of each then.
+    apart
+        Whether the scores do not compare all options of a category with one another.
     """
 
     target: Target
@@ -109,6 +119,21 @@ class Placing:
     shortlist: Shortlist | None = None
     spread: float = math.nan
     level: float = 0.95
+    short: tuple[int, ...] = ()
+    categories: Categories | None = None
+    apart: bool = False
+
+    @property
+    def best(self) -> bool:
+        """Whether nothing but the best option of all is wanted."""
+        return self.target.top == 1 and self.categories is None
+
+    @property
+    def wanted(self) -> str:
+        """What is wanted, as it follows 'is' or 'are'."""
+        among = "" if self.target.top in (None, 1) else "among "
+        inside = "" if self.categories is None else f" of their {self.categories.column}"
+        return f"{among}{self.target.words}{inside}"
 
     def where(self, *verdicts: Verdict) -> list[int]:
         """Return the options, by index, of which one of these is said."""
@@ -134,12 +159,36 @@ class Placing:
         """Whether nothing is open; of the m best, also if no more than the tolerance is lost."""
         if self.target.top is None:
             return not self.where("open")
+        if not self.target.tolerance:  # by one test: what may be lost is another
+            return bool(self.chosen) and all(self.verdicts[x] == "in" for x in self.chosen)
         return self.loss <= self.target.tolerance
+
+    def passes(self, option: int) -> bool | None:
+        """Tell whether an option is surely wanted, up to the tolerance; None where it is open."""
+        tolerance, top = self.target.tolerance, self.target.top is not None
+        verdict = self.verdicts[option]
+        if verdict in ("in", "not worse") or (top and self.settled and option in self.chosen):
+            return True
+        fails = option in self.short or (verdict == "out" and (top or not tolerance))
+        return False if fails else None
 
     @property
     def expected_right(self) -> float:
         """How many of the chosen are expected to be wanted: an estimate."""
         return float(self.chances[list(self.chosen)].sum()) if self.chosen else 0.0
+
+
+class _Part(NamedTuple):
+    """Where options stand that compete with one another, by their numbers among all."""
+
+    verdicts: tuple[Verdict, ...]
+    chances: Floats
+    rank_low: NDArray[np.intp]
+    rank_high: NDArray[np.intp]
+    chosen: Indices
+    loss: float
+    lost: float  # in all, by estimate
+    spread: float
 
 
 def placing_of(
@@ -153,45 +202,141 @@ def placing_of(
     scale: tuple[float, float] | None,
     alike: Fit | None = None,
     shortlist: Shortlist | None = None,
+    categories: Categories | None = None,
 ) -> Placing:
     """Return where options stand against a target, by a conclusion and (k,) values; ``sure`` says
     that the best one is, and ``holds`` that the scores do not contradict what is assumed. Chances
     are by a fit with one noise for all (``alike``), if there is one.
     """
-    k, fit = len(values), said.fit
-    field = Field.of(fit, k) if holds and fit is not None else None
-    if field is None:
-        return _unknown(values, target, said.decision.option, sure)
-    if getattr(fit, "trusted", None) is not None:
-        field = field.confirmed_by(_confirmed(fit.trusted, k, delta))
-    low, high = ranks_of(field, delta)
-    drawn = Drawn.of((None if alike is None else Field.of(alike, k)) or field)
-    unit, spread = said.unit, drawn.spread
+    fit, k = said.fit if holds else None, len(values)
+    if categories is not None:
+        return _within(said, fit, values, target, delta, alike, categories, scale)
+    everybody = np.arange(k)
+    field = None if fit is None else _field(fit, everybody, delta)
+    if fit is None or field is None:
+        return _unknown(said, values, target, sure)
     if target.top is None:
+        low, high = ranks_of(field, delta)
+        drawn = Drawn.of((None if alike is None else Field.of(alike, k)) or field)
         made = _bar if target.bar is not None else _against
-        verdicts, chances, chosen = made(said, fit, values, target, delta, drawn, alike or fit)
-        return Placing(
-            target, verdicts, chances, low, high, chosen, spread=spread * unit, level=1.0 - delta
+        verdicts, chances, chosen, short = made(
+            said, fit, values, target, delta, drawn, alike or fit
         )
-    line = line_of(field, target.top, delta)
-    if target.top == 1:
-        line = _winner(said, fit, k, delta, sure, line)
-    most = Scale.of(scale, False).most
-    verdicts = tuple(
-        "in" if line.inside[x] else "out" if line.outside[x] else "open" for x in range(k)
-    )
+        return Placing(
+            target,
+            verdicts,
+            chances,
+            low,
+            high,
+            chosen,
+            spread=drawn.spread * said.unit,
+            level=1.0 - delta,
+            short=short,
+        )
+    line = None if target.top > 1 else _winner(said, fit, everybody, delta, 0.0, sure)
+    part = _part(field, target.top, delta, alike, everybody, line)
     return Placing(
         target,
-        verdicts,
-        drawn.among(target.top),
+        part.verdicts,
+        part.chances,
+        part.rank_low,
+        part.rank_high,
+        tuple(part.chosen.tolist()),
+        min(part.loss * said.unit, Scale.of(scale, False).most),
+        part.lost * said.unit / target.top,
+        shortlist,
+        part.spread * said.unit,
+        1.0 - delta,
+    )
+
+
+def _within(
+    said: Conclusion,
+    fit: Fit | None,
+    values: Floats,
+    target: Target,
+    delta: float,
+    alike: Fit | None,
+    categories: Categories,
+    scale: tuple[float, float] | None,
+) -> Placing:
+    """Return where options stand in their categories, by one fit; each has its share of δ."""
+    assert target.top is not None
+    m, share = target.top, delta / len(categories.names)
+    found = replace(
+        _unknown(said, values, target, sure=False),
+        chosen=(),
+        level=1.0 - delta,
+        categories=categories,
+        apart=said.fit is not None and not all(_compared(said.fit, x) for x in categories.parts),
+    )
+    verdicts, chosen = list(found.verdicts), []
+    low, high = found.rank_low, found.rank_high
+    loss = lost = 0.0
+    spreads: list[float] = []
+    for some in categories.parts:
+        n, field = len(some), None if fit is None else _field(fit, some, share)
+        high[some] = n
+        if n <= m:
+            for x in some.tolist():
+                verdicts[x] = "in"
+            found.chances[some] = 1.0
+            chosen += some.tolist()
+            continue
+        if fit is None or field is None:
+            chosen += some[np.argsort(-values[some], kind="stable")][:m].tolist()
+            loss = lost = math.inf
+            continue
+        slack = target.tolerance / said.unit
+        line = None if m > 1 else _winner(said, fit, some, share, slack, None)
+        part = _part(field, m, share, alike, some, line)
+        for x, verdict in zip(some.tolist(), part.verdicts, strict=True):
+            verdicts[x] = verdict
+        found.chances[some], low[some], high[some] = part.chances, part.rank_low, part.rank_high
+        chosen += part.chosen.tolist()
+        loss, lost = max(loss, part.loss), lost + part.lost
+        spreads.append(part.spread)
+    return replace(
+        found,
+        verdicts=tuple(verdicts),
+        chosen=tuple(chosen),
+        loss=min(loss * said.unit, Scale.of(scale, False).most),
+        expected_loss=lost * said.unit / len(chosen) if math.isfinite(lost) else math.nan,
+        spread=float(np.mean(spreads)) * said.unit if spreads else math.nan,
+    )
+
+
+def _compared(fit: Fit, some: Indices) -> bool:
+    """Tell whether scores compare some options with one another."""
+    return bool(np.isfinite(fit.leads(int(some[0]), some).variances).all())
+
+
+def _field(fit: Fit, some: Indices, delta: float) -> Field | None:
+    """Return estimates of some options, of which is sure what those who are trusted confirm."""
+    field, trusted = Field.of_some(fit, some), getattr(fit, "trusted", None)
+    if field is None or trusted is None:
+        return field
+    return field.confirmed_by(
+        np.array([doubts(trusted, x, some, 0.0, delta)[0] < delta for x in some.tolist()])
+    )
+
+
+def _part(
+    field: Field, m: int, delta: float, alike: Fit | None, some: Indices, line: Line | None
+) -> _Part:
+    """Return where options stand that compete with one another; the best one has a ``line``."""
+    drawn = Drawn.of((None if alike is None else Field.of_some(alike, some)) or field)
+    line = line_of(field, m, delta) if line is None else line
+    low, high = ranks_of(field, delta)
+    return _Part(
+        _verdicts(line.inside, line.outside),
+        drawn.among(m),
         low,
         high,
-        tuple(line.chosen.tolist()),
-        min(line.loss * unit, most),
-        drawn.lost(line.chosen) * unit,
-        shortlist,
-        spread * unit,
-        1.0 - delta,
+        some[line.chosen],
+        line.loss,
+        m * drawn.lost(line.chosen),
+        drawn.spread,
     )
 
 
@@ -219,7 +364,7 @@ def placing_by(
         elif rival is not None:
             chances = _chances_beside(drawn, rival, target.tolerance / unit)
         else:
-            chances = _chances_above(values, value_errors(fit) * unit, target)
+            chances = _chances_above(drawn, field, values, value_errors(fit), target, unit)
     low, high = np.ones(k, dtype=np.intp), np.full(k, k)
     if target.top is not None:
         high[list(selection.inside)], low[list(selection.outside)] = target.top, target.top + 1
@@ -251,9 +396,9 @@ def verdicts_by(
     return tuple(said)
 
 
-def _unknown(values: Floats, target: Target, best: int, sure: bool) -> Placing:
+def _unknown(said: Conclusion, values: Floats, target: Target, sure: bool) -> Placing:
     """Return that nothing is sure, and nothing probable."""
-    k = len(values)
+    k, best = len(values), said.decision.option
     order = [x for x in np.argsort(-values, kind="stable").tolist() if not math.isnan(values[x])]
     verdicts: list[Verdict] = ["open"] * k
     loss, chosen = math.inf, tuple(order[: target.top])
@@ -262,6 +407,8 @@ def _unknown(values: Floats, target: Target, best: int, sure: bool) -> Placing:
         verdicts[best], loss, chosen = "in", 0.0, (best,)
     if target.bar is not None:
         chosen = tuple(x for x in order if values[x] >= target.bar - target.tolerance)
+    if target.against is not None:
+        verdicts[said.questions.options.labels.index(target.against)] = "itself"
     return Placing(
         target,
         tuple(verdicts),
@@ -273,22 +420,28 @@ def _unknown(values: Floats, target: Target, best: int, sure: bool) -> Placing:
     )
 
 
-def _confirmed(trusted: Fit, k: int, delta: float) -> Flags:
-    """Return (k, k) whom those who are trusted have ahead by themselves, on that one side."""
-    everybody = np.arange(k)
-    return np.array([doubts(trusted, x, everybody, 0.0, delta)[0] < delta for x in range(k)])
-
-
-def _winner(said: Conclusion, fit: Any, k: int, delta: float, sure: bool, line: Line) -> Line:
-    """Return the best one by the winner test: out is whom it rejects, in who is left alone."""
-    option, everybody = said.decision.option, np.arange(k)
-    inside, outside = np.zeros((2, k), dtype=np.bool_)
-    if leading(fit, everybody, 0.0) is not None:
-        rivals = everybody[~said.questions.options.same_as(option)]
+def _winner(
+    said: Conclusion, fit: Any, some: Indices, delta: float, slack: float, sure: bool | None
+) -> Line:
+    """Return the best of some by the winner test: out is whom it rejects, in who is left alone;
+    whether that is ``sure`` is known of the best of all.
+    """
+    inside, outside = np.zeros((2, len(some)), dtype=np.bool_)
+    option, loss = said.decision.option, said.decision.loss / said.unit
+    leader = leading(fit, some, 0.0)
+    if sure is None:
+        option, loss = int(some[0]) if leader is None else leader, math.inf
+    if leader is not None:
+        rivals = some[~said.questions.options.same_as(option)[some]]
         look = Look.at(fit, option, rivals, 0.0, delta)
-        outside[look.rivals] = look.chances < delta
-    inside[option] = sure
-    return Line(inside, outside, np.array([option]), said.decision.loss / said.unit)
+        outside[np.isin(some, look.rivals[look.chances < delta])] = True
+        if sure is None:
+            look = Look.at(fit, option, rivals, slack, delta)
+            least = look.ends(len(said.questions.options))[rivals, 0]
+            sure, loss = look.certain, max(0.0, -float(least.min(initial=0.0)))
+    place = np.flatnonzero(some == option)
+    inside[place] = bool(sure)
+    return Line(inside, outside, place, loss)
 
 
 def _bar(
@@ -297,29 +450,36 @@ def _bar(
     values: Floats,
     target: Target,
     delta: float,
-    _: Drawn,
+    drawn: Drawn,
     alike: Fit,
-) -> tuple[tuple[Verdict, ...], Floats, tuple[int, ...]]:
-    """Return verdicts, chances and who looks above the bar."""
+) -> _Stand:
+    """Return verdicts, chances, who looks above the bar, and who surely falls short of it."""
     assert target.bar is not None
-    bar = target.bar
+    bar, least = target.bar, target.bar - target.tolerance
     errors = value_errors(fit) * said.unit
     verdicts = _verdicts(*beyond_bar(values - bar, errors, fit.freedom, target.tolerance, delta))
-    chances = _chances_above(values, value_errors(alike) * said.unit, target)
+    _, far = beyond_bar(values - least, errors, fit.freedom, 0.0, delta)
+    field = Field.of(alike, len(values)) or Field.of(fit, len(values))
+    chances = _chances_above(drawn, field, values, value_errors(alike), target, said.unit)
     order = np.argsort(-values, kind="stable").tolist()
-    return verdicts, chances, tuple(x for x in order if values[x] >= bar - target.tolerance)
+    looks = tuple(x for x in order if values[x] >= least)
+    return verdicts, chances, looks, tuple(np.flatnonzero(far).tolist())
 
 
-def _chances_above(values: Floats, errors: Floats, target: Target) -> Floats:
-    """Return (k,) how probable it is that each is above a bar, by values with standard errors."""
-    people, bar = population(values, errors**2), target.bar or 0.0
-    if people is None:
+def _chances_above(
+    drawn: Drawn, field: Field | None, values: Floats, errors: Floats, target: Target, unit: float
+) -> Floats:
+    """Return (k,) how probable it is that each is above a bar, by values whose standard errors are
+    in the units of the field's.
+    """
+    if field is None or not (np.isfinite(values).all() and np.isfinite(errors).all()):
         return np.full(len(values), np.nan)
-    kept = 1.0 - people.noise(errors**2)
-    away = people.shrunken(values, errors**2) - bar + target.tolerance
-    deviation = np.sqrt(np.where(kept > 0.0, kept * errors**2, 0.0))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(special.ndtr(np.nan_to_num(away / deviation, nan=0.0)))
+    # draws of values about their mean, and of the mean, which is no better known than it is
+    shared = float((errors**2 - np.diagonal(field.centred)).mean())
+    z = np.random.default_rng(2).standard_normal(len(drawn.values))
+    mean = values.mean() + unit * math.sqrt(max(shared, 0.0)) * z
+    found = drawn.values * unit + mean[:, None]
+    return np.asarray((found > (target.bar or 0.0) - target.tolerance).mean(axis=0))
 
 
 def _chances_beside(drawn: Drawn, rival: int, slack: float) -> Floats:
@@ -337,17 +497,15 @@ def _against(
     delta: float,
     drawn: Drawn,
     _: Fit,
-) -> tuple[tuple[Verdict, ...], Floats, tuple[int, ...]]:
-    """Return verdicts, chances and who looks better than, or no worse than, one option."""
+) -> _Stand:
+    """Return verdicts, chances, who looks better than one option or no worse, who falls short."""
     assert target.against is not None
     k, a = len(values), said.questions.options.labels.index(target.against)
     others = np.delete(np.arange(k), a)
     leads, slack = fit.leads(a, others).estimates, target.tolerance / said.unit
-    better, worse, close = beside(fit, a, others, slack, delta)
+    better, worse, close, far = beside(fit, a, others, slack, delta)
     found = np.full(k, "itself", dtype=object)
-    found[others] = np.where(
-        better, "in", np.where(worse, "out", np.where(close, "not worse", "open"))
-    )
+    found[others] = np.select([better, close, worse], ["in", "not worse", "out"], "open")
     trusted = getattr(fit, "trusted", None)
     if trusted is not None:
         for x in others.tolist():
@@ -357,7 +515,8 @@ def _against(
     chances = _chances_beside(drawn, a, slack)
     order = others[np.argsort(leads, kind="stable")].tolist()
     behind = dict(zip(others.tolist(), leads.tolist(), strict=True))
-    return tuple(found.tolist()), chances, tuple(x for x in order if -behind[x] > -slack)
+    looks = tuple(x for x in order if -behind[x] > -slack)
+    return tuple(found.tolist()), chances, looks, tuple(others[far].tolist())
 
 
 def _verdicts(inside: Flags, outside: Flags) -> tuple[Verdict, ...]:

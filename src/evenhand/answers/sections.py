@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
@@ -12,8 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from evenhand.actions import ActionSet
 from evenhand.answers import words
+from evenhand.answers.categories import Categories
 from evenhand.answers.least_squares import share_for_biases
+from evenhand.answers.line_words import groups
 from evenhand.answers.placing import Placing
+from evenhand.answers.slices import ALL, Slices
 from evenhand.assumptions import model
 from evenhand.checks.statistics import FEWEST
 from evenhand.numerics.intervals import Estimate
@@ -51,16 +55,17 @@ _LITTLE = 0.005  # share of evaluations that is next to nothing
 def report_of(answer: Answer) -> Report:
     """Return what an answer has to say."""
     panel = not isinstance(answer.options, ActionSet)
-    target = answer.target
-    asked = (
-        "to choose" if target is None else f"{'is' if target.top == 1 else 'are'} {target.words}"
-    )
+    placing, asked = answer.placing, "to choose"
+    if placing is not None:
+        asked = f"{'is' if placing.best else 'are'} {placing.wanted.removeprefix('among ')}"
     return Report(
         f"Which of {len(answer.options):,} options {asked}",
         words.verdict(answer),
         words.facts(answer),
         [
+            *_by_category(answer),
             Section("Ranking", partial(_ranking, answer), "brief"),
+            *_in_slices(answer),
             Section("Biases", partial(_biases, answer), "brief" if panel else "page"),
             Section("Ask next", partial(_next, answer), "brief"),
             Section("What fairness cost", lambda: [_learning(answer), _raw_loss(answer)]),
@@ -69,7 +74,22 @@ def report_of(answer: Answer) -> Report:
             Section("Questions that nobody answered", partial(_failures, answer)),
             Section("How it was computed", partial(_method, answer)),
         ],
+        names=_names(answer),
     )
+
+
+def _names(answer: Answer) -> list[str]:
+    """Return the user's own names, in what an answer says."""
+    questions, slices = answer.questions, answer.slices
+    inside = None if answer.placing is None else answer.placing.categories
+    groups_ = questions.options.groups
+    names = [*answer.options.labels, *questions.evaluators, *questions.items]
+    names += [] if groups_ is None else [one for one in groups_ if one is not None]
+    names += [] if inside is None else [inside.column, *inside.names]
+    names += [] if slices is None else [slices.column, *slices.names]
+    # biases of attributes are called as their columns are
+    names += [one.name for one in answer.biases if one.kind not in ("bias", "position")]
+    return list(dict.fromkeys(map(str, names)))
 
 
 def record_of(answer: Answer) -> dict[str, Any]:
@@ -101,12 +121,14 @@ def record_of(answer: Answer) -> dict[str, Any]:
         "questions_until_sure": questions.until_sure,
         "chance_to_settle": questions.chance,
         "advice": questions.advice,
-    }
+    } | ({} if answer.slices is None else {"slices": answer.slices.to_dict()})
 
 
 def placing_of(answer: Answer, placing: Placing) -> dict[str, Any]:
     """Return what machines read of a target, and of where options stand against it."""
-    return placing.target.to_dict() | {
+    inside = placing.categories
+    said = placing.target.to_dict() | ({} if inside is None else {"within": inside.column})
+    return said | {
         "chosen": answer.chosen,
         "inside": answer.inside,
         "outside": answer.outside,
@@ -118,6 +140,7 @@ def placing_of(answer: Answer, placing: Placing) -> dict[str, Any]:
         "options": [
             {
                 "option": one.option,
+                **({} if inside is None else {"category": inside.name(one.index)}),
                 "verdict": placing.said(one.index),
                 "chance": float(placing.chances[one.index]),
                 "rank_low": int(placing.rank_low[one.index]),
@@ -169,9 +192,95 @@ def _ranking(answer: Answer) -> list[Part]:
     return [picture, table, Note(read)]
 
 
+def _by_category(answer: Answer) -> list[Section]:
+    """Return who is chosen in each category, if there are any."""
+    placing = answer.placing
+    if placing is None or placing.categories is None:
+        return []
+    inside = placing.categories
+    by = partial(_categories, answer, placing, inside)
+    return [Section(f"By {short(inside.column)}", by, "brief")]
+
+
+def _categories(answer: Answer, placing: Placing, inside: Categories) -> list[Part]:
+    """Return who is chosen in each category, who is sure, and who stands at the line."""
+    some_in, line, some_out = (set(part) for part in groups(placing))
+    rows = []
+    for name, part in zip(inside.names, inside.parts, strict=True):
+        here = set(part.tolist())
+        chosen = answer._named([x for x in placing.chosen if x in here])
+        sure = answer._named([x for x in placing.where("in") if x in here])
+        counts = (len(here), len(here & some_in), len(here & line), len(here & some_out))
+        names = (listed([short(one) for one in some], 12) for some in (chosen, sure))
+        rows.append([short(name), *counts, *(one or None for one in names)])
+    header = [inside.column, "options", "in", "at the line", "out", "look best", "surely in"]
+    read = (
+        "All scores are fitted at once: every evaluator has one leniency across all of them. Sure "
+        f"is what holds of all {len(inside.names):,} together, each at its share of the level; in "
+        f"and out count also a chance of {percent(placing.level)}."
+    )
+    return [Table("Who looks best in each", header, rows, range(len(rows))), Note(read)]
+
+
+def _in_slices(answer: Answer) -> list[Section]:
+    """Return what is said in every slice, if there are any."""
+    slices = answer.slices
+    if slices is None:
+        return []
+    return [Section(f"In each {short(slices.column)}", partial(_slices, slices), "brief")]
+
+
+def _slices(slices: Slices) -> list[Part]:
+    """Return what is said in every slice, and how to read that."""
+    rows = slices.rows
+    spans = [(row.lead.value, row.lead.low, row.lead.high) for row in rows]
+    digits, ends = _decimals(spans), _ends(spans)
+    columns: dict[str, Sequence[Cell]] = {
+        slices.column: [
+            Strong(row.slice) if row.slice == ALL else short(row.slice) for row in rows
+        ],
+        "scores": [row.scores for row in rows],
+        "option": [row.option and short(row.option) for row in rows],
+        "verdict": [row.verdict for row in rows],
+    }
+    if any(row.option is None for row in rows) and any(row.inside or row.outside for row in rows):
+        columns |= {
+            "surely in": [listed(row.inside, 12) or None for row in rows],
+            "surely out": [listed(row.outside, 12) or None for row in rows],
+        }
+    if any(row.option for row in rows):
+        columns |= {
+            "over": [row.rival and short(row.rival) for row in rows],
+            "lead": [rounded(row.lead.value, digits) for row in rows],
+            "low": [rounded(row.lead.low, digits) for row in rows],
+            "high": [rounded(row.lead.high, digits) for row in rows],
+            "": [Span(*span, ends) for span in spans],
+        }
+    else:
+        del columns["option"]
+    if any(not math.isnan(row.wins.value) for row in rows):
+        columns["wins"] = [_share(row.wins.value) for row in rows]
+        columns["wins, from"] = [_share(max(row.wins.low, 0.0)) for row in rows]
+        columns["to"] = [_share(min(row.wins.high, 1.0)) for row in rows]
+    read = (
+        f"What is sure in a {slices.column} is so of all {len(slices.names):,} of them at once "
+        f"({percent(slices.level)}): each is decided by its own rows at its share of the level "
+        "(Bonferroni), and so are its intervals. That of all rows is a statement of its own."
+    )
+    wins = "Wins are the share of items on which the option is above, ties half."
+    shown = list(zip(*columns.values(), strict=True))
+    return [
+        Table("The same question in each", list(columns), shown, range(len(shown))),
+        Note(f"{read} {wins}" if "wins" in columns else read),
+    ]
+
+
 def _standings(answer: Answer) -> Table:
     """Return where every option stands, the most valuable first; the chosen one stands out."""
     ranking = answer.ranking
+    inside = None if answer.placing is None else answer.placing.categories
+    if inside is not None:
+        ranking = tuple(sorted(ranking, key=lambda one: inside.codes[one.index]))
     spans = [(one.value, one.low, one.high) for one in ranking]
     digits, ends = _decimals(spans), _ends(spans)
     columns: dict[str, Sequence[Cell]] = {
@@ -195,19 +304,35 @@ def _standings(answer: Answer) -> Table:
         chosen, places = set(placing.chosen), [one.index for one in ranking]
         names = [Strong(short(o.option)) if o.index in chosen else short(o.option) for o in ranking]
         said: dict[str, Sequence[Cell]] = {
-            "place": list(range(1, len(ranking) + 1)),
+            "place": _places(places, placing),
             "option": names,
             "verdict": [placing.said(x) for x in places],
             "chance": [_share(round(float(placing.chances[x]), 2)) for x in places],
             "places": [f"{placing.rank_low[x]}–{placing.rank_high[x]}" for x in places],
         }
+        if inside is not None:
+            said = {inside.column: [short(inside.name(x)) for x in places]} | said
         if (placing.rank_low == 1).all() and (placing.rank_high == len(ranking)).all():
             del said["places"]  # nothing is said of them
         del columns["behind"]
         columns = said | {name: some for name, some in columns.items() if name != "option"}
         must = {i for i, x in enumerate(places) if x in chosen or placing.verdicts[x] == "in"}
     rows = list(zip(*columns.values(), strict=True))
-    return Table("Options, the most valuable first", list(columns), rows, must)
+    first = "Options, the most valuable first"
+    caption = first if inside is None else f"Options by {inside.column}, the most valuable first"
+    return Table(caption, list(columns), rows, must)
+
+
+def _places(ranking: Sequence[int], placing: Placing) -> list[Cell]:
+    """Return the place of each option, from 1; where there are categories, of its own."""
+    if placing.categories is None:
+        return list(range(1, len(ranking) + 1))
+    seen: Counter[str] = Counter()
+    places: list[Cell] = []
+    for x in ranking:
+        seen[placing.categories.name(x)] += 1
+        places.append(seen[placing.categories.name(x)])
+    return places
 
 
 def spoken_of(answer: Answer) -> set[int]:
@@ -383,7 +508,7 @@ def _next(answer: Answer) -> list[Part]:
     }
     if not answer.questions.priced:
         del columns["price"]
-    if answer.target is not None and answer.target.top != 1:
+    if answer.placing is not None and not answer.placing.best:
         columns = {_AT_LINE.get(name, name): some for name, some in columns.items()}
     rows = list(zip(*columns.values(), strict=True))
     return [

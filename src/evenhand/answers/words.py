@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, NamedBias
 from evenhand.answers.line_words import target_facts, target_verdict
+from evenhand.answers.slices import sliced_in_words
 from evenhand.numerics.intervals import Estimate
 from evenhand.report.words import (
     counted,
@@ -39,8 +40,8 @@ def verdict(answer: Answer) -> str:
     if k > 1 and not answer.sure and answer.scores == 0:
         return f"Nothing is known about the {k:,} options: no evaluation came back."
     several = answer.decision.selection is not None and target is not None and target.top
-    aimed = None if several or target is None or target.top == 1 else answer.placing
-    if aimed is not None and not is_apart(answer):
+    aimed = None if several else answer.placing
+    if aimed is not None and not aimed.best and not is_apart(answer):
         return target_verdict(answer, aimed)
     if k == 1:
         return f"Choose {name}: there is no other option."
@@ -167,6 +168,8 @@ def surely_in_words(answer: Answer) -> list[tuple[str, str]]:
 
 def is_apart(answer: Answer) -> bool:
     """Tell whether scores do not compare all options, so that nobody can be named."""
+    if answer.placing is not None and answer.placing.categories is not None:
+        return answer.placing.apart
     return (answer.placing is not None or not answer.sure) and any(
         math.isnan(one.lead) for one in answer.ranking
     )
@@ -174,11 +177,15 @@ def is_apart(answer: Answer) -> bool:
 
 def facts(answer: Answer) -> list[tuple[str, str]]:
     """Return what else there is to say, under short titles."""
-    best = answer.placing is None or answer.placing.target.top == 1
+    best = answer.placing is None or answer.placing.best
     said = [("Rival", rival(answer)), ("Tied", tied(answer)), ("Holds up", margin(answer))]
     said = said if best else []
     if answer.placing is not None and not is_apart(answer):
         said += target_facts(answer, answer.placing)
+    if answer.slices is not None:
+        against = None if answer.target is None else answer.target.against
+        said += [(f"By {short(answer.slices.column)}", sliced_in_words(answer.slices, against))]
+        said += [("In none", answer.slices.sentence(against))]
     if answer.decision.selection is not None:
         said += surely_in_words(answer)
     if isinstance(answer.options, ActionSet):
@@ -262,7 +269,9 @@ def tied(answer: Answer) -> str:
 
 
 def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
-    """Return who is favoured, by how much, and how well that is known."""
+    """Return who is favoured, by how much, and how well that is known; "" if nobody can be."""
+    if actions.n_attributes == 0:
+        return ""
     if math.isnan(bias.value):
         return "not known: the scores so far do not show it."
     doubt = "" if bias.low > 0.0 or bias.high < 0.0 else "perhaps none: by estimate "

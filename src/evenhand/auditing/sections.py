@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evenhand.auditing.audit import Audit
+    from evenhand.scores import Scores
 
 _EACH = {
     "leniency": "leniency",
@@ -68,7 +69,15 @@ def report_of(audit: Audit) -> Report:
             Section("Whom to ask", partial(_asks, audit)),
             Section("How it was computed", partial(_method, audit)),
         ],
+        names=_names(audit.effects.scores),
     )
+
+
+def _names(scores: Scores) -> list[str]:
+    """Return the user's own names, in what an audit says."""
+    factors = (scores.option, scores.evaluator, scores.item, scores.event, scores.cluster)
+    names = [name for factor in factors if factor is not None for name in factor.names]
+    return [*names, *scores.groups, *scores.attributes, *scores.features, *scores.beside]
 
 
 def _picture(audit: Audit) -> list[Part]:

@@ -254,7 +254,7 @@ def _sides_confirmed(aim: Aim, fit: Fit, inside: list[int], outside: list[int]) 
         above, below = beyond_bar(away, errors, fit.freedom, aim.tolerance, aim.delta)
     elif aim.against is not None:
         others = np.flatnonzero(~aim.same(aim.against))
-        better, worse, close = beside(fit, aim.against, others, aim.slack, aim.delta)
+        better, worse, close, _ = beside(fit, aim.against, others, aim.slack, aim.delta)
         above[others], below[others] = close if aim.slack else better, worse
     return bool(above[inside].all() and below[outside].all())
 

@@ -257,7 +257,8 @@ class CarefulChoice(Choice):
             found.append(self._lack_of_fit(refuted))
         if not self.own_scores_within_reach:
             found.append(self._sampled())
-        found.append(UNSEEN)
+        if self.actions.n_attributes:
+            found.append(UNSEEN)
         return tuple(sorted(found, key=lambda finding: not finding.alarm))
 
     @property

@@ -41,6 +41,7 @@ from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
 
 _UNKNOWN = 1e6  # variance of what nothing is known of, when a start is planned
+_SHRUNKEN = 3  # dimensions in which values must differ to be shrunken towards one another
 _LENIENT = 3.0  # evaluations' worth that leniencies are taken to be known by, to have an order
 
 
@@ -156,6 +157,20 @@ class DenseModel(Model):
 
     def _leads(self, leader: int | Indices, rivals: Indices) -> Floats:
         return np.asarray(self.values[leader] - self.values[rivals])
+
+    @cached_property
+    def apart(self) -> Floats:
+        """(m, r) combinations of the options' values, by which they differ, of equal weight."""
+        H = self.frame.values
+        _, sizes, Wt = np.linalg.svd(H - H.mean(axis=0), full_matrices=False)
+        some = sizes > IN_SPAN * sizes.max(initial=0.0)
+        return np.asarray(sizes[some, None] * Wt[some])
+
+    @property
+    def in_common(self) -> bool:
+        """Whether options differ in fewer dimensions than there are differences, but a few."""
+        alone = self.questions.options.stand_alone
+        return not alone and _SHRUNKEN <= len(self.apart) < len(self.frame.values) - 1
 
     @cached_property
     def _vague(self) -> Floats:
@@ -281,11 +296,26 @@ class DenseFit:
         free = U[:, int((sizes > IN_SPAN * sizes[0]).sum()) :]  # (k, f): what features leave open
         if free.shape[1] == 0 or self.form.outside(H[:1] - H[1:]).any():
             return self
-        open_, sigma, old = free.T @ H, self.unit, self.form.root
+        return self._drawn_together(free.T @ H, deviation)
+
+    def shrunken(self) -> DenseFit:
+        """Return the fit that, for guesses alone, also takes values to be drawn from one normal
+        population, as wide as they look beyond their noise: who leads looks better than it is.
+        """
+        rows = self.model.apart
+        if self.form.outside(rows).any():
+            return self
+        return self._drawn_together(rows, None)
+
+    def _drawn_together(self, rows: Floats, deviation: float | None) -> DenseFit:
+        """Return the fit that also takes rows·θ to be normal about 0, with a standard deviation
+        that is estimated where it is None.
+        """
+        sigma, old = self.unit, self.form.root
         if deviation is None:
-            deviation = _deviation(open_ @ self.theta, sigma * (open_ @ old))
+            deviation = _deviation(rows @ self.theta, sigma * (rows @ old))
         # coordinates in which V is the unit matrix: θ = root·u
-        along = open_ @ old * (sigma / deviation)
+        along = rows @ old * (sigma / deviation)
         _, stretch, Wt = np.linalg.svd(along, full_matrices=False)
         shrunk = (Wt.T * (1.0 / np.sqrt(1.0 + stretch**2) - 1.0)) @ Wt  # (1 + alongᵀalong)^−½ − 1
         root = np.ascontiguousarray(old + old @ shrunk)

@@ -79,19 +79,24 @@ class Field:
     @classmethod
     def of(cls, fit: Fit, k: int) -> Self | None:
         """Return the field of a fit; None where not all can be compared or nothing is heard."""
-        if k < 2 or fit.freedom < 1.0:
+        return cls.of_some(fit, np.arange(k))
+
+    @classmethod
+    def of_some(cls, fit: Fit, among: Indices) -> Self | None:
+        """Return the field of a fit among some options, as `of` all."""
+        if len(among) < 2 or fit.freedom < 1.0:
             return None
-        rivals = np.arange(1, k)
-        leads, variances = fit.leads(0, rivals)
+        first, rivals = int(among[0]), among[1:]
+        leads, variances = fit.leads(first, rivals)
         if not np.isfinite(variances).all():
             return None
         unit = 1.0 if math.isinf(fit.freedom) else fit.scatter / fit.freedom
         return cls.of_leads(
             leads,
-            fit.shared(0, rivals),
+            fit.shared(first, rivals),
             unit,
             fit.freedom,
-            fit.own if isinstance(fit.own, OwnParts) else None,
+            fit.own.among(among) if isinstance(fit.own, OwnParts) else None,
         )
 
     @classmethod
@@ -336,20 +341,20 @@ def value_errors(fit: Fit, neutral: Floats | None = None) -> Floats:
 
 def beside(
     fit: Fit, option: int, others: Indices, slack: float, delta: float
-) -> tuple[Flags, Flags, Flags]:
-    """Return (n,) which others are surely better than an option, which are worse, and which are
-    not worse by more than a tolerance; of all at once.
+) -> tuple[Flags, Flags, Flags, Flags]:
+    """Return (n,) which others are surely better than an option, which are worse, which are not
+    worse by more than a tolerance, and which are worse by more; of all at once.
     """
     leads, variances = fit.leads(option, others)
     unit = 1.0 if math.isinf(fit.freedom) or fit.own is not None else fit.scatter / fit.freedom
     errors, share = np.sqrt(variances * unit), delta / len(others)
     freedom = np.broadcast_to(freedom_of(fit, option, others), leads.shape)
-    better, worse, close = (
+    better, worse, close, far = (
         np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
-        for t in (-leads / errors, leads / errors, (slack - leads) / errors)
+        for t in (side / errors for side in (-leads, leads, slack - leads, leads - slack))
     )
     two = 0.5 * share  # of two that are worth the same either may look better
-    return better < two, worse < two, (close < share) & (slack > 0.0)
+    return better < two, worse < two, (close < share) & (slack > 0.0), far < two
 
 
 def _normal(t: Floats, freedom: Floats) -> Floats:

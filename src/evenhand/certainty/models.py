@@ -142,6 +142,12 @@ class OwnParts(NamedTuple):
     most: float  # ν
     floors: Floats  # (k,) what a would be at least, whatever the option's own scores are
 
+    def among(self, some: Indices) -> OwnParts:
+        """Return what the scores of some options add."""
+        return self._replace(
+            parts=self.parts[some], freedom=self.freedom[some], floors=self.floors[some]
+        )
+
     def of_leads(self, leader: int, rivals: Indices, variances: Floats) -> Floats:
         """Return (n,) the degrees of freedom of leads with these variances, V, by Satterthwaite's
         formula: 1/((a_b/V)²/D_b + (a_j/V)²/D_j), ν at most.

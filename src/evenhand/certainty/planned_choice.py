@@ -416,8 +416,9 @@ class PlannedChoice(Choice):
             away = -now.leads(rival, np.arange(k)).estimates * unit
             others = np.flatnonzero(~self.aim.same(rival))
             if fit is not None and len(others):
-                better, worse, close = beside(fit, rival, others, slack / unit, self.delta)
-                inside[others], outside[others] = close if slack else better, worse
+                better, worse, close, _ = beside(fit, rival, others, slack / unit, self.delta)
+                inside[others] = close if slack else better
+                outside[others] = worse & ~inside[others]  # worse, and no matter within the slack
         wanted = away > -slack
         if rival is not None:
             wanted[self.aim.same(rival)] = False

@@ -6,8 +6,10 @@ g, s    the lead of the leader over a rival is g ± s by all that is known, both
 need    log(1/δ) − log W + 1: evidence still lacking against a rival, and some more
 
 A plan makes max need · variance of the lead / max(g, s)² small for its price (`Model.plan`). Who
-leads, the proportions, the length and what is expected are guessed by pooled least squares; then
-all of it is frozen, and nothing of it is ever derived again. Where the m best are wanted, the
+leads, the proportions, the length and what is expected are guessed by pooled least squares, where
+options have features shrunken towards one another (`DenseFit.shrunken`): of many options in many
+dimensions the one that leads owes much of it to luck. Then all of it is frozen, and nothing of it
+is ever derived again. Where the m best are wanted, the
 leads are those of options inside over options outside, for all pairs of places that are open
 (`places`); options change places only if the m that look best are others than the first m, since
 each change costs evidence. Where options are held against a bar or one of them, the leads are those
@@ -19,13 +21,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, Generic, NamedTuple
+from typing import Any, ClassVar, Generic, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.alike import of_trusted
+from evenhand.certainty.dense import DenseFit
 from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.places import Places, SetEvidence, SetInference
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
@@ -39,6 +42,8 @@ _LONGEST = 4096  # evaluations after which the order of a plan is repeated
 _MOST_LOOKS = 64  # shares of its scores at which a plan is looked at
 _GROWTH, _LAST = 0.2, 0.3  # a plan as a share of what was spent; at most, to end with it
 _EXTRA = 1.0  # evidence that is planned for beyond what is needed
+_TAKEN_BACK = 1.2  # of what the prior of a lead is cautious by, where guesses are sober,
+_FEW_DIMENSIONS = 5.0  # and values differ in many more dimensions than this
 _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 spreads up takes 1.5 times what is left
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
@@ -99,6 +104,8 @@ class Tested(NamedTuple):
 class AnyPlanner(ABC, Generic[S]):
     """Plans what to ask next, whatever is wanted of the options."""
 
+    of_the_best: ClassVar[bool] = False  # whether the one best option is wanted
+
     inference: InOrder[S]
     limits: Limits
     at_most: int  # evaluations in all
@@ -149,7 +156,7 @@ class AnyPlanner(ABC, Generic[S]):
             return Stop("certain", (now.answer,))
         if not self._remaining:
             return Stop("spent")
-        guess = self.inference.before(len(record.rounds))
+        guess = self._sober(self.inference.before(len(record.rounds)))
         tested = self.tested(guess, now)
         known = np.isfinite(self._leads(guess, tested).variances)
         heard = guess.freedom >= 1.0  # not if a start was cut short: then there is no unit yet
@@ -158,6 +165,15 @@ class AnyPlanner(ABC, Generic[S]):
             if len(start):
                 return self._plan("open", start) if self._pays_for(start) else Stop("broke")
         return self._test(guess, now, tested.some(known))
+
+    def _sober(self, guess: Fit) -> Fit:
+        """Return a guess that does not take the luck of who leads for merit."""
+        return guess.shrunken() if self._shrinks(guess) else guess
+
+    def _shrinks(self, guess: Fit) -> TypeGuard[DenseFit]:
+        """Tell whether features say what options have in common, so that few numbers are all."""
+        # Only where the best option is wanted: others are compared with a line, not with the lucky.
+        return self.of_the_best and isinstance(guess, DenseFit) and guess.model.in_common
 
     def _leads(self, fit: Fit, tested: Tested) -> Spread:
         return self.inference.aim.leads(fit, tested.leader, tested.rivals)
@@ -267,9 +283,22 @@ class AnyPlanner(ABC, Generic[S]):
             times=times,
             looks=1 if self.whole else min(_MOST_LOOKS, len(order) * times),
             forecast=self.more_to_come(guess, now, tested) * money / price,
-            expected=Expected(*self._leads(guess, tested), guess.unit, guess.freedom),
+            expected=self._expected(guess, self._leads(guess, tested)),
             **tested.parts,
         )
+
+    def _expected(self, guess: Fit, leads: Spread) -> Expected:
+        """Return what is expected of leads, from which their prior is made."""
+        # A prior weighs its effects by one over their size, which does for guesses that are too
+        # good. Of a sober guess that is taken back, the more dimensions its population is known by:
+        # the centre goes to where 1/η leaves the mode that it should have.
+        centres, (found, variances) = leads.estimates, leads
+        if self._shrinks(guess):
+            taken = _TAKEN_BACK * max(0.0, 1.0 - _FEW_DIMENSIONS / len(guess.model.apart))
+            errors = guess.unit * np.sqrt(variances)
+            larger = np.maximum(found + self.inference.aim.slack, errors)
+            centres = found + taken * errors**2 / np.where(larger > 0.0, larger, 1.0)
+        return Expected(centres, variances, guess.unit, guess.freedom)
 
     def _plan(self, purpose: Purpose, order: Indices, **parts: Any) -> Plan:
         helped = self._helped_by_others(purpose)
@@ -373,6 +402,8 @@ class AnyPlanner(ABC, Generic[S]):
 @dataclass(frozen=True, eq=False)
 class StagePlanner(AnyPlanner[Evidence]):
     """Plans what to ask next to find the best option."""
+
+    of_the_best: ClassVar[bool] = True
 
     inference: Inference
 

@@ -1,8 +1,9 @@
 """The command `evenhand`: one file per subcommand; each parses, calls one function and prints.
 
-Exit codes: 0 fine, 1 a record does not verify, 2 what was given cannot be used, 3 the bias cannot
-be estimated or options be compared, 4 what there is is not enough for a plan, or nothing is to be
-evaluated now, 5 it failed: a store, a disk, or evenhand itself.
+Exit codes: 0 fine, 1 what was to be confirmed is not so (a record does not verify, what `decide
+--require` asks for is surely false), 2 what was given cannot be used, 3 the bias cannot be
+estimated or options be compared, 4 what there is is not enough (for a plan, for what is required),
+or nothing is to be evaluated now, 5 it failed: a store, a disk, or evenhand itself.
 """
 
 from __future__ import annotations
@@ -135,9 +136,9 @@ def _print_version(asked: bool) -> None:
 
 
 @app.callback(
-    epilog="**Exit codes**: 0 fine; 1 a record does not verify; 2 what was given cannot be used; "
-    "3 the bias cannot be estimated; 4 what there is, is not enough for a plan, or nothing is to "
-    "be evaluated now; 5 it failed: a store, a disk, or evenhand itself."
+    epilog="**Exit codes**: 0 fine; 1 what was to be confirmed is not so; 2 what was given cannot "
+    "be used; 3 the bias cannot be estimated; 4 what there is, is not enough, or nothing is to be "
+    "evaluated now; 5 it failed: a store, a disk, or evenhand itself."
 )
 def main(
     show_version: Annotated[

@@ -9,9 +9,9 @@ import typer
 
 from evenhand.auditing import audit as audited
 from evenhand.cli.columns import ATTRIBUTES, FEATURES, ScoreTable, column, takes
-from evenhand.cli.options import AsJson, Figure, Report
+from evenhand.cli.options import AsJson, Call, Figure, Report, Title
 from evenhand.cli.tables import attributes_in, check_files
-from evenhand.cli.terminal import names_in, show
+from evenhand.cli.terminal import calls_in, names_in, show
 
 _NOT_IDENTIFIABLE = 3
 
@@ -43,6 +43,8 @@ def audit(
     ] = None,
     figure: Figure = None,
     report: Report = None,
+    title: Title = None,
+    call: Call = None,
     as_json: AsJson = False,
 ) -> None:
     """Is there a bias in these scores, whose, how large, how sure, and what would change?
@@ -69,6 +71,7 @@ def audit(
     tell the bias.
     """
     check_files(figure, report)
+    nouns = calls_in(call)
     found = audited(
         table.at(scores),
         **table.parts(),
@@ -78,6 +81,6 @@ def audit(
         confidence=confidence,
         top=top,
     )
-    show(found, figure, report, as_json=as_json)
+    show(found, figure, report, as_json=as_json, title=title, call=nouns)
     if math.isnan(found.bias.value):
         raise typer.Exit(_NOT_IDENTIFIABLE)

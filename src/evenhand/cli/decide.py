@@ -7,16 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
+from evenhand.answers import Answer
 from evenhand.answers import decide as decided
-from evenhand.cli.columns import ATTRIBUTES, ScoreTable, column, takes
-from evenhand.cli.options import AsJson, Figure, Report
-from evenhand.cli.tables import attributes_in, check_files, columns_in, table_at
-from evenhand.cli.terminal import console, print_json, say_written
-from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.answers.requirement import WAYS, required
+from evenhand.cli.columns import ATTRIBUTES, TABLE, ScoreTable, column, takes
+from evenhand.cli.options import AsJson, Call, Figure, Report, Title
+from evenhand.cli.tables import attributes_in, check_files, columns_in, groups_in, table_at
+from evenhand.cli.terminal import calls_in, console, print_json, show
+from evenhand.errors import InputError, NotIdentifiableError, RequirementError
 from evenhand.questions.inputs import named
-from evenhand.report.result import print_result
 
-_NOT_COMPARABLE = 3
+_SURELY_NOT, _NOT_COMPARABLE, _CANNOT_TELL = 1, 3, 4
 
 
 @takes(table=ScoreTable)
@@ -88,6 +89,22 @@ def decide(
     against: Annotated[
         str | None, typer.Option(metavar="NAME", help="Who is better than this option.")
     ] = None,
+    within: Annotated[
+        str | None,
+        column(
+            "The category of every option, in which alone options are compared; --top is of each. "
+            "Evaluators have one leniency across all. Also NAME=CATEGORY,…"
+        ),
+    ] = None,
+    slices: Annotated[
+        str | None,
+        typer.Option(
+            "--slice",
+            metavar="COL",
+            help="Answer the same in every slice, such as a language, with one level over all.",
+            rich_help_panel=TABLE,
+        ),
+    ] = None,
     confidence: Annotated[
         float, typer.Option(metavar="P", help="How sure the choice is to be.")
     ] = 0.95,
@@ -111,8 +128,18 @@ def decide(
         str | None,
         typer.Option(metavar="A,B", help="By how much A is better than B, and not worse than it."),
     ] = None,
+    require: Annotated[
+        str | None,
+        typer.Option(
+            metavar="sure|probable[=NAME]",
+            help="A gate: exit 0 only if what is wanted is sure (or has a chance of --confidence); "
+            "of this option, if named, else of all.",
+        ),
+    ] = None,
     figure: Figure = None,
     report: Report = None,
+    title: Title = None,
+    call: Call = None,
     as_json: AsJson = False,
 ) -> None:
     """Who is best by these scores, how sure is that, and what should be asked next?
@@ -130,14 +157,21 @@ def decide(
 
     `evenhand decide reviews.csv --top 10 --scale 1,10 --report funded.html`
 
-    `evenhand decide runs.csv --against baseline --margin 0.02`
+    `evenhand decide reviews.csv --top 3 --within category --scale 1,10`
+
+    `evenhand decide runs.csv --against baseline --margin 0.02 --require sure`
+
+    `evenhand decide runs.csv --slice language`
 
     `evenhand decide log.json --report choice.html`
 
-    **Exit codes**: 0 there is an answer, sure or not; 2 what was given cannot be used; 3 these
-    scores do not compare the options (the answer says what to ask).
+    **Exit codes**: 0 there is an answer, sure or not; with --require, it passes; 2 what was given
+    cannot be used; 3 these scores do not compare the options (the answer says what to ask). With
+    --require also: 1 surely not; 4 these scores are not enough to tell.
     """
     check_files(figure, report)
+    how, whom = _required(require)
+    nouns = calls_in(call)
     options, scores = (None, first) if second is None else (first, second)
     try:
         answer = decided(
@@ -148,6 +182,8 @@ def decide(
             top=top,
             bar=bar,
             against=against,
+            within=None if within is None else groups_in(within),
+            slices=slices,
             **table.parts(),
             cluster=columns_in(cluster),
             attributes=attributes_in(attributes),
@@ -166,21 +202,38 @@ def decide(
             console().print(str(error), style="bold")
         raise typer.Exit(_NOT_COMPARABLE) from None
     two = None if compare is None else answer.compare(*_two_of(compare, answer.options.labels))
-    if figure is not None:
-        answer.plot(figure)
-    if report is not None:
-        answer.report(report)
-    if as_json:
-        more = {} if two is None else {"compared": two.to_dict()}
-        print_json({"comparable": answer.comparable} | answer.to_dict() | more)
-    else:
-        print_result(console(), answer)
-        if two is not None:
-            console().print()
-            print_result(console(), two)
-        say_written(figure, report)
+    more: dict[str, Any] = {} if two is None else {"compared": two}
+    show(
+        answer,
+        figure,
+        report,
+        as_json=as_json,
+        title=title,
+        call=nouns,
+        comparable=answer.comparable,
+        **more,
+    )
     if not answer.comparable:
         raise typer.Exit(_NOT_COMPARABLE)
+    if how:
+        _gate(answer, how, whom)
+
+
+def _gate(answer: Answer, how: str, whom: str | None) -> None:
+    """Say on a line whether what is required holds, and end with its code."""
+    try:
+        typer.echo(f"evenhand: {required(answer, how, whom)}", err=True)
+    except RequirementError as error:
+        typer.echo(f"evenhand: {error}", err=True)
+        raise typer.Exit(_SURELY_NOT if error.surely else _CANNOT_TELL) from None
+
+
+def _required(given: str | None) -> tuple[str, str | None]:
+    """Return how sure it must be, and of which option, by 'sure', 'probable' or 'sure=NAME'."""
+    how, _, whom = (given or "").partition("=")
+    if given is not None and how not in WAYS:
+        raise InputError(f"--require is sure, probable or sure=NAME; got {given!r}.")
+    return how, whom or None
 
 
 def _two_of(given: str, labels: Sequence[str]) -> tuple[str, str]:

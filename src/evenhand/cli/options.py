@@ -31,4 +31,12 @@ Report = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Write a report to read and print to FILE.html."),
 ]
+Title = Annotated[str | None, typer.Option(metavar="TEXT", help="What it is about, in your words.")]
+Call = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NOUN=WORD,…",
+        help="Nouns of your own: option=application,evaluator=reviewer,group=university.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from evenhand.errors import InputError
+from evenhand.report.nouns import Nouns
+from evenhand.report.pictures import save_figure
 from evenhand.report.result import Result, plain, print_result
 
 
@@ -41,18 +43,38 @@ def show(
     report: Path | None = None,
     *,
     as_json: bool = False,
+    title: str | None = None,
+    call: Mapping[str, str] | None = None,
     **more: Any,
 ) -> None:
-    """Draw and write a result where that is asked for, and print it for people or machines."""
-    if figure is not None:
+    """Draw and write a result where that is asked for, and print it for people or machines; of
+    several values, those that are results are printed below it.
+    """
+    if figure is not None and call:
+        save_figure(Nouns.of(call, found._report().names).figure(found.plot()), figure)
+    elif figure is not None:
         found.plot(figure)
     if report is not None:
-        found.report(report)
+        found.report(report, title=title, call=call)
     if as_json:
-        print_json(more | found.to_dict())
-    else:
-        print_result(console(), found)
-        say_written(figure, report)
+        below = {name: one.to_dict() for name, one in more.items() if isinstance(one, Result)}
+        print_json(more | found.to_dict() | below)
+        return
+    print_result(console(), found, title=title, call=call)
+    for one in more.values():
+        if isinstance(one, Result):
+            console().print()
+            print_result(console(), one, call=call)
+    say_written(figure, report)
+
+
+def calls_in(text: str | None) -> dict[str, str] | None:
+    """Return nouns of the user's own, by what they are for: option=application,…"""
+    if text is None:
+        return None
+    found = dict(pair.partition("=")[::2] for pair in names_in(text) or [])
+    Nouns.of(found, ())  # before any work
+    return found
 
 
 def names_in(text: str | None) -> list[str] | None:

@@ -3,6 +3,7 @@
 from evenhand.designs.design import Certificate, Design, Mixture, Verification
 from evenhand.designs.elfving import c_optimal_design
 from evenhand.designs.g_optimal import g_optimal_design
+from evenhand.designs.joint import joint_design
 
 __all__ = [
     "Certificate",
@@ -11,4 +12,5 @@ __all__ = [
     "Verification",
     "c_optimal_design",
     "g_optimal_design",
+    "joint_design",
 ]

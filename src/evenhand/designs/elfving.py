@@ -11,14 +11,17 @@ Its solutions are the c-optimal designs: one direction of the parameter, at the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Floats, Indices, as_points, as_vector, refuse_non_finite
 from evenhand.designs._simplex import elfving_basis
-from evenhand.designs.design import Certificate, Design, checked
+from evenhand.designs.blockwise import Kept, optimum, spanning, spanning_free
+from evenhand.designs.design import Certificate, Design, checked_on
+from evenhand.designs.g_optimal import factor
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics._passes import rows_beyond
@@ -27,10 +30,13 @@ from evenhand.numerics.row_space import (
     SAMPLED_PER_COLUMN,
     DoubtfulRankError,
     RowSpace,
+    leverages,
+    products,
     row_space,
     sample_rows,
 )
 from evenhand.numerics.solves import RefinedSolver
+from evenhand.tables.blocks import Blocks, opened_blocks
 
 TOLERANCE = 1e-9
 """How far |a·u| may exceed √cost, relatively, before its row has to enter the basis."""
@@ -50,6 +56,8 @@ FREE_EXCESS = 0.01
 """How much more than κ the pulls may cost where options of cost zero would need infinitely many."""
 
 _GAP = 1e-6  # what the value is proven to, at least; the simplex stops at 1e-9
+
+_LARGE_SAMPLE = 4096  # rows to begin with where all are read by blocks, at least
 
 _LEAST = 1e-145  # of a weight: squares of weights are to be floats, with room to spare
 
@@ -98,14 +106,7 @@ class ElfvingProgram:
         """Return the solution for direction c, or raise `NotIdentifiableError` where the rows do
         not give it, and `AccuracyError` where rounding decides whether they do, or by how much.
         """
-        if self.space.doubt:
-            raise DoubtfulRankError(self.space.doubt, DOUBT)
-        if not self.space.contains(c):
-            raise NotIdentifiableError(
-                "no combination of the options' points gives this direction (they span "
-                f"{self.space.rank} of {len(c)} dimensions): it cannot be estimated, however many "
-                "evaluations are made."
-            )
+        refuse_outside(self.space, c)
         solution = self.solve_within(c)
         self.refuse_sensitive(solution, np.abs(c))
         return solution
@@ -261,6 +262,18 @@ class ElfvingProgram:
         return ElfvingSolution(rows, w, lengths, float(s @ np.abs(w)), u, float(c @ u))
 
 
+def refuse_outside(space: RowSpace, c: Floats) -> None:
+    """Raise where no combination of the rows gives direction c, or where nobody can tell."""
+    if space.doubt:
+        raise DoubtfulRankError(space.doubt, DOUBT)
+    if not space.contains(c):
+        raise NotIdentifiableError(
+            "no combination of the options' points gives this direction (they span "
+            f"{space.rank} of {len(c)} dimensions): it cannot be estimated, however many "
+            "evaluations are made."
+        )
+
+
 class _Pool:
     """Rows held in memory, in coordinates (after the leading rows of ``space``) on a basis that
     dominates them, at first the places ``start``, divided by √cost.
@@ -339,14 +352,15 @@ def _feasible(solution: ElfvingSolution, c: Floats, excess: float) -> ElfvingSol
 
 
 def c_optimal_design(
-    points: ArrayLike, direction: ArrayLike, costs: ArrayLike | None = None
+    points: ArrayLike | Any, direction: ArrayLike, costs: ArrayLike | None = None
 ) -> Design:
     """Return the cheapest way to estimate ``direction · parameter`` with unit variance.
 
     Parameters
     ----------
     points
-        (k, m) matrix, one row per option.
+        (k, m) matrix, one row per option. Larger than memory, and then read by blocks: a
+        memory-mapped array, the path of a .npy or Parquet file, a pyarrow dataset, a Dask array.
     direction
         (m,) vector c.
     costs
@@ -359,27 +373,101 @@ def c_optimal_design(
     >>> design.support, round(design.value, 12)   # a slope is best read off the two ends
     (array([0, 2]), 1.0)
     """
-    A = as_points(points)
+    blocks = opened_blocks(points)
+    A = as_points(points) if blocks is None else blocks
     k, m = A.shape
     c = as_vector(direction, m, "direction")
     if not c.any():
         raise InputError("direction is the zero vector; there is nothing to estimate.")
-    if costs is None:
-        program = ElfvingProgram(A)
-        return _checked(_design(program.solve(c), k, c, None, None), program)
-    cost = as_vector(costs, k, "costs")
-    if cost.min() < 0:
-        x = int(np.argmin(cost))
-        raise InputError(f"costs[{x}] is {cost[x]}; a cost must be ≥ 0.")
-    s = np.sqrt(cost)
+    cost, s = None, None
+    if costs is not None:
+        cost = as_vector(costs, k, "costs")
+        if cost.min() < 0:
+            x = int(np.argmin(cost))
+            raise InputError(f"costs[{x}] is {cost[x]}; a cost must be ≥ 0.")
+        s = np.sqrt(cost)
+        cost.flags.writeable = False  # so that the design need not copy them
+    if isinstance(A, Blocks):
+        return _large(A, c, cost, s)
     program = ElfvingProgram(A, s)
-    return _checked(_design(program.solve(c), k, c, cost, s), program)
+    design = _design(program.solve(c), k, c, cost, s)
+    return _checked(design, A[design.support], program.space)
 
 
-def _checked(design: Design, program: ElfvingProgram) -> Design:
+@dataclass(frozen=True, eq=False)
+class PooledSolution:
+    """The program's solution over a pool of rows, numbered as all rows are."""
+
+    solution: ElfvingSolution
+    program: ElfvingProgram
+    pool: Kept
+
+
+class PricedProblem:
+    """The problem by blocks: a level is |a·u| / √cost, or 0 where the cost is 0 and u vanishes."""
+
+    limit = 1.0 + TOLERANCE
+
+    def __init__(self, c: Floats, s: Floats | None, first: Kept, space: RowSpace) -> None:
+        self.c, self.s, self.space = c, s, space
+        n = len(first.rows)
+        self._metric = factor(space, first.rows, np.full(n, 1.0 / n))
+
+    def solve(self, pool: Kept) -> PooledSolution:
+        """Return the optimum over the pool, whose first rows are the basis."""
+        s = None if self.s is None else self.s[pool.indices]
+        program = ElfvingProgram(pool.rows, s, self.space if s is None or s.all() else None)
+        return PooledSolution(program.solve_within(self.c), program, pool)
+
+    def used(self, optimum: PooledSolution) -> Kept:
+        """Return the rows of the basis."""
+        return optimum.pool.of(optimum.solution.rows)
+
+    def levels(self, optimum: PooledSolution, indices: Indices | slice, rows: Floats) -> Floats:
+        """Return |a·u| / √cost."""
+        return self._priced(np.abs(products(rows, optimum.solution.dual)), indices)
+
+    def reach(self, indices: slice, rows: Floats) -> float:
+        """Return the largest ‖W a‖ / √cost."""
+        return float(self._priced(np.sqrt(leverages(rows, self._metric.W)), indices).max())
+
+    def change(self, old: PooledSolution, new: PooledSolution) -> float:
+        """Return ‖Uᵀ(u_new − u_old)‖."""
+        return float(np.linalg.norm(self._metric.U.T @ (new.solution.dual - old.solution.dual)))
+
+    def bound(self, change: float, left: float, reach: float) -> float:
+        """Return left + ‖Uᵀ(u_new − u_old)‖ · reach."""
+        return left + change * reach
+
+    def _priced(self, sizes: Floats, indices: Indices | slice) -> Floats:
+        if self.s is None:
+            return sizes
+        s = self.s[indices]
+        return np.divide(sizes, s, out=np.zeros_like(sizes), where=s > 0.0)
+
+
+def _large(blocks: Blocks, c: Floats, cost: Floats | None, s: Floats | None) -> Design:
+    """Return the design over all rows of the blocks."""
+    sample = Kept(*blocks.sample(max(_LARGE_SAMPLE, 8 * SAMPLED_PER_COLUMN * blocks.shape[1])))
+    first, space = spanning(blocks, sample)
+    refuse_outside(space, c)
+    if s is not None and not s.all():
+        first = spanning_free(blocks, first, s)
+    with space.blamed():
+        found, level = optimum(blocks, PricedProblem(c, s, first, space), first)
+        found.program.refuse_sensitive(found.solution, np.abs(c))
+        solution = _feasible(found.solution, c, max(level - 1.0, 0.0))
+    solution = replace(solution, rows=found.pool.indices[solution.rows])
+    design = replace(_design(solution, blocks.shape[0], c, cost, s), passes=blocks.passes)
+    order = np.argsort(found.pool.indices)
+    at = np.searchsorted(found.pool.indices, design.support, sorter=order)
+    return _checked(design, found.pool.rows[order[at]], space)
+
+
+def _checked(design: Design, rows: Floats, space: RowSpace) -> Design:
     """Return the design as `checked`; a fault names the columns that are to blame."""
-    with program.space.blamed():
-        return checked(design, program.A, program.space.scales, _GAP)
+    with space.blamed():
+        return checked_on(rows, design, space.scales, _GAP)
 
 
 def _design(
@@ -405,6 +493,7 @@ def _design(
     mass = float(mu.sum())
     weights = np.zeros(k)
     weights[rows] = mu / mass
+    weights.flags.writeable = False  # so that the design need not copy them
     value, bound = lp.root**2, max(lp.root_bound, 0.0) ** 2
     excess = FREE_EXCESS if free_weight > 0.0 and lp.root > 0.0 else 0.0
     return Design("c", weights, value, mass, Certificate(value, bound, lp.dual), c, cost, excess)

@@ -19,6 +19,7 @@ clear are looked at again.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,17 +28,20 @@ from scipy.linalg import lapack
 from evenhand.arrays import Floats, Indices, as_points, refuse_non_finite
 from evenhand.designs._ascent import interior_point, multiplicative, newton
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
-from evenhand.designs.design import Certificate, Design, checked
+from evenhand.designs.blockwise import Kept, optimum, spanning
+from evenhand.designs.design import Certificate, Design, checked, checked_on
 from evenhand.errors import AccuracyError, InputError
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics.row_space import (
     DOUBT,
     DoubtfulRankError,
     RowSpace,
+    largest_entries,
     leverages,
     row_space,
     sample_rows,
 )
+from evenhand.tables.blocks import Blocks, opened_blocks
 
 # Wendel: the hull of n symmetric random points in p dimensions holds the centre with probability
 # 1/2 at n = 2p and almost surely a little beyond. So many rows on one ellipsoid carry its V.
@@ -49,11 +53,18 @@ _FAR = 3  # rows far out under it, per moment: 95 to 100 % of the support of Gau
 _ADD = 2  # rows added at a time, per moment
 _KEEP = 2  # rows kept, per row of the support: those next in line, lest they come back
 _INWARD = 0.1  # of the weight; with a hundredth the interior-point method takes twice the steps
+_MISLED = 0.01  # of all rows too high: more than a working set overlooks where few rows matter
+_CLOSE = 0.1  # of the gap that equal weights have: less than is left where rows are not close
+_FITTED = 32  # sampled rows per moment to fit an ellipsoid: its error is 1/√32 of their noise
+_OUTER = 8  # rows far out of it, per moment: nine in ten of the support of a sphere with noise
+_TRUSTED = 6  # rounds after which no weight is lost any more, so that log det V only rises
 _SHARE = 0.1  # of the gap over all rows: what the working set is solved to
 _ROUNDING = 1e-11  # a gap that leverages in double precision cannot tell from none
 _EDGE = 1.0 - 1e-6  # leverages this close to r count as r: rounding must not hide a row
 _LONG = 64.0  # coordinates larger than this call for another basis
 _STEPS = 100  # of the interior-point method, which takes 5 to 20
+
+
 _ROUNDS = 60
 _FEW = 0.05  # a row gathered costs as much as ten read in order; a pass also renews the bound
 _MARGIN = 0.95  # gather a little more than needed, so that the next design needs no gathering
@@ -61,13 +72,14 @@ _DEPENDENT = 1e-10  # moments that differ by less, as a share of the largest, ar
 _GROWTH = 1e-9  # growth of the total weight that may be rounding
 
 
-def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
+def g_optimal_design(points: ArrayLike | Any, tol: float = 1e-6) -> Design:
     """Return the design that minimises the largest variance of any option's evaluation.
 
     Parameters
     ----------
     points
-        (k, m) matrix, one row per option; any rank r.
+        (k, m) matrix, one row per option; any rank r. Larger than memory, and then read by blocks:
+        a memory-mapped array, the path of a .npy or Parquet file, a pyarrow dataset, a Dask array.
     tol
         The largest leverage will be at most r (1 + tol).
 
@@ -81,16 +93,24 @@ def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
     """
     if not (isinstance(tol, (int, float)) and 0 < tol < 1):
         raise InputError(f"tol must lie between 0 and 1; got {tol!r}.")
-    A = as_points(points)
-    k, m = A.shape
-    space = row_space(A, sample_rows(k, max(1024, 48 * m)))
+    blocks = opened_blocks(points)
+    if blocks is None:
+        A = as_points(points)
+        k, m = A.shape
+        space = row_space(A, sample_rows(k, max(1024, 48 * m)))
+    else:
+        m = blocks.shape[1]
+        size = max(_SMALL, int(_FAR * _ROOM * m * (m + 1) / 2), _SPREAD * m)
+        first, space = spanning(blocks, Kept(*blocks.sample(size)))
     if space.rank == 0:
         raise InputError("all points are zero; there is nothing to estimate.")
     if space.doubt:
         raise DoubtfulRankError(space.doubt, DOUBT)
     with space.blamed():
         try:
-            return _g_optimal(A, space, tol)
+            return (
+                _g_optimal(A, space, tol) if blocks is None else _large(blocks, first, space, tol)
+            )
         except np.linalg.LinAlgError as error:
             raise AccuracyError(
                 "the G-optimal design broke down: the points are singular to working precision. "
@@ -101,35 +121,41 @@ def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
 
 def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
     """Solve a small working set; add the rows that its optimum leaves too high; repeat."""
-    k, r = len(A), space.rank
+    r = space.rank
     p = r * (r + 1) // 2
     rows, w, screen = _first_rows(A, space)
-    spend, loose = _SHARE * tol, 0.0
+    spend, loose, inward, fitted = _SHARE * tol, 0.0, _INWARD, False
     for round_ in range(_ROUNDS):
         exact = max(0.01 * spend, _ROUNDING)
         B = _coordinates(A, rows, space)
-        w, d = _solved(B, w, exact, max(loose, exact))
+        w, d = _solved(B, w, exact, max(loose, exact), inward)
         kept = _but_dust(w, spend / r)  # a share ε of the weight moves no leverage by more than r ε
-        few = cut_support(B[kept], w[kept])
-        kept, few = kept[few > 0.0], few[few > 0.0] / few.sum()
-        V = factor(space, A[rows[kept]], few)
+        few = w[kept]
+        if not fitted or round_ > _TRUSTED:
+            few = cut_support(B[kept], few)
+            kept, few = kept[few > 0.0], few[few > 0.0]
+        V = factor(space, A[rows[kept]], few / few.sum())
+        if round_ == 0 and (better := _fitted_rows(A, space, V, tol)):
+            rows, w = better
+            loose, inward, fitted = tol, 0.0, True
+            continue
         screen = screen or Screen(A, V)
         high, beyond = screen.rows_above(r * _EDGE, V)
         largest = float(beyond.max())
         if largest <= r * (1.0 + tol):
-            weights = np.zeros(k)
-            weights[rows[kept]] = few
-            certificate = Certificate(largest, float(r), V.W / np.sqrt(largest))
-            design = Design("G", weights, largest, largest, certificate)
-            return checked(design, A, space.scales, tol)
+            design = _cut(A, space, B[kept], rows[kept], few / few.sum(), V, largest)
+            if design.value <= r * (1.0 + tol):
+                return checked(design, A, space.scales, tol)
         loose = _SHARE * (largest / r - 1.0) / 2**round_  # in the end every round raises log det V
+        inward = _INWARD
         new = (beyond > r * (1.0 + spend)) & ~np.isin(high, rows)
         if not new.any():  # the fault lies within: drop less, ask more of the working set
             loose, spend = 0.0, 0.1 * spend
         high, beyond = high[new], beyond[new]
-        near = np.union1d(kept, _nearest(d, _KEEP * len(kept), rows, space))
+        kept = kept[largest_entries(few, _KEEP * p)]
+        near = np.union1d(kept, _nearest(d, _KEEP * min(len(kept), p), rows, space))
         room = p - int(np.count_nonzero(w))  # for Newton's method; none after an interior point
-        high = high[_largest(beyond, room if room > p // 4 else _ADD * p)]
+        high = high[largest_entries(beyond, room if room > p // 4 else _ADD * p)]
         rows, w = np.append(rows[near], high), np.append(w[near], np.zeros(len(high)))
     raise AccuracyError(
         f"the G-optimal design reached a gap of {largest / r - 1:.2g}, not {tol:.2g}. "
@@ -137,15 +163,141 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
     )
 
 
-def _solved(B: Floats, w: Floats, tol: float, loose: float) -> tuple[Floats, Floats]:
+def _cut(
+    A: Floats,
+    space: RowSpace,
+    B: Floats,
+    rows: Indices,
+    w: Floats,
+    V: GramFactor,
+    largest: float,
+) -> Design:
+    """Return the design with as few rows as its V needs; B are theirs in coordinates."""
+    cut = cut_support(B, w)
+    if cut is not w:
+        # V stays the same up to rounding, which is bounded without another pass
+        rows, w = rows[cut > 0.0], cut[cut > 0.0] / cut.sum()
+        V, before = factor(space, A[rows], w), V
+        largest *= float(np.linalg.norm(V.W @ before.U, 2)) ** 2
+    weights = np.zeros(len(A))
+    weights[rows] = w
+    certificate = Certificate(largest, float(space.rank), V.W / np.sqrt(largest))
+    return Design("G", weights, largest, largest, certificate)
+
+
+def _fitted_rows(
+    A: Floats, space: RowSpace, V: GramFactor, tol: float
+) -> tuple[Indices, Floats] | None:
+    """Return better rows than those that gave V, and weights, if all lie close to one ellipsoid."""
+    # Then the optimum for a small sample fits their noise: it leaves many rows too high, and which
+    # ones says little. An ellipsoid that fits a large sample tells the rows that are far out.
+    r = space.rank
+    p = r * (r + 1) // 2
+    levels = leverages(A[sample_rows(len(A), _SPREAD * r)], V.W) / r
+    if np.count_nonzero(levels > 1.0 + tol) <= _MISLED * len(levels):
+        return None
+    sample = np.union1d(sample_rows(len(A), _FITTED * p), space.basis)
+    w, first, gap = _relaxed(_coordinates(A, sample, space))
+    if gap > min(_CLOSE * first, float(levels.max()) - 1.0):
+        return None
+    d = leverages(A, factor(space, A[sample], w).W)
+    rows = np.union1d(largest_entries(d, _OUTER * p), space.basis)
+    return rows, _relaxed(_coordinates(A, rows, space))[0]
+
+
+def _relaxed(B: Floats) -> tuple[Floats, float, float]:
+    """Return weights that bring all rows of B close to one ellipsoid, if any do; the gap that equal
+    weights have, and theirs.
+    """
+    # Where all leverages are r (1 − y'Ey) with a small E, a multiplicative step takes off about
+    # 2/r of it, so one with the power r/2 takes off most; a little less, as n rows at random have
+    # moments of different sizes, from (1 − √(p/n))² to (1 + √(p/n))². Elsewhere it overshoots and
+    # is stopped.
+    n, r = B.shape
+    power = 0.5 * r / (1.0 + 0.5 * r * (r + 1) / n)
+    w = best = np.full(n, 1.0 / n)
+    gaps: list[float] = []
+    while len(gaps) < 5 or gaps[-1] <= 0.8 * gaps[-3]:
+        try:
+            W = np.linalg.inv(np.linalg.cholesky((B * w[:, None]).T @ B))
+        except np.linalg.LinAlgError:
+            gaps.append(np.inf)
+            break
+        d = leverages(B, W) / r
+        gaps.append(float(d.max()) - 1.0)
+        if gaps[-1] <= min(gaps):
+            best = w
+        # no weight grows more than e-fold at once
+        w = w * np.exp(min(power, 1.0 / max(gaps[-1], 1e-9)) * np.log(np.maximum(d, 1e-300)))
+        w /= w.sum()
+    return best, gaps[0], min(gaps)
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipsoid:
+    """The optimum over a pool of rows: the support, its weights, and V."""
+
+    support: Kept
+    weights: Floats
+    factor: GramFactor
+
+
+class LeverageProblem:
+    """The problem by blocks: a level is a leverage over the rank."""
+
+    def __init__(self, space: RowSpace, tol: float) -> None:
+        self.space, self._tol, self.limit = space, tol, 1.0 + tol
+
+    def solve(self, pool: Kept) -> Ellipsoid:
+        """Return the optimum over the pool, whose first rows are the basis."""
+        weights = _g_optimal(pool.rows, self.space, self._tol / 4).weights
+        (used,) = np.nonzero(weights)
+        support = pool.of(used)
+        return Ellipsoid(support, weights[used], factor(self.space, support.rows, weights[used]))
+
+    def used(self, solution: Ellipsoid) -> Kept:
+        """Return the support."""
+        return solution.support
+
+    def levels(self, solution: Ellipsoid, _: Indices | slice, rows: Floats) -> Floats:
+        """Return leverages over the rank."""
+        return leverages(rows, solution.factor.W) / self.space.rank
+
+    def reach(self, _: slice, __: Floats) -> float:
+        """Return nothing: levels are all that the bound needs."""
+        return 0.0
+
+    def change(self, old: Ellipsoid, new: Ellipsoid) -> float:
+        """Return λ_max(V_new⁺ V_old)."""
+        return float(np.linalg.norm(new.factor.W @ old.factor.U, 2)) ** 2
+
+    def bound(self, change: float, left: float, _: float) -> float:
+        """Return λ_max(V_new⁺ V_old) · left."""
+        return change * left
+
+
+def _large(blocks: Blocks, first: Kept, space: RowSpace, tol: float) -> Design:
+    """Return the design over all rows of the blocks."""
+    solution, level = optimum(blocks, LeverageProblem(space, tol), first)
+    largest = level * space.rank
+    order = np.argsort(solution.support.indices)
+    weights = np.zeros(blocks.shape[0])
+    weights[solution.support.indices] = solution.weights
+    weights.flags.writeable = False  # so that the design need not copy them
+    certificate = Certificate(largest, float(space.rank), solution.factor.W / np.sqrt(largest))
+    design = Design("G", weights, largest, largest, certificate, passes=blocks.passes)
+    return checked_on(solution.support.rows[order], design, space.scales, tol)
+
+
+def _solved(B: Floats, w: Floats, tol: float, loose: float, inward: float) -> tuple[Floats, Floats]:
     """Return optimal weights for the rows of B, and the leverages."""
     # Newton's method, up to ``tol``, while no more than p rows carry weight or ask for it; where
     # there are more, or where it fails since moments are dependent, the interior-point method, up
-    # to ``loose``, from inside: a share of the weight is spread evenly.
+    # to ``loose``, from inside: a share ``inward`` of the weight is spread evenly.
     w, d = w / w.sum(), np.empty(len(B))
     if newton(B, w, d, tol, _STEPS) <= tol:
         return w, d
-    w = (1.0 - _INWARD) * w + _INWARD / len(w)
+    w = (1.0 - inward) * w + inward / len(w)
     interior_point(B, w, d, loose, _STEPS)
     return w, d
 
@@ -162,7 +314,7 @@ def _first_rows(A: Floats, space: RowSpace) -> tuple[Indices, Floats, Screen | N
     if len(rows) < k:
         spread = A[np.union1d(sample_rows(k, _SPREAD * r), space.basis)]
         screen = Screen(A, factor(space, spread, np.full(len(spread), 1.0 / len(spread))))
-        rows = np.union1d(rows, _largest(screen.d, _FAR * p))
+        rows = np.union1d(rows, largest_entries(screen.d, _FAR * p))
     w = np.full(len(rows), 1.0 / len(rows))
     while True:
         d = np.empty(len(rows))
@@ -178,26 +330,13 @@ def _first_rows(A: Floats, space: RowSpace) -> tuple[Indices, Floats, Screen | N
 
 def _nearest(d: Floats, size: int, rows: Indices, space: RowSpace) -> Indices:
     """Return where the ``size`` rows of largest leverage are, and a basis, so that they span."""
-    return np.union1d(_largest(d, max(size, 1)), np.flatnonzero(np.isin(rows, space.basis)))
+    return np.union1d(largest_entries(d, max(size, 1)), np.flatnonzero(np.isin(rows, space.basis)))
 
 
 def _but_dust(w: Floats, dust: float) -> Indices:
     """Return the indices of all weights but the smallest ones, which are ``dust`` in all."""
     order = np.argsort(w)
     return np.sort(order[np.searchsorted(np.cumsum(w[order]), dust) :])
-
-
-def _largest(d: Floats, size: int) -> Indices:
-    """Return the indices of the ``size`` largest entries, in no order."""
-    # Where d is long, every sixteenth entry says which twice as many come into question.
-    if len(d) <= size:
-        return np.arange(len(d))
-    some, rank = d[::16], size // 8 + 16
-    if rank < len(some) // 4:
-        (above,) = np.nonzero(d >= np.partition(some, len(some) - rank)[len(some) - rank])
-        if size <= len(above) < len(d):
-            return np.asarray(above[_largest(d[above], size)])
-    return np.argpartition(d, len(d) - size)[len(d) - size :]
 
 
 def _coordinates(A: Floats, rows: Indices, space: RowSpace) -> Floats:

@@ -1,7 +1,8 @@
 """Check a design from its points alone, the slow and plain way.
 
-Nothing here is shared with the solvers: dense singular values, dense products, and for minimax
-designs the linear programs of SciPy. A design that passes is right even if the solvers are wrong.
+Nothing here is shared with the solvers, but how points are read: dense singular values, dense
+products, and for minimax designs the linear programs of SciPy. A design that passes is right even
+if the solvers are wrong.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from scipy.linalg import lapack, qr, solve_triangular
 
 from evenhand.arrays import Floats, unmasked
 from evenhand.errors import InputError
+from evenhand.tables.blocks import Blocks, opened_blocks
 
 if TYPE_CHECKING:
     from evenhand.designs.design import Design
@@ -40,17 +42,11 @@ def recompute(design: Design, points: ArrayLike, tol: float | None) -> Recomputa
     # Every comparison is written so that a NaN fails it.
     if tol is not None and not 0.0 <= tol < np.inf:
         raise InputError(f"tol must be a finite number ≥ 0; got {tol!r}.")
-    A = np.asarray(unmasked(points, "points"), dtype=np.float64)
     certificate = design.certificate
-    width = A.shape[1] if A.ndim == 2 else -1
-    if len(A) != len(design.weights) or certificate.dual.shape[-1] != width:
-        raise InputError(
-            f"points must be the ({len(design.weights)}, {certificate.dual.shape[-1]}) matrix that "
-            f"the design is for; got shape {A.shape}."
-        )
+    A = _Points(points, (len(design.weights), certificate.dual.shape[-1]), design.support)
     numbers = (design.value, design.mass, certificate.value, certificate.bound)
-    arrays = (design.weights, certificate.dual, A, np.array(numbers))
-    if not all(np.isfinite(array).all() for array in arrays):
+    arrays = (design.weights, certificate.dual, np.array(numbers))
+    if not (A.finite and all(np.isfinite(array).all() for array in arrays)):
         return Recomputation(
             np.nan, np.nan, ["some number of the design or the points is not finite"]
         )
@@ -73,29 +69,75 @@ def recompute(design: Design, points: ArrayLike, tol: float | None) -> Recomputa
     return finding
 
 
+class _Points:
+    """The matrix that a design is for, in memory or read by blocks, looked through once."""
+
+    def __init__(
+        self, points: ArrayLike, shape: tuple[int, int], support: NDArray[np.intp]
+    ) -> None:
+        blocks = opened_blocks(points)
+        self._held: Floats | Blocks
+        if blocks is None:
+            self._held = np.asarray(unmasked(points, "points"), dtype=np.float64)
+        else:
+            self._held = blocks
+        if self._held.shape != shape:
+            raise InputError(
+                f"points must be the {shape} matrix that the design is for; got shape "
+                f"{self._held.shape}."
+            )
+        self.rows = np.empty((len(support), shape[1]))
+        self.finite = True
+        sizes = np.zeros(shape[1])
+        for start, a in self.chunks():
+            first, last = np.searchsorted(support, [start, start + len(a)])
+            self.rows[first:last] = a[support[first:last] - start]
+            sizes = np.fmax(sizes, np.abs(a).max(axis=0))
+            self.finite = self.finite and bool(np.isfinite(a).all())
+        self.scales = _units(sizes)
+
+    def chunks(self) -> Iterator[tuple[int, Floats]]:
+        """Return the rows, some at a time, and the number of the first of them."""
+        if isinstance(self._held, Blocks):
+            for b in range(len(self._held)):
+                for start, piece in self._held.pieces(b):
+                    for at in range(0, len(piece), _CHUNK):
+                        yield start + at, piece[at : at + _CHUNK]
+        else:
+            for start in range(0, len(self._held), _CHUNK):
+                yield start, self._held[start : start + _CHUNK]
+
+    @property
+    def whole(self) -> Floats:
+        """The matrix in memory."""
+        if isinstance(self._held, Blocks):
+            return np.concatenate([a.copy() for _, a in self.chunks()])
+        return self._held
+
+
 def _compare(reasons: list[str], what: str, found: float, stated: float) -> None:
     if not abs(found - stated) <= _ROUNDING * abs(stated):
         reasons.append(f"{what} is {found:.12g}, not {stated:.12g}")
 
 
-def _check_g(design: Design, A: Floats) -> Recomputation:
+def _check_g(design: Design, A: _Points) -> Recomputation:
     """Largest leverage against the rank; the ellipsoid ‖Wa‖ ≤ 1 must hold all points, tightly."""
     # Leverages do not change with coordinates. A first factor R gives coordinates T in which the
     # points are nearly orthonormal, so that a second factor loses nothing. Going over to T takes
     # long double where columns are nearly dependent.
-    scales = _scales(A)
+    scales = A.scales
     root = np.sqrt(design.weights[design.support])[:, None]
-    rows = A[design.support] / scales * root
+    rows = A.rows / scales * root
     _, R, pivots = qr(rows[np.argsort(-np.abs(rows).max(axis=1))], mode="economic", pivoting=True)
     diagonal = np.abs(np.diagonal(R))
     rank = int(np.count_nonzero(diagonal > _EXPLAINED * diagonal[0]))
     kept, others = pivots[:rank], pivots[rank:]
     product = np.matmul if diagonal[rank - 1] > _ROUNDING * diagonal[0] else _wide_product
     T = solve_triangular(R[:rank, :rank], np.eye(rank)) / scales[kept, None]
-    Q, second = qr(product(A[design.support][:, kept], T) * root, mode="economic")
+    Q, second = qr(product(A.rows[:, kept], T) * root, mode="economic")
     relations = Q.T @ rows[:, others]
     largest, outside, stray = 0.0, 0.0, 0.0
-    for a in _chunks(A):
+    for _, a in A.chunks():
         y = solve_triangular(second, product(a[:, kept], T).T, trans="T")
         largest = max(largest, float((y**2).sum(axis=0).max()))
         outside = max(outside, float(((a @ design.certificate.dual.T) ** 2).sum(axis=1).max()))
@@ -111,28 +153,33 @@ def _check_g(design: Design, A: Floats) -> Recomputation:
     return Recomputation(largest, float(rank), reasons)
 
 
-def _check_c(design: Design, A: Floats) -> Recomputation:
+def _check_c(design: Design, A: _Points) -> Recomputation:
     """Variance one at the stated cost, and a dual vector that stays within √cost everywhere."""
-    costs = np.ones(len(A)) if design.costs is None else design.costs
-    return _check_cost(design, A, costs)
+    return _check_cost(design, A, _costs(design))
 
 
-def _check_cost(design: Design, A: Floats, costs: Floats) -> Recomputation:
+def _costs(design: Design) -> Floats:
+    if design.costs is None:
+        return np.broadcast_to(1.0, len(design.weights))
+    return design.costs
+
+
+def _check_cost(design: Design, A: _Points, costs: Floats) -> Recomputation:
     reasons: list[str] = []
     c, u = design.direction, design.certificate.dual
     if c is None:
         return Recomputation(np.nan, np.nan, ["the design names no direction"])
-    scales = _scales(A)
-    mu = design.mass * design.weights
-    used = design.support
-    variance = largest_variance(A[used] / scales, mu[used], c / scales)
+    scales = A.scales
+    mu = design.mass * design.weights[design.support]
+    variance = largest_variance(A.rows / scales, mu, c / scales)
     if not variance <= 1.0 + _ROUNDING:
         reasons.append(f"the variance at its mass is {variance:.12g}, not 1")
-    spent = float(mu @ costs)
+    spent = float(mu @ costs[design.support])
     if design.excess and spent <= design.value * (1.0 + design.excess) * (1.0 + _ROUNDING):
         spent = design.value  # the infimum; attained only with infinitely many free pulls
     excess = 0.0
-    for a, cost in zip(_chunks(A), _chunks(costs), strict=True):
+    for start, a in A.chunks():
+        cost = costs[start : start + len(a)]
         over = np.abs(a @ u) - np.sqrt(cost)
         rounding = 1e-12 * (np.abs(a) @ np.abs(u))
         paid = cost > 0
@@ -147,7 +194,7 @@ def _check_cost(design: Design, A: Floats, costs: Floats) -> Recomputation:
     return Recomputation(spent, bound, reasons)
 
 
-def _check_minimax(design: Design, A: Floats) -> Recomputation:
+def _check_minimax(design: Design, A: _Points) -> Recomputation:
     """Worst regret of the design by linear programs; bound from the mixture of parameters."""
     from scipy.optimize import linprog  # noqa: PLC0415 (only here, and slow to import)
 
@@ -155,7 +202,7 @@ def _check_minimax(design: Design, A: Floats) -> Recomputation:
     if mixture is None:
         return Recomputation(np.nan, np.nan, ["the certificate has no mixture of parameters"])
     d = mixture.parameters.shape[1]
-    X = A[:, :d]
+    X = A.whole[:, :d]
     values = X @ mixture.parameters.T
     gaps = values.max(axis=0) - values
     costs = gaps @ mixture.weights
@@ -166,8 +213,8 @@ def _check_minimax(design: Design, A: Floats) -> Recomputation:
     if abs(mixture.weights.sum() - 1.0) > 1e-9 or mixture.weights.min() < 0:
         reasons.append("the mixture is not a probability")
     mu = design.mass * design.weights
-    worst, scales = 0.0, _scales(X)
-    unit = X / scales
+    worst = 0.0
+    unit = X / A.scales[:d]
     for x in unit:
         v = design.mass * x - mu @ unit
         size = float(np.abs(v).max())
@@ -183,27 +230,25 @@ def _check_minimax(design: Design, A: Floats) -> Recomputation:
     return Recomputation(worst, finding.bound, reasons)
 
 
-def _check_joint(design: Design, A: Floats) -> Recomputation:
+def _check_joint(design: Design, A: _Points) -> Recomputation:
     """Variance one for every direction at the stated cost, and dual vectors within the costs."""
     U, H = design.direction, design.certificate.dual
-    costs = np.ones(len(A)) if design.costs is None else design.costs
+    costs = _costs(design)
     if U is None or U.shape != H.shape:
         return Recomputation(np.nan, np.nan, ["there is not one dual vector per direction"])
     reasons: list[str] = []
-    mu = design.mass * design.weights
-    scales = _scales(A)
-    rows = A[design.support] / scales
-    variance = largest_variance(rows, mu[design.support], U / scales)
+    mu = design.mass * design.weights[design.support]
+    variance = largest_variance(A.rows / A.scales, mu, U / A.scales)
     if not variance <= 1.0 + _ROUNDING:
         reasons.append(f"the largest variance at its mass is {variance:.12g}, not 1")
     load = max(
-        float((np.square(a @ H.T).sum(axis=1) / cost).max())
-        for a, cost in zip(_chunks(A), _chunks(costs), strict=True)
+        float((np.square(a @ H.T).sum(axis=1) / costs[start : start + len(a)]).max())
+        for start, a in A.chunks()
     )
     if not load <= 1.0 + _ROUNDING:
         reasons.append(f"the dual vectors charge an option {load:.9g} times its cost")
     bound = float(np.square((U * H).sum(axis=1)).sum()) / max(load, 1.0)
-    return Recomputation(float(mu @ costs), bound, reasons)
+    return Recomputation(float(mu @ costs[design.support]), bound, reasons)
 
 
 def largest_variance(rows: Floats, mu: Floats, directions: Floats, enough: float = 0.0) -> float:
@@ -254,13 +299,7 @@ def _wide_product(a: Floats, b: Floats) -> Floats:
     return np.asarray(a.astype(np.longdouble) @ b.astype(np.longdouble), dtype=np.float64)
 
 
-def _scales(A: Floats) -> Floats:
-    """Return the magnitudes of the columns as powers of two, which round nothing."""
-    scales = np.abs(A).max(axis=0)
-    scales[scales == 0] = 1.0
-    return np.asarray(np.ldexp(1.0, np.frexp(scales)[1]))
-
-
-def _chunks(array: Floats) -> Iterator[Floats]:
-    for start in range(0, len(array), _CHUNK):
-        yield array[start : start + _CHUNK]
+def _units(sizes: Floats) -> Floats:
+    """Return magnitudes of columns as powers of two, which round nothing."""
+    sizes = np.where((sizes == 0) | ~np.isfinite(sizes), 1.0, sizes)
+    return np.asarray(np.ldexp(1.0, np.frexp(sizes)[1]))

@@ -324,11 +324,16 @@ def _place(actions: Askable, attribute: str | None) -> int:
     """Return which attribute's bias is asked for: the one that is named, or the only one."""
     names = actions.attribute_names
     if attribute is not None and attribute not in names:
-        raise InputError(f"no attribute {attribute!r}; there are: {', '.join(names)}.")
+        raise InputError(f"no attribute {attribute!r}; there are: {', '.join(names) or 'none'}.")
     if attribute is not None:
         return names.index(attribute)
     if isinstance(actions, Questions):
         return _only_bias(actions)
+    if not names:
+        raise InputError(
+            "these options have neither groups nor attributes: there is no bias to estimate. Make "
+            "the set with groups, or with attributes= for what evaluations react to."
+        )
     if len(names) > 1:
         raise InputError(
             f"there are {len(names)} attributes ({', '.join(names[:5])}…); say which one's bias is "

@@ -282,13 +282,13 @@ def row_space(points: Floats, sample: Indices, leading: Indices | None = None) -
     while True:
         space = _row_space_of(points, np.concatenate([first, sample]), len(first))
         if len(first) < len(leading):
-            astray = _rows_outside(points, leading, space.leading)
+            astray = rows_outside(points, leading, space.leading)
             if len(astray):
                 first = np.concatenate([first, astray])
                 continue
         if space.full or len(sample) + len(first) >= len(points):
             return space
-        outside = _rows_outside(points, np.arange(len(points)), space)
+        outside = rows_outside(points, np.arange(len(points)), space)
         if len(outside) == 0:
             return space
         sample = np.concatenate([sample, outside])
@@ -351,7 +351,7 @@ def _surest_pivot(space: RowSpace, rows: Floats) -> tuple[int, int, float] | Non
     return row, j, float(shares[row, j])
 
 
-def _rows_outside(points: Floats, among: Indices, space: RowSpace) -> Indices:
+def rows_outside(points: Floats, among: Indices, space: RowSpace) -> Indices:
     """Return, for each direction that is missing, the row that reaches farthest into it."""
     farthest: dict[int, tuple[float, int]] = {}
     for start in range(0, len(among), _CHUNK):
@@ -388,6 +388,19 @@ def leverages(points: Floats, W: Floats) -> Floats:
     out = np.empty(len(points))
     squared_norms_into(points, W, out)
     return out
+
+
+def largest_entries(d: Floats, size: int) -> Indices:
+    """Return the indices of the ``size`` largest entries, in no order."""
+    # Where d is long, every sixteenth entry says which twice as many come into question.
+    if len(d) <= size:
+        return np.arange(len(d))
+    some, rank = d[::16], size // 8 + 16
+    if rank < len(some) // 4:
+        (above,) = np.nonzero(d >= np.partition(some, len(some) - rank)[len(some) - rank])
+        if size <= len(above) < len(d):
+            return np.asarray(above[largest_entries(d[above], size)])
+    return np.argpartition(d, len(d) - size)[len(d) - size :]
 
 
 def space_of(points: Floats) -> RowSpace:

@@ -80,13 +80,15 @@ class Leads:
         widths = np.full_like(self.leads, np.inf) if alarmed else self.widths
         low, high = self.leads - widths, self.leads + widths
         decision = replace(decision, leads=np.column_stack([self.leads, low, high]))
+        own = policy.actions is not policy.questions  # else attributes are those of questions
+        attributes = policy.questions.attributes if own else np.zeros((len(low), 0))
         if alarmed:
             return decision
         return replace(
             decision,
             loss=min(self.loss, most),
             level=level,
-            withstands=_withstands(policy.questions.attributes, self.option, low),
+            withstands=_withstands(attributes, self.option, low),
             certainty="features exact" if self.loss < most else None,
         )
 
@@ -95,6 +97,8 @@ def _withstands(attributes: Floats, option: int, low: Floats) -> float:
     """Return the largest t so that the option is best for all values x·γ + z·τ, max |τ_j| ≤ t."""
     # ``low`` are lower bounds of its leads. Over x, a difference τ takes at most t Σ_j |z_xj − z_j|
     # from its lead: 2t for the other of two groups, nothing for the same attributes.
+    if attributes.shape[1] == 0:
+        return 0.0
     reach = np.abs(attributes - attributes[option]).sum(axis=1)
     alike = reach == 0.0
     if low[alike].min() < 0.0:

@@ -162,8 +162,9 @@ class AttributePlan:
         self.frame = OptionFrame.of(actions)
         apart = self.frame.cells - self.frame.centre
         apart[np.abs(apart) <= 1e-12 * np.abs(apart).max(initial=0.0)] = 0.0
-        leading = apart[np.arange(len(apart)), np.argmax(apart != 0.0, axis=1)]
-        signs = np.sign(leading)
+        signs = np.zeros(len(apart))
+        if apart.shape[1]:
+            signs = np.sign(apart[np.arange(len(apart)), np.argmax(apart != 0.0, axis=1)])
         distinct, index = np.unique(apart * signs[:, None], axis=0, return_inverse=True)
         index = index.reshape(-1)
         some = distinct.any(axis=1)

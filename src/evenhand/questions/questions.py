@@ -68,8 +68,8 @@ class Questions:
     features : (q, d) numbers
         Features of the questions: those of the option that a question is about, of one that can
         only be asked about, or the difference of two.
-    attributes : (q, p) numbers
-        What answers react to and value does not.
+    attributes : (q, p) numbers, optional
+        What answers react to and value does not; nothing biases them if not given.
     about : q items or pairs of items, optional
         What each question is about, by name or by index (−1 for nothing); found by equal features
         if not given.
@@ -135,7 +135,7 @@ class Questions:
         self,
         options: ArrayLike,
         features: ArrayLike,
-        attributes: ArrayLike,
+        attributes: ArrayLike | None = None,
         *,
         about: ArrayLike | None = None,
         evaluator: Sequence[object] | None = None,
@@ -150,7 +150,8 @@ class Questions:
         attribute_names: Sequence[str | Column] | None = None,
     ) -> None:
         X = real_matrix(options, "options")
-        F, Z = real_matrix(features, "features"), real_matrix(attributes, "attributes")
+        F = real_matrix(features, "features")
+        Z = np.zeros((len(F), 0)) if attributes is None else real_matrix(attributes, "attributes")
         if len(X) < 2:
             raise InputError("options has one row; a choice needs two options or more.")
         if len(Z) != len(F):
@@ -646,6 +647,8 @@ class Questions:
         return (
             f"Questions({len(self):,} questions about {len(self.options):,} options{who}, "
             f"{p} attribute{'' if p == 1 else 's'}: {shown})"
+            if p
+            else f"Questions({len(self):,} questions about {len(self.options):,} options{who})"
         )
 
 

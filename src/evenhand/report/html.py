@@ -38,7 +38,7 @@ from evenhand.report.model import (
     is_number,
 )
 from evenhand.report.pictures import svg_text
-from evenhand.report.words import number, sentence
+from evenhand.report.words import number, sentence, short
 
 _FAINT = "opacity:.65"
 _LINE = "1px solid rgba(128,128,128,.35)"
@@ -321,8 +321,10 @@ def _part(part: Part) -> str:
 def _in_short(report: Report) -> Markup:
     """Return the facts of a report: titles at the left, the sentences of each beside it."""
     said: dict[str, list[str]] = {}
+    names = tuple(short(name) for name in report.names)
     for title, fact in report.told:
-        said.setdefault(title, []).append(f"<p>{text(sentence(fact))}</p>")
+        begun = fact if fact.startswith(names) else sentence(fact)  # a name stays as it is
+        said.setdefault(title, []).append(f"<p>{text(begun)}</p>")
     rows = (f"<dt>{text(title)}</dt><dd>{''.join(told)}</dd>" for title, told in said.items())
     return Markup(f'<dl class="short">{"".join(rows)}</dl>\n')
 

@@ -229,6 +229,7 @@ class Report:
     # sentences under short titles, which may come several times
     facts: Sequence[tuple[str, str]] = ()
     sections: Sequence[Section] = field(default=())  # tables, pictures and notes
+    names: Sequence[str] = ()  # the user's own, in what is said here
 
     @property
     def told(self) -> tuple[tuple[str, str], ...]:

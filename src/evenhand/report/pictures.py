@@ -104,7 +104,7 @@ def draw_forest(
     """Draw names with estimates and intervals, the first at the top, with room for so many rows at
     least.
     """
-    places = _places(rows)
+    places = forest_places(rows)
     for place, row in zip(places, rows, strict=True):
         _draw_row(axes, place, row)
     if zero:
@@ -137,7 +137,7 @@ def forest_ends(rows: Sequence[ForestRow], *, zero: bool = False) -> tuple[float
     return low - margin, high + margin
 
 
-def _places(rows: Sequence[ForestRow]) -> list[float]:
+def forest_places(rows: Sequence[ForestRow]) -> list[float]:
     """Return where rows stand, from the top; a heading takes a row of its own."""
     headings = accumulate(1.2 if row.heading else 0.0 for row in rows)
     return [place + more for place, more in enumerate(headings)]

@@ -30,6 +30,7 @@ from evenhand.report.model import (
     cell,
     is_number,
 )
+from evenhand.report.nouns import Nouns
 from evenhand.report.pictures import checked_format, save_figure
 from evenhand.report.words import visible
 
@@ -186,7 +187,12 @@ class Result(ABC):
         return figure
 
     def report(
-        self, path: str | PathLike[str], *, title: str | None = None, made: date | None = None
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str | None = None,
+        made: date | None = None,
+        call: Mapping[str, str] | None = None,
     ) -> None:
         """Write a page of HTML that holds everything, to read, to print and to send on.
 
@@ -198,18 +204,34 @@ class Result(ABC):
             What it is about, in your words.
         made
             The day that it is of; today if not given.
+        call
+            Nouns of your own, such as ``{"option": "application", "evaluator": "reviewer"}``; what
+            may be called otherwise is option, evaluator, group, item, score and evaluation.
         """
         from evenhand.report.html import as_page, write_page  # noqa: PLC0415
 
-        write_page(as_page(self._report(), title, made), path)
+        write_page(as_page(in_nouns(self._report(), call), title, made), path)
+
+
+def in_nouns(report: Report, call: Mapping[str, str] | None) -> Report:
+    """Return a report in nouns of the user's own, if there are any."""
+    return report if not call else Nouns.of(call, report.names).report(report)
 
 
 _MOST_ON_TERMINAL = 40
 
 
-def print_result(out: Console, result: Result, whole: bool = False) -> None:
+def print_result(
+    out: Console,
+    result: Result,
+    whole: bool = False,
+    title: str | None = None,
+    call: Mapping[str, str] | None = None,
+) -> None:
     """Print the verdict, the facts and the sections that are brief, or all; --json has all rows."""
-    report = result._report()
+    report = in_nouns(result._report(), call)
+    if title is not None:
+        out.print(f"{visible(title)}\n", style="bold", soft_wrap=True)
     short = Report(report.title, report.verdict, report.facts)
     verdict, _, rest = as_text(short, width=out.width).partition("\n\n")
     out.print(verdict, style="bold", soft_wrap=True)

@@ -197,9 +197,9 @@ def worst_case_lower(kappa_star: float, horizon: float) -> float:
 def gap_dependent_lower(
     d: int, kappa_star: float, delta_min: float, delta_neq: float, horizon: float
 ) -> float:
-    """Return what every policy suffers on one problem of `families.gap_dependent` (Theorem 4).
+    """Return what every policy suffers on one problem of `families.gap_dependent` (Theorem 6).
 
-    The form for finite T, unit noise, at least 0. For d ≥ 4 it is the largest of three: of order
+    Theorem 4 for finite T, unit noise, at least 0. For d ≥ 4 it is the largest of three: of order
     d/Δ_min log T, of order κ_*/Δ_≠² log T, and of order κ_*/Δ_≠². For d = 2, 3 it is the limit of
     the case that `families.gap_dependent` returns.
 

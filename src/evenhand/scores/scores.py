@@ -426,6 +426,7 @@ class Scores:
             attributes={name: column[rows] for name, column in self.attributes.items()},
             time=at(self.time),
             features={name: column[rows] for name, column in self.features.items()},
+            beside={n: Factor(f.codes[rows], f.names) for n, f in self.beside.items()},
             place=None if self.place is None else _placed(self.place, rows),
         )
 

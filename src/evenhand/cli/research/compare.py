@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evenhand.cli.options import AsJson, Cluster, Seed, Workers
-from evenhand.cli.research.workers import POLICIES, processors, worker_pool
+from evenhand.cli.research.workers import POLICIES, Rerun, processors, worker_pool
 from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, names_in, print_json, progress, whole_number
 from evenhand.errors import InputError
@@ -32,7 +32,8 @@ def compare(
             help=f"Who takes part; if not given, all that play on: {POLICIES}; and ids with "
             "other widths: ids-log, ids-directed-half, ids-directed-log-half. With --suite certain "
             "those that stop: also lingape-usual and track-and-stop-usual, with a threshold that "
-            "is not proved, and priced-sure.",
+            "is not proved, and priced-sure. With --suite classical also frank-wolfe-sampling, "
+            "lingame, peps, rage, xy-adaptive and top-two, and each with -usual.",
         ),
     ] = None,
     suite: Annotated[
@@ -41,7 +42,9 @@ def compare(
             metavar="A,B,…",
             help="What is played: worst-case, dimension, gaps, random, attributes, skating; all if "
             "not given. Or certain: how many evaluations does it take to be sure? A part of it is "
-            "certain-skating, certain-20, certain-50, certain-200, certain-gaps or certain-few.",
+            "certain-skating, certain-20, certain-50, certain-200, certain-gaps or certain-few. Or "
+            "classical, the same on the problems of the literature: classical-soare, "
+            "classical-sphere, classical-others, classical-biased.",
         ),
     ] = None,
     horizon: Annotated[
@@ -77,6 +80,7 @@ def compare(
             "run again.",
         ),
     ] = None,
+    rerun: Rerun = False,
     details: Annotated[
         bool, typer.Option("--details", help="Print a table for every instance as well.")
     ] = False,
@@ -109,6 +113,8 @@ def compare(
 
     `evenhand compare --suite certain --figure certain.png`
 
+    `evenhand compare --suite classical --details --store runs`
+
     **Exit codes**: 0 fine; 2 what was given cannot be used.
     """
     check_files(figure, None, csv)
@@ -123,12 +129,12 @@ def compare(
         benchmark = dataclasses.replace(benchmark, parallel=side)
     if replications is not None:
         benchmark = dataclasses.replace(benchmark, replications=replications)
-    players = entrants(names_in(policies), benchmark.counted)
+    players = entrants(names_in(policies), benchmark.counted, classical=benchmark.classical)
     with (
         worker_pool(workers, cluster, default=processors()) as pool,
         progress("comparing", steps(benchmark)) as done,
     ):
-        outcomes = measure(benchmark, players, seed, pool, store=store, done=done)
+        outcomes = measure(benchmark, players, seed, pool, store=store, rerun=rerun, done=done)
     comparison = Comparison(benchmark, seed, outcomes)
     if figure is not None:
         comparison.plot(figure)

@@ -1,4 +1,4 @@
-"""`evenhand reproduce`: run every statement of the paper, and draw what comes out."""
+"""`evenhand reproduce`: try every numbered statement of the paper, and draw what comes out."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DIFFERS = 1
 def reproduce(
     *,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer and shorter runs: about a minute.")
+        bool, typer.Option("--quick", help="Fewer and shorter runs: one to two minutes.")
     ] = False,
     out: Annotated[
         Path, typer.Option(metavar="DIR", help="Where the page and the figures go.")
@@ -28,10 +28,10 @@ def reproduce(
     seed: Seed = 0,
     workers: Workers = None,
 ) -> None:
-    """Run every theorem of the paper, and draw what comes out beside what it claims.
+    """Try every theorem and lemma of the paper, and draw what comes out beside what it claims.
 
     Writes DIR/index.html, which needs nothing else, the figures as SVG and PNG, and the numbers as
-    JSON. Takes up to 20 minutes on two processors, with --quick about one.
+    JSON. Takes up to 20 minutes on two processors, with --quick one to two.
 
     **Examples**
 

@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from evenhand.cli.options import AsJson, Cluster, Seed, Workers
-from evenhand.cli.research.workers import POLICIES, worker_pool
+from evenhand.cli.research.workers import POLICIES, Rerun, worker_pool
 from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, print_json, whole_number
 from evenhand.errors import InputError
@@ -85,6 +85,7 @@ def simulate(
             help="Keep the runs here; what it holds already is not run again.",
         ),
     ] = None,
+    rerun: Rerun = False,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw regret over time to FILE.png, .svg or .pdf."),
@@ -130,6 +131,7 @@ def simulate(
             seed,
             executor,
             store=store,
+            rerun=rerun,
         )
     if figure is not None:
         # What Theorems 1 and 2 promise, they promise for B = 1.

@@ -13,8 +13,10 @@ Of regret, what is lost on the way; and of certainty, the evaluations until a po
 from evenhand.research.comparison.instances import (
     FULL,
     FULL_CERTAIN,
+    FULL_CLASSICAL,
     QUICK,
     QUICK_CERTAIN,
+    QUICK_CLASSICAL,
     Benchmark,
     Instance,
     Suite,
@@ -26,8 +28,10 @@ from evenhand.research.comparison.table import Comparison
 __all__ = [
     "FULL",
     "FULL_CERTAIN",
+    "FULL_CLASSICAL",
     "QUICK",
     "QUICK_CERTAIN",
+    "QUICK_CLASSICAL",
     "Benchmark",
     "Comparison",
     "Instance",

@@ -8,7 +8,8 @@ c = 1 is the worst case of the paper: there, never to learn the bias is nearly o
 where learning pays.
 
 Two things are counted. Most suites count regret. The suites of certainty count the evaluations
-until a policy is sure which option is the best; their horizon is where it has to give up.
+until a policy is sure which option is the best; their horizon is where it has to give up. The
+classical ones have the problems of the literature on linear bandits, without a bias and with one.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 
 from evenhand.errors import InputError
 from evenhand.research import limits
-from evenhand.research.environments import families
+from evenhand.research.environments import classical, families
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.environments.skating import skate_canada
 from evenhand.research.simulation import Parallel
@@ -178,6 +179,45 @@ class Skating(Shape):
 
 
 @dataclass(frozen=True)
+class Classical(Shape):
+    """A problem of the literature on linear bandits, by the name of its function in
+    `environments.classical`, with its numbers; perhaps with a bias.
+    """
+
+    kind: Literal["soare", "sphere", "many_arms", "factorial", "transductive"]
+    numbers: tuple[int, ...]
+    biased: bool = False
+
+    @property
+    def value_bound(self) -> float:
+        """The largest value there is."""
+        return float(np.abs(self._problem.values).max())
+
+    @property
+    def words(self) -> str:
+        """Its name and numbers."""
+        names = {
+            "soare": "Soare, d = {}",
+            "sphere": "sphere, {} options, d = {} ({})",
+            "many_arms": "many arms, {} options ({})",
+            "factorial": "2^{} factorial ({})",
+            "transductive": "transductive, d = {}",
+        }
+        return names[self.kind].format(*self.numbers) + (", biased" if self.biased else "")
+
+    @property
+    def _problem(self) -> BiasedLinearBandit:
+        problem: BiasedLinearBandit = getattr(classical, self.kind)(
+            *self.numbers, biased=self.biased
+        )
+        return problem
+
+    def problems(self, horizon: int) -> Problems:
+        """Make the problem, the same for every horizon."""
+        return (self._problem,)
+
+
+@dataclass(frozen=True)
 class FixedConfidence(Shape):
     """The problems of another shape, played until a policy is sure which option is the best."""
 
@@ -259,6 +299,7 @@ class Benchmark:
     replications: int
     parallel: Parallel | None = None
     counted: Counted = "regret"
+    classical: bool = False  # whether everybody known by name in the literature takes part
 
     @property
     def instances(self) -> tuple[Instance, ...]:
@@ -291,27 +332,31 @@ class Benchmark:
 def chosen(names: list[str] | None, *, full: bool = False) -> Benchmark:
     """Return the suites that are named, out of the benchmark that has them.
 
-    Without names those of regret; "certain" stands for all suites of certainty. Suites that count
-    different things cannot be played at once.
+    Without names those of regret; "certain" stands for all suites of certainty, "classical" for all
+    classical ones. Suites that count different things cannot be played at once.
 
     Examples
     --------
     >>> chosen(None).counted, chosen(["gaps"]).counted, chosen(["certain"]).counted
     ('regret', 'regret', 'evaluations')
     """
-    regret, certainty = (FULL, FULL_CERTAIN) if full else (QUICK, QUICK_CERTAIN)
+    regret, *certainty = (
+        (FULL, FULL_CERTAIN, FULL_CLASSICAL) if full else (QUICK, QUICK_CERTAIN, QUICK_CLASSICAL)
+    )
     if names is None:
         return regret
-    own = [suite.name for suite in certainty.suites]
-    if not any(name in (CERTAIN, *own) for name in names):
-        return regret.only(names)
-    for name in names:
-        if name not in (CERTAIN, *own):
+    for all_of_it, benchmark in zip((CERTAIN, CLASSICAL), certainty, strict=True):
+        own = [suite.name for suite in benchmark.suites]
+        others = [name for name in names if name not in (all_of_it, *own)]
+        if len(others) == len(names):
+            continue
+        if others:
             raise InputError(
-                f"{name!r} counts regret and {CERTAIN!r} counts evaluations: they cannot be played "
-                f"at once. With {CERTAIN!r} go {', '.join(own)}."
+                f"{others[0]!r} and {all_of_it!r} cannot be played at once: {all_of_it!r} counts "
+                f"evaluations, and has players of its own. With it go {', '.join(own)}."
             )
-    return certainty if CERTAIN in names else certainty.only(names)
+        return benchmark if all_of_it in names else benchmark.only(names)
+    return regret.only(names)
 
 
 def short_power(number: int) -> str:
@@ -335,9 +380,15 @@ _TITLES = {
     "certain-200": "Until sure: random, 200 options, 10 features",
     "certain-gaps": "Until sure: a gap-dependent family",
     "certain-few": "Until sure: random, 2 to 5 options",
+    "classical-soare": "Until sure: Soare's problem",
+    "classical-sphere": "Until sure: the unit sphere, two near-best options",
+    "classical-others": "Until sure: many arms, a factorial, a transductive problem",
+    "classical-biased": "Until sure: the same problems in two groups, with a bias",
 }
 CERTAIN = "certain"
 """Stands for all suites of certainty."""
+CLASSICAL = "classical"
+"""Stands for all classical ones."""
 
 
 def _suite(name: str, shapes: tuple[Shape, ...], horizons: tuple[int, ...]) -> Suite:
@@ -432,3 +483,35 @@ FULL_CERTAIN = _certain_benchmark(n_seeds=5, replications=100)
 
 QUICK_CERTAIN = _certain_benchmark(n_seeds=1, replications=20)
 """The same on fewer problems, in a few minutes."""
+
+
+def _classical_benchmark(n_seeds: int, dimensions: tuple[int, ...], replications: int) -> Benchmark:
+    """Return the classical suites, with so many problems of each random kind."""
+    seeds = range(101, 101 + n_seeds)
+    soare = [Classical("soare", (d,)) for d in dimensions]
+    sizes = ((50, 6), (100, 10), (100, 20), (60, 30))
+    spheres = [Classical("sphere", (k, d, seed)) for k, d in sizes for seed in seeds]
+    others = [
+        *(Classical("many_arms", (50, seed)) for seed in seeds),
+        *(Classical("factorial", (4, seed)) for seed in seeds),
+        Classical("transductive", (8,)),
+    ]
+    biased = [dataclasses.replace(one, biased=True) for one in (*soare, *spheres, *others)]
+    return Benchmark(
+        (
+            _certain("classical-soare", 10**7, *soare),
+            _certain("classical-sphere", 10**7, *spheres),
+            _certain("classical-others", 10**7, *others),
+            _certain("classical-biased", 10**7, *biased),
+        ),
+        replications,
+        counted="evaluations",
+        classical=True,
+    )
+
+
+FULL_CLASSICAL = _classical_benchmark(3, (2, 5, 10, 20, 40), replications=100)
+"""The problems of the literature; all of it."""
+
+QUICK_CLASSICAL = _classical_benchmark(1, (2, 5, 10, 20, 40), replications=20)
+"""The same with one problem of each random kind, and fewer runs."""

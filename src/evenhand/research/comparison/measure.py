@@ -34,6 +34,7 @@ ORACLE = "oracle"
 PAPER = "fair-phased-elimination"
 
 _MOSTLY = 0.5
+_SLOW = {"ossb"}  # works out designs all the time: it takes part if named
 
 Done = Callable[[], None]
 
@@ -64,13 +65,34 @@ of evaluations.
 """
 
 
+_IN_PAPERS = (
+    "lingape",
+    "track-and-stop",
+    "frank-wolfe-sampling",
+    "lingame",
+    "peps",
+    "rage",
+    "xy-adaptive",
+    "top-two",
+)
+CLASSICAL = (
+    Contender(SUREST, SUREST),
+    *(Contender(name, name) for name in _IN_PAPERS),
+    *(Contender(f"{name}-usual", name, (("threshold", "usual"),)) for name in _IN_PAPERS),
+)
+"""Who takes part in the classical suites: each with the proved threshold, and with the usual one,
+which is not proved.
+"""
+
+
 def entrants(
-    names: Sequence[str] | None = None, counted: Counted = "regret"
+    names: Sequence[str] | None = None, counted: Counted = "regret", *, classical: bool = False
 ) -> tuple[Contender, ...]:
     """Return who takes part, where regret or evaluations are counted; or those named.
 
-    For regret all registered policies and variants, but not built-in ones that stop by themselves:
-    these look for certainty. Where evaluations are counted, `SURE`.
+    For regret all registered policies and variants, but not built-in ones that stop by themselves,
+    which look for certainty, nor OSSB, which is slow. Where evaluations are counted, `SURE`, or
+    `CLASSICAL`.
 
     Examples
     --------
@@ -79,12 +101,12 @@ def entrants(
     """
     registered = registered_policies()
     known = {name: Contender(name, name) for name in registered}
-    known |= {entrant.name: entrant for entrant in (*VARIANTS, *SURE)}
+    known |= {entrant.name: entrant for entrant in (*VARIANTS, *SURE, *CLASSICAL)}
     if names is None and counted == "evaluations":
-        names = [entrant.name for entrant in SURE]
+        names = [entrant.name for entrant in (CLASSICAL if classical else SURE)]
     if names is None:
         stopping = {name for name, cls in built_in_policies().items() if not cls.spends_all}
-        playing = [name for name in registered if name not in stopping]
+        playing = [name for name in registered if name not in stopping | _SLOW]
         names = [*playing, *(entrant.name for entrant in VARIANTS)]
     for name in names:
         source = known[name].source if name in known else name
@@ -160,6 +182,7 @@ def measure(
     executor: Executor | None = None,
     *,
     store: str | os.PathLike[str] | None = None,
+    rerun: bool = False,
     done: Done = lambda: None,
 ) -> tuple[Outcome, ...]:
     """Let every entrant play every instance; return what came of it, instance by instance.
@@ -176,7 +199,9 @@ def measure(
         Who runs it, as for `simulate`.
     store
         A folder with one Parquet file per problem and kind of evaluators. What it holds already
-        is not run again.
+        is not run again, and refused where the code has changed.
+    rerun
+        Whether such runs are run again instead, as by `simulate`.
     done
         Told after each of the `steps`.
 
@@ -212,6 +237,7 @@ def measure(
                     executor,
                     checkpoints=(),
                     store=None if store is None else _shelf(Path(store), instance, problem, beside),
+                    rerun=rerun,
                     progress=False,
                     parallel=beside,
                 )

@@ -38,7 +38,7 @@ class BiasedLinearBandit:
         What a unit of each feature is worth.
     omega : number, or (p,) numbers
         The bias: what evaluations add for group +1 and take from group −1; one number per
-        attribute where the options have attributes instead of groups.
+        attribute where the options have attributes instead of groups, none where they have neither.
     noise_scale : float
         Standard deviation of an evaluation.
 
@@ -60,6 +60,8 @@ class BiasedLinearBandit:
     (1, 0.25, 0.25)
     >>> problem
     BiasedLinearBandit(3 options, best 'option 2', omega 0.25, noise_scale 1)
+    >>> eh.BiasedLinearBandit(eh.ActionSet([[1.0, 0.0], [0.0, 1.0]]), gamma=[0.5, 0.75])
+    BiasedLinearBandit(2 options, best 'option 2', no bias, noise_scale 1)
     """
 
     actions: Any  # ActionSet or Questions
@@ -71,7 +73,7 @@ class BiasedLinearBandit:
         self,
         actions: Askable,
         gamma: ArrayLike,
-        omega: ArrayLike,
+        omega: ArrayLike = (),
         noise_scale: float = 1.0,
     ) -> None:
         actions = checked_askable(actions)
@@ -204,10 +206,11 @@ class BiasedLinearBandit:
             )
 
     def __repr__(self) -> str:
-        bias = np.array2string(np.asarray(self.omega), precision=6)
+        bias = f"omega {np.array2string(np.asarray(self.omega), precision=6)}"
+        bias = bias if np.size(self.omega) else "no bias"
         best = self.questions.options.labels[self.best]
         return (
-            f"BiasedLinearBandit({len(self.values)} options, best {best!r}, omega {bias}, "
+            f"BiasedLinearBandit({len(self.values)} options, best {best!r}, {bias}, "
             f"noise_scale {self.noise_scale:g})"
         )
 
@@ -219,6 +222,14 @@ class BiasedLinearBandit:
 def _bias_vector(omega: ArrayLike, n_attributes: int) -> Floats:
     """Return ω as a vector with one entry per attribute; a number will do where there is one."""
     omega = unmasked(omega, "omega")
+    if n_attributes == 0 and omega.size:
+        raise InputError(
+            "omega is the bias, but these options have neither groups nor attributes: leave it out."
+        )
+    if n_attributes and not omega.size:
+        raise InputError(
+            f"omega is missing: give the bias, one number for each of {n_attributes} attribute(s)."
+        )
     if omega.ndim == 0:
         if n_attributes != 1:
             raise InputError(

@@ -1,10 +1,12 @@
 """The statements of the paper, run and drawn.
 
     experiments ──→ measurements ──→ statements ──→ reproduction
-                            audit ─┘
+                  audit, geometry ─┘
 
 - `experiments`: what is run, as immutable data;
 - `audit`: runs of Fair Phased Elimination looked into, step by step;
+- `geometry`: the lemmas on designs and prices, tried on random and hostile sets of options;
+- `tally`: how often a statement was checked, and how close it came to being false;
 - `measurements`: the experiments run, and curves made of them;
 - `statements`: the paper's claims beside what was measured;
 - `reproduction`, with `sections` and `figures`: what people look at; `output` writes it.

@@ -117,6 +117,15 @@ class Audits:
 
 
 @dataclass(frozen=True)
+class Sets:
+    """Sets of options on which the lemmas on designs are tried."""
+
+    number: int  # random and hostile ones
+    dimensions: tuple[int, ...]  # d and κ_* of the families of the lower bounds
+    kappas: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Programme:
     """All experiments of a reproduction."""
 
@@ -126,6 +135,7 @@ class Programme:
     transition: Transition
     blindness: Blindness
     audits: Audits
+    sets: Sets
 
 
 def _horizons(first: int, last: int) -> tuple[int, ...]:
@@ -171,6 +181,7 @@ FULL = Programme(
     Transition(4, 2.0, 0.001, _geometric(0.001, 0.4, 53), 10**17, 100),
     Blindness(20, 3, 1, tuple(10**e for e in range(3, 13)), 500),
     Audits(_CASES, 0.2, 3000, _FRAIL, (0.02, 0.05, 0.1, 0.2, 0.4), 30_000),
+    Sets(900, (2, 3, 4, 5, 8, 13), (1.0, 1.5, 4.0, 100.0, 1e4, 1e6)),
 )
 """Everything, in under 20 minutes on two processors."""
 
@@ -181,5 +192,6 @@ QUICK = Programme(
     Transition(4, 2.0, 0.001, _geometric(0.001, 0.4, 27), 10**17, 10),
     Blindness(20, 3, 1, tuple(10**e for e in range(3, 11)), 100),
     Audits(_CASES, 0.2, 300, _FRAIL, (0.05, 0.1, 0.2), 5000),
+    Sets(90, (2, 3, 4, 7), (1.0, 4.0, 1e4)),
 )
 """The same statements on fewer and shorter runs, in about a minute."""

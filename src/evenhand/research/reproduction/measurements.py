@@ -23,8 +23,10 @@ from evenhand.research.reproduction.experiments import (
     Programme,
     RateInHorizon,
     RateInKappa,
+    Sets,
     Transition,
 )
+from evenhand.research.reproduction.geometry import Geometries, measure_geometry
 from evenhand.research.rivals.phased_elimination import PhasedElimination
 from evenhand.research.simulation import Runs, simulate
 from evenhand.research.simulation.experiment import Contender
@@ -82,8 +84,9 @@ class GrowthCurve:
     horizons: Floats  # (n,) T
     worst: Floats  # (n,) largest mean regret of the family's problems
     error: Floats  # (n,) its standard error
-    lower: Floats  # (n,) Theorem 4 for finite T
+    lower: Floats  # (n,) Theorem 6
     upper: Floats  # (n,) Theorem 2
+    limit: float  # what R/log T tends to at least, by Theorem 4
     # what R/log T of a consistent policy tends to at least, on the hardest problem
     graves_lai: float
     # (n,) whether T is long enough for the group of the best option to be found
@@ -108,7 +111,7 @@ class TransitionCurve:
     per_log: Floats  # (n,) largest mean regret of a family's problems, over log T
     within: Floats  # (n,) d/Δ_min, the first term of Theorem 2
     between: Floats  # (n,) κ(Δ ∨ Δ_≠)/Δ_≠², the second
-    lower: Floats  # (n,) Theorem 4 for finite T, over log T
+    lower: Floats  # (n,) Theorem 6, over log T
 
     @property
     def ratio(self) -> Floats:
@@ -163,6 +166,7 @@ class Measurements:
     blind: BlindCurve
     lemmas: tuple[tuple[Played, AuditedRuns], ...]
     failures: tuple[tuple[float, AuditedRuns], ...]
+    geometry: Geometries
 
 
 def growth_rate(x: Floats, y: Floats, step: int = _STEP) -> Rate:
@@ -201,6 +205,7 @@ def measure(
         _blindness(programme.blindness, seed, executor, done),
         tuple(_lemmas(programme.audits, seed, executor, done)),
         tuple(_failures(programme.audits, seed, executor, done)),
+        _geometry(programme.sets, seed, executor, done),
     )
 
 
@@ -215,6 +220,7 @@ def steps(programme: Programme) -> int:
         + 1
         + len(programme.audits.cases)
         + len(programme.audits.deltas)
+        + 1
     )
 
 
@@ -291,6 +297,7 @@ def _growth(plan: GrowthInHorizon, seed: int, executor: Executor | None, done: D
         np.array([error for _, error in worst]),
         np.array([limits.gap_dependent_lower(*arguments, T) for T in plan.horizons]),
         np.array(upper).max(axis=1),
+        max(plan.d / (10 * plan.delta_min), (plan.kappa + 1) / (4 * plan.delta_neq**2)),
         max(limits.graves_lai(problem).value for problem in problems),
         horizons >= plan.settled,
     )
@@ -349,6 +356,12 @@ def _failures(
     for delta in plan.deltas:
         yield delta, audit_runs(problem, horizon, delta, plan.frail_replications, seed, executor)
         done()
+
+
+def _geometry(plan: Sets, seed: int, executor: Executor | None, done: Done) -> Geometries:
+    found = measure_geometry(plan, seed, executor)
+    done()
+    return found
 
 
 def _runs(

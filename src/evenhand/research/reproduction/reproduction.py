@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -58,4 +59,6 @@ def _parts(value: Any) -> Any:
         return {"gamma": value.gamma, "omega": value.omega}
     if dataclasses.is_dataclass(value):
         return {f.name: _parts(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    if isinstance(value, Mapping):
+        return {name: _parts(part) for name, part in value.items()}
     return [_parts(part) for part in value] if isinstance(value, tuple | list) else value

@@ -33,8 +33,8 @@ def report_of(reproduction: Reproduction) -> Report:
     ]
     return Report(
         "The price of unfairness, reproduced",
-        "Every theorem of S. Gaucher, A. Carpentier and C. Giraud, The price of unfairness in "
-        "linear bandits with biased feedback, and the lemmas behind them, run with evenhand "
+        "Every theorem and lemma of S. Gaucher, A. Carpentier and C. Giraud, The price of "
+        "unfairness in linear bandits with biased feedback, run with evenhand "
         f"{version('evenhand')}. {'All' if held == len(rows) else f'{held} of'} {len(rows)} "
         "statements hold in what was measured.",
         sections=[
@@ -49,7 +49,10 @@ def _statements(rows: tuple[Statement, ...]) -> Assumptions:
     def standing(row: Statement) -> Standing:
         return "held" if row.holds else "contradicted"
 
-    return Assumptions([(f"{r.source}: {r.claim}", standing(r), r.measured) for r in rows])
+    def measured(row: Statement) -> str:
+        return f"{row.measured} Erratum: {row.erratum}" if row.erratum else row.measured
+
+    return Assumptions([(f"{r.source}: {r.claim}", standing(r), measured(r)) for r in rows])
 
 
 def _how(reproduction: Reproduction) -> list[Part]:
@@ -73,5 +76,6 @@ def _size(found: Measurements) -> str:
         f"{plan.rate_in_horizon.replications:,} runs per problem and horizon in figure 1, "
         f"{plan.rate_in_kappa.replications:,} in 2, {plan.growth.replications:,} in 3, "
         f"{plan.transition.replications:,} in 4, {plan.blindness.replications:,} in 7; "
-        f"{audited:,} runs looked into step by step in 5 and 6."
+        f"{audited:,} runs looked into step by step in 5 and 6; {found.geometry.sets:,} sets of "
+        "options for the lemmas on designs."
     )

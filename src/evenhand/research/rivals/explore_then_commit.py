@@ -117,11 +117,11 @@ class ExploreThenCommit(Policy):
         """Estimate by least squares; the counts were fixed, so one interval will do."""
         points, d = self.actions.points, self.actions.n_features
         fit = least_squares(points, feedback.counts, np.eye(points.shape[1]))
-        theta, deviation = fit.estimates(feedback.means), float(fit.deviations[d])
+        theta = fit.estimates(feedback.means)
         self._best = first_largest(self.actions.features @ theta[:d])
-        if np.isinf(deviation):
-            return  # the differences between attributes are known, but not the first one's effect
-        value = float(theta[d])
+        if self.actions.n_attributes == 0 or np.isinf(fit.deviations[d]):
+            return  # no bias, or differences between attributes only, not the first one's effect
+        value, deviation = float(theta[d]), float(fit.deviations[d])
         width = fixed_design_width(deviation, self.delta, *feedback.parts, self.stated_noise)
         self._bias = Estimate(value, value - width, value + width, 1.0 - self.delta)
 

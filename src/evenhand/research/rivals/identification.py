@@ -31,7 +31,6 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats
 from evenhand.certainty.choice import checked_aim, limit_of
 from evenhand.errors import InputError
@@ -41,6 +40,7 @@ from evenhand.policies._sequential import Ledger
 from evenhand.policies.base import Policy, Settings
 from evenhand.policies.confidence import BoundedFit, Ellipsoid, Leads, noise_bound
 from evenhand.policies.messages import Decision, Feedback
+from evenhand.questions import Askable
 
 Threshold = Literal["proved", "usual"]
 
@@ -64,7 +64,8 @@ class IdentificationPolicy(Policy):
     Parameters
     ----------
     actions
-        The options: two groups, or any attributes.
+        The options: two groups, any attributes, or no bias. Or questions about features that may
+        be asked as often as one likes, at one price: what is measured need not be what is chosen.
     horizon, at_most
         Evaluations after which it gives up, by either name; 1,000 per option if neither is given.
     confidence
@@ -93,7 +94,7 @@ class IdentificationPolicy(Policy):
 
     def __init__(
         self,
-        actions: ActionSet,
+        actions: Askable,
         horizon: int | None = None,
         *,
         at_most: int | None = None,
@@ -116,6 +117,15 @@ class IdentificationPolicy(Policy):
         )
         self._settled: Leads | None = None  # what it stopped with
         self._look()
+
+    def _refuse_what_it_cannot_play(self) -> None:
+        questions = self.questions
+        bound = questions.limited or questions.priced or len(questions.evaluators)
+        if bound or questions.options.stand_alone:
+            raise InputError(
+                f"{self.name!r} asks about features as often as it likes, at one price, and cannot "
+                f"play {questions!r}. Use certain-choice or greedy-questions."
+            )
 
     # ------------------------------------------------------------------ what an author writes
 
@@ -168,7 +178,7 @@ class IdentificationPolicy(Policy):
         self.ledger.recall(memory["ledger"])
         settled = memory["settled"]
         if settled is not None:
-            self._settled = Leads.recalled(settled, len(self.actions))
+            self._settled = Leads.recalled(settled, len(self.options))
         self._look()
 
     # ------------------------------------------------------------------ what it knows
@@ -255,7 +265,7 @@ class IdentificationPolicy(Policy):
     def stopped_because(self) -> str | None:
         """Why it stopped, in plain words."""
         if self._settled is not None:
-            name = self.actions.labels[self._settled.option]
+            name = self.options.labels[self._settled.option]
             found = f"{name} is the best"
             if self.tolerance > 0.0:
                 found = f"{name} loses at most {self.tolerance:g}"

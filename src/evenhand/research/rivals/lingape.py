@@ -17,11 +17,13 @@ on their way are taken for made: the estimate stays, the widths shrink.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
+from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
 
-from evenhand.arrays import Counts
+from evenhand.arrays import Counts, Floats
 from evenhand.numerics.solves import observed
 from evenhand.numerics.tolerance import TIE, first_largest
 from evenhand.policies.messages import counts_of
@@ -31,8 +33,39 @@ from evenhand.research.rivals.identification import IdentificationPolicy, length
 _REPEAT = 0.04  # share by which a decision may add to what is known of what it evaluates
 
 
+class PairPolicy(IdentificationPolicy):
+    """A policy that evaluates what tells one option best from another, by its choice of the two.
+
+    One of this kind has a ``name`` and writes `pairs`.
+    """
+
+    @abstractmethod
+    def pairs(self) -> Callable[[Floats], Floats]:
+        """Return what finds y, the direction to be told next, from S with SSᵀ = V⁻¹."""
+
+    def allocate(self, n: int | None, pending: Counts) -> Counts:
+        """Decide as often as it takes to have n evaluations; once, if n is not given."""
+        P, S, pair = self.frame.points, self.fit.root, self.pairs()
+        for x in np.flatnonzero(pending).tolist():
+            S = observed(S, P[x], int(pending[x]))
+        counts = np.zeros(len(P), dtype=np.int64)
+        while n is None or counts.sum() < n:
+            y = pair(S)
+            F = P @ S
+            leverage = np.einsum("ij,ij->i", F, F)
+            x = first_largest((F @ (S.T @ y)) ** 2 / (1.0 + leverage))
+            left = self.remaining if n is None else n - int(counts.sum())
+            repeats = max(1.0, _REPEAT / max(leverage[x], 1e-300) * (1.0 + TIE))
+            repeats = left if repeats >= left else math.floor(repeats)
+            if n is None:
+                return counts_of(len(self.actions), {x: repeats})
+            counts[x] += repeats
+            S = observed(S, P[x], repeats)
+        return counts
+
+
 @registered
-class LinGapE(IdentificationPolicy):
+class LinGapE(PairPolicy):
     """Evaluates what tells the leader best from whoever may be better by most, until it is sure.
 
     Examples
@@ -50,29 +83,17 @@ class LinGapE(IdentificationPolicy):
 
     name: ClassVar[str] = "lingape"
 
-    def allocate(self, n: int | None, pending: Counts) -> Counts:
-        """Decide as often as it takes to have n evaluations; once, if n is not given."""
-        P, Y = self.frame.points, self.apart
-        S = self.fit.root
-        for x in np.flatnonzero(pending).tolist():
-            S = observed(S, P[x], int(pending[x]))
+    def pairs(self) -> Callable[[Floats], Floats]:
+        """Return what finds the rival who may lead by most."""
         # half-widths in units of ‖y‖, which stay while evaluations are on their way
+        Y = self.apart
         sizes = lengths(Y @ self.fit.root)
         rivals = sizes > 0.0
         factors = np.divide(self.leads.widths, sizes, out=np.zeros(len(Y)), where=rivals)
-        counts = np.zeros(len(P), dtype=np.int64)
-        while n is None or counts.sum() < n:
+
+        def doubtful(S: Floats) -> Floats:
             sizes = lengths(Y @ S)
             doubt = sizes if math.isinf(self.noise) else factors * sizes - self.leads.leads
-            j = first_largest(np.where(rivals, doubt, -np.inf))
-            F = P @ S
-            leverage = np.einsum("ij,ij->i", F, F)
-            x = first_largest((F @ (S.T @ Y[j])) ** 2 / (1.0 + leverage))
-            left = self.remaining if n is None else n - int(counts.sum())
-            repeats = max(1.0, _REPEAT / max(leverage[x], 1e-300) * (1.0 + TIE))
-            repeats = left if repeats >= left else math.floor(repeats)
-            if n is None:
-                return counts_of(len(self.actions), {x: repeats})
-            counts[x] += repeats
-            S = observed(S, P[x], repeats)
-        return counts
+            return np.asarray(Y[first_largest(np.where(rivals, doubt, -np.inf))])
+
+        return doubtful

@@ -36,6 +36,7 @@ def simulate(
     checkpoints: Sequence[int] | None = None,
     piece_size: int | None = None,
     store: str | os.PathLike[str] | None = None,
+    rerun: bool = False,
     progress: bool | None = None,
     parallel: int | Parallel | None = None,
 ) -> Results:
@@ -72,7 +73,11 @@ def simulate(
     store
         A Parquet file that keeps the runs. What it holds already is not run again, so a simulation
         that was killed goes on where it was, and one with more replications, horizons or policies
-        only adds what is missing.
+        only adds what is missing. It knows the code: runs of a policy whose class, module, or any
+        other module of yours that it imports has changed since, or of another evenhand, are
+        refused.
+    rerun
+        Whether such runs are dropped from the store and run again instead; others stay.
     progress
         Whether to show a progress bar; if not given, when the error stream is a terminal.
     parallel
@@ -114,7 +119,7 @@ def simulate(
     _refuse_what_cannot_start(experiment, horizons)
     wanted = [Piece(c, T, 0, n) for c in range(len(experiment.contenders)) for T in horizons]
 
-    kept = nullcontext() if store is None else RunStore.opened(store, experiment)
+    kept = nullcontext() if store is None else RunStore.opened(store, experiment, rerun=rerun)
     with kept as shelf:
         done: dict[tuple[str, int], list[Runs]] = {
             _key(experiment, piece): [] if shelf is None else shelf.runs(*_key(experiment, piece))

@@ -6,10 +6,11 @@ goes. A file has its name only once it is complete and on the disk (`write_atomi
 told apart by policy, horizon and replication: after a kill at the very end the same run may stand
 in two files, and counts once.
 
-Every file says what its runs are of: problem, seed, policies, checkpoints, version. Runs of
-something else are never mixed in. And every file is sealed: its last words are the SHA-256 of all
-its bytes, taken with zeros where the seal itself stands. The seal is checked before anything is
-read, so no bit that turned on the disk becomes a number.
+Every file says what its runs are of: problem, seed, policies, checkpoints, and the code that each
+policy stood on (`source_code`). Runs of something else are never mixed in. And every file is
+sealed: its last words are the SHA-256 of all its bytes, taken with zeros where the seal itself
+stands. The seal is checked before anything is read, so no bit that turned on the disk becomes a
+number.
 """
 
 from __future__ import annotations
@@ -24,7 +25,6 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from types import MethodType
 from typing import TYPE_CHECKING, Any, Self
@@ -37,6 +37,7 @@ from evenhand.files import sync_folder, write_atomically
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation.experiment import Contender, Experiment
 from evenhand.research.simulation.results import OUTCOMES, Runs
+from evenhand.research.simulation.source_code import changed, fingerprints
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,7 +58,6 @@ _WORDS = {
     "seed": "another seed",
     "checkpoints": "other checkpoints",
     "parallel": "other evaluators",
-    "version": "another version of evenhand",
     "outcomes": "other outcomes",
 }
 
@@ -67,21 +67,25 @@ class RunStore:
     one process at a time have it.
     """
 
-    def __init__(self, path: Path, experiment: Experiment) -> None:
+    def __init__(self, path: Path, experiment: Experiment, *, rerun: bool = False) -> None:
         self._path = path
+        self._rerun = rerun  # forget runs of other code, and let them be run again
         self._parts = path.with_name(path.name + ".parts")
         self._identity = identity(experiment)
+        self._asked: dict[str, dict[str, str]] = dict(self._identity["code"])
         self._merged: list[Path] = []
         self._runs: dict[tuple[str, int], list[Runs]] = defaultdict(list)
         self._added = 0
 
     @classmethod
     @contextmanager
-    def opened(cls, path: str | os.PathLike[str], experiment: Experiment) -> Iterator[Self]:
+    def opened(
+        cls, path: str | os.PathLike[str], experiment: Experiment, *, rerun: bool = False
+    ) -> Iterator[Self]:
         """Open a store, new or not; on leaving without an error, put its parts together."""
         if not Path(path).name:
             raise InputError(f"store={str(path)!r} has no name; give the name of a file.")
-        store = cls(Path(path).resolve(), experiment)  # a link stays one
+        store = cls(Path(path).resolve(), experiment, rerun=rerun)  # a link stays one
         folder = store._path.parent
         try:
             if not folder.is_dir():
@@ -146,8 +150,26 @@ class RunStore:
         with pq.ParquetFile(io.BytesIO(content)) as file:
             found = json.loads(file.metadata.metadata[_IDENTITY.encode()])
             self._refuse_others(found, path)
-            self._identity["policies"] = found["policies"] | self._identity["policies"]
-            yield from _runs(file.read())
+            outdated = self._outdated(found, path)
+            for key in ("policies", "code"):
+                self._identity[key] = found.get(key, {}) | self._identity[key]
+            yield from (runs for runs in _runs(file.read()) if runs.policy not in outdated)
+
+    def _outdated(self, found: dict[str, Any], path: Path) -> set[str]:
+        """Return the policies whose runs are of other code; refuse, unless these are run again."""
+        then = found.get("code", {})
+        known = {name: code for name, code in self._asked.items() if name in found["policies"]}
+        parts = {name: changed(then.get(name, {}), code) for name, code in known.items()}
+        outdated = [name for name in parts if parts[name]]
+        if outdated and not self._rerun:
+            name = outdated[0]
+            more = f" (and of {len(outdated) - 1} more)" if len(outdated) > 1 else ""
+            raise InputError(
+                f"{str(path)!r} holds runs of policy {name!r}{more} by other code. Changed since: "
+                f"{', '.join(parts[name])}. Say rerun=True (--rerun) to have such runs run again, "
+                "give the policy another name to keep both, or choose another file."
+            )
+        return set(outdated)
 
     def _refuse_others(self, found: dict[str, Any], path: Path) -> None:
         for key, words in _WORDS.items():
@@ -187,9 +209,9 @@ def identity(experiment: Experiment) -> dict[str, Any]:
         "seed": experiment.seed,
         "checkpoints": None if experiment.checkpoints is None else list(experiment.checkpoints),
         "parallel": "none in parallel" if parallel is None else parallel.words,
-        "version": version("evenhand"),
         "outcomes": ", ".join(OUTCOMES),
         "policies": {contender.name: described(contender) for contender in experiment.contenders},
+        "code": {one.name: fingerprints(one.parts) for one in experiment.contenders},
     }
 
 

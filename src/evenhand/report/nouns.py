@@ -1,0 +1,152 @@
+"""A report in nouns of one's own: applications for options, reviewers for evaluators.
+
+Nouns are replaced in what evenhand says, at one place, when a report is shown. Names never are:
+cells of tables stay, and in sentences, titles and pictures so does whatever is one of the report's
+``names``, wherever it stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from evenhand.errors import InputError
+from evenhand.report.model import (
+    Assumptions,
+    Facts,
+    Note,
+    Part,
+    Picture,
+    Points,
+    Report,
+    Section,
+    Table,
+)
+from evenhand.report.words import abridged, short, visible
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+NOUNS: Mapping[str, tuple[str, ...]] = {
+    "option": ("option",),
+    "evaluator": ("evaluator", "judge"),
+    "group": ("group",),
+    "item": ("item",),
+    "score": ("score",),
+    "evaluation": ("evaluation",),
+}
+"""What may be called otherwise, and by which words evenhand says it."""
+
+_CONSONANT_U = ("uni", "use", "usu", "eu", "one")  # vowels that sound like consonants
+
+
+@dataclass(frozen=True)
+class Nouns:
+    """Nouns of one's own, singular and plural, by the words that they stand for."""
+
+    said: Mapping[str, str]
+    names: Sequence[str]  # that are never altered
+
+    @classmethod
+    def of(cls, call: Mapping[str, str], names: Sequence[str]) -> Nouns:
+        """Return nouns by what is to be called how: ``{"option": "entry"}``; a plural of its own
+        stands behind a slash, ``"fish/fish"``.
+        """
+        said: dict[str, str] = {}
+        for what, noun in call.items():
+            one, _, many = (part.strip() for part in noun.partition("/"))
+            if what not in NOUNS or not one:
+                raise InputError(
+                    f"call: say one of {', '.join(NOUNS)} and a word for it, such as "
+                    f"option=application; got {what}={noun}."
+                )
+            for word in NOUNS[what]:
+                said |= {word: one, f"{word}s": many or _plural(one)}
+        # only names in which a noun stands could be altered
+        forms = {form for name in names for form in (visible(name), short(name), abridged(name))}
+        at_risk = re.compile(rf"\b({'|'.join(said)})\b", re.IGNORECASE)
+        return cls(said, sorted((f for f in forms if at_risk.search(f)), key=len, reverse=True))
+
+    def __call__(self, text: str) -> str:
+        """Return a text in these nouns."""
+        return self._pattern.sub(self._replaced, text)
+
+    @property
+    def _pattern(self) -> re.Pattern[str]:
+        nouns = "|".join(sorted(self.said, key=len, reverse=True))
+        kept = "|".join(r"\s+".join(map(re.escape, name.split())) for name in self.names)
+        name = rf"(?<!\w)(?:{kept})(?!\w)" if kept else r"(?!)"
+        # arguments of Python and of the command line keep their names
+        noun = (
+            rf"(?:(?P<article>\ban?)(?P<gap>\s+))?(?!{name})(?<![\w=-])(?P<noun>{nouns})(?![\w=])"
+        )
+        return re.compile(rf"{name}|{noun}", re.IGNORECASE)
+
+    def _replaced(self, found: re.Match[str]) -> str:
+        if found["noun"] is None:
+            return found[0]
+        noun, article = self.said[found["noun"].lower()], found["article"]
+        if found["noun"][0].isupper():
+            noun = noun[:1].upper() + noun[1:]
+        if article is None:
+            return noun
+        vowel = noun.lower().startswith(tuple("aeiou")) and not noun.lower().startswith(
+            _CONSONANT_U
+        )
+        return f"{article[0]}{'n' if vowel else ''}{found['gap']}{noun}"
+
+    def report(self, report: Report) -> Report:
+        """Return a report in these nouns."""
+        return replace(
+            report,
+            title=self(report.title),
+            verdict=self(report.verdict),
+            facts=[(self(title), self(text)) for title, text in report.facts],
+            sections=[
+                Section(self(one.title), partial(self._parts, one), one.depth)
+                for one in report.sections
+            ],
+        )
+
+    def figure(self, figure: Figure) -> Figure:
+        """Return a picture with its texts in these nouns; names on its axes stay."""
+        from matplotlib.text import Text  # noqa: PLC0415 # slow to load
+
+        for text in figure.findobj(Text):
+            text.set_text(self(text.get_text()))
+        return figure
+
+    def _parts(self, section: Section) -> list[Part]:
+        return [self._part(part) for part in section.filled]
+
+    def _part(self, part: Part) -> Part:
+        if isinstance(part, Table):
+            header = [self(name) for name in part.header]
+            return replace(part, caption=self(part.caption), header=header)
+        if isinstance(part, Facts):
+            entries = {self(name): value for name, value in part.entries.items()}
+            return Facts(self(part.caption), entries)
+        if isinstance(part, Points):
+            return Points([self(one) for one in part.sentences])
+        if isinstance(part, Note):
+            return Note(self(part.sentence))
+        if isinstance(part, Assumptions):
+            return Assumptions([(self(what), s, self(seen)) for what, s, seen in part.entries])
+        if isinstance(part, Picture):
+            draw: Callable[[], Figure] = part.draw
+            return replace(
+                part,
+                draw=lambda: self.figure(draw()),
+                description=self(part.description),
+                caption=self(part.caption),
+            )
+        return self(part)
+
+
+def _plural(noun: str) -> str:
+    if re.search(r"[^aeiou]y$", noun):
+        return f"{noun[:-1]}ies"
+    return f"{noun}es" if noun.endswith(("s", "x", "z", "ch", "sh")) else f"{noun}s"

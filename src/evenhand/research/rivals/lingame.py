@@ -1,0 +1,116 @@
+"""LinGame: two players, one who chooses shares and one who chooses what else could be true.
+
+Degenne, Ménard, Shang and Valko, Gamification of Pure Exploration for Linear Bandits, ICML 2020, on
+the joint model of values and bias. `identification` and `tracking` have the notation, and when to
+stop.
+
+The second player answers w by the closest λ at which another option is the best: with j the rival
+of least f_j(w), θ̂ − λ = V_w⁻¹u_j/‖u_j‖². The first gains ½(|a·(θ̂ − λ)| + b_a)² by an evaluation of
+a, b_a² = log t · aᵀV⁻¹a for what the estimate may be off, and mixes evaluations by AdaHedge
+(de Rooij, van Erven, Grünwald and Koolen 2014), whose rate is set by what it lost so far. The
+source has a learner for every answer; here it starts anew when x̂ is another option. All
+evaluations that come in at once are one step, weighed by their number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, ClassVar, Unpack
+
+import numpy as np
+
+from evenhand.arrays import Floats, recalled
+from evenhand.policies.registry import registered
+from evenhand.questions import Askable
+from evenhand.research.rivals.identification import IdentificationSettings
+from evenhand.research.rivals.tracking import TrackingPolicy
+
+
+class HedgingPolicy(TrackingPolicy):
+    """A policy whose shares are learnt by AdaHedge from what evaluations would have gained.
+
+    One of this kind has a ``name`` and writes `gains`.
+    """
+
+    def __init__(
+        self,
+        actions: Askable,
+        horizon: int | None = None,
+        **settings: Unpack[IdentificationSettings],
+    ) -> None:
+        super().__init__(actions, horizon, **settings)
+        self._gained: Floats = np.zeros(len(self.actions))
+        self._mixed = 0.0  # what mixing has lost, which sets the rate
+        self._answer = -1  # x̂ of the learner
+
+    def gains(self, shares: Floats) -> Floats:
+        """Return (q,) what an evaluation of each would gain against the answer to these shares."""
+        raise NotImplementedError
+
+    def next_shares(self, evaluations: int) -> Floats:
+        """Return the learner's shares after one more step."""
+        if self._answer != self.leads.option:
+            self._gained, self._mixed = np.zeros(len(self._gained)), 0.0
+            self._answer = self.leads.option
+        gain = evaluations * self.gains(self._hedge())
+        w = self._hedge()
+        after = self._gained + gain
+        if self._mixed > 0.0:
+            rate = math.log(len(w)) / self._mixed
+            top = float(gain.max())
+            mix = top + math.log(float(w @ np.exp(rate * (gain - top)))) / rate
+        else:
+            mix = float(after.max() - self._gained.max())
+        self._gained, self._mixed = after, self._mixed + max(0.0, mix - float(w @ gain))
+        return self._hedge()
+
+    def _hedge(self) -> Floats:
+        ahead = self._gained - self._gained.max()
+        if self._mixed > 0.0:
+            w = np.exp(math.log(len(ahead)) / self._mixed * ahead)
+        else:
+            w = (ahead >= 0.0).astype(np.float64)
+        return np.asarray(w / w.sum())
+
+    def memory(self) -> dict[str, Any]:
+        """Return what tracking remembers, and the learner."""
+        learner = {"gained": self._gained, "mixed": self._mixed, "answer": self._answer}
+        return super().memory() | learner
+
+    def recall(self, memory: Mapping[str, Any]) -> None:
+        """Go back to what `memory` returned."""
+        super().recall(memory)
+        self._gained = recalled(memory, "gained", (len(self.actions),), least=0.0)
+        self._mixed = recalled(memory, "mixed", (), least=0.0)
+        self._answer = recalled(memory, "answer", (), int, -1, len(self.options) - 1)
+
+
+@registered
+class LinGame(HedgingPolicy):
+    """Evaluates by no-regret learning against the closest alternative, until it is sure.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
+    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.9])
+    >>> policy = LinGame(actions, at_most=10_000, noise_scale=1.0)
+    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
+    >>> while not policy.finished:
+    ...     policy.tell(evaluations.evaluate(policy.ask()))
+    >>> policy.recommend().option, policy.recommend().loss
+    (1, 0.0)
+    """
+
+    name: ClassVar[str] = "lingame"
+
+    def gains(self, shares: Floats) -> Floats:
+        """Return what evaluations show of the closest alternative, and what they may show."""
+        U, P = self.directions, self.frame.points
+        Z = U @ self.inverse(shares)
+        sizes = np.einsum("ij,ij->i", Z, U)
+        j = int(np.argmax(np.round(sizes / sizes.max(), 9)))
+        leverage = np.einsum("ij,ij->i", P @ self.fit.root, P @ self.fit.root)
+        bonus = np.sqrt(math.log(max(self._evaluations, 2)) * leverage)
+        return np.asarray(0.5 * (np.abs(P @ Z[j]) / sizes[j] + bonus) ** 2)
