@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+import json
 import logging
 import re
 import socket
@@ -691,10 +692,50 @@ def test_the_command_says_what_is_needed(tmp_path: Path, monkeypatch: pytest.Mon
     store = str(tmp_path / "pages.db")
     with pytest.raises(eh.InputError, match="--public"):
         command.serve(store, host="0.0.0.0", browser=False)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(eh.InputError, match="say another --port"):
+            command.serve(str(tmp_path / "other.db"), port=port, browser=False)
     monkeypatch.setattr(command, "find_spec", lambda name: None)
     with pytest.raises(eh.InputError, match=r"pip install 'evenhand\[serve\]'"):
         command.serve(store, browser=False)
     assert not Path(store).exists()
+
+
+NASTY = [
+    None, True, "", "x", -1, 0, 2**64, 1e308, 0.5, [], {}, [[]], "9" * 200, "1-" + "a" * 90, "\x00",
+    "\ud800", "１-é", "1-", "-", "9999999999999999999-ab", "../..", SCRIPT,
+]  # fmt: skip
+
+
+def test_no_request_of_an_evaluator_makes_a_fault(owner: Owner) -> None:
+    judge = Judge(owner.app, owner.links(owner.begin())["Paul"])
+    form = judge.asked()
+    assert form is not None
+    right = {"ticket": form["ticket"], "attempt": 1, "score": 5, "note": "", "reason": "x"}
+    for verb, fields in (("tell", ("ticket", "attempt", "score", "note")),
+                         ("decline", ("ticket", "reason"))):  # fmt: skip
+        for field in fields:
+            for value in NASTY:
+                if field == "reason" and isinstance(value, str):
+                    continue  # any words are a reason
+                body = {name: right[name] for name in fields} | {field: value}
+                headers = {"Authorization": f"Bearer {judge.token}"}
+                text = json.dumps(body)
+                answer = judge.http.post(f"/api/v1/{verb}", content=text, headers=headers)
+                assert answer.status_code < 500, (body, answer.text)
+                assert answer.status_code == 200 or set(answer.json()) == {"error"}
+    for text in ("", "{", "[]", "null", "nan", '{"ticket": NaN}'):
+        headers = {"Authorization": f"Bearer {judge.token}"}
+        assert judge.http.post("/api/v1/tell", content=text, headers=headers).status_code == 422
+    for value in filter(lambda one: isinstance(one, str), NASTY):
+        text = str(value).encode("utf-8", "replace").decode()
+        for name in ("ticket", "last", "late"):
+            assert judge.http.get("/judge", params={name: text}).status_code < 500
+        for path in ("tell", "decline", "undo"):
+            data = sendable(form) | {"ticket": text, "score": text, "reason": text}
+            assert judge.http.post(f"/judge/{path}", data=data).status_code < 500
+        assert owner.http.get("/scores/x/answer", params={"top": text}).status_code < 500
 
 
 # ---------------------------------------------------------------------- from other machines

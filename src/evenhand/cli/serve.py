@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+import threading
+import time
 import webbrowser
 from importlib.util import find_spec
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -22,7 +25,7 @@ def serve(
         ),
     ] = "evenhand.db",
     port: Annotated[
-        int, typer.Option(metavar="N", help="Where it listens.", min=0, max=65535)
+        int, typer.Option(metavar="N", help="Where it listens.", min=1, max=65535)
     ] = 8765,
     host: Annotated[
         str,
@@ -37,6 +40,13 @@ def serve(
             help="Let others reach it. What they send is read by whoever is between, unless a "
             "proxy in front speaks https.",
         ),
+    ] = False,
+    https: Annotated[
+        bool,
+        typer.Option("--https", help="A proxy in front speaks https: cookies are kept to that."),
+    ] = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="Print every request, without its token.")
     ] = False,
     browser: Annotated[
         bool, typer.Option("--open/--no-open", help="Open the owner's page in a browser.")
@@ -74,11 +84,32 @@ def serve(
     token = grant(opened, "owner")
     hosts = [] if public else [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
     link = f"http://{'127.0.0.1' if host == '0.0.0.0' else host}:{port}/enter/{token}"
+    if log:
+        logging.basicConfig(format="%(asctime)s %(message)s")
+        logging.getLogger("evenhand.serve").setLevel(logging.INFO)
+    config = uvicorn.Config(
+        make_app(opened, hosts, secure=https), host, port, log_level="warning", access_log=False,
+        timeout_graceful_shutdown=5, server_header=False,
+    )  # fmt: skip
+    server = uvicorn.Server(config)
+    threading.Thread(target=_welcome, args=(server, link, browser), daemon=True).start()
+    try:
+        server.run()
+    except SystemExit:  # what uvicorn does where it cannot begin
+        if server.started:
+            raise
+        server.should_exit = True
+        raise InputError(
+            f"{host}:{port} cannot be listened on; where another server has it, say another --port."
+        ) from None
+
+
+def _welcome(server: Any, link: str, browser: bool) -> None:
+    """Say where it is, as soon as it is there."""
+    while not server.started:
+        if server.should_exit:
+            return
+        time.sleep(0.02)
     typer.echo(f"Your link, which nobody else should have:\n  {link}\nCtrl-C ends it.")
     if browser:
         webbrowser.open(link)
-    config = uvicorn.Config(
-        make_app(opened, hosts), host, port, log_level="warning", access_log=False,
-        timeout_graceful_shutdown=5, server_header=False,
-    )  # fmt: skip
-    uvicorn.Server(config).run()
