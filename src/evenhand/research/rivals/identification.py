@@ -277,6 +277,14 @@ class IdentificationPolicy(Policy):
         return f"all {self.horizon:,} evaluations are spent" if self.remaining == 0 else None
 
 
+def triangular(root: Floats) -> Floats:
+    """Return the lower triangular root of the same matrix, which is unique: what is drawn with it
+    is the same on every machine.
+    """
+    upper = np.linalg.qr(root.T, mode="r")
+    return np.asarray((upper * np.where(np.diagonal(upper) < 0.0, -1.0, 1.0)[:, None]).T)
+
+
 def lengths(rows: Floats) -> Floats:
     """Return the length of every row."""
     return np.asarray(np.sqrt(np.einsum("ij,ij->i", rows, rows)))

@@ -20,7 +20,7 @@ from scipy import special
 
 from evenhand.arrays import Floats
 from evenhand.policies.registry import registered
-from evenhand.research.rivals.identification import lengths
+from evenhand.research.rivals.identification import lengths, triangular
 from evenhand.research.rivals.lingame import HedgingPolicy
 
 _DRAWS = 8  # θ̃ of a step, whose gains are averaged
@@ -58,7 +58,7 @@ class PEPS(HedgingPolicy):
 
     def alternatives(self, rng: np.random.Generator) -> Floats:
         """Return (8, r) draws of θ̃ − θ̂, in units of σ: some rival is then as good as x̂."""
-        root = self.fit.root
+        root = triangular(self.fit.root)
         Y = self.directions @ root
         sizes = lengths(Y)
         tails = special.log_ndtr(-1.0 / sizes)

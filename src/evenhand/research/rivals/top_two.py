@@ -22,7 +22,7 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.registry import registered
-from evenhand.research.rivals.identification import lengths
+from evenhand.research.rivals.identification import lengths, triangular
 from evenhand.research.rivals.lingape import PairPolicy
 
 
@@ -51,7 +51,7 @@ class TopTwo(PairPolicy):
         noise = self.noise if math.isfinite(self.noise) else 0.0
 
         def drawn(S: Floats) -> Floats:
-            draw = theta + noise * (S @ rng.standard_normal(S.shape[1]))
+            draw = theta + noise * (triangular(S) @ rng.standard_normal(len(S)))
             i = first_largest(H @ draw)
             Y = H[i] - H
             sizes = lengths(Y @ S)
