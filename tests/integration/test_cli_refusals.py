@@ -42,6 +42,7 @@ USES = {
     "compare": ("compare", "--suite", "gaps", "--policies", "uniform", *FEW[:4], *FEW[-2:]),
     "reproduce": ("reproduce", "--quick"),
     "campaign": ("campaign", "new", "new.db", "prize", "t.csv", "--evaluators", "j.csv"),
+    "pages": ("serve", "pages.db", "--no-open"),
     "tickets": ("campaign", "ask", "c.db", "prize", "--evaluator", "P", "-n", "2"),
 }
 """Ways to call each command that work."""
@@ -85,6 +86,8 @@ def no_reproduction(monkeypatch: pytest.MonkeyPatch) -> None:
 
     # the package has the command by the name of its module
     monkeypatch.setattr(importlib.import_module("evenhand.cli.research.reproduce"), "measure", stop)
+    # likewise, where the pages would be served
+    monkeypatch.setattr("uvicorn.Server.run", stop)
 
 
 def run(*arguments: str) -> Result:

@@ -98,10 +98,12 @@ def serve(
     except SystemExit:  # what uvicorn does where it cannot begin
         if server.started:
             raise
-        server.should_exit = True
         raise InputError(
             f"{host}:{port} cannot be listened on; where another server has it, say another --port."
         ) from None
+    finally:
+        server.should_exit = True
+        opened.close()
 
 
 def _welcome(server: Any, link: str, browser: bool) -> None:
