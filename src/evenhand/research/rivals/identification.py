@@ -281,7 +281,7 @@ def triangular(root: Floats) -> Floats:
     """Return the lower triangular root of the same matrix, which is unique: what is drawn with it
     is the same on every machine.
     """
-    upper = np.linalg.qr(root.T, mode="r")
+    upper = np.asarray(np.linalg.qr(root.T, mode="r"))
     return np.asarray((upper * np.where(np.diagonal(upper) < 0.0, -1.0, 1.0)[:, None]).T)
 
 
