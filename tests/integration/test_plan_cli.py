@@ -148,3 +148,18 @@ def test_a_hand_out_is_written(tables: Path) -> None:
     refused = run("--lead", "9", "--hand-out", "other.csv")
     assert refused.exit_code == 2
     assert "say --reviews or --top" in " ".join(refused.output.split())
+
+
+def test_conflicts_may_stand_in_a_column_of_the_options(tables: Path) -> None:
+    named = "skater,nation,not by\nAnn,fr,S; R\nBo,it,\nCy,us,\nDi,fr,S\nEva,,\n"
+    (tables / "skaters.csv").write_text(named)
+    more = ("--reviews", "2", "--workload", "4", "--top", "2", "--conflicts", "not by")
+    answer(*more, "--hand-out", "who.csv")
+    pairs = {*(tables / "who.csv").read_text().splitlines()}
+    assert not {"S,Ann", "R,Ann", "S,Di"} & pairs
+    assert len(pairs) == 11
+    (tables / "skaters.csv").write_text(named.replace("S; R", "S; Nobody"))
+    refused = run(*more)
+    assert refused.exit_code == 2
+    assert "line 2" in refused.stderr
+    assert "Nobody" in refused.stderr

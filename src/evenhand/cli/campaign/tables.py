@@ -83,11 +83,12 @@ class Tables:
         ),
     ] = None
     conflicts: Annotated[
-        Path | None,
+        str | None,
         _option(
-            metavar="FILE",
+            metavar="FILE|COL",
             help="Who must not judge what: a table with the columns option and evaluator, a line "
-            "for each conflict of interest.",
+            "for each conflict of interest; or a column of the options that names evaluators, "
+            "separated by semicolons.",
         ),
     ] = None
 
@@ -142,7 +143,7 @@ class PanelTables(Tables):
     def panel(self, options: SourceTable, evaluators: str) -> Questions:
         """Return the questions to several evaluators, without conflicts of interest."""
         made = self._panel(options, evaluators)
-        return made if self.conflicts is None else _barred(made, self.conflicts)
+        return made if self.conflicts is None else _barred(made, self.conflicts, options)
 
     def _panel(self, what: SourceTable, evaluators: str) -> Questions:
         """Return the questions to several evaluators."""
@@ -281,13 +282,21 @@ def _column_with(path: str | Path, names: Sequence[str]) -> str | None:
     return next((c for c in table.columns if c and set(names) <= {*table.texts(c)}), None)
 
 
-def _barred(panel: Questions, path: Path) -> Questions:
-    """Return the questions without the conflicts of interest of a file."""
-    table = table_at(path)
-    conflicts = zip(table.texts("option"), table.texts("evaluator"), strict=True)
-    for row, (option, evaluator) in enumerate(conflicts):
+def _barred(panel: Questions, given: str, options: SourceTable) -> Questions:
+    """Return the questions without the conflicts of interest of a file, or of a column."""
+    table = table_at(given) if _is_file(given) else options
+    conflicts: list[tuple[int, str, str]] = []
+    if table is options:
+        cells = zip(panel.options.labels, table.texts(given, "--conflicts"), strict=True)
+        for row, (option, named) in enumerate(cells):
+            names = (name.strip() for name in (named or "").split(";"))
+            conflicts += [(row, option, name) for name in names if name]
+    else:
+        pairs = zip(table.texts("option"), table.texts("evaluator"), strict=True)
+        conflicts += [(row, one or "", other or "") for row, (one, other) in enumerate(pairs)]
+    for row, option, evaluator in conflicts:
         try:
-            panel = panel.barring([(option or "", evaluator or "")])
+            panel = panel.barring([(option, evaluator)])
         except InputError as error:
             raise InputError(f"{table.name}: {table.where([row])[0]}: {error}") from None
     return panel
