@@ -11,6 +11,8 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.answers.line_questions import line_questions
+from evenhand.auditing.leads import Opinions
+from evenhand.auditing.shortlists import Shortlist
 from evenhand.certainty.chances import Drawn
 from evenhand.certainty.line import Field, line_of, ranks_of, settled
 from evenhand.certainty.models import OwnParts
@@ -436,6 +438,157 @@ def test_changes_are_put_down_to_what_makes_them() -> None:
     assert {by_leniency.reason(x) for x in by_leniency.changed.tolist()} == {"leniency"}
     with pytest.raises(eh.InputError, match="which is 4 at most"):
         eh.audit(table(severe, 0.0, every), top=4)
+
+
+def _biased_panel(seed: int, left_out: str = "", events: int = 1) -> pd.DataFrame:
+    """Return scores of eight options by six judges, who favour their own and are not as lenient."""
+    rng = np.random.default_rng(seed)
+    lenient = dict(zip("PQRSTU", rng.normal(size=6), strict=True))
+    homes = dict(zip("abcdefgh", "xyzwxyzw", strict=True))
+    own = dict(zip("PQRSTU", "xyzxxv", strict=True))
+    rows = [
+        (o, j, e, 8 - 0.6 * x + lenient[j] + (of == own[j]) + 0.3 * rng.normal(), of, own[j])
+        for e in range(events)
+        for x, (o, of) in enumerate(homes.items())
+        for j in lenient
+        if o + j not in left_out.split()
+    ]
+    columns = ["option", "evaluator", "event", "score", "option_group", "evaluator_group"]
+    frame = pd.DataFrame(rows, columns=columns)
+    return frame if events > 1 else frame.drop(columns="event")
+
+
+def _chosen(found: Shortlist, flags: np.ndarray) -> set[str]:
+    return set(found.names(np.flatnonzero(flags)))
+
+
+@pytest.mark.parametrize("left_out", ["", "aP cQ dP eR gU"])
+@pytest.mark.parametrize("tolerance", [0.0, 0.7])
+def test_an_audit_holds_options_against_a_bar_or_another_as_decide_does(
+    left_out: str, tolerance: float
+) -> None:
+    """By the mean as means are; with both off, as `decide` values them on the same scores."""
+    for seed in range(3):
+        table = _biased_panel(seed, left_out)
+        means = table.groupby("option")["score"].mean()
+        audit = eh.audit(table)
+        partial = table["option_group"] == table["evaluator_group"]
+        unbiased = (
+            table.assign(score=table["score"] - audit.bias.value * partial)
+            .groupby("option")["score"]
+            .mean()
+        )
+        bars = (means.sort_values().to_numpy()[1:] + means.sort_values().to_numpy()[:-1]) / 2
+        for bar in bars.tolist():
+            found = eh.audit(table, bar=bar, tolerance=tolerance).decisions.shortlist
+            answer = eh.decide(table, bar=bar, tolerance=tolerance, next_n=0)
+            assert found is not None
+            least = bar - tolerance
+            assert _chosen(found, found.by_mean) == set(means.index[means > least])
+            assert _chosen(found, found.without_bias) == set(means.index[unbiased > least])
+            assert _chosen(found, found.fair) == set(answer.chosen)
+            assert not (found.inside & found.outside).any()
+            assert _chosen(found, found.inside) <= set(answer.chosen)
+        for name in "adh":
+            found = eh.audit(table, against=name, tolerance=tolerance).decisions.shortlist
+            answer = eh.decide(table, against=name, tolerance=tolerance, next_n=0)
+            assert found is not None
+            rest = means.drop(name)
+            ahead = set(rest.index[rest > means[name] - tolerance])
+            assert _chosen(found, found.by_mean) == ahead
+            assert _chosen(found, found.fair) == set(answer.chosen)
+            assert found.verdict("abcdefgh".index(name)) == "itself"
+
+
+def test_errors_of_values_are_those_of_least_squares_at_the_average_evaluator() -> None:
+    """Variances of ``A y``, with A by a pseudo-inverse and the noise that each option shows."""
+    rng = np.random.default_rng(3)
+    pairs = [(o, j) for o in range(4) for j in range(5) if (o, j) not in ((0, 1), (2, 4), (3, 0))]
+    option, evaluator = np.array(pairs, dtype=np.int32).T
+    y = rng.normal(size=len(pairs)) * (1.0 + option)
+    X = np.hstack([np.eye(4)[option], np.eye(5)[evaluator]])
+    A = np.hstack([np.eye(4), np.full((4, 5), 0.2)]) @ np.linalg.pinv(X)
+    found = Opinions(option, evaluator, y, A @ y).errors(0)
+    assert found is not None
+    assert found.own is not None
+    noise = (found.own.parts * np.bincount(option))[option]
+    assert found.alone == pytest.approx((A**2) @ noise)
+
+
+def test_what_is_sure_of_a_bar_and_of_another_option() -> None:
+    """Where noise is small, who is above is surely so, and who is just above stands at the line."""
+    table = _biased_panel(2, "aP cQ")
+    values = eh.decide(table, top=2, next_n=0).standings.set_index("option")["value"]
+    for away in (-6.0, 6.0):
+        found = eh.audit(table, bar=float(values.mean()) + away).decisions.shortlist
+        assert found is not None
+        assert (found.outside == (away > 0.0)).all()
+        assert (found.inside == (away < 0.0)).all()
+    near = eh.audit(table, bar=float(values["d"]) - 0.01).decisions.shortlist
+    assert near is not None
+    assert near.verdict(3) == "at the line"
+    assert _chosen(near, near.inside) == {"a", "b", "c"}
+    tried = table.assign(item=[str(x % 2) for x in range(len(table))])
+    items = eh.audit(tried, bar=-9.0).decisions.shortlist
+    assert items is not None
+    assert not items.inside.any()
+    beside = eh.audit(table, against="h").decisions.shortlist
+    assert beside is not None
+    assert _chosen(beside, beside.inside) >= set("abcdef")
+
+
+def test_a_bias_that_lifts_an_option_over_a_bar_is_named() -> None:
+    """Half of the judges favour a by 4, which gives it 2 of its 6."""
+    judges, worth = (
+        {j: "x" if j in "PQR" else "y" for j in "PQRSTU"},
+        {"a": 4.0, "b": 6.0, "c": 3.0},
+    )
+    groups = {"a": "x", "b": "w", "c": "w"}
+    rng = np.random.default_rng(0)
+    rows = [
+        (o, j, worth[o] + 4.0 * (groups[o] == of) + 0.01 * rng.normal(), groups[o], of)
+        for o in worth
+        for j, of in judges.items()
+    ]
+    table = pd.DataFrame(
+        rows, columns=["option", "evaluator", "score", "option_group", "evaluator_group"]
+    )
+    for wanted in ({"bar": 5.0}, {"against": "b", "tolerance": 1.0}):
+        audit = eh.audit(table, **wanted)
+        found = audit.decisions.shortlist
+        assert found is not None
+        assert found.names(found.changed) == ["a"]
+        assert found.reason(0) == "the bias"
+        assert found.names(found.wrong) == ["a"]
+        assert found.target.words in str(audit)
+        assert "More than noise: a." in " ".join(str(audit).split())
+
+
+def test_every_event_has_its_own_bar_and_refuses_what_it_cannot_have() -> None:
+    """An event by itself gives the same list; options that are nowhere, and two targets, do not."""
+    both = _biased_panel(4, events=2)
+    beta = eh.audit(both)
+    for wanted in ({"bar": 6.0}, {"against": "d"}):
+        audit = eh.audit(both, **wanted)
+        frame = audit.decisions.shortlist.to_frame()
+        assert f"{audit.target.words} " in " ".join(str(audit).split())
+        for event, part in both.groupby("event"):
+            means = part.groupby("option")["score"].mean()
+            line = wanted.get("bar", means["d"])
+            here = frame[frame["event"] == str(event)].set_index("option")
+            assert (here["by_mean"] == (means > line).loc[here.index]).all()
+    assert beta.decisions.shortlist is None
+    with pytest.raises(eh.InputError, match="got top and bar"):
+        eh.audit(both, top=2, bar=3.0)
+    with pytest.raises(eh.InputError, match="against must be the name of an option"):
+        eh.audit(both, against="nobody")
+    with pytest.raises(eh.InputError, match="tolerance goes with bar or against"):
+        eh.audit(both, top=2, tolerance=0.5)
+    duels = pd.DataFrame(
+        {"option": list("aab"), "rival": list("bcc"), "evaluator": list("PQP"), "score": [1, 0, 1]}
+    )
+    with pytest.raises(eh.InputError, match="comparisons tell differences only"):
+        eh.audit(duels, bar=0.0)
 
 
 def test_the_chance_of_clearing_a_bar_has_the_error_that_all_share_in_it() -> None:

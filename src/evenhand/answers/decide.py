@@ -424,12 +424,7 @@ def decide(
 
 def _fitting(target: Target, log: Log) -> Target:
     """Return a target that these options can have, or say why they cannot."""
-    if target.bar is not None and compares(log.questions):
-        raise InputError(
-            "bar needs scores of options by themselves: comparisons tell differences only; say "
-            "against, the name of an option."
-        )
-    return target.among(log.questions.options.labels)
+    return target.among(log.questions.options.labels, compares(log.questions))
 
 
 def _shortlist(
@@ -440,7 +435,7 @@ def _shortlist(
         return None
     if table.event is not None or table.features:
         return None
-    return shortlist(table, bias, target.top, surely=False)
+    return shortlist(table, bias, target, surely=False)
 
 
 def _aimed(

@@ -20,7 +20,7 @@ from evenhand.auditing.identified import Identified, identified
 from evenhand.auditing.individual_biases import Each, Spreads, of_evaluators, of_favoured
 from evenhand.auditing.pairs import PairEffect, pair_effect
 from evenhand.auditing.placebo import Placebo, placebo
-from evenhand.auditing.shortlists import refuse_too_many
+from evenhand.auditing.shortlists import refuse_unfit
 from evenhand.auditing.words import cannot_tell
 from evenhand.certainty.targets import Target
 from evenhand.errors import InputError
@@ -55,8 +55,8 @@ class Audit(Result):
         The bias by features alone, where some were given, with its warning.
     seed
         Where permutations of groups come from.
-    top
-        How many are wanted at every event, if anybody said; `decisions.shortlist` is then who.
+    target
+        What is wanted at every event, if anybody said; `decisions.shortlist` is then who.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Audit(Result):
     naive: BiasEstimate
     by_features: FeatureBias | None = None
     seed: int = 0
-    top: int | None = None
+    target: Target | None = None
 
     @cached_property
     def identified(self) -> Identified:
@@ -156,7 +156,7 @@ class Audit(Result):
         for name, bias in self.attributes.items():
             if added is not None and np.isfinite(bias.value):
                 added += bias.value * scores.attributes[name]
-        return decisions(scores, self.bias, own, added, self.top)
+        return decisions(scores, self.bias, own, added, self.target)
 
     @cached_property
     def flips(self) -> pd.DataFrame:
@@ -180,7 +180,7 @@ class Audit(Result):
         found = [] if self.features_only else list(diagnose(self.effects, self.bias))
         if self.features_only or self.effects.freedom <= 0:
             found += ends(scores)
-        found += spacings(scores, self.top or 1)
+        found += spacings(scores, 1 if self.target is None else self.target.top or 1)
         if self.by_features is not None:
             found.append(self.by_features.warning)
         found += self.identified.notes
@@ -264,6 +264,9 @@ def audit(
     copies: Literal["refuse", "drop"] = "refuse",
     confidence: float = 0.95,
     top: int | None = None,
+    bar: float | None = None,
+    against: str | None = None,
+    tolerance: float = 0.0,
     seed: int = 0,
 ) -> Audit:
     """Tell whether scores that exist are biased, whose are, and which decisions would change.
@@ -308,6 +311,11 @@ def audit(
     top
         How many are wanted at every event, such as the ten that are funded: which of them change,
         and by what, is then in ``decisions.shortlist``.
+    bar, against
+        Instead of ``top``: what they must be worth, on the scale of the average evaluator, or the
+        option that they must beat.
+    tolerance
+        By how much they may be worse than the bar or that option.
     seed
         Where permutations of groups come from.
 
@@ -336,8 +344,9 @@ def audit(
     """
     if not is_number(confidence) or not 0.0 < confidence < 1.0:
         raise InputError(f"confidence must lie between 0 and 1; got {confidence!r}.")
-    wanted = Target.of(top)
-    top = None if wanted is None else wanted.top
+    target = Target.of(top, bar, against, tolerance)
+    if tolerance and (target is None or target.top is not None):
+        raise InputError(f"tolerance goes with bar or against; got {tolerance!r} without them.")
     scores = read_scores(
         table,
         option=option,
@@ -367,16 +376,17 @@ def audit(
         lengths=True,
     )
     scores = against_baseline(scores)
+    if target is not None:
+        refuse_unfit(scores, target)
     if scores.features and _nobody_to_compare(scores):
         found = by_features(scores, confidence)
-        return Audit(found.effects, found.bias, plain(found.effects, confidence), found, seed, top)
+        return Audit(
+            found.effects, found.bias, plain(found.effects, confidence), found, seed, target
+        )
     effects = two_way(scores)
     bias = clustered(effects, confidence)
     beside = by_features(scores, confidence, bias.value) if scores.features else None
-    made = Audit(effects, bias, plain(effects, confidence), beside, seed, top)
-    if top is not None:
-        refuse_too_many(scores, top)
-    return made
+    return Audit(effects, bias, plain(effects, confidence), beside, seed, target)
 
 
 def _nobody_to_compare(scores: Scores) -> bool:

@@ -35,6 +35,7 @@ from evenhand.auditing.leads import LeadErrors, Tested, winner_test
 from evenhand.auditing.leads import fair as fair_way
 from evenhand.auditing.rules import Ballots, Contests, RuleComparison
 from evenhand.auditing.shortlists import Shortlist, shortlist
+from evenhand.certainty.targets import Target
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
 from evenhand.scores.scores import Codes
@@ -88,8 +89,8 @@ class Decisions:
         it alone, where there are no groups) for somebody else to be best; infinite where nobody
         else competes.
     shortlist
-        Who is among the m best by the mean, and with bias and leniency off; None if nobody said
-        how many are wanted.
+        Who is wanted by the mean, and with bias and leniency off: among the m best, above a bar or
+        better than one option; None if nobody said what is wanted.
     """
 
     contests: Contests
@@ -226,10 +227,10 @@ def decisions(
     bias: BiasEstimate,
     own: Floats | None = None,
     attributes: Floats | None = None,
-    top: int | None = None,
+    target: Target | None = None,
 ) -> Decisions:
     """Return what scores decide, and what a bias changes: the common one, or (evaluators,) shrunken
-    ones; ``attributes``: (n,) what these add to each score; ``top``: how many are wanted.
+    ones; ``attributes``: (n,) what these add to each score; ``target``: what is wanted.
     """
     ballots = Ballots.of(scores)
     y, p, contests = ballots.score, ballots.partial, ballots.contests
@@ -290,7 +291,7 @@ def decisions(
         chance_of_winner,
         *lines.wins(winner),
         _tipping_favour(contests, fair, fair_winner, groups),
-        None if top is None else shortlist(scores, bias, top, attributes),
+        None if target is None else shortlist(scores, bias, target, attributes),
     )
 
 

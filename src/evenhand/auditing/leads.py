@@ -64,6 +64,7 @@ class LeadCovariance(NamedTuple):
     scatter: Floats | float  # residual sum of squares of all leads, or (n,) of each
     freedom: Floats | float
     own: OwnParts | None = None  # of all options of the event, where each has its noise
+    alone: Floats | None = None  # (k,) variances of values as the average evaluator gives them
 
 
 class Tested(NamedTuple):
@@ -135,12 +136,15 @@ class Opinions:
         B, P = self._met
         T = np.diag(variances @ B) - (means[:, None] * B).T @ B
         sizes, axes = np.linalg.eigh(T)
-        root = B / self._times[:, None] @ P @ (axes * np.sqrt(np.maximum(sizes, 0.0)))
+        axes = axes * np.sqrt(np.maximum(sizes, 0.0))
+        root = B / self._times[:, None] @ P @ axes
         common = np.full((len(rivals), 1), math.sqrt(means[leader]))
         factor = np.hstack([root[leader] - root[rivals], common])
         shared = Shared(factor, means[rivals])
         freedom = own_parts.of_leads(leader, rivals, shared.variances)
-        return LeadCovariance(rivals, shared, freedom, freedom, own_parts)
+        lenient = P.sum(axis=0) / max(self._evaluators, 1) @ axes
+        alone = means + ((lenient - root) ** 2).sum(axis=1)
+        return LeadCovariance(rivals, shared, freedom, freedom, own_parts, alone)
 
     @cached_property
     def _times(self) -> Floats:
@@ -368,6 +372,6 @@ class References:
         def of(event: int, leader: int, _: int) -> LeadCovariance:
             rivals = np.delete(np.arange(sizes[event]), leader)
             none = Shared(np.zeros((len(rivals), 0)), np.zeros(len(rivals)))
-            return LeadCovariance(rivals, none, 0.0, math.inf)
+            return LeadCovariance(rivals, none, 0.0, math.inf, alone=np.zeros(sizes[event]))
 
         return of

@@ -281,6 +281,21 @@ class Ballots:
         linked = self.contests.alike(levels.parts)
         return np.where(linked[self.contests.event], found, np.nan)
 
+    def average_leniency(self, values: Floats) -> Floats:
+        """(entries,) what the average evaluator of the event adds to `two_way` values."""
+        contests = self.contests
+        if self.chair is None or self.levels is None:
+            return np.zeros(len(contests.option))
+        left = values - self.levels.fitted(values)[contests.scored]
+        chair, n = self.chair, self.levels.n_chairs
+        event = np.zeros(n, dtype=np.int32)
+        event[chair] = contests.event[contests.entry[contests.scored]]
+        rows = sums_over(chair, n)
+        there = rows > 0.0
+        lenient = sums_over(chair, n, left)[there] / rows[there]
+        seats = np.bincount(event[there], minlength=len(contests))
+        return np.asarray((sums_over(event[there], len(contests), lenient) / seats)[contests.event])
+
     def _levels(self, scored: Codes, chair: Codes) -> Levels:
         assert self.chair is not None
         return Levels(scored, chair, len(self.counts), int(self.chair.max(initial=-1)) + 1)

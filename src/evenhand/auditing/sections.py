@@ -222,7 +222,7 @@ def _changed(audit: Audit) -> list[Part]:
 
 
 def _wanted(audit: Audit) -> list[Part]:
-    """Return which of the m best change, and by what."""
+    """Return which of those that are wanted change, and by what."""
     found = audit.decisions.shortlist
     if found is None:
         return []
@@ -239,12 +239,12 @@ def _wanted(audit: Audit) -> list[Part]:
     if len(audit.decisions) == 1:
         del names["event"]
     frame = found.to_frame()
-    some = frame[(frame["changed_by"] != "") | (frame["verdict"] != "at the line")]
+    some = frame[(frame["changed_by"] != "") | ~frame["verdict"].isin(["at the line", "itself"])]
     read = (
         f"'Surely' in or out is so of all options of an event at once, {percent(audit.bias.level)} "
         "sure. At the line a change is within noise, and nobody is wronged by more than that."
     )
-    return [frame_table(f"Who is among the best {found.top:,}", some, names), Note(read)]
+    return [frame_table(f"Who is {found.wanted}", some, names), Note(read)]
 
 
 def _decisions(audit: Audit) -> list[Part]:

@@ -295,21 +295,18 @@ def facts(audit: Audit) -> list[tuple[str, str]]:
 def listed_changes(
     short_list: Shortlist, event: int, inside: Sequence[str], outside: Sequence[str]
 ) -> str:
-    """Return who is among the m best of an event by the mean and who else is with all taken off,
-    what changes it, and whether that is more than noise, by who is surely in and out.
+    """Return who is wanted at an event by the mean and who else is with all taken off, what changes
+    it, and whether that is more than noise, by who is surely in and out.
     """
     here = short_list.contests.event == event
     changed = np.array([x for x in short_list.changed.tolist() if here[x]], dtype=np.intp)
     if not len(changed):
-        return "The same are the best by the mean scores."
+        words = "the best" if short_list.target.top else short_list.wanted
+        return f"The same are {words} by the mean scores."
     gone, come = (
         short_list.names(changed[short_list.by_mean[changed] == flag]) for flag in (True, False)
     )
-    verb = "is" if len(gone) == 1 else "are"
-    said = (
-        f"By the mean scores {listed(gone, _MOST_NAMES)} {verb} among the best "
-        f"{short_list.top:,}, instead of {listed(come, _MOST_NAMES)}."
-    )
+    said = f"By the mean scores {_swapped(short_list, gone, come)}."
     by: dict[str, list[str]] = {}
     for entry, name in zip(changed.tolist(), short_list.names(changed), strict=True):
         by.setdefault(short_list.reason(entry), []).append(name)
@@ -319,6 +316,19 @@ def listed_changes(
     if not sure:
         return f"{said} None of it is more than noise."
     return f"{said} More than noise: {listed(sure, _MOST_NAMES)}."
+
+
+def _swapped(short_list: Shortlist, gone: Sequence[str], come: Sequence[str]) -> str:
+    """Return who is wanted by the mean and not fairly, and who fairly and not by the mean."""
+    wanted, left, new = short_list.wanted, listed(gone, _MOST_NAMES), listed(come, _MOST_NAMES)
+    if short_list.target.top is not None:
+        return f"{left} {'is' if len(gone) == 1 else 'are'} {wanted}, instead of {new}"
+    counts, does = ("counts" if len(gone) == 1 else "count"), ("does" if len(come) == 1 else "do")
+    if not gone:
+        return f"{new} {does} not count as {wanted}, and {does} without bias and leniency"
+    lacking = f", and {new} {does} not" if come else ""
+    turned = "it is the other way round" if come else "no longer"
+    return f"{left} {counts} as {wanted}{lacking}; without bias and leniency {turned}"
 
 
 def naive(audit: Audit) -> str:
@@ -416,18 +426,18 @@ def flips(audit: Audit) -> str:
 
 
 def wanted(audit: Audit) -> str:
-    """Return which of the m best change, and by what; "" if nobody said how many are wanted."""
+    """Return who of those wanted change, and by what; "" if nobody said what is wanted."""
     found = audit.decisions.shortlist
     if found is None:
         return ""
-    sizes = found.contests.sizes
-    if len(sizes) == 1:
+    if len(found.contests) == 1:
         names = (found.names(np.flatnonzero(flags)) for flags in (found.inside, found.outside))
         return listed_changes(found, 0, *names)
-    n = int((sizes > found.top).sum())
+    n, top = int(found.contested.sum()), found.target.top
+    who = f"Those {found.wanted}" if top is None else f"The best {top:,}"
     events = len(np.unique(found.contests.event[found.changed]))
     if not events:
-        return f"The best {found.top:,} are the same by the mean scores, at all {n:,} events."
+        return f"{who} are the same by the mean scores, at all {n:,} events."
     causes: dict[str, int] = {}
     for entry in found.changed.tolist():
         causes[found.reason(entry)] = causes.get(found.reason(entry), 0) + 1
@@ -435,7 +445,7 @@ def wanted(audit: Audit) -> str:
     wrong = len(found.wrong)
     sure = f"{wrong:,} of them by more than noise" if wrong else "none by more than noise"
     return (
-        f"The best {found.top:,} by the mean scores change at {events:,} of {n:,} events: places "
+        f"{who} by the mean scores change at {events:,} of {n:,} events: places "
         f"in or out, {by}; {sure}."
     )
 

@@ -347,8 +347,15 @@ def beside(
     """
     leads, variances = fit.leads(option, others)
     unit = 1.0 if math.isinf(fit.freedom) or fit.own is not None else fit.scatter / fit.freedom
-    errors, share = np.sqrt(variances * unit), delta / len(others)
     freedom = np.broadcast_to(freedom_of(fit, option, others), leads.shape)
+    return beside_by(leads, np.sqrt(variances * unit), freedom, slack, delta)
+
+
+def beside_by(
+    leads: Floats, errors: Floats, freedom: Floats, slack: float, delta: float
+) -> tuple[Flags, Flags, Flags, Flags]:
+    """Return the same of (n,) leads of the option with their standard errors."""
+    share = delta / len(leads)
     better, worse, close, far = (
         np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
         for t in (side / errors for side in (-leads, leads, slack - leads, leads - slack))

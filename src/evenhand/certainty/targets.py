@@ -74,8 +74,15 @@ class Target:
             return None
         return cls(top, bar, against, tolerance)
 
-    def among(self, labels: Sequence[str]) -> Target:
-        """Return the target, or say why options of these names cannot have it."""
+    def among(self, labels: Sequence[str], compared: bool = False) -> Target:
+        """Return the target, or say why options of these names cannot have it; ``compared`` says
+        that they were compared and not scored.
+        """
+        if self.bar is not None and compared:
+            raise InputError(
+                "bar needs scores of options by themselves: comparisons tell differences only; say "
+                "against, the name of an option."
+            )
         if self.top is not None and self.top >= len(labels):
             raise InputError(
                 f"top must be less than the number of options, which is {len(labels):,}; got "

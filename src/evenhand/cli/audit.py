@@ -41,6 +41,25 @@ def audit(
         int | None,
         typer.Option(metavar="M", help="How many are wanted: which of the M best change, by what."),
     ] = None,
+    bar: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help="What they must be worth: who is above X, and what changes."
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Whom they must beat: who does, and what changes."),
+    ] = None,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            "--tolerance",
+            "--margin",
+            metavar="X",
+            help="With --against or --bar, by how much it may be worse.",
+        ),
+    ] = 0.0,
     figure: Figure = None,
     report: Report = None,
     title: Title = None,
@@ -80,6 +99,9 @@ def audit(
         features=names_in(features) or (),
         confidence=confidence,
         top=top,
+        bar=bar,
+        against=against,
+        tolerance=tolerance,
     )
     show(found, figure, report, as_json=as_json, title=title, call=nouns)
     if math.isnan(found.bias.value):
