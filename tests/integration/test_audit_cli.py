@@ -197,3 +197,18 @@ def test_what_scores_cannot_tell_is_said_with_its_own_exit_code(text: str, words
         result = run("small.csv", *arguments)
         assert result.exit_code == 3, (arguments, result.output, result.exception)
     assert words in said(run("small.csv"))
+
+
+@pytest.mark.parametrize(
+    ("flags", "wanted"),
+    [(("--bar", "70"), {"bar": 70.0}), (("--against", "W5", "--margin", "1"), {"against": "W5"})],
+)
+def test_a_bar_and_one_option_are_wanted_as_in_python(
+    flags: tuple[str, ...], wanted: dict[str, Any]
+) -> None:
+    result = run("scores.csv", *NAMED, *GROUPS, *flags, "--json")
+    assert result.exit_code == 0
+    tolerance = 1.0 if "--margin" in flags else 0.0
+    found = eh.audit("scores.csv", **PARTS, **wanted, tolerance=tolerance).decisions.shortlist
+    assert found is not None
+    assert json.loads(result.stdout)["wanted"] == found.to_frame().to_dict("records")
