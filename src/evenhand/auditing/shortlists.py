@@ -171,7 +171,10 @@ def shortlist(
         errors = way.errors(worth - beta * p, values, fitted)
         test = _Test(target, line, 1.0 - bias.level)
         inside, outside = _surely(contests, values, se * slope, errors, itself, test)
-    return Shortlist(contests, scores.option.names, target, *lists, inside, outside)
+    by_mean, unbiased, even, both = lists
+    return Shortlist(
+        contests, scores.option.names, target, by_mean, unbiased, even, both, inside, outside
+    )
 
 
 def refuse_unfit(scores: Scores, target: Target) -> None:
