@@ -135,8 +135,8 @@ def of_reviews(
         said.append(
             f"{more:,} evaluations more, {after.reviews:.3g} of each option, would make "
             f"{after.right:.3g} of {calls:,} right, not {planned.right:.3g}, and lose "
-            f"{after.lost:.2g} {per}, not {planned.lost:.2g}. Asked at the line once scores are in (decide "
-            "says about whom) they gain more than that."
+            f"{after.lost:.2g} {per}, not {planned.lost:.2g}. Asked at the line once scores are in "
+            "(decide says about whom) they gain more than that."
         )
     if math.isinf(planned.precision):
         said.append(
