@@ -405,7 +405,8 @@ def test_one_ticket_at_a_time_with_the_store_in_the_environment(
     assert ticket["ticket"] in shown
     assert len(ticket["labels"]) == 2
     assert "[-1, 1]" in refused("tell", "prize", ticket["ticket"], "2")
-    assert "not a number" in refused("tell", "prize", ticket["ticket"], "better")
+    wrong = refused("tell", "prize", ticket["ticket"], "better")
+    assert "neither first, second, tie nor a number" in wrong
     Path("sheet.csv").write_text(f"ticket,score\n{ticket['ticket']},A\n")
     wanted = "'A' is neither first, second, tie nor a number"
     assert wanted in refused("import", "p.db", "prize", "sheet.csv")
@@ -606,3 +607,26 @@ def test_a_campaign_for_a_target_says_what_is_wanted_and_of_whom_it_is_certain(
     assert (status["wanted"], status["inside"]) == (words, len(answer["target"]["inside"]))
     assert "which are" in said("verify", "p.db", "prize")
     refused("new", "p.db", "other", "skaters.csv", *panel, *wanted, "--bar", "1", "--top", "2")
+
+
+def test_grades_are_told_by_their_words() -> None:
+    made = ("new", "prize.db", "prize", "skaters.csv", "--evaluators", "judges.csv")
+    both = (*made, "--option-group", "nation", "--grades", "A,B,C", "--scale", "0,10")
+    assert "leave out bounds=(0.0, 10.0)" in refused(*both)
+    said(*made, "--grades", "A=10,B=9,C=5")
+    ticket = found("ask", "prize.db", "prize", "-e", "Rosa")["tickets"][0]["ticket"]
+    assert "A, B or C" in said("ask", "prize.db", "prize", "-e", "Rosa")
+    assert "'D' is none of the grades, which are A, B or C" in refused(
+        "tell", "prize.db", "prize", ticket, "D"
+    )
+    said("tell", "prize.db", "prize", ticket, "b")
+    said("sheets", "prize.db", "prize", "round", "-n", "2", "--csv")
+    sheet = pd.read_csv("round/Paul.csv", dtype=str).assign(score=["C", "A"])
+    sheet.to_csv("paul.csv", index=False)
+    assert found("import", "prize.db", "prize", "paul.csv")["counted"] == 2
+    said("export", "prize.db", "prize", "scores.csv")
+    assert pd.read_csv("scores.csv")["score"].tolist() == [9, 5, 10]
+    stated = "Grades are numbers as you stated them: A = 10, B = 9, C = 5."
+    assert stated in " ".join(said("status", "prize.db", "prize").split())
+    assert stated in " ".join(said("answer", "prize.db", "prize").split())
+    assert "whole" in said("verify", "prize.db", "prize")

@@ -330,6 +330,27 @@ def test_telling_twice_counts_once(owner: Owner) -> None:
     assert campaign.status().evaluations == 2
 
 
+def test_grades_are_buttons_and_words_for_programs(owner: Owner) -> None:
+    judge = Judge(owner.app, owner.links(owner.begin(scale="Good, Fair, <Poor>"))["Paul"])
+    shown = judge.http.get("/judge").text
+    buttons = re.findall(r'type="radio" name="score" value="([^"]*)"', shown)
+    assert buttons == ["Good", "Fair", "&lt;Poor&gt;"]
+    form = judge.asked()
+    assert form is not None
+    wrong = judge.tell(form, "2")
+    assert (wrong.status_code, "Good, Fair or" in wrong.text) == (400, True)
+    assert "1 done, 2 to go" in judge.tell(form, "<Poor>").text
+    ticket = judge.program("ask").json()
+    assert ticket["scale"]["kind"] == "grade"
+    assert ticket["scale"]["wanted"] == "Good, Fair or <Poor>"
+    told = {"ticket": ticket["ticket"], "attempt": ticket["attempt"]}
+    assert judge.program("tell", **told, score="Bad").status_code == 400
+    assert judge.program("tell", **told, score="good").json()["counted"]
+    campaign = eh.Campaign.open(owner.store, "Cup")
+    assert campaign.status().evaluations == 2
+    assert campaign.verify()
+
+
 def test_the_last_score_can_be_undone_and_given_again(owner: Owner) -> None:
     judge = Judge(owner.app, owner.links(owner.begin())["Paul"])
     form = judge.asked()

@@ -6,16 +6,26 @@ import math
 from collections import Counter
 from pathlib import Path
 
+import openpyxl
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.campaigns.sheets import decimal_of, name_in, read_sheet, score_in, shown_as
+from evenhand.answers.scale import ReplyScale
+from evenhand.campaigns.sheets import (
+    decimal_of,
+    name_in,
+    read_sheet,
+    score_in,
+    shown_as,
+    write_sheet,
+)
 from evenhand.tables.opened import opened
 from evenhand.tables.written import guarded, unguarded, write_csv
 
+ANY = ReplyScale(None, None, comparing=False)
 SIGNS = "=+-@\t\r\n＝＋－＠'"
 TEXTS = st.text(st.sampled_from(SIGNS + 'aé,;" 1'), max_size=6)
 ODD = ("=1+1", "'=1+1", "-x", "@you", "'tis", "a,b;c", 'q"u"', "Ünï", "two\nlines", "+5", "5")
@@ -39,21 +49,22 @@ def test_a_table_of_odd_texts_is_read_as_it_was_written(tmp_path: Path) -> None:
 @given(st.floats(-1e6, 1e6))
 def test_scores_are_read_as_people_write_them(score: float) -> None:
     plain = repr(score)
-    assert score_in(plain) == score
-    assert score_in(plain.replace(".", ","), decimal=",") == score
-    assert score_in(f" {plain.replace('-', '−')} ") == score
+    assert score_in(plain, ANY) == score
+    assert score_in(plain.replace(".", ","), ANY, decimal=",") == score
+    assert score_in(f" {plain.replace('-', '−')} ", ANY) == score
     # of 1,250 and 1250 one is refused, or the scale says which
     if 1.0 <= abs(score) < 1000.0 and score != int(score):
         thousandths = f"{score:.3f}".replace(".", ",")
         with pytest.raises(eh.InputError, match="may be"):
-            score_in(thousandths)
-        assert score_in(thousandths, allows=lambda x: abs(x) < 1000.0) == round(score, 3)
+            score_in(thousandths, ANY)
+        small = ReplyScale(None, (-1000.0, 1000.0), comparing=False)
+        assert score_in(thousandths, small) == round(score, 3)
 
 
 @pytest.mark.parametrize("text", ["", "abc", "1,2,3", "1.2.3", "nan", "inf", "7/10", "=7", "1 200"])
 def test_what_is_no_score_is_refused(text: str) -> None:
     with pytest.raises(eh.InputError, match="not a number"):
-        score_in(text)
+        score_in(text, ANY)
 
 
 def panel() -> eh.Questions:
@@ -169,4 +180,110 @@ def test_columns_that_are_shown_never_have_the_name_of_a_sheets_own() -> None:
 def test_a_comma_that_may_be_of_thousands_is_refused() -> None:
     assert [decimal_of(texts) for texts in (["7,5", "1,250"], ["1,250"])] == [",", None]
     with pytest.raises(eh.InputError, match=r"'1,250' may be 1250 or 1\.250; write one"):
-        score_in("1,250")
+        score_in("1,250", ANY)
+
+
+GRADES = ["Excellent", "good", "fair", "Poor"]
+
+
+def graded(path: Path, **more: object) -> eh.Campaign:
+    panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q", "R"])
+    return eh.Campaign.create(path, "it", panel, **{"grades": GRADES} | more)  # type: ignore[arg-type]
+
+
+def scores_of(campaign: eh.Campaign, folder: Path) -> list[float]:
+    (file,) = campaign.export(folder / "scores.csv")
+    return pd.read_csv(file)["score"].tolist()
+
+
+def test_grades_come_back_as_words_by_tell_and_on_sheets(tmp_path: Path) -> None:
+    """Four words are the steps 4, 3, 2, 1 in the record, whichever way they come."""
+    with graded(tmp_path / "it.db") as campaign:
+        log = pd.DataFrame({"option": ["Cy"], "evaluator": ["P"], "score": ["poor"]})
+        assert campaign.import_scores(log).counted == 1
+        ticket = campaign.ask("P")
+        assert campaign.tell(ticket, "good").counted
+        assert campaign.tell(ticket, " GOOD ").repeated
+        write_sheet(campaign, tmp_path / "q.csv", "Q")
+        sheet = pd.read_csv(tmp_path / "q.csv", dtype=str)
+        sheet.assign(score=["excellent", "Poor", "Fair"]).to_csv(tmp_path / "q.csv", index=False)
+        assert campaign.import_scores(tmp_path / "q.csv").counted == 3
+        write_sheet(campaign, tmp_path / "r.xlsx", "R")
+        book = openpyxl.load_workbook(tmp_path / "r.xlsx")
+        (rule,) = book.active.data_validations.dataValidation
+        assert (rule.type, rule.formula1) == ("list", '"Excellent,good,fair,Poor"')
+        assert "Excellent, good, fair or Poor" in str(list(book["Read me"].values))
+        at = next(cell.column for cell in book.active[1] if cell.value == "score")
+        for row, word in enumerate(["Poor", "fair", "Excellent"], start=2):
+            book.active.cell(row, at).value = word
+        book.save(tmp_path / "r.xlsx")
+        assert campaign.import_scores(tmp_path / "r.xlsx").counted == 3
+        assert scores_of(campaign, tmp_path) == [1, 3, 4, 1, 2, 1, 2, 4]
+        said = "Grades are read as equally spaced: Excellent = 4, good = 3, fair = 2, Poor = 1."
+        assert said in campaign.status().grades
+        assert said in " ".join(f"{campaign.status()}".split())
+        assert said in " ".join(f"{campaign.answer()}".split())
+        campaign.report(tmp_path / "it.html")
+        assert said in (tmp_path / "it.html").read_text(encoding="utf-8")
+        assert campaign.verify()
+    with eh.Campaign.open(tmp_path / "it.db", "it") as again:
+        assert again._follower.reading.wanted() == "Excellent, good, fair or Poor"
+        assert again._follower.reading.limits == (1.0, 4.0)
+
+
+def test_what_is_no_grade_is_refused_with_its_line_and_the_words(tmp_path: Path) -> None:
+    with graded(tmp_path / "it.db") as campaign:
+        ticket = campaign.ask("P")
+        write_sheet(campaign, tmp_path / "q.csv", "Q")
+        seal = campaign.status().hash
+        for reply in ("B", 3.0, True, None, ""):
+            with pytest.raises(eh.InputError, match="must be Excellent, good, fair or Poor; got"):
+                campaign.tell(ticket, reply)
+        sheet = pd.read_csv(tmp_path / "q.csv", dtype=str).assign(score=["good", "gud", "3"])
+        sheet.to_csv(tmp_path / "q.csv", index=False)
+        with pytest.raises(eh.InputError) as refused:
+            campaign.import_scores(tmp_path / "q.csv")
+        for line, word in (("line 3", "'gud'"), ("line 4", "'3'")):
+            said = f"{line}: column 'score': {word} is none of the grades, which are Excellent, "
+            assert said in str(refused.value)
+        assert campaign.status().hash == seal
+
+
+def test_grades_that_are_digits_are_words_with_the_numbers_that_were_stated(tmp_path: Path) -> None:
+    """Where 1 is the best mark, a spreadsheet's number 1 is that word, and no number."""
+    with graded(tmp_path / "it.db", grades={"1": 10, "2": 7, "6": 0}) as campaign:
+        write_sheet(campaign, tmp_path / "q.xlsx", "Q")
+        book = openpyxl.load_workbook(tmp_path / "q.xlsx")
+        at = next(cell.column for cell in book.active[1] if cell.value == "score")
+        for row, mark in enumerate([1, 6, 2], start=2):
+            book.active.cell(row, at).value = mark
+        book.save(tmp_path / "q.xlsx")
+        assert campaign.import_scores(tmp_path / "q.xlsx").counted == 3
+        assert scores_of(campaign, tmp_path) == [10, 0, 7]
+        said = "Grades are numbers as you stated them: 1 = 10, 2 = 7, 6 = 0."
+        assert campaign.status().grades == said
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"bounds": (0, 4)}, r"leave out bounds=\(0, 4\)"),
+        ({"scores": "votes"}, "leave out scores='votes'"),
+        ({"grades": ["A", "a"]}, "names a grade twice"),
+        ({"grades": {"A": 1, "a ": 2}}, "names a grade twice"),
+        ({"grades": ["A"]}, "two grades or more"),
+        ({"grades": {"A": 1, "B": 1}}, "must differ"),
+        ({"grades": ["yes, surely", "no"]}, "'yes, surely' cannot be a grade"),
+        ({"grades": ["yes", "n/a"]}, "'n/a' cannot be a grade"),
+        ({"grades": ["A" * 200, "B" * 200]}, "use shorter words"),
+    ],
+)
+def test_grades_that_no_sheet_could_bring_back_are_refused(
+    more: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(eh.InputError, match=message):
+        graded(tmp_path / "it.db", **more)
+    pairs = eh.Questions.comparisons(["Ann", "Bo"], ["P"])
+    with pytest.raises(eh.InputError, match="two are compared"):
+        eh.Campaign.create(tmp_path / "it.db", "it", pairs, grades=GRADES)
+    assert not (tmp_path / "it.db").exists()

@@ -224,6 +224,7 @@ def choose(
                 "deviation": deviation,
                 "scores": scores,
                 "bounds": bounds,
+                "grades": None,
                 "checks": checks,
                 "seed": seed,
                 "top": top,

@@ -50,7 +50,8 @@ from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
 from evenhand.scores.baseline import against_baseline
-from evenhand.scores.read import Grades, Groups
+from evenhand.scores.grades import Grades
+from evenhand.scores.read import Groups
 from evenhand.scores.scores import Finding
 from evenhand.tables import listed
 

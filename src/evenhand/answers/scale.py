@@ -3,7 +3,7 @@
 In a comparison the first of two is to be the better one by a score above 0, and the second by one
 below: what `Questions.comparisons` takes a score to be. Verdicts are +1 for the first, −1 for the
 second and 0 for a tie. Votes, and scores between bounds, are measured from the middle: a vote of 1
-for the first counts ½, one of 0 counts −½.
+for the first counts ½, one of 0 counts −½. Grades are the numbers of words that were declared.
 
 What is estimated of scores does not lie beyond the ends of a stated scale. A value is what an
 impartial evaluator of average leniency would give, so it lies on the scale; a lead or a bias is a
@@ -14,7 +14,7 @@ say that nothing is known, and stay so.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -27,23 +27,32 @@ from evenhand.certainty.choice import checked_bounds
 from evenhand.errors import InputError
 from evenhand.policies.messages import Decision
 from evenhand.questions import Questions
+from evenhand.scores.grades import grades_in, spelled
+from evenhand.tables.texts import is_absent
 
 Kind = Literal["votes", "verdicts"]
 Bounds = tuple[float, float]
 
 _ENDS: dict[str, Bounds] = {"votes": (0.0, 1.0), "verdicts": (-1.0, 1.0)}
 _LARGEST = 1e150  # the squares of a hundred million such scores still have a sum
-_VERDICTS: dict[object, float] = {"first": 1.0, "second": -1.0, "tie": 0.0}
+_MOST_LETTERS = 240  # of all grades, in the rule of a spreadsheet's cells
+_VERDICTS: dict[str, float] = {"first": 1.0, "second": -1.0, "tie": 0.0}
 
 
 class ReplyScale:
     """Which scores are possible, and how to read one."""
 
     # `kind` is "votes" (0 or 1), "verdicts" ('first', 'second', 'tie', a truth value or a number
-    # from −1 to 1) or None (any number); `limits` bound the scores that a policy is told.
+    # from −1 to 1) or None (any number, or one of the words in `grades`); `limits` bound the scores
+    # that a policy is told.
 
     def __init__(
-        self, kind: Kind | None, bounds: Sequence[float] | None, *, comparing: bool
+        self,
+        kind: Kind | None,
+        bounds: Sequence[float] | None,
+        *,
+        comparing: bool,
+        grades: Mapping[str, float] | None = None,
     ) -> None:
         if kind not in (None, "votes", "verdicts"):
             raise InputError(f"scores must be 'votes', 'verdicts' or None; got {kind!r}.")
@@ -55,6 +64,11 @@ class ReplyScale:
                 "verdicts say which of two options is better, but here questions are about one; "
                 "use Questions.comparisons(...), or leave out scores='verdicts'."
             )
+        self.grades = _checked_grades(grades, kind, bounds, comparing) if grades else {}
+        words = _VERDICTS if kind == "verdicts" else self.grades
+        self._words = {spelled(word): score for word, score in words.items()}
+        if self.grades:
+            bounds = (min(self.grades.values()), max(self.grades.values()))
         self.kind, self._comparing = kind, comparing
         self._ends = checked_bounds(bounds) if kind is None else _ENDS[kind]
         self._middle = 0.0
@@ -70,11 +84,13 @@ class ReplyScale:
 
     def read(self, question: Question, reply: object) -> float:
         """Return the score in a reply, or raise `InputError` with what is wrong with it."""
-        if self.kind == "verdicts" and isinstance(reply, str) and reply in _VERDICTS:
-            return _VERDICTS[reply]
+        if isinstance(reply, str) and self.knows(reply):
+            return self._words[spelled(reply)]
         if self.kind is not None and isinstance(reply, bool | np.bool_):
             reply = float(reply) if self.kind == "votes" else 2.0 * float(reply) - 1.0
         about = repr(question.label)
+        if self.grades:
+            raise InputError(f"the grade of {about} must be {self.wanted()}; got {reply!r}.")
         if not is_number(reply):
             kind = "" if reply is None else f", of {type(reply).__name__}"
             what = "'first', 'second', 'tie' or a" if self.kind == "verdicts" else "a finite"
@@ -97,6 +113,10 @@ class ReplyScale:
             )
         return score - self._middle
 
+    def knows(self, word: str) -> bool:
+        """Tell whether a text is one of the words that are replies."""
+        return spelled(word) in self._words
+
     def allows(self, number: float) -> bool:
         """Tell whether a number can be a reply, by the ends that were stated."""
         return self._ends is None or self._ends[0] <= number <= self._ends[1]
@@ -104,12 +124,13 @@ class ReplyScale:
     @property
     def cells(self) -> Bounds | tuple[str, ...] | None:
         """What a cell of a sheet may be filled in with: ends, or words; None for any number."""
-        return ("first", "second", "tie") if self.kind == "verdicts" else self._ends
+        return tuple(_VERDICTS if self.kind == "verdicts" else self.grades) or self._ends
 
     def wanted(self) -> str:
         """Return in words what evaluators are to write."""
-        if self.kind == "verdicts":
-            return "first, second or tie"
+        if self._words:
+            *words, last = _VERDICTS if self.kind == "verdicts" else self.grades
+            return f"{', '.join(words)} or {last}"
         ends = "" if self._ends is None else f" from {self._ends[0]:g} to {self._ends[1]:g}"
         what = "0 or 1" if self.kind == "votes" else f"a number{ends}"
         if not self._comparing:
@@ -120,6 +141,38 @@ class ReplyScale:
     def reply(self, score: float) -> float:
         """Return the number that was replied, of a score that was read."""
         return score + self._middle
+
+
+def _checked_grades(
+    grades: Mapping[str, float],
+    kind: Kind | None,
+    bounds: Sequence[float] | None,
+    comparing: bool,
+) -> dict[str, float]:
+    """Return grades, the best first, if they can be all that is replied, also on sheets."""
+    if kind is not None or bounds is not None:
+        other = f"scores={kind!r}" if kind is not None else f"bounds={bounds!r}"
+        raise InputError(f"grades are all that can be given; leave out {other}.")
+    if comparing:
+        raise InputError(
+            "grades say how good one option is, but here two are compared; use scores='verdicts', "
+            "or leave out grades."
+        )
+    found = grades_in(grades)
+    if min(found.values()) == max(found.values()):
+        raise InputError(f"grades must differ in their numbers; all are {min(found.values()):g}.")
+    odd = [word for word in found if "," in word or '"' in word or is_absent(word)]
+    if odd:
+        raise InputError(
+            f"{odd[0]!r} cannot be a grade here: on a sheet it would be read as an empty cell, or "
+            "as several; choose another word, without commas and quotation marks."
+        )
+    if len(", ".join(found)) > _MOST_LETTERS:
+        raise InputError(
+            f"grades are listed in cells of spreadsheets, which have room for {_MOST_LETTERS} "
+            f"letters in all; these have {len(', '.join(found))}: use shorter words."
+        )
+    return found
 
 
 def compares(questions: Questions) -> bool:

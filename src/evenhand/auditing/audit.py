@@ -29,7 +29,7 @@ from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.scores import Factor, Scores
 from evenhand.scores.baseline import against_baseline
-from evenhand.scores.read import Grades
+from evenhand.scores.grades import Grades
 from evenhand.scores.scores import Finding
 
 if TYPE_CHECKING:

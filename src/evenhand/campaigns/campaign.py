@@ -32,6 +32,7 @@ from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.questions import Askable, HandOut
+from evenhand.scores.grades import Grades
 from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
@@ -109,6 +110,7 @@ class Campaign:
         deviation: float | None = None,
         scores: Kind | None = None,
         bounds: Bounds | None = None,
+        grades: Grades = None,
         checks: bool = True,
         looks: Looks | None = None,
         seed: int = 0,
@@ -133,6 +135,9 @@ class Campaign:
             As for `choose`.
         scores, bounds, checks, looks, top, bar, against, expected_loss
             Likewise.
+        grades
+            Words that evaluators answer with, the best first, as equally spaced steps; or with
+            their numbers. Nothing else can be answered then.
         policy
             What decides what is asked: a policy that has been told nothing yet, or the name of one.
         lease
@@ -186,6 +191,7 @@ class Campaign:
                 "deviation": deviation,
                 "scores": scores,
                 "bounds": bounds,
+                "grades": grades,
                 "checks": checks,
                 "seed": seed,
                 "top": top,
@@ -297,8 +303,8 @@ class Campaign:
         ticket
             What `ask` returned, or its id.
         score
-            The score, as the campaign's ``scores`` and ``bounds`` allow; or `answers.Reply`, with
-            what it really cost.
+            The score, as the campaign's ``scores``, ``bounds`` or ``grades`` allow; or
+            `answers.Reply`, with what it really cost.
         key
             A name for this very message, up to 200 characters, to tell a repetition from something
             new; if not given, the ticket and which try it is.

@@ -27,6 +27,7 @@ from evenhand.errors import ConflictError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.registry import policy_class
 from evenhand.questions import Askable, Questions, checked_askable
+from evenhand.scores.grades import grades_in
 
 _TARGET = ("top", "bar", "against", "expected_loss")
 
@@ -77,11 +78,15 @@ def first_event(
     deviation = given["deviation"]
     if deviation is not None and (not is_number(deviation) or deviation < 0.0):
         raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
-    if isinstance(policy, Policy) and given["scores"] is None and given["bounds"] is None:
+    given["grades"] = grades_in(given["grades"]) or None
+    stated = any(given[name] is not None for name in ("scores", "bounds", "grades"))
+    if isinstance(policy, Policy) and not stated:
         given["bounds"] = policy.bounds
     asked = asked_of(questions, deviation)
     about = Questions.of(asked)
-    reading = ReplyScale(given["scores"], given["bounds"], comparing=compares(about))
+    reading = ReplyScale(
+        given["scores"], given["bounds"], comparing=compares(about), grades=given["grades"]
+    )
     given["bounds"] = None if given["bounds"] is None else checked_bounds(given["bounds"])
     if policy is None:
         arguments = {

@@ -58,6 +58,7 @@ _SETTINGS = {
     "deviation": float | None,
     "scores": str | None,
     "bounds": tuple[float, float] | None,
+    "grades": dict[str, float] | None,  # words that are scores
     "checks": bool,
     "seed": int,
     "looks": str | None,

@@ -126,7 +126,8 @@ def _take_sheet(follower: Follower, source: SourceTable, decimal: str | None) ->
         declined: list[tuple[str, str]] = []
         for line in lines:
             with found.at(line.row):
-                if (aside := _aside(line)) and _about(follower, desk.page, line).evaluator:
+                aside = _aside(line, follower.reading)
+                if aside and _about(follower, desk.page, line).evaluator:
                     declined_on(desk.page, line.ticket, checked_reason(aside))
                     declined.append((line.ticket, aside))
                     continue
@@ -160,11 +161,11 @@ def _take_sheet(follower: Follower, source: SourceTable, decimal: str | None) ->
     return follower.store.write(take)
 
 
-def _aside(line: SheetLine) -> str:
+def _aside(line: SheetLine, reading: ReplyScale) -> str:
     """Return what says on a line without a score that its evaluator stands aside; "" if nothing."""
     from evenhand.scores.marks import stands_aside  # noqa: PLC0415 # loads pyarrow
 
-    if line.score is not None and stands_aside(line.score):
+    if line.score is not None and stands_aside(line.score) and not reading.knows(line.score):
         return line.note or line.score
     return line.note if line.score is None and stands_aside(line.note) else ""
 
@@ -403,8 +404,7 @@ def _digest(about: Sequence[str], evaluator: str, score: float) -> str:
 def _read(reading: ReplyScale, question: Question, text: str, decimal: str | None) -> float:
     """Return the score that a cell has, or refuse it."""
     with _column(SCORE):
-        value = score_in(text, decimal, reading.allows, verdicts=reading.kind == "verdicts")
-        return reading.read(question, value)
+        return reading.read(question, score_in(text, reading, decimal))
 
 
 @contextmanager

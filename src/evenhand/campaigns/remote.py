@@ -71,7 +71,7 @@ class RemoteCampaign:
         try:
             sent = None if body is None else json.dumps(body, allow_nan=False).encode()
         except (TypeError, ValueError):
-            raise InputError(f"a score is a finite number, or a verdict; got {body!r}.") from None
+            raise InputError(f"a score is a finite number, or a word; got {body!r}.") from None
         request = urllib.request.Request(
             f"{self.url}/api/v1/{verb}",
             sent,

@@ -465,6 +465,7 @@ class Replica:
             self.settings["scores"],
             None if bounds is None else tuple(bounds),
             comparing=compares(self.questions),
+            grades=self.settings["grades"],
         )
 
     @property

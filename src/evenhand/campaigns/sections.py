@@ -74,6 +74,7 @@ def status_report(status: Status) -> Report:
                 f"{'waits' if wait else 'wait'}.",
             ),
             ("To come", _to_come(status)),
+            ("Grades", status.grades),
             ("STUCK", status.trouble),
             *(("WARNING", text) for text in status.alarms),
             *(("Given up", f"{text}; asked anew if wanted.") for text in status.put_aside[:_FEW]),

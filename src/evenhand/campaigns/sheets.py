@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from evenhand.answers.scale import ReplyScale
 from evenhand.campaigns.arguments import checked_reason
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError
@@ -30,7 +31,6 @@ Sheet: TypeAlias = tuple[Path, list[Ticket]]
 TICKET, SCORE, NOTE = "ticket", "score", "note"
 WORKBOOK = ".xlsx"
 _ONE, _TWO = ("option",), ("first", "second")
-_WORDS = ("first", "second", "tie")
 _LONGEST = 80  # letters of a file's name
 _NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -222,27 +222,23 @@ def decimal_of(texts: Sequence[str | None]) -> str | None:
     )
 
 
-def score_in(
-    text: str,
-    decimal: str | None = None,
-    allows: Callable[[float], bool] | None = None,
-    *,
-    verdicts: bool = False,
-) -> float | str:
-    """Return the score that somebody wrote: a number, with a point or a comma, or a verdict."""
-    # 1,250 is 1250 or 1.25: by `decimal` if that is known, else by which of them `allows` lets be a
-    # score; where neither helps it is refused.
+def score_in(text: str, reading: ReplyScale, decimal: str | None = None) -> float | str:
+    """Return the score that somebody wrote: a number, with a point or a comma, or a word."""
+    # 1,250 is 1250 or 1.25: by `decimal` if that is known, else by which of them can be a score;
+    # where neither helps it is refused.
     bare = unguarded(text.strip()).replace("\u2212", "-")
-    if bare.casefold() in _WORDS:
-        return bare.casefold()
+    if reading.knows(bare):
+        return bare
+    if reading.grades:
+        raise InputError(f"{text.strip()!r} is none of the grades, which are {reading.wanted()}")
     if not _NUMBER.fullmatch(bare):
-        words = f"neither {', '.join(_WORDS)} nor" if verdicts else "not"
+        words = "neither first, second, tie nor" if reading.kind == "verdicts" else "not"
         raise InputError(f"{text.strip()!r} is {words} a number{_perhaps_a_date(bare)}")
     point = bare.replace(",", ".")
     mark = "," if "," in bare else "."
     if may_be_thousands(bare) and mark != (decimal or "."):
         whole = bare.replace(mark, "")
-        possible = [x for x in (whole, point) if allows is None or allows(float(x))]
+        possible = [x for x in (whole, point) if reading.allows(float(x))]
         if len(possible) != 1:
             raise InputError(
                 f"{text.strip()!r} may be {whole} or {point}; write one of the two, or say what "

@@ -27,6 +27,7 @@ from evenhand.questions import HandOut
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.report.words import counted, listed
+from evenhand.scores.grades import assumed_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,6 +80,8 @@ class Status(Result):
         in.
     evaluators
         How each evaluator stands.
+    grades
+        What it takes for granted that grades are numbers, in words; "" where scores are numbers.
     alarms
         What contradicts an assumption, in words.
     put_aside
@@ -126,6 +129,7 @@ class Status(Result):
     chance: float
     looks_once: bool
     evaluators: tuple[EvaluatorStatus, ...]
+    grades: str
     alarms: tuple[str, ...]
     put_aside: tuple[str, ...]
     events: int
@@ -189,6 +193,7 @@ def status_of(follower: Follower) -> Status:
                 )
                 for name in names
             ),
+            grades=assumed_of(replica.reading.grades) if replica.reading.grades else "",
             alarms=tuple(found.message for found in policy.findings() if found.alarm),
             put_aside=tuple(_put_aside(one) for one in replica.failures[: -_NAMED - 1 : -1]),
             events=page.head,
@@ -241,7 +246,7 @@ def answer_from(replica: Replica) -> Answer:
 
 def _answer_of(replica: Replica, policy: Policy) -> Answer:
     """Return the answer of a policy: the replica's, or that of the record as it was given."""
-    policy, settings = copy.copy(policy), replica.settings
+    policy, settings, grades = copy.copy(policy), replica.settings, replica.reading.grades
     if policy.spent + policy.observed > 0:
         checks_of(policy).look()  # at all there is, before anything is said
     return answer_of(
@@ -256,6 +261,7 @@ def _answer_of(replica: Replica, policy: Policy) -> Answer:
             *absences(dict(sorted(replica.left.items()))),
             *_additions(replica.added_late, settings["confidence"], settings["tolerance"]),
             *notes_on(policy, settings["checks"]),
+            *([Finding("grades", assumed_of(grades), alarm=False)] if grades else []),
         ],
         scale=replica.reading.limits,
     )

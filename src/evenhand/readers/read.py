@@ -15,7 +15,8 @@ from evenhand.readers.documents import Archive, Document, TableFile, opened
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.scores import Scores
-from evenhand.scores.read import ReadOptions, grades_in, read_table
+from evenhand.scores.grades import grades_in
+from evenhand.scores.read import ReadOptions, read_table
 from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:

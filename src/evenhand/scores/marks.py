@@ -18,7 +18,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from evenhand.scores.read import WORDS, Grades, grades_in
+from evenhand.scores.grades import Grades, assumed_of, grades_in, spelled
+from evenhand.scores.read import WORDS
 from evenhand.tables.cells import as_text, coded, is_text, plain_numbers
 from evenhand.tables.texts import is_absent, listed, written_elsewhere
 
@@ -58,18 +59,7 @@ class Marking:
 
     def notes(self) -> list[str]:
         """Return what reading grades as numbers takes for granted."""
-        if not self.grades:
-            return []
-        said = ", ".join(f"{name} = {value:g}" for name, value in self.grades.items())
-        steps = np.diff(list(self.grades.values()))
-        if not np.allclose(steps, steps[0]):
-            return [f"Grades are numbers as you stated them: {said}."]
-        first, second = list(self.grades)[:2]
-        return [
-            f"Grades are read as equally spaced: {said}. So the step from {second} to {first} "
-            "counts as much as any other; numbers of your own are stated as "
-            f"grades={{'{first}': …}} (--grades {first}=4,{second}=3,…)."
-        ]
+        return [assumed_of(self.grades)] if self.grades else []
 
 
 @dataclass
@@ -137,20 +127,16 @@ def all_plain(cells: pa.Array) -> bool:
 
 
 def _graded(names: Sequence[str | None], marking: Marking, found: Marks) -> list[str | None]:
-    known = {_grade(name): value for name, value in marking.grades.items()}
+    known = {spelled(name): value for name, value in marking.grades.items()}
     new: list[str | None] = []
     for name in names:
-        if name is None or _grade(name) in known:
-            new.append(None if name is None else repr(known[_grade(name)]))
+        if name is None or spelled(name) in known:
+            new.append(None if name is None else repr(known[spelled(name)]))
             continue
-        near = difflib.get_close_matches(_grade(name), list(known), n=1)
-        found.strange[name] = next((g for g in marking.grades if _grade(g) in near), "")
+        near = difflib.get_close_matches(spelled(name), list(known), n=1)
+        found.strange[name] = next((g for g in marking.grades if spelled(g) in near), "")
         new.append(None)
     return new
-
-
-def _grade(name: str) -> str:
-    return re.sub("[−–]", "-", " ".join(name.casefold().split()))
 
 
 def _numbers(names: list[str | None], found: Marks) -> list[str | None]:
@@ -187,8 +173,8 @@ def share_of_marks(texts: Iterable[str | None], marking: Marking) -> float:
     known = [text for text in known if not _stands_aside(text, marking)]
     if not known:
         return 0.0
-    grades = {_grade(name) for name in marking.grades}
-    return sum(loose_number(t) is not None or _grade(t) in grades for t in known) / len(known)
+    grades = {spelled(name) for name in marking.grades}
+    return sum(loose_number(t) is not None or spelled(t) in grades for t in known) / len(known)
 
 
 def loose_number(text: str) -> float | None:
@@ -202,7 +188,7 @@ def loose_number(text: str) -> float | None:
 
 def as_grades(texts: Iterable[Any]) -> list[str]:
     """Return texts that may be grades, in the order of letters; none if they are too many."""
-    found = list({_grade(str(t)): str(t).strip() for t in texts if t is not None}.values())
+    found = list({spelled(str(t)): str(t).strip() for t in texts if t is not None}.values())
     found = [t for t in found if not _is_none(t) and not _stands_aside(t, Marking())]
     if not 2 <= len(found) <= _MOST_GRADES or any(len(text) > 24 or "," in text for text in found):
         return []

@@ -13,6 +13,7 @@ import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
+from evenhand.scores.grades import Grades
 from evenhand.scores.scores import Codes, Factor, Finding, Scores, crossed, taken_together
 from evenhand.tables.columns import Defects, check_decimal, found_columns
 from evenhand.tables.texts import listed
@@ -241,41 +242,6 @@ def _finite(number: float) -> float:
 
 
 Groups = str | Mapping[str, str] | None
-
-Grades = Sequence[str] | Mapping[str, float] | None
-"""Ordered words that are scores, the best first; or with their numbers."""
-
-
-def grades_in(grades: Grades) -> dict[str, float]:
-    """Return grades with their numbers; an error for what is no order of two or more."""
-    if grades is None:
-        return {}
-    if isinstance(grades, Mapping):
-        found = {str(name).strip(): value for name, value in grades.items()}
-        wrong = [
-            name
-            for name, value in found.items()
-            if isinstance(value, bool)
-            or not isinstance(value, (int, float))
-            or not math.isfinite(value)
-        ]
-        if wrong:
-            raise InputError(f"grades= needs a finite number for each grade; {wrong[0]!r} has none")
-        order = dict(sorted(found.items(), key=lambda one: -float(one[1])))
-        found = {name: float(value) for name, value in order.items()}
-    elif isinstance(grades, str) or not all(isinstance(name, str) for name in grades):
-        raise InputError(
-            f"grades= is a list of grades, the best first, or a mapping to numbers; got {grades!r}"
-        )
-    else:
-        names = [name.strip() for name in grades]
-        if len(set(map(str.casefold, names))) < len(names):
-            raise InputError(f"grades= names a grade twice: {listed(names, 30)}")
-        found = {name: float(len(names) - place) for place, name in enumerate(names)}
-    if len(found) < 2 or "" in found:
-        raise InputError(f"grades= needs two grades or more, each with a name; got {grades!r}")
-    return found
-
 
 Families = Callable[[str, Sequence[str]], Mapping[str, str | None] | None]
 """Says of a part and its names which groups they are of, where no column does."""

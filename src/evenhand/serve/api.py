@@ -22,7 +22,7 @@ class Thing(BaseModel):
 class Scale(BaseModel):
     """Which scores can be given."""
 
-    kind: Literal["number", "slider", "buttons", "vote", "verdict"]
+    kind: Literal["number", "slider", "buttons", "vote", "verdict", "grade"]
     low: float | None
     high: float | None
     wanted: str
@@ -47,7 +47,7 @@ class Told(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     ticket: str = Field(max_length=100)
-    score: Annotated[float, Field(allow_inf_nan=False)] | Literal["first", "second", "tie"]
+    score: Annotated[float, Field(allow_inf_nan=False)] | Annotated[str, Field(max_length=100)]
     attempt: int = Field(default=1, ge=1, le=10**9)
     note: str = Field(default="", max_length=2_000)
 
@@ -113,7 +113,9 @@ def ask(request: Request) -> Asked:
 @router.post("/tell", responses=_REFUSALS)
 def tell(request: Request, told: Told) -> Receipt:
     """Take a score; telling the same again returns the first receipt."""
-    receipt = Seat(request).tell(told.ticket, told.score, told.note, told.attempt)
+    seat = Seat(request)
+    score = seat.typed(told.score) if isinstance(told.score, str) else told.score
+    receipt = seat.tell(told.ticket, score, told.note, told.attempt)
     return Receipt(counted=receipt.counted, repeated=receipt.repeated, why=receipt.why)
 
 

@@ -42,7 +42,7 @@ def tell(
     seat = Seat(request)
     check_form(seat.access, csrf)
     try:
-        receipt = seat.tell(ticket, _number(score), note, attempt)
+        receipt = seat.tell(ticket, seat.typed(score), note, attempt)
     except EvenhandError as error:
         return _shown(request, seat, ticket, wrong=str(error), typed=score, note=note)
     late = {} if receipt.counted or receipt.repeated else {"late": "1"}
@@ -126,15 +126,3 @@ def _how(text: str) -> str:
     if _PICTURE.fullmatch(text):
         return "picture"
     return "link" if re.fullmatch(r"https?://\S+", text) else "text"
-
-
-def _number(text: str) -> float | str:
-    text = text.strip()
-    if text in ("first", "second", "tie"):
-        return text
-    if not text:
-        raise InputError("choose a score first.")
-    try:
-        return float(text.replace(",", ".").replace("−", "-"))
-    except ValueError:
-        raise InputError(f"a number is needed; got {text!r}.") from None

@@ -77,8 +77,7 @@ def arguments(given: Mapping[str, str]) -> dict[str, Any]:
     }
     return {
         "looks": "once" if given["looks"] == "once" else None,
-        "bounds": None if verdicts else bounds(given["scale"]),
-        "scores": "verdicts" if verdicts else None,
+        **({"scores": "verdicts"} if verdicts else _scale(given["scale"])),
         "top": whole(given["top"], "how many are wanted") if given["top"].strip() else 1,
         "at_most": whole(given["at_most"], "at most") if given["at_most"].strip() else None,
         "budget": _decimal(given["budget"], "the budget") if given["budget"].strip() else None,
@@ -122,15 +121,21 @@ def from_table(path: Path, name: str) -> str:
     return written.getvalue()
 
 
-def bounds(text: str) -> tuple[float, float] | None:
-    """Return the lowest and the highest score; None if nothing is said."""
+def _scale(text: str) -> dict[str, Any]:
+    """Return the bounds of scores, or the grades; nothing if nothing is said."""
     if not text.strip():
-        return None
-    low, _, high = text.partition(",")
+        return {}
+    words = [word.strip() for word in text.split(",")]
     try:
-        return float(low), float(high)
+        low, high = map(float, words)
     except ValueError:
-        raise InputError(f"the scale is two numbers, such as 0, 10; got {text!r}.") from None
+        if len(words) > 1 and not any(digit in text for digit in "0123456789"):
+            return {"grades": words}
+        raise InputError(
+            "the scale is two numbers, such as 0, 10, or grades, the best first, such as A, B, C; "
+            f"got {text!r}."
+        ) from None
+    return {"bounds": (low, high)}
 
 
 def whole(text: str, what: str = "this") -> int:

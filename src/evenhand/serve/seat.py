@@ -85,6 +85,18 @@ class Seat:
         soon = again if again is not None and again < 1e9 else None
         return Nothing(next_one.reason, NOTHING_NOW[next_one.reason], soon)
 
+    def typed(self, text: str) -> float | str:
+        """Return the score that somebody typed: a number, or one of the words of the scale."""
+        text, reading = text.strip(), self._follower.reading
+        if not text:
+            raise InputError("choose a score first.")
+        if reading.grades or reading.knows(text):
+            return text
+        try:
+            return float(text.replace(",", ".").replace("−", "-"))
+        except ValueError:
+            raise InputError(f"a number is needed; got {text!r}.") from None
+
     def tell(self, ticket: str, score: float | str, note: str, attempt: int | None) -> Receipt:
         """Take a score; the same again is the first receipt again."""
         row = self._own(ticket)
@@ -150,12 +162,15 @@ class Seat:
         """Return the scale as it was declared, and how it is best filled in."""
         reading = self._follower.reading
         kind = reading.kind or ""
-        low, high = (None, None) if kind == "verdicts" else (reading.cells or (None, None))
+        words = kind == "verdicts" or reading.grades
+        low, high = (None, None) if words else (reading.cells or (None, None))
         scale: dict[str, Any] = {
             "kind": "number", "low": low, "high": high, "steps": [], "wanted": reading.wanted()
         }  # fmt: skip
         if kind == "verdicts":
             scale["kind"] = "verdict"
+        elif reading.grades:
+            scale |= {"kind": "grade", "steps": list(reading.grades)}
         elif kind == "votes":
             scale |= {"kind": "vote", "steps": [0, 1]}
         elif isinstance(low, float) and isinstance(high, float):

@@ -13,7 +13,7 @@ from evenhand.cli.campaign.store import CampaignName, StoreName, command
 from evenhand.cli.campaign.tables import NewTables
 from evenhand.cli.columns import takes
 from evenhand.cli.options import Seed
-from evenhand.cli.tables import scale_in
+from evenhand.cli.tables import grades_in, scale_in
 from evenhand.cli.terminal import console
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, HandOut, Questions
@@ -53,6 +53,15 @@ def new(
             metavar="LOW,HIGH",
             help="The lowest and highest score that can be given; others are refused. With "
             "--capacity none and no --noise it also says how loud noise can be: valid, and costly.",
+            rich_help_panel=_SCORES,
+        ),
+    ] = None,
+    grades: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B,…",
+            help="Scores are these letters or words, the best first: equally spaced, unless "
+            "numbers are stated, A=4,B=3.",
             rich_help_panel=_SCORES,
         ),
     ] = None,
@@ -196,6 +205,7 @@ def new(
             deviation=deviation,
             scores=scores,
             bounds=scale_in(scale),
+            grades=grades_in(grades),
             checks=checks,
             looks=looks,
             seed=seed,

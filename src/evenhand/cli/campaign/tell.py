@@ -29,7 +29,7 @@ def tell(
         str,
         typer.Argument(
             metavar="SCORE",
-            help="A number; in comparisons also first, second or tie.",
+            help="A number; in comparisons also first, second or tie; or a grade that `new` named.",
             show_default=False,
         ),
     ],
@@ -50,8 +50,8 @@ def tell(
 
     **Exit codes**: 0 it was taken; 2 it was refused, and nothing changed.
     """
-    value = score_in(score)
     with opened(store, name) as campaign:
+        value = score_in(score, campaign._follower.reading)
         receipt = campaign.tell(ticket, value, note=note)
     said = f"Evaluation {receipt.evaluation}"
     if receipt.repeated:
