@@ -150,6 +150,26 @@ def test_a_hand_out_is_written(tables: Path) -> None:
     assert "say --reviews or --top" in " ".join(refused.output.split())
 
 
+@pytest.mark.parametrize(
+    ("words", "target"),
+    [
+        (("--bar", "0.5"), {"bar": 0.5}),
+        (("--against", "Bo", "--margin", "0.2"), {"against": "Bo", "tolerance": 0.2}),
+    ],
+)
+def test_a_hand_out_for_a_bar_or_against_one(
+    tables: Path, words: tuple[str, ...], target: dict[str, Any]
+) -> None:
+    found = answer("--reviews", "4", "--spread", "2", *words, "--hand-out", "who.csv")
+    plan = eh.plan(questions(), reviews=4, values=2.0, **target)
+    assert found["target"] == plan.target.to_dict()
+    assert found["expected"]["sure"] == plan.expected.sure  # type: ignore[union-attr] # is there
+    assert (tables / "who.csv").exists()
+    refused = run("--reviews", "4", "--top", "2", *words)
+    assert refused.exit_code == 2
+    assert "say one of top" in " ".join(refused.stderr.split())
+
+
 def test_conflicts_may_stand_in_a_column_of_the_options(tables: Path) -> None:
     named = "skater,nation,not by\nAnn,fr,S; R\nBo,it,\nCy,us,\nDi,fr,S\nEva,,\n"
     (tables / "skaters.csv").write_text(named)

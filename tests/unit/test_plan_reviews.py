@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.special import ndtr, ndtri
 
 import evenhand as eh
 from evenhand.certainty import PlannedChoice
 from evenhand.planning.figure import plan_picture
+from evenhand.planning.reviews import ReviewStep
 from evenhand.questions import Questions
 
 
@@ -110,6 +112,76 @@ def test_workloads_conflicts_and_budgets_are_kept_to() -> None:
     assert not exact.enough
 
 
+def everybody(k: int, e: int) -> Questions:
+    return Questions.panel([f"a{i}" for i in range(k)], [f"r{i}" for i in range(e)], partial=None)
+
+
+def expected(questions: Questions, **more: Any) -> ReviewStep:
+    step = eh.plan(questions, reviews=len(questions.evaluators), **more).expected
+    assert step is not None
+    return step
+
+
+@pytest.mark.parametrize("kind", ["bar", "against"])
+def test_in_a_complete_panel_it_is_the_normal_distribution(kind: str) -> None:
+    """All options are d noises beyond the line, each of e evaluations: d√e standard errors."""
+    k, e, noise, d = 12, 30, 2.0, 0.5
+    worth, errors, calls, tests = np.full(k, 50.0 + noise * d), math.sqrt(1 / e), k, k
+    target: dict[str, Any] = {"bar": 50.0}
+    if kind == "against":  # by differences, and on both sides
+        worth[3], errors, calls, tests = 50.0, math.sqrt(2 / e), k - 1, 2 * (k - 1)
+        target = {"against": "a3"}
+    step = expected(everybody(k, e), values=worth, noise_scale=noise, **target)
+    assert step.right / calls == pytest.approx(ndtr(d / errors), abs=0.01)
+    assert step.lost == pytest.approx(noise * d)
+    sure = ndtr(d / errors + ndtri(0.05 / tests))
+    assert sure - 0.1 < step.sure / calls < sure + 0.03  # the noise, of each option, is heard
+    slack = expected(everybody(k, e), values=worth, noise_scale=noise, tolerance=noise, **target)
+    assert slack.right / calls == pytest.approx(ndtr((d + 1) / errors), abs=0.01)
+    assert slack.sure > 0.9 * calls > step.sure
+
+
+def test_decide_says_as_much_of_such_scores_as_was_planned() -> None:
+    questions, n, rng = everybody(8, 6), 40, np.random.default_rng(5)
+    step = expected(questions, values=2.0, bar=0.5, tolerance=0.2)
+    table = eh.plan(questions, reviews=6, bar=0.5).to_frame()[["option", "evaluator"]]
+    place = table["option"].map(list(questions.options.labels).index)
+    sure = np.empty(n)
+    for i in range(n):
+        worth = rng.normal(0.0, 2.0, 8)
+        scores = table.assign(score=worth[place] + rng.normal(size=len(table)))
+        placing = eh.decide(scores, bar=0.5, tolerance=0.2).placing
+        assert placing is not None
+        sure[i] = 8 - len(placing.where("open"))
+    assert abs(step.sure - sure.mean()) < 4 * sure.std() * math.sqrt(1 / n + 1 / 200)
+
+
+@pytest.mark.parametrize("target", [{"bar": 0.5}, {"against": "a4", "tolerance": 0.3}])
+def test_more_reviews_call_more_right_and_more_of_it_surely(target: dict[str, Any]) -> None:
+    plan = eh.plan(grants(), reviews=6, values=2.0, **target)
+    assert (plan.target.to_dict(), plan.top) == ({"tolerance": 0.0} | target, None)
+    for fewer, more in itertools.pairwise(step for step in plan.reviews_curve if step.reviews > 3):
+        assert fewer.right < more.right <= plan.calls
+        assert fewer.lost > more.lost
+        assert fewer.sure < more.sure <= plan.calls
+    said = " ".join(str(plan).split())
+    assert f"Of {plan.calls} options" in said
+    assert plan.target.words in said
+    where = "the bar is 0.5 above the average option" if "bar" in target else "'a4' is one like"
+    assert where in said
+    assert plan.to_dict()["target"] == plan.target.to_dict()
+    assert plan_picture(plan).heights.tolist() == [step.right for step in plan.reviews_curve]
+
+
+def test_what_is_far_from_the_line_is_settled() -> None:
+    worth = np.repeat([0.0, 10.0], 6)
+    for target in ({"bar": 5.0}, {"against": "a0", "tolerance": 5.0}):
+        step = expected(everybody(12, 8), values=worth, noise_scale=0.1, **target)
+        calls = 12 if "bar" in target else 11
+        assert (step.right, step.sure, step.settled) == (calls, calls, 1.0)
+        assert (step.lost, step.at_line) == (0.0, 0.0)
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -117,6 +189,12 @@ def test_workloads_conflicts_and_budgets_are_kept_to() -> None:
         ({"reviews": 0}, "reviews must be a number"),
         ({"reviews": 2, "top": 24}, "top must be less than the number of options"),
         ({"reviews": 2, "workload": -1}, "workload"),
+        ({"top": 2, "bar": 1.0}, "say one of top .* got top and bar"),
+        ({"bar": 1.0, "against": "a1"}, "got bar and against"),
+        ({"bar": math.nan}, "bar must be a number"),
+        ({"bar": 1.0, "leads": 2.0}, "leads= says by how much the best is ahead"),
+        ({"against": "Nobody"}, "against must be the name of an option"),
+        ({"bar": 1.0, "tolerance": -1.0}, "tolerance must be a number"),
     ],
 )
 def test_nonsense_is_refused(more: dict[str, Any], words: str) -> None:

@@ -362,9 +362,11 @@ def placing_by(
             lost = drawn.lost(np.array(selection.chosen)) * unit
             chances = drawn.among(target.top)
         elif rival is not None:
-            chances = _chances_beside(drawn, rival, target.tolerance / unit)
+            chances = drawn.beside(rival, target.tolerance / unit)
         else:
-            chances = _chances_above(drawn, field, values, value_errors(fit), target, unit)
+            assert target.bar is not None
+            least = target.bar - target.tolerance
+            chances = drawn.above(field, values, value_errors(fit), least, unit)
     low, high = np.ones(k, dtype=np.intp), np.full(k, k)
     if target.top is not None:
         high[list(selection.inside)], low[list(selection.outside)] = target.top, target.top + 1
@@ -460,33 +462,11 @@ def _bar(
     verdicts = _verdicts(*beyond_bar(values - bar, errors, fit.freedom, target.tolerance, delta))
     _, far = beyond_bar(values - least, errors, fit.freedom, 0.0, delta)
     field = Field.of(alike, len(values)) or Field.of(fit, len(values))
-    chances = _chances_above(drawn, field, values, value_errors(alike), target, said.unit)
+    assert field is not None  # as there are draws
+    chances = drawn.above(field, values, value_errors(alike), least, said.unit)
     order = np.argsort(-values, kind="stable").tolist()
     looks = tuple(x for x in order if values[x] >= least)
     return verdicts, chances, looks, tuple(np.flatnonzero(far).tolist())
-
-
-def _chances_above(
-    drawn: Drawn, field: Field | None, values: Floats, errors: Floats, target: Target, unit: float
-) -> Floats:
-    """Return (k,) how probable it is that each is above a bar, by values whose standard errors are
-    in the units of the field's.
-    """
-    if field is None or not (np.isfinite(values).all() and np.isfinite(errors).all()):
-        return np.full(len(values), np.nan)
-    # draws of values about their mean, and of the mean, which is no better known than it is
-    shared = float((errors**2 - np.diagonal(field.centred)).mean())
-    z = np.random.default_rng(2).standard_normal(len(drawn.values))
-    mean = values.mean() + unit * math.sqrt(max(shared, 0.0)) * z
-    found = drawn.values * unit + mean[:, None]
-    return np.asarray((found > (target.bar or 0.0) - target.tolerance).mean(axis=0))
-
-
-def _chances_beside(drawn: Drawn, rival: int, slack: float) -> Floats:
-    """Return (k,) how probable it is that each is better than one, or no worse."""
-    chances = np.asarray((drawn.values - drawn.values[:, [rival]] > -slack).mean(axis=0))
-    chances[rival] = math.nan
-    return chances
 
 
 def _against(
@@ -512,7 +492,7 @@ def _against(
             doubt = doubts(trusted, x, np.array([a]), 0.0 if found[x] == "in" else slack, delta)
             if found[x] in ("in", "not worse") and not doubt[0][0] < delta:
                 found[x] = "open"
-    chances = _chances_beside(drawn, a, slack)
+    chances = drawn.beside(a, slack)
     order = others[np.argsort(leads, kind="stable")].tolist()
     behind = dict(zip(others.tolist(), leads.tolist(), strict=True))
     looks = tuple(x for x in order if -behind[x] > -slack)

@@ -83,6 +83,27 @@ class Drawn:
         first = np.argpartition(-self.values, m - 1, axis=1)[:, :m]
         return np.bincount(first.ravel(), minlength=self.values.shape[1]) / len(self.values)
 
+    def above(
+        self, field: Field, values: Floats, errors: Floats, line: float, unit: float = 1.0
+    ) -> Floats:
+        """Return (k,) how probable it is that each is above a line, by values whose standard errors
+        are in the units of the field's; NaN where these are not known.
+        """
+        if not (np.isfinite(values).all() and np.isfinite(errors).all()):
+            return np.full(len(values), np.nan)
+        # draws of values about their mean, and of the mean, which is no better known than it is
+        shared = float((errors**2 - np.diagonal(field.centred)).mean())
+        z = np.random.default_rng(2).standard_normal(len(self.values))
+        mean = values.mean() + unit * math.sqrt(max(shared, 0.0)) * z
+        found = self.values * unit + mean[:, None]
+        return np.asarray((found > line).mean(axis=0))
+
+    def beside(self, rival: int, slack: float) -> Floats:
+        """Return (k,) how probable it is that each is better than one, or no worse; NaN of that."""
+        chances = np.asarray((self.values - self.values[:, [rival]] > -slack).mean(axis=0))
+        chances[rival] = math.nan
+        return chances
+
     def lost(self, chosen: NDArray[np.intp]) -> float:
         """Return what is lost per place by these on average, against the best as many."""
         m = len(chosen)

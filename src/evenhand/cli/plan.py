@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from evenhand.certainty.targets import Target
 from evenhand.cli.campaign.tables import PanelTables
 from evenhand.cli.columns import takes
 from evenhand.cli.options import AsJson, Figure
@@ -54,7 +55,15 @@ def plan(
         float,
         typer.Option(metavar="P", help="Wanted probability of being certain after one look."),
     ] = 0.8,
-    tolerance: Annotated[float, typer.Option(metavar="X", help="What may be lost.")] = 0.0,
+    tolerance: Annotated[
+        float,
+        typer.Option(
+            "--tolerance",
+            "--margin",
+            metavar="X",
+            help="What may be lost; with --against or --bar, by how much it may be worse.",
+        ),
+    ] = 0.0,
     reviews: Annotated[
         float | None,
         typer.Option(
@@ -66,6 +75,16 @@ def plan(
     top: Annotated[
         int | None,
         typer.Option(metavar="M", help="For a hand-out: the M best are wanted."),
+    ] = None,
+    bar: Annotated[
+        float | None,
+        typer.Option(
+            metavar="X", help="Instead: all are wanted that are worth X more than the average one."
+        ),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Instead: all are wanted that are better than this one."),
     ] = None,
     budget: Annotated[
         float | None, typer.Option(metavar="X", help="What may be spent, at these prices.")
@@ -81,10 +100,10 @@ def plan(
 
     For a choice that is certain (--lead or --spread says what is assumed of the options), for a
     bias of given precision, or for both. It answers 'how many judges do we need?': what each more
-    evaluator buys, whom to add first, what a neutral one saves. With --reviews or --top it is a
-    hand-out, in which everybody evaluates a part: who evaluates what, and how many of the M best
-    will be right. Names are in the first columns unless --option or --evaluator says otherwise;
-    without --option-group nobody is partial.
+    evaluator buys, whom to add first, what a neutral one saves. With --reviews, --top, --bar or
+    --against it is a hand-out, in which everybody evaluates a part: who evaluates what, and how
+    many will be called right. Names are in the first columns unless --option or --evaluator says
+    otherwise; without --option-group nobody is partial.
 
     **Examples**
 
@@ -106,8 +125,10 @@ def plan(
     if tables.evaluators is None:
         raise InputError("a plan needs to know who can be asked: --evaluators JUDGES.csv.")
     questions = tables.panel(table_at(options), tables.evaluators)
-    if hand_out is not None and reviews is None and top is None:
-        raise InputError("--hand-out writes the plan of a hand-out: say --reviews or --top.")
+    if hand_out is not None and reviews is None and Target.of(top, bar, against) is None:
+        raise InputError(
+            "--hand-out writes the plan of a hand-out: say --reviews or --top, --bar or --against."
+        )
     try:
         found = planned(
             questions,
@@ -121,6 +142,8 @@ def plan(
             chance=chance,
             reviews=reviews,
             top=top,
+            bar=bar,
+            against=against,
         )
     except NotIdentifiableError as error:
         if as_json:

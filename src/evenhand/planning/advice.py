@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from evenhand.certainty.targets import Target
 from evenhand.planning.curve import Step
 from evenhand.planning.reviews import ReviewStep
 from evenhand.planning.ways import WayOutcome
@@ -121,7 +122,7 @@ def budget_for_reviews(budget: float, price: float, n: int) -> str:
 
 
 def of_reviews(
-    steps: Sequence[ReviewStep], planned: ReviewStep, top: int, *, robust: bool
+    steps: Sequence[ReviewStep], planned: ReviewStep, target: Target, calls: int, *, robust: bool
 ) -> list[str]:
     """Return what more evaluations of each option buy, and what a hand-out withstands."""
     if math.isinf(planned.difference):
@@ -130,11 +131,12 @@ def of_reviews(
     after = next((step for step in steps if step.reviews >= planned.reviews + 0.5), None)
     if after is not None:
         more = after.evaluations - planned.evaluations
+        per = "per place" if target.top is not None else "at each that is not"
         said.append(
             f"{more:,} evaluations more, {after.reviews:.3g} of each option, would make "
-            f"{after.right:.3g} of {top} right, not {planned.right:.3g}, and lose {after.lost:.2g} "
-            f"per place, not {planned.lost:.2g}. Asked at the line once scores are in (decide "
-            "says about whom) they gain more than that."
+            f"{after.right:.3g} of {calls:,} right, not {planned.right:.3g}, and lose "
+            f"{after.lost:.2g} {per}, not {planned.lost:.2g}. Asked at the line once scores are in "
+            "(decide says about whom) they gain more than that."
         )
     if math.isinf(planned.precision):
         said.append(

@@ -27,6 +27,7 @@ class Assumed:
     ranked: Floats | None = None  # (k,) the best first; which option is which is not known
     values: Floats | None = None  # (k,) by option, instead
     spread: float | None = None  # standard deviation, where values are drawn anew each time
+    origin: float = 0.0  # what values are measured from, in the user's units
 
     def cases(self, most: int = _CASES) -> list[Floats]:
         """Return (k,) values with each option as the best in turn; of many, some evenly spread."""
@@ -54,9 +55,17 @@ class Assumed:
 
 
 def assumed(
-    k: int, leads: ArrayLike | None, values: ArrayLike | None, tolerance: float, sigma: float
+    k: int,
+    leads: ArrayLike | None,
+    values: ArrayLike | None,
+    tolerance: float,
+    sigma: float,
+    *,
+    best: bool = True,
 ) -> Assumed:
-    """Return what is assumed of the values, from the arguments of `plan`."""
+    """Return what is assumed of the values, from the arguments of `plan`; where the ``best`` one is
+    wanted, nobody may be as good.
+    """
     if (leads is None) == (values is None):
         raise InputError("give either leads= or values=, what is assumed of the options; not both.")
     if leads is not None:
@@ -65,7 +74,8 @@ def assumed(
         if lead.min(initial=0.0) < 0.0:
             raise InputError(f"leads must be numbers ≥ 0, over each of the others; got {leads!r}.")
         lead = np.sort(lead)
-        _refuse_ties(lead + tolerance, sigma)
+        if best:
+            _refuse_ties(lead + tolerance, sigma)
         words = (
             f"the best leads every other by {lead[0]:g}"
             if given.ndim == 0
@@ -75,8 +85,10 @@ def assumed(
     given = np.asarray(values, dtype=np.float64)
     if given.ndim:
         known = as_vector(given, k, "values")
-        _refuse_ties(np.sort(known.max() - known)[1:] + tolerance, sigma)
-        return Assumed("values are as assumed", values=(known - known.max()) / sigma)
+        most = float(known.max())
+        if best:
+            _refuse_ties(np.sort(most - known)[1:] + tolerance, sigma)
+        return Assumed("values are as assumed", values=(known - most) / sigma, origin=most)
     spread = float(given)
     if not (np.isfinite(spread) and spread > 0.0):
         raise InputError(
@@ -85,7 +97,8 @@ def assumed(
         )
     words = f"values have a standard deviation of {spread:g}"
     ranked = spread / sigma * normal_ranks(k)
-    _refuse_ties(ranked[0] - ranked[1:] + tolerance / sigma, 1.0)
+    if best:
+        _refuse_ties(ranked[0] - ranked[1:] + tolerance / sigma, 1.0)
     return Assumed(words, ranked=ranked, spread=spread / sigma)
 
 

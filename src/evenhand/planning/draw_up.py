@@ -44,6 +44,8 @@ def plan(
     reviews: float | None = None,
     workload: Any = None,
     top: int | None = None,
+    bar: float | None = None,
+    against: str | None = None,
 ) -> Plan:
     """Return how many evaluations it takes, of whom and at what price, before any is made.
 
@@ -53,8 +55,8 @@ def plan(
     Where questions may be asked as often as one likes, the plan is the mean of what `CertainChoice`
     asks until it is certain. Where they may not (people are asked once), everything is asked and
     looked at once: the plan is for the fewest evaluators with whom that is certain with probability
-    ``chance``. With ``reviews`` or ``top`` every option is evaluated by some of the evaluators: the
-    plan is who evaluates what, and what is expected to come of it.
+    ``chance``. With ``reviews``, ``top``, ``bar`` or ``against`` every option is evaluated by some
+    of the evaluators: the plan is who evaluates what, and what is expected to come of it.
 
     Parameters
     ----------
@@ -73,19 +75,26 @@ def plan(
         Standard deviation of an evaluation. If not given, leads, values, precision and tolerance
         are in units of it.
     tolerance
-        What may be lost.
+        What may be lost; with ``bar`` or ``against``, by how much an option may be worse.
     budget
         What may be spent, at the questions' prices.
     chance
         Probability wanted of being certain after one look.
     reviews
         How many evaluations every option is to have, of different evaluators; 3.5 for three or
-        four. If not given, and ``top`` is: as many as there can be.
+        four. If not given, and ``top``, ``bar`` or ``against`` is: as many as there can be.
     workload
         How much evaluators may be asked in all, if not as the questions say: one number, or one
         per evaluator.
     top
-        How many options are wanted: the ``top`` best. For hand-outs; 1 if not given.
+        How many options are wanted: the ``top`` best. For hand-outs; 1 if nothing else is wanted.
+    bar
+        Instead of ``top``: wanted are all that are worth more. On the scale of ``values``, if there
+        is one for each option; else measured from the average option, so that 0.5 is half a unit
+        above it.
+    against
+        Instead of ``top``: wanted are all that are better than this option. Unless ``values`` says
+        what it is worth, it is one like the others, drawn as they are.
 
     Raises
     ------
@@ -111,16 +120,22 @@ def plan(
     if workload is not None:
         work = per_evaluator(workload, given.evaluators, "workload", math.inf)
         given = given._changed(workload=work)
-    if reviews is not None or top is not None:
+    target = Target.of(top, bar, against, tolerance)
+    if reviews is not None or target is not None:
+        target = Target(top=1, tolerance=tolerance) if target is None else target
+        target.among(given.options.labels)
         sigma = 1.0 if noise_scale is None else float(noise_scale)
         said = leads is not None or values is not None
-        prior = assumed(len(given.options), leads, values if said else sigma, tolerance, sigma)
+        assume = values if said else sigma
+        prior = assumed(
+            len(given.options), leads, assume, tolerance, sigma, best=target.top is not None
+        )
         if not said:
             prior = replace(prior, words=f"{prior.words}, as is assumed here,")
+        prior = _with_line(prior, target)
         terms = Terms(confidence, tolerance / sigma, sigma, _biases(given, precision))
         told = _Told(given, noise_scale, tolerance, chance, budget, prior, terms, "hand-out")
-        wanted = Target(top=1 if top is None else top).among(given.options.labels).top
-        return _handed_out(told, Reviews(given, terms, prior, wanted or 1), reviews)
+        return _handed_out(told, Reviews(given, terms, prior, target), reviews)
     choice = leads is not None or values is not None
     if not choice and precision is None:
         raise InputError(
@@ -171,8 +186,9 @@ def _handed_out(told: _Told, way: Reviews, reviews: float | None) -> Plan:
     counts = way.counts(min(n, way.most))
     if counts is None:
         raise InputError(
-            "reviews=, workload= and top= plan hand-outs of a panel (Questions.panel), without "
-            "items for calibration; these are other questions, or more than can be handed out."
+            "reviews=, top=, bar= and against= plan hand-outs of a panel (Questions.panel), "
+            "without items for calibration; these are other questions, or more than can be handed "
+            "out."
         )
     price = price_of(way.questions, counts)
     if told.budget is not None and not told.can_pay(price):
@@ -187,7 +203,7 @@ def _handed_out(told: _Told, way: Reviews, reviews: float | None) -> Plan:
     wanted = told.terms.biases[0].half_width if told.terms.biases else math.inf
     enough &= comparable and (math.isinf(wanted) or expected.precision <= wanted)
     robust = comparable and way.without_one(counts)
-    said += advice.of_reviews(steps, expected, way.top, robust=robust)
+    said += advice.of_reviews(steps, expected, way.target, way.calls, robust=robust)
     found = WayOutcome(
         counts.astype(float),
         expected.evaluations,
@@ -197,7 +213,23 @@ def _handed_out(told: _Told, way: Reviews, reviews: float | None) -> Plan:
         True,
     )
     made = told.made(found, (), way.questions.evaluators, said, enough=enough)
-    return replace(made, top=way.top, reviews_curve=tuple(steps), expected=expected)
+    return replace(made, target=way.target, reviews_curve=tuple(steps), expected=expected)
+
+
+def _with_line(prior: Assumed, target: Target) -> Assumed:
+    """Return what is assumed, with where the bar is, or the option that others are held against."""
+    if prior.values is not None or target.top is not None:
+        return prior
+    if target.bar is None:
+        return replace(prior, words=f"{prior.words} and {target.against!r} is one like the others")
+    if prior.spread is None:
+        raise InputError(
+            "leads= says by how much the best is ahead, and not where a bar is; with bar= say "
+            "values=, one per option or their standard deviation."
+        )
+    side = "above" if target.bar > 0.0 else "below"
+    where = f"{abs(target.bar):g} {side}" if target.bar else "at"
+    return replace(prior, words=f"{prior.words} and the bar is {where} the average option")
 
 
 @dataclass(frozen=True, eq=False)

@@ -52,7 +52,7 @@ def plan_picture(plan: Plan) -> PlanPicture:
     if plan.questions.priced:
         axis, heights = "price", [step.price for step in steps]
     if plan.expected is not None:
-        along, axis = "evaluations of each option", f"expected right, of {plan.top}"
+        along, axis = "evaluations of each option", f"expected right, of {plan.calls}"
         sizes, heights = ([getattr(x, y) for x in plan.reviews_curve] for y in ("reviews", "right"))
         hypothetical, at = [not step.allowed for step in plan.reviews_curve], plan.expected.reviews
     elif plan.kind == "one look":

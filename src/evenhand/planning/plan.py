@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from evenhand.arrays import Counts
+from evenhand.certainty.targets import Target
 from evenhand.planning.curve import Step
-from evenhand.planning.reviews import ReviewStep
+from evenhand.planning.reviews import ReviewStep, calls_of
 from evenhand.questions import HandOut, Questions
 from evenhand.report.model import Report
 from evenhand.report.result import Result
@@ -61,8 +62,8 @@ class Plan(Result):
     confidence, tolerance, noise_scale, wanted, chance, budget, premise
         What was asked for: ``wanted`` is the half-width of the first bias, ``premise`` says what is
         assumed of values.
-    top
-        How many options are wanted.
+    target
+        What is wanted: the m best, all above a bar, or all that beat one option.
     expected, reviews_curve
         What is expected to come of a hand-out, and of fewer and more evaluations of each option.
 
@@ -94,9 +95,19 @@ class Plan(Result):
     chance: float
     budget: float | None
     premise: str
-    top: int = 1
+    target: Target = field(default_factory=lambda: Target(top=1))
     expected: ReviewStep | None = None
     reviews_curve: tuple[ReviewStep, ...] = ()
+
+    @property
+    def top(self) -> int | None:
+        """How many options are wanted; None where it is all above a bar or better than one."""
+        return self.target.top
+
+    @property
+    def calls(self) -> int:
+        """How many options are chosen, or called better or worse than the bar or the one."""
+        return calls_of(self.target, len(self.questions.options))
 
     @property
     def hand_out(self) -> HandOut:
@@ -198,7 +209,7 @@ class Plan(Result):
                 for (option, who), n in self.by_pair.items()
             ],
             "evaluators_curve": [vars(step) for step in self.evaluators_curve],
-            "top": self.top,
+            "target": self.target.to_dict(),
             "expected": None if self.expected is None else vars(self.expected),
             "reviews_curve": [vars(step) for step in self.reviews_curve],
             "advice": list(self.advice),

@@ -2,23 +2,26 @@
 
 Values are drawn as assumed, and what is made of them is what `decide` does: least squares, so that
 it does not matter how lenient evaluators are or by how much they favour their own; the m of largest
-estimates are chosen. How many stand at the line, and how often the whole list is settled, is found
-by scores that are drawn and tested as real ones are; the noise is then heard from them.
+estimates are chosen, or those that look better than a bar or than one option. How many stand at the
+line, and how often the whole list is settled, is found by scores that are drawn and tested as real
+ones are; the noise is then heard from them.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
 
-from evenhand.arrays import Counts, Floats
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.aim import model_of
 from evenhand.certainty.chances import Drawn
-from evenhand.certainty.line import Field, line_of
-from evenhand.certainty.models import with_own_noise
+from evenhand.certainty.line import Field, beside, beyond_bar, line_of, value_errors
+from evenhand.certainty.models import Fit, with_own_noise
+from evenhand.certainty.targets import Target
 from evenhand.certainty.winner import leader_is_certain
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.panels import price_of
@@ -30,6 +33,7 @@ from evenhand.questions.hand_outs import hand_out, own_pairs
 
 _ROUNDS = 2_000  # rounds that are drawn, of estimates
 _SCORED, _PLACED = 40, 12  # and of scores; of some of these it is said who stands at the line
+_TESTED = 200  # rounds of scores held to a bar or against one option, which is quick
 _MOST = 300  # options, up to which there are rounds of scores
 _MORE = 2  # reviews of each more than are wanted, of which it is said what they buy
 _FEWEST = 2  # reviews of each from which on
@@ -56,14 +60,19 @@ class ReviewStep:
     precision
         Half-width of the interval of the (first) bias; NaN without one.
     right
-        How many of those chosen are expected to be among the m best.
+        How many of those chosen are expected to be among the m best; of a bar or one option, how
+        many options are expected to be on that side of it on which they look.
     lost
-        What is expected to be lost per place, in units of value.
+        What is expected to be lost per place, in units of value; of a bar or one option, how far
+        from the line those are on average who look to be on the wrong side.
     at_line
         How many options are expected to stand at the line: with a chance between 5% and 95%, at a
         confidence of 95%. NaN where there are very many.
     settled
         Chance that the whole list is certain; NaN likewise.
+    sure
+        Of a bar or one option, how many options are expected to be surely on one side, of all at
+        once; NaN likewise, and of the m best.
     allowed
         Whether workloads allow it; else it is what would come of larger ones.
     """
@@ -79,6 +88,7 @@ class ReviewStep:
     lost: float
     at_line: float
     settled: float
+    sure: float = math.nan
     allowed: bool = True
 
 
@@ -89,7 +99,12 @@ class Reviews:
     questions: Questions
     terms: Terms
     assumed: Assumed
-    top: int
+    target: Target
+
+    @property
+    def calls(self) -> int:
+        """How many are chosen, or called better or worse than a line."""
+        return calls_of(self.target, len(self.questions.options))
 
     @property
     def most(self) -> int:
@@ -110,11 +125,15 @@ class Reviews:
         found = accuracy(self.questions, counts.astype(np.float64))
         apart = math.sqrt(found.mean_lead_variance()) * terms.quantile * terms.sigma
         right = lost = settled = 0.0
-        at_line = float(len(self.questions.options))
-        if math.isfinite(apart):
-            right, lost, settled = self._chosen(found)
-            if self.top > 1:
-                at_line, settled = self._scored(counts)
+        m, at_line, sure = self.target.top, float(self.calls), math.nan
+        if m is None:
+            sure = 0.0
+        if math.isfinite(apart) and m is None:
+            right, lost = self._called(counts)
+            at_line, settled, sure = self._tested(counts)
+        elif math.isfinite(apart) and m is not None:
+            right, lost, settled = self._chosen(found, m)
+            at_line, settled = self._scored(counts, m) if m > 1 else (math.nan, settled)
         own = given.own if own_pairs(self.questions).any() else np.zeros(1, dtype=np.int64)
         return ReviewStep(
             float(given.reviews.mean()),
@@ -126,8 +145,9 @@ class Reviews:
             terms.first_half_width(found),
             right,
             lost * terms.sigma,
-            at_line if self.top > 1 else math.nan,
+            math.nan if m == 1 else at_line,
             settled,
+            sure,
         )
 
     def curve(self, planned: ReviewStep) -> list[ReviewStep]:
@@ -157,11 +177,11 @@ class Reviews:
             for e in range(len(self.questions.evaluators))
         )
 
-    def _chosen(self, found: Accuracy) -> tuple[float, float, float]:
+    def _chosen(self, found: Accuracy, m: int) -> tuple[float, float, float]:
         """Return how many are right, what is lost per place, and how often the best is certain."""
-        k, m, rng = len(found.own), self.top, np.random.default_rng(0)
-        n = max(100, min(_ROUNDS, _ROUNDS * 100 // k))
-        true = self.assumed.draws(n, rng)
+        rng = np.random.default_rng(0)
+        true = self._drawn(rng)
+        n = len(true)
         seen = true + found.errors(n, rng)
         best, chosen = (np.argsort(-values, axis=1)[:, :m] for values in (true, seen))
         both = (best[:, :, None] == chosen[:, None, :]).any(axis=2)
@@ -173,26 +193,120 @@ class Reviews:
             certain = float(sure.mean())
         return float(both.sum(axis=1).mean()), float((worth[0] - worth[1]).mean()) / m, certain
 
-    def _scored(self, counts: Counts) -> tuple[float, float]:
+    def _scored(self, counts: Counts, m: int) -> tuple[float, float]:
         """Return how many stand at the line, and how often nobody does for certain."""
-        questions, k, delta = self.questions, len(self.questions.options), 1 - self.terms.confidence
+        k, delta = len(self.questions.options), 1 - self.terms.confidence
         if k > _MOST:
             return math.nan, math.nan
-        rng, model = np.random.default_rng(0), model_of(questions)
-        on, open_, settled = np.flatnonzero(counts), 0, 0
-        for number, true in enumerate(self.assumed.draws(_SCORED, rng)):
+        open_, settled = 0, 0
+        for number, (heard, fit) in enumerate(self._fits(counts, _SCORED)):
+            field, alike = (Field.of(x, k) for x in (heard, fit))
+            if field is None or alike is None:
+                return math.nan, 0.0
+            if number < _PLACED:
+                open_ += _undecided(Drawn.of(alike).among(m), delta)
+            chosen = field.order[:m]
+            least = np.sort(field.tests, axis=1)[chosen, m].min()
+            if least > -ndtri(delta):  # else there is no use in looking closely
+                settled += line_of(field, m, delta).loss <= self.terms.tolerance
+        return open_ / _PLACED, settled / _SCORED
+
+    def _called(self, counts: Counts) -> tuple[float, float]:
+        """Return how many look to be on the side of the line on which they are, and how far from it
+        the others are.
+        """
+        nothing: Floats = np.zeros(len(self.questions))
+        fit = model_of(self.questions).fit(Feedback(counts, nothing, nothing), 1.0)
+        if self._rival is None:
+            variances = fit.values(self.questions.neutral_among(counts)).variances
+        else:
+            variances = fit.leads(self._rival, self._held).variances
+        rng = np.random.default_rng(0)
+        true = self._drawn(rng)
+        from_ = self._bar if self._rival is None else true[:, [self._rival]]
+        away = true[:, self._held] - from_ + self.terms.tolerance
+        seen = away + np.sqrt(variances) * rng.standard_normal(away.shape)
+        wrong = (away > 0.0) != (seen > 0.0)
+        lost = float(np.abs(away[wrong]).mean()) if wrong.any() else 0.0
+        return float((~wrong).sum(axis=1).mean()), lost
+
+    def _tested(self, counts: Counts) -> tuple[float, float, float]:
+        """Return how many stand at the line, how often nobody does for certain, and how many are
+        surely on one side.
+        """
+        k, delta, slack = (
+            len(self.questions.options),
+            1 - self.terms.confidence,
+            self.terms.tolerance,
+        )
+        if k > _MOST:
+            return math.nan, math.nan, math.nan
+        neutral, rival = self.questions.neutral_among(counts), self._rival
+        open_, settled, sure = 0, 0, 0
+        for number, (heard, fit) in enumerate(self._fits(counts, _TESTED)):
+            alike = Field.of(fit, k)
+            if alike is None or Field.of(heard, k) is None:
+                return math.nan, 0.0, 0.0
+            if number < _PLACED:
+                drawn = Drawn.of(alike)
+                if rival is None:
+                    values, errors = fit.values(neutral).estimates, value_errors(fit, neutral)
+                    chances = drawn.above(alike, values, errors, self._bar - slack)
+                else:
+                    chances = drawn.beside(rival, slack)[self._held]
+                open_ += _undecided(chances, delta)
+            if rival is None:
+                away = heard.values(neutral).estimates - self._bar
+                errors = value_errors(heard, neutral)
+                one, other = beyond_bar(away, errors, heard.freedom, slack, delta)
+                known = one | other
+            else:
+                better, worse, close, _ = beside(heard, rival, self._held, slack, delta)
+                known = better | worse | close
+            sure += int(known.sum())
+            settled += bool(known.all())
+        return open_ / _PLACED, settled / _TESTED, sure / _TESTED
+
+    @property
+    def _bar(self) -> float:
+        """What options must be worth, as values are drawn."""
+        return ((self.target.bar or 0.0) - self.assumed.origin) / self.terms.sigma
+
+    @property
+    def _rival(self) -> int | None:
+        """The option that others are held against, if any."""
+        return self.target.rival(self.questions.options.labels)
+
+    @property
+    def _held(self) -> Indices:
+        """Options that are held to the bar, or against one."""
+        everybody = np.arange(len(self.questions.options))
+        return everybody if self._rival is None else np.delete(everybody, self._rival)
+
+    def _drawn(self, rng: np.random.Generator) -> Floats:
+        """Return (n, k) values as they may be, fewer of many options."""
+        k = len(self.questions.options)
+        return self.assumed.draws(max(100, min(_ROUNDS, _ROUNDS * 100 // k)), rng)
+
+    def _fits(self, counts: Counts, n: int) -> Iterator[tuple[Fit, Fit]]:
+        """Yield least squares of n rounds of scores: with each option's own noise, and one."""
+        questions, rng, on = self.questions, np.random.default_rng(0), np.flatnonzero(counts)
+        model = model_of(questions)
+        for true in self.assumed.draws(n, rng):
             y: Floats = np.zeros(len(questions))
             y[on] = true[questions.about[on, 0]] + rng.standard_normal(len(on))
             told = Feedback(counts, y, y**2)
             fit = model.fit(told, None)
-            field, alike = (Field.of(x, k) for x in (with_own_noise(questions, fit, told), fit))
-            if field is None or alike is None:
-                return math.nan, 0.0
-            if number < _PLACED:
-                chances = Drawn.of(alike).among(self.top)
-                open_ += int(((chances > delta) & (chances < 1.0 - delta)).sum())
-            chosen = field.order[: self.top]
-            least = np.sort(field.tests, axis=1)[chosen, self.top].min()
-            if least > -ndtri(delta):  # else there is no use in looking closely
-                settled += line_of(field, self.top, delta).loss <= self.terms.tolerance
-        return open_ / _PLACED, settled / _SCORED
+            yield with_own_noise(questions, fit, told), fit
+
+
+def calls_of(target: Target, k: int) -> int:
+    """Return how many of k options are chosen, or called better or worse than a line."""
+    if target.top is not None:
+        return target.top
+    return k if target.against is None else k - 1
+
+
+def _undecided(chances: Floats, delta: float) -> int:
+    """Return how many have a chance between δ and 1 − δ."""
+    return int(((chances > delta) & (chances < 1.0 - delta)).sum())

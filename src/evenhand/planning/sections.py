@@ -87,6 +87,8 @@ def _expected(plan: Plan, step: ReviewStep) -> str:
     said = plan.hand_out.words
     if math.isinf(step.difference):
         return f"{said} That does not compare all {len(plan.questions.options):,} options."
+    if plan.top is None:
+        return f"{said} {_called(plan, step)}"
     if plan.top == 1:
         said += f" The one that looks best is the best with a chance of {step.right:.0%}, and"
     else:
@@ -99,7 +101,26 @@ def _expected(plan: Plan, step: ReviewStep) -> str:
         what = "it is certain" if plan.top == 1 else "all of it is certain"
         chance = f"{step.settled:.0%}" if step.settled >= 0.01 else "less than 3%"  # of 40 rounds
         said += f", and {what} ({percent(plan.confidence)}) with a chance of {chance}"
-    return f"{said}, if {plan.premise} ({unit(plan)}), however lenient evaluators are."
+    return f"{said}{_premise(plan)}"
+
+
+def _called(plan: Plan, step: ReviewStep) -> str:
+    """Return what is expected of options that are held to a bar, or against one."""
+    said = (
+        f"Of {counted(plan.calls, 'option')} {step.right:.3g} are expected to be called right, "
+        f"as {plan.target.words} or not, and the others to be {step.lost:.2g} from the line"
+    )
+    if math.isfinite(step.at_line):
+        said += f"; about {step.at_line:.0f} stand at it"
+    if math.isfinite(step.sure):
+        level = percent(plan.confidence)
+        chance = f"{step.settled:.0%}" if step.settled >= 0.01 else "less than 1%"
+        said += f"; {step.sure:.2g} are sure ({level}), and all of them with a chance of {chance}"
+    return f"{said}{_premise(plan)}"
+
+
+def _premise(plan: Plan) -> str:
+    return f", if {plan.premise} ({unit(plan)}), however lenient evaluators are."
 
 
 def _reviews(plan: Plan) -> Table:
@@ -115,10 +136,13 @@ def _reviews(plan: Plan) -> Table:
     columns["difference"] = widths([step.difference for step in steps])
     if any(math.isfinite(step.precision) for step in steps):
         columns["bias"] = widths([step.precision for step in steps])
-    columns["right" if top == 1 else f"right of {top}"] = [
+    columns["right" if top == 1 else f"right of {plan.calls:,}"] = [
         Share(step.right) if top == 1 else Rounded(step.right, 1) for step in steps
     ]
-    columns["lost" if top == 1 else "lost per place"] = [Rounded(step.lost, 3) for step in steps]
+    lost = "lost per wrong one" if top is None else "lost" if top == 1 else "lost per place"
+    columns[lost] = [Rounded(step.lost, 3) for step in steps]
+    if any(math.isfinite(step.sure) for step in steps):
+        columns["sure"] = [Rounded(step.sure, 1) for step in steps]
     if any(math.isfinite(step.at_line) for step in steps):
         columns["at the line"] = [Rounded(step.at_line, 0) for step in steps]
     if any(math.isfinite(step.settled) for step in steps):
