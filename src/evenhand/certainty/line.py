@@ -347,7 +347,8 @@ def beside(
     """
     leads, variances = fit.leads(option, others)
     unit = 1.0 if math.isinf(fit.freedom) or fit.own is not None else fit.scatter / fit.freedom
-    freedom = np.broadcast_to(freedom_of(fit, option, others), leads.shape)
+    # The option's own noise is in every comparison: as little known as what is known least.
+    freedom = np.minimum(np.broadcast_to(freedom_of(fit, option, others), leads.shape), fit.freedom)
     return beside_by(leads, np.sqrt(variances * unit), freedom, slack, delta)
 
 
