@@ -80,7 +80,10 @@ def balanced(
         if step == steps or not np.isfinite(worst):
             break
         gain = np.where(s > 0.0, np.maximum(gains(dual), 0.0), 0.0)
-        bound = max(bound, mean**2 / float(gain.max()))
+        most = float(gain.max())
+        if most == 0.0:  # beyond what numbers can tell apart
+            break
+        bound = max(bound, mean**2 / most)
         if least <= bound * (1.0 + _TOL):
             break
         s = s * gain**_POWER

@@ -49,10 +49,10 @@ class FrankWolfeSampling(TrackingPolicy):
         inverse = self.inverse(self._goal / t)
         Z = U @ inverse
         sizes = np.einsum("ij,ij->i", Z, U)
-        evidence = 0.5 / sizes
-        near = evidence <= evidence.min() * (1.0 + 1.0 / math.sqrt(t))
-        slopes = (Z[near] @ P.T) ** 2 / (2.0 * sizes[near, None] ** 2)
-        step = _best_mixture(slopes / evidence.min(), evidence[near] / evidence.min())
+        evidence = sizes.max() / sizes  # over the least
+        near = evidence <= 1.0 + 1.0 / math.sqrt(t)
+        slopes = (Z[near] @ P.T / np.sqrt(sizes[near, None])) ** 2 * evidence[near, None]
+        step = _best_mixture(slopes, evidence[near])
         forced = min(1.0, 0.5 * math.sqrt(len(P) / t))
         return np.asarray((1.0 - forced) * step + forced / len(P))
 
