@@ -603,3 +603,20 @@ def test_the_chance_of_clearing_a_bar_has_the_error_that_all_share_in_it() -> No
         assert answer.standings["chance"].to_numpy() == pytest.approx(
             stats.norm.cdf(away), abs=0.06
         )
+
+
+def test_an_option_to_beat_with_few_scores_makes_nothing_falsely_sure() -> None:
+    """Two reviews of each, all options worth the same: its own noise is in every comparison."""
+    false = 0
+    for seed in range(30):
+        rng = np.random.default_rng((5, seed))
+        readers = np.concatenate([rng.permutation(8).reshape(4, 2) for _ in range(6)])
+        rows = [
+            (f"A{x}", f"J{judge}", 0.5 * judge + rng.normal())
+            for x, pair in enumerate(readers.tolist())
+            for judge in pair
+        ]
+        table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+        answer = eh.decide(table, against="A1", next_n=0)
+        false += bool(answer.inside or answer.outside)
+    assert false <= 4, false
