@@ -16,14 +16,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 
 from evenhand.arrays import Floats, recalled
 from evenhand.policies.registry import registered
-from evenhand.questions import Askable
-from evenhand.research.rivals.identification import IdentificationSettings
 from evenhand.research.rivals.tracking import TrackingPolicy
 
 
@@ -33,16 +31,11 @@ class HedgingPolicy(TrackingPolicy):
     One of this kind has a ``name`` and writes `gains`.
     """
 
-    def __init__(
-        self,
-        actions: Askable,
-        horizon: int | None = None,
-        **settings: Unpack[IdentificationSettings],
-    ) -> None:
-        super().__init__(actions, horizon, **settings)
+    def begin(self) -> None:
+        """Start a learner, for the option that leads."""
         self._gained: Floats = np.zeros(len(self.actions))
         self._mixed = 0.0  # what mixing has lost, which sets the rate
-        self._answer = -1  # x̂ of the learner
+        self._answer = self.leads.option  # x̂ of the learner
 
     def gains(self, shares: Floats) -> Floats:
         """Return (q,) what an evaluation of each would gain against the answer to these shares."""
@@ -51,8 +44,7 @@ class HedgingPolicy(TrackingPolicy):
     def next_shares(self, evaluations: int) -> Floats:
         """Return the learner's shares after one more step."""
         if self._answer != self.leads.option:
-            self._gained, self._mixed = np.zeros(len(self._gained)), 0.0
-            self._answer = self.leads.option
+            self.begin()
         gain = evaluations * self.gains(self._hedge())
         w = self._hedge()
         after = self._gained + gain
@@ -83,25 +75,12 @@ class HedgingPolicy(TrackingPolicy):
         super().recall(memory)
         self._gained = recalled(memory, "gained", (len(self.actions),), least=0.0)
         self._mixed = recalled(memory, "mixed", (), least=0.0)
-        self._answer = recalled(memory, "answer", (), int, -1, len(self.options) - 1)
+        self._answer = recalled(memory, "answer", (), int, 0, len(self.options) - 1)
 
 
 @registered
 class LinGame(HedgingPolicy):
-    """Evaluates by no-regret learning against the closest alternative, until it is sure.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
-    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.9])
-    >>> policy = LinGame(actions, at_most=10_000, noise_scale=1.0)
-    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
-    >>> while not policy.finished:
-    ...     policy.tell(evaluations.evaluate(policy.ask()))
-    >>> policy.recommend().option, policy.recommend().loss
-    (1, 0.0)
-    """
+    """Evaluates by no-regret learning against the closest alternative, until it is sure."""
 
     name: ClassVar[str] = "lingame"
 

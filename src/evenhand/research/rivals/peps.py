@@ -28,20 +28,7 @@ _DRAWS = 8  # θ̃ of a step, whose gains are averaged
 
 @registered
 class PEPS(HedgingPolicy):
-    """Evaluates what tells draws of an alternative from the estimate, until it is sure.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
-    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.9])
-    >>> policy = PEPS(actions, at_most=10_000, noise_scale=1.0)
-    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
-    >>> while not policy.finished:
-    ...     policy.tell(evaluations.evaluate(policy.ask()))
-    >>> policy.recommend().option, policy.recommend().loss
-    (1, 0.0)
-    """
+    """Evaluates what tells draws of an alternative from the estimate, until it is sure."""
 
     name: ClassVar[str] = "peps"
 

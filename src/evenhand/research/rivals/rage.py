@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,6 @@ from evenhand.certainty.shares import proportions
 from evenhand.policies.frame import OptionFrame, per_action_set
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable
-from evenhand.research.rivals.identification import IdentificationSettings
 from evenhand.research.rivals.tracking import TrackingPolicy
 
 _LONGEST = 2.0**60
@@ -42,13 +41,8 @@ class RoundPolicy(TrackingPolicy):
     One of this kind has a ``name`` and writes `length` and `left`.
     """
 
-    def __init__(
-        self,
-        actions: Askable,
-        horizon: int | None = None,
-        **settings: Unpack[IdentificationSettings],
-    ) -> None:
-        super().__init__(actions, horizon, **settings)
+    def begin(self) -> None:
+        """Have everybody in the first round."""
         self._left: NDArray[np.bool_] = np.ones(len(self.options), dtype=np.bool_)
         self._number = 0  # of the round
         self._ends = 0.0  # evaluations in all at which it is over
@@ -132,20 +126,7 @@ def _shares_apart(frame: OptionFrame, some: Indices) -> tuple[Floats, float]:
 
 @registered
 class RAGE(RoundPolicy):
-    """Evaluates by rounds of doubled accuracy among the options that are left, until it is sure.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
-    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.9])
-    >>> policy = RAGE(actions, at_most=10_000, noise_scale=1.0)
-    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
-    >>> while not policy.finished:
-    ...     policy.tell(evaluations.evaluate(policy.ask()))
-    >>> policy.recommend().option, policy.recommend().loss
-    (1, 0.0)
-    """
+    """Evaluates by rounds of doubled accuracy among the options that are left, until it is sure."""
 
     name: ClassVar[str] = "rage"
 

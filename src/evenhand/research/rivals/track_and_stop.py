@@ -12,7 +12,7 @@ and B the r options that span the others, the options of B are evaluated in turn
 from __future__ import annotations
 
 import math
-from typing import ClassVar, Unpack
+from typing import ClassVar
 
 import numpy as np
 
@@ -20,8 +20,6 @@ from evenhand.arrays import Counts, Floats
 from evenhand.certainty.shares import proportions
 from evenhand.numerics.tolerance import TIE
 from evenhand.policies.registry import registered
-from evenhand.questions import Askable
-from evenhand.research.rivals.identification import IdentificationSettings
 from evenhand.research.rivals.tracking import TrackingPolicy
 
 
@@ -47,13 +45,8 @@ class TrackAndStop(TrackingPolicy):
     name: ClassVar[str] = "track-and-stop"
     growth = 1.125
 
-    def __init__(
-        self,
-        actions: Askable,
-        horizon: int | None = None,
-        **settings: Unpack[IdentificationSettings],
-    ) -> None:
-        super().__init__(actions, horizon, **settings)
+    def begin(self) -> None:
+        """Work out how little may be known of any option."""
         rows = self.frame.points[self.frame.basis]
         least = float(np.linalg.eigvalsh(rows.T @ rows)[0])
         self._exploration = least / math.sqrt(self.frame.rank)

@@ -40,7 +40,7 @@ _RIDGE = 1e-9  # that V_w is enlarged by, relatively: so it has an inverse, hard
 class TrackingPolicy(IdentificationPolicy):
     """A policy whose evaluations follow shares that it works out when scores came in.
 
-    One of this kind has a ``name`` and writes `next_shares`.
+    One of this kind has a ``name`` and writes `next_shares`, perhaps `begin`.
     """
 
     growth: ClassVar[float] = 1.0
@@ -56,6 +56,10 @@ class TrackingPolicy(IdentificationPolicy):
         self._shares: Floats = self.frame.weights
         self._goal: Floats = np.zeros(len(self.actions))
         self._planned = 0  # evaluations when the shares were worked out
+        self.begin()
+
+    def begin(self) -> None:
+        """Set what one of this kind remembers beside these, before its first evaluation."""
 
     @abstractmethod
     def next_shares(self, evaluations: int) -> Floats:

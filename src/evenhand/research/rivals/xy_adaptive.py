@@ -25,20 +25,7 @@ _FINER = 0.1  # ρ over the evaluations of a phase, as a share of that of the ph
 
 @registered
 class XYAdaptive(RoundPolicy):
-    """Evaluates by phases of the XY design for options that are left, until it is sure.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
-    >>> problem = eh.BiasedLinearBandit(actions, gamma=[0.2, 0.9])
-    >>> policy = XYAdaptive(actions, at_most=10_000, noise_scale=1.0)
-    >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
-    >>> while not policy.finished:
-    ...     policy.tell(evaluations.evaluate(policy.ask()))
-    >>> policy.recommend().option, policy.recommend().loss
-    (1, 0.0)
-    """
+    """Evaluates by phases of the XY design for options that are left, until it is sure."""
 
     name: ClassVar[str] = "xy-adaptive"
 
