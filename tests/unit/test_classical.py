@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -280,3 +281,50 @@ def test_options_with_nothing_in_common_are_not_shrunken() -> None:
     assert not DenseModel(classical.soare(8).actions).in_common  # as many directions as leads
     assert not DenseModel(eh.Questions.panel(["A", "B", "C", "D", "E"], ["P", "Q"])).in_common
     assert not DenseModel(classical.many_arms(10, 1).actions).in_common  # too few to know of
+
+
+# ---------------------------------------------------------------------- who leads is a guess
+
+
+def test_the_chance_to_be_the_best_of_two_is_known() -> None:
+    """Φ((g + ε)/s) for a lead of g ± s."""
+    model = DenseModel(eh.ActionSet([[1.0, 0.0], [0.0, 1.0]]))
+    told = eh.Feedback(np.array([4, 4]), np.array([4.0, 2.0]), np.array([4.0, 1.0]))
+    fit = model.fit(told, 1.0)  # 0.5 ± √½
+    for option, slack, lead in ((0, 0.0, 0.5), (1, 0.0, -0.5), (1, 0.7, 0.2)):
+        chance = NormalDist().cdf(lead / np.sqrt(0.5))
+        error = np.sqrt(chance * (1.0 - chance) / 512)
+        assert abs(fit.chance_of_best(option, slack) - chance) < 4.0 * error
+
+
+def test_nobody_is_tested_while_anybody_may_be_the_best() -> None:
+    problem = classical.sphere(60, 10, 3)
+    policy = eh.CertainChoice(problem.actions, at_most=10**6, noise_scale=1.0)
+    played(policy, problem)
+    plans = [one.plan for one in policy.record.rounds]
+    purposes = [plan.purpose for plan in plans]
+    first = purposes.index("compare")
+    assert purposes[0] == "open"
+    assert set(purposes[1:first]) == {"explore"}
+    # a score of these is known to whoever plans, and is evidence of nothing
+    assert all(plan.leader < 0 and plan.expected is None for plan in plans[:first])
+    for r, plan in enumerate(plans[1:], start=1):
+        sober = policy.inference.before(r).shrunken()
+        chance = sober.chance_of_best(plan.leader, 0.0) if plan.leader >= 0 else 0.0
+        before = sum(one.count for one in policy.record.rounds[:r])
+        assert (chance >= 0.25 or before >= 100) == (plan.purpose == "compare")
+
+
+def test_options_that_tie_are_tested_all_the_same() -> None:
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.standard_normal((40, 4)), np.ones(40)])
+    problem = eh.BiasedLinearBandit(eh.ActionSet(X), gamma=[0.0, 0.0, 0.0, 0.0, 1.0])
+    policy = eh.CertainChoice(problem.actions, at_most=400, noise_scale=1.0)
+    played(policy, problem)
+    purposes = [one.plan.purpose for one in policy.record.rounds]
+    assert {"explore", "compare"} <= set(purposes)
+    # who may lose anything may have anybody
+    policy = eh.CertainChoice(problem.actions, at_most=400, noise_scale=1.0, tolerance=50.0)
+    played(policy, problem)
+    assert "explore" not in {one.plan.purpose for one in policy.record.rounds}
+    assert policy.recommend().loss <= 50.0

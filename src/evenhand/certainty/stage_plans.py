@@ -9,7 +9,8 @@ A plan makes max need · variance of the lead / max(g, s)² small for its price 
 leads, the proportions, the length and what is expected are guessed by pooled least squares, where
 options have features shrunken towards one another (`DenseFit.shrunken`): of many options in many
 dimensions the one that leads owes much of it to luck. Then all of it is frozen, and nothing of it
-is ever derived again. Where the m best are wanted, the
+is ever derived again. Where it is anybody's guess who leads, short plans with the same questions
+explore, and test nothing: most of them would be led by another. Where the m best are wanted, the
 leads are those of options inside over options outside, for all pairs of places that are open
 (`places`); options change places only if the m that look best are others than the first m, since
 each change costs evidence. Where options are held against a bar or one of them, the leads are those
@@ -44,6 +45,9 @@ _GROWTH, _LAST = 0.2, 0.3  # a plan as a share of what was spent; at most, to en
 _EXTRA = 1.0  # evidence that is planned for beyond what is needed
 _TAKEN_BACK = 1.2  # of what the prior of a lead is cautious by, where guesses are sober,
 _FEW_DIMENSIONS = 5.0  # and values differ in many more dimensions than this
+_ANYBODY = 0.25  # chance to be the best below which a leader is not tested yet,
+_GLANCE, _GLANCES = 0.25, 0.1  # and what is asked instead, per dimension, or as a share of the spent
+_LONG_ENOUGH = 10.0  # evaluations per dimension after which whoever leads is tested
 _CAUTION = 1.0  # a lead is planned for as if it were at least so many spreads
 _HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 spreads up takes 1.5 times what is left
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
@@ -128,6 +132,10 @@ class AnyPlanner(ABC, Generic[S]):
     def slacks(self, tested: Tested) -> Floats:
         """Return (n,) what leads are tested to be more than, less than 0."""
         return np.full(len(tested.rivals), self.inference.aim.slack)
+
+    def is_anybodys_guess(self, guess: Fit, tested: Tested) -> bool:
+        """Tell whether a test would be of a leader that is hardly more probable than others."""
+        return False
 
     def all_or_nothing(self) -> bool:
         """Tell whether it is of no use to settle some leads where others cannot be."""
@@ -277,12 +285,16 @@ class AnyPlanner(ABC, Generic[S]):
         if beyond.any():
             return Stop("hopeless", self.named(tested.some(beyond)))
         tested = tested.some(able)
+        forecast = self.more_to_come(guess, now, tested) * money / price
+        if self.is_anybodys_guess(guess, tested):
+            few = math.ceil(max(_GLANCE * aim.model.rank, _GLANCES * limits.paid / price))
+            return self._plan("explore", order[:few], forecast=forecast)
         return self._plan(
             "compare",
             order,
             times=times,
             looks=1 if self.whole else min(_MOST_LOOKS, len(order) * times),
-            forecast=self.more_to_come(guess, now, tested) * money / price,
+            forecast=forecast,
             expected=self._expected(guess, self._leads(guess, tested)),
             **tested.parts,
         )
@@ -419,6 +431,16 @@ class StagePlanner(AnyPlanner[Evidence]):
         """Return (n,) the evidence that is lacking against rivals of a leader."""
         assert isinstance(tested.leader, int)
         return self.inference.aim.enough - now.of(tested.leader)[tested.rivals]
+
+    def is_anybodys_guess(self, guess: Fit, tested: Tested) -> bool:
+        """Tell whether the leader is hardly more probable to be the best than others are."""
+        # What a test shows of a leader's rivals is of little use once another one leads. Where many
+        # tie nobody ever is: so that is for a beginning only.
+        assert isinstance(tested.leader, int)
+        aim = self.inference.aim
+        if self.spent >= _LONG_ENOUGH * aim.model.rank or not self._shrinks(guess):
+            return False
+        return guess.chance_of_best(tested.leader, aim.slack) < _ANYBODY
 
     def settled(self, now: Evidence) -> Tested:
         """Return the leads of the answer."""
