@@ -40,6 +40,11 @@ def options() -> eh.ActionSet:
     return eh.ActionSet(features, ["home", "away"] * 4)
 
 
+def many() -> eh.ActionSet:
+    features = np.random.default_rng(6).standard_normal((20, 8))
+    return eh.ActionSet(features, ["home", "away"] * 10)
+
+
 def truth(asked: eh.ActionSet | eh.Questions, seed: int, size: float = 1.0) -> Floats:
     points = asked.points
     return points @ (size * np.random.default_rng(seed).standard_normal(points.shape[1]))
@@ -155,6 +160,11 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "limited": (panel(6), {"stop": 50, "together": 2}),
     "comparisons": (eh.Questions.comparisons(["A", "B", "C"], ["P", "Q"]), {"at_most": 100}),
     "features exact": (options(), {"at_most": 150, "deviation": 0, "noise": 0.4}),
+    "many features": (many(), {"at_most": 500, "deviation": 0, "noise": 0.4, "together": 2}),
+    "many features, tolerance": (
+        many(),
+        {"at_most": 300, "deviation": 0, "noise_scale": 1.0, "tolerance": 0.3},
+    ),
     "σ too small": (panel(), {"at_most": 300, "noise_scale": 0.4}),
     "all alike": (panel(), {"at_most": 40, "noise": 0.0, "size": 0.0}),
     "once": (panel(1), {"looks": "once", "noise": 0.3}),
@@ -211,6 +221,17 @@ def test_what_is_certain_between_bounds_is_confirmed_and_no_more(looks: str) -> 
     assert examine(log).wrong == ()
     wider = [0, 1, "policy", "arguments", "named", "bounds"]
     assert examine(changed(log, wider, [-9.0, 9.0])).wrong
+
+
+def test_what_a_plan_expects_of_one_population_must_follow_from_the_scores() -> None:
+    asked, settings = CASES["many features"]
+    log = played(asked, truth(asked, 1), 1, **settings)
+    plans = [i for i, (kind, content) in enumerate(log) if kind == "planned"]
+    compare = next(i for i in plans if log[i][1]["plan"]["purpose"] == "compare")
+    where = [compare, 1, "plan", "expected", "leads", 0]
+    lead = log[compare][1]["plan"]["expected"]["leads"][0]
+    wrong = examine(changed(log, where, 1.001 * lead)).wrong
+    assert any("does not follow from the scores before it" in text for text in wrong)
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.campaigns.proof.checker import SLACK, Checker
 from evenhand.campaigns.proof.evidence import Reading, against_equality, one_sided
+from evenhand.campaigns.proof.population import Population
 from evenhand.campaigns.proof.record import Round
 from evenhand.campaigns.proof.squares import Fit, Spread, Truths
 
@@ -103,6 +104,15 @@ class Certain(Checker):
         known = np.isfinite(said.variances)
         return said._replace(estimates=said.estimates - np.where(known, self.offsets(one), 0.0))
 
+    def guessed(self, fit: Fit, one: Round) -> Spread:
+        """Return what a plan was to expect of its leads, by a fit of all that was known before."""
+        there = self.record.options[one.there]
+        population = Population.of(there, self.record.questions.options.stand_alone)
+        if population is None or one.plan.leaders is not None:  # a line, not the lucky
+            return self._tested(fit, one)
+        sober = population.drawn_together(fit)
+        return population.less_cautious(self._tested(sober, one), fit.unit, self.slack)
+
     def offsets(self, one: Round) -> Floats | float:
         """Return what is taken off the leads that a plan tests."""
         return 0.0
@@ -159,7 +169,7 @@ class Certain(Checker):
         for r, one, _ in self.tests:
             fit, expected = self._before(r), one.plan.expected
             assert expected is not None
-            said = self._tested(fit, one)
+            said = self.guessed(fit, one)
             least = 1e-5 * size  # below that, scores that are all alike leave rounding
             sizes = np.maximum(np.sqrt(said.variances) * fit.unit, np.abs(said.estimates))
             # of noise, policies have sums of squares alone: half of the digits may have gone
