@@ -31,7 +31,7 @@ class HedgingPolicy(TrackingPolicy):
     One of this kind has a ``name`` and writes `gains`.
     """
 
-    def begin(self) -> None:
+    def prepare(self) -> None:
         """Start a learner, for the option that leads."""
         self._gained: Floats = np.zeros(len(self.actions))
         self._mixed = 0.0  # what mixing has lost, which sets the rate
@@ -44,7 +44,7 @@ class HedgingPolicy(TrackingPolicy):
     def next_shares(self, evaluations: int) -> Floats:
         """Return the learner's shares after one more step."""
         if self._answer != self.leads.option:
-            self.begin()
+            self.prepare()
         gain = evaluations * self.gains(self._hedge())
         w = self._hedge()
         after = self._gained + gain

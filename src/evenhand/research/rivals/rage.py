@@ -41,7 +41,7 @@ class RoundPolicy(TrackingPolicy):
     One of this kind has a ``name`` and writes `length` and `left`.
     """
 
-    def begin(self) -> None:
+    def prepare(self) -> None:
         """Have everybody in the first round."""
         self._left: NDArray[np.bool_] = np.ones(len(self.options), dtype=np.bool_)
         self._number = 0  # of the round

@@ -45,7 +45,7 @@ class TrackAndStop(TrackingPolicy):
     name: ClassVar[str] = "track-and-stop"
     growth = 1.125
 
-    def begin(self) -> None:
+    def prepare(self) -> None:
         """Work out how little may be known of any option."""
         rows = self.frame.points[self.frame.basis]
         least = float(np.linalg.eigvalsh(rows.T @ rows)[0])

@@ -40,7 +40,7 @@ _RIDGE = 1e-9  # that V_w is enlarged by, relatively: so it has an inverse, hard
 class TrackingPolicy(IdentificationPolicy):
     """A policy whose evaluations follow shares that it works out when scores came in.
 
-    One of this kind has a ``name`` and writes `next_shares`, perhaps `begin`.
+    One of this kind has a ``name`` and writes `next_shares`, perhaps `prepare`.
     """
 
     growth: ClassVar[float] = 1.0
@@ -56,9 +56,9 @@ class TrackingPolicy(IdentificationPolicy):
         self._shares: Floats = self.frame.weights
         self._goal: Floats = np.zeros(len(self.actions))
         self._planned = 0  # evaluations when the shares were worked out
-        self.begin()
+        self.prepare()
 
-    def begin(self) -> None:
+    def prepare(self) -> None:
         """Set what one of this kind remembers beside these, before its first evaluation."""
 
     @abstractmethod
