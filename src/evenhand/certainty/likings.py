@@ -106,6 +106,7 @@ class CorrectedFit:
 
     unit: float = 1.0
     size: float = 0.0
+    pooled: Fit | None = None
 
     def __init__(
         self, questions: Questions, trusted: Fit, theta: Floats, form: Gram, factor: Floats

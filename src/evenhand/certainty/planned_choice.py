@@ -18,7 +18,7 @@ from evenhand.certainty.aim import Aim, model_of
 from evenhand.certainty.alike import difference
 from evenhand.certainty.certain_choice import checked_target
 from evenhand.certainty.choice import Bound, Choice, limit_of
-from evenhand.certainty.line import Field, beside, beyond_bar, line_of, value_errors
+from evenhand.certainty.line import Errors, Field, beside, beyond_bar, line_of
 from evenhand.certainty.look import guess
 from evenhand.certainty.models import Fit
 from evenhand.certainty.one_look import OneLook, last_share
@@ -410,8 +410,8 @@ class PlannedChoice(Choice):
         if rival is None:
             away = now.values(self.neutral).estimates * unit - (self.target.bar or 0.0)
             if fit is not None:
-                errors = value_errors(fit, self.neutral) * unit
-                inside, outside = beyond_bar(away, errors, fit.freedom, slack, self.delta)
+                errors = Errors.of(fit, self.neutral).times(unit)
+                inside, outside = beyond_bar(away, errors, slack, self.delta)
         else:
             away = -now.leads(rival, np.arange(k)).estimates * unit
             others = np.flatnonzero(~self.aim.same(rival))
