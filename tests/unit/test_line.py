@@ -512,7 +512,13 @@ def test_errors_of_values_are_those_of_least_squares_at_the_average_evaluator() 
     assert found is not None
     assert found.own is not None
     noise = (found.own.parts * np.bincount(option))[option]
-    assert found.alone == pytest.approx((A**2) @ noise)
+    assert found.alone is not None
+    left = y - X @ np.linalg.pinv(X) @ y
+    free = len(y) - np.linalg.matrix_rank(X)
+    pooled = np.full(len(y), left @ left / free)
+    larger = np.maximum((A**2) @ noise, (A**2) @ pooled)
+    assert found.alone.sizes == pytest.approx(np.sqrt(larger))
+    assert ((found.alone.freedom < free) | ((A**2) @ noise <= (A**2) @ pooled)).all()
 
 
 def test_what_is_sure_of_a_bar_and_of_another_option() -> None:
