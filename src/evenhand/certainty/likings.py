@@ -40,7 +40,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.models import (
@@ -53,6 +52,7 @@ from evenhand.certainty.models import (
     own_variances,
     with_own_noise,
 )
+from evenhand.numerics.intervals import student_quantiles, student_tail
 from evenhand.numerics.least_squares import Gram
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
@@ -164,10 +164,8 @@ def doubts(
     errors = np.sqrt(np.where(known, variances, 1.0))
     t = np.where(known, (leads + slack) / errors, 0.0)
     freedom = np.broadcast_to(freedom_of(trusted, leader, rivals), t.shape)
-    tails = np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
-    most = np.where(np.isinf(freedom), special.ndtri(failure), special.stdtrit(freedom, failure))
-    least = np.where(known, leads + errors * most, -np.inf)
-    return np.where(known, tails, 1.0), least
+    least = np.where(known, leads - errors * student_quantiles(failure, freedom), -np.inf)
+    return np.where(known, student_tail(t, freedom), 1.0), least
 
 
 def corrected(

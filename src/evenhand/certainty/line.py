@@ -56,6 +56,7 @@ from scipy import special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.models import Fit, OwnParts, Shared, freedom_of
+from evenhand.numerics.intervals import student_tail
 
 _NUMBERS = 5_000_000  # that draws of all pairs may come to: of many options there are fewer draws,
 _FEWEST, _MOST = 1_000, 10_000  # but no fewer than this, and never more
@@ -353,7 +354,8 @@ def beyond_bar(away: Floats, errors: Errors, tolerance: float, delta: float) -> 
     surely below, of values so far above it with these errors; of all at once.
     """
     above, below = (
-        _tails(np.nan_to_num(side / errors.sizes, nan=0.0), errors.freedom) < delta / len(away)
+        student_tail(np.nan_to_num(side / errors.sizes, nan=0.0), errors.freedom)
+        < delta / len(away)
         for side in (away + tolerance, -away)
     )
     return above, below
@@ -384,16 +386,11 @@ def beside_by(
     """Return the same of (n,) leads of the option with their standard errors."""
     share = delta / len(leads)
     better, worse, close, far = (
-        _tails(t, freedom)
+        student_tail(t, freedom)
         for t in (side / errors for side in (-leads, leads, slack - leads, leads - slack))
     )
     two = 0.5 * share  # of two that are worth the same either may look better
     return better < two, worse < two, (close < share) & (slack > 0.0), far < two
-
-
-def _tails(t: Floats, freedom: Floats | float) -> Floats:
-    """Return the chances that Student's variables are larger; normal where ν is infinite."""
-    return np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
 
 
 def _normal(t: Floats, freedom: Floats) -> Floats:

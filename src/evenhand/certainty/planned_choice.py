@@ -486,8 +486,7 @@ class PlannedChoice(Choice):
 
     def values(self) -> Floats | None:
         """Return (k, 3) values with their intervals, each by itself."""
-        neutral = self.neutral
-        return self.inference.intervals(lambda fit: fit.values(neutral), self.looks == "once")
+        return self.inference.values(self.neutral, self.looks == "once")
 
     def difference(self, a: int, b: int) -> Floats:
         """Return (4,) by how much option a is better than b, an interval, and what it is at least.
