@@ -567,7 +567,10 @@ def test_a_bias_that_lifts_an_option_over_a_bar_is_named() -> None:
         assert found.reason(0) == "the bias"
         assert found.names(found.wrong) == ["a"]
         assert found.target.words in str(audit)
-        assert "More than noise: a." in " ".join(str(audit).split())
+        for said in (audit, eh.decide(table, next_n=0, **wanted)):
+            words = " ".join(str(said).split())
+            assert "What changes it: the bias (a)." in words
+            assert "More than noise: a." in words
 
 
 def test_every_event_has_its_own_bar_and_refuses_what_it_cannot_have() -> None:

@@ -95,7 +95,7 @@ class Placing:
     expected_loss
         What is expected to be lost per place, against the true m best: an estimate.
     shortlist
-        What the bias and leniency change among the m best; None where nobody can say.
+        What the bias and leniency change among those wanted; None where nobody can say.
     spread
         Standard deviation of values in general, by estimate.
     level
@@ -230,6 +230,7 @@ def placing_of(
             low,
             high,
             chosen,
+            shortlist=shortlist,
             spread=drawn.spread * said.unit,
             level=1.0 - delta,
             short=short,
