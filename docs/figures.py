@@ -183,15 +183,15 @@ def season(path: Path) -> None:
 
 
 def panel(path: Path) -> None:
-    """Draw the answer of docs/choose.md with ten couples and nine judges."""
+    """Draw the answer of docs/how-to/choose.md with ten couples and nine judges."""
     import evenhand as eh  # noqa: PLC0415
 
     eh.decide(ROOT / EVENT).plot(path)
 
 
 def choose(path: Path) -> None:
-    """Draw the answer of docs/choose.md with one judge, allowing for what features miss."""
-    page = _examples("choose.md")
+    """Draw the answer of docs/how-to/choose.md with one judge, allowing for what features miss."""
+    page = _examples("how-to/choose.md")
     seen = page["np"].random.default_rng(0)
     page["eh"].choose(
         page["event"].actions,
@@ -201,14 +201,14 @@ def choose(path: Path) -> None:
 
 
 def plan(path: Path) -> None:
-    """Draw the first plan of docs/plan.md."""
-    page = _examples("plan.md", until="print(plan)")
+    """Draw the first plan of docs/how-to/plan.md."""
+    page = _examples("how-to/plan.md", until="print(plan)")
     page["plan"].plot(path)
 
 
 def hand_out(path: Path) -> None:
-    """Draw the last plan of docs/plan.md."""
-    _examples("plan.md")["plan"].plot(path)
+    """Draw the last plan of docs/how-to/plan.md."""
+    _examples("how-to/plan.md")["plan"].plot(path)
 
 
 def skating(path: Path) -> None:
