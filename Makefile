@@ -85,7 +85,7 @@ bench-regret: $(READY)
 	$(BIN)/python benchmarks/variants.py
 	$(BIN)/python benchmarks/parallel.py
 
-# How often what is sure is true, and what that costs: the tables of docs/research/ and docs/explain/.
+# How often what is sure is true, and what that costs: the tables of docs/research.
 bench-certain: $(READY)
 	$(BIN)/python benchmarks/careful.py
 	$(BIN)/python benchmarks/bent.py

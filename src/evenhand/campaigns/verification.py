@@ -7,7 +7,7 @@
 - *Proof*: the certificate and the intervals of the last decision are confirmed from plans and
   scores alone, by code that shares no mathematics with what decided (`proof`).
 
-docs/how-to/campaigns.md has a table of what is found, and what is not. Who writes a whole new
+docs/research/records.md has a table of what is found, and what is not. Who writes a whole new
 chain can be found out only by a seal that somebody has written down: give it as ``seal``.
 """
 
