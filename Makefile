@@ -64,7 +64,7 @@ docs: $(READY)
 	rm -rf out/site out/trees
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html -d out/trees docs out/site
 
-# The pictures of these pages, by the commands that stand beside them; an hour, or ONLY="season plan".
+# The pictures of these pages, by the commands that stand beside them: minutes, or ONLY="season plan".
 docs-figures: $(READY)
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python docs/figures.py $(ONLY)
 

@@ -1,7 +1,7 @@
 """The pictures of these pages: `make docs-figures` draws all, `python docs/figures.py NAME` some.
 
-Most take seconds; `prompts` some minutes, `compare` and `certain` an hour, `reproduction` twenty
-minutes. `report-audit` and `report-choice` are pages as a browser shows them and need Chromium.
+Most take seconds; `prompts`, `compare`, `certain` and `reproduction` take minutes of a processor.
+`report-audit` and `report-choice` are pages as a browser shows them and need Chromium.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -240,21 +241,32 @@ def serve_judge(path: Path) -> None:
 
 def compare(path: Path) -> None:
     """Draw the regret of all policies."""
-    _evenhand("compare", "--replications", "400", "--figure", str(path))
+    _evenhand("compare", "--figure", str(path))
 
 
 def certain(path: Path) -> None:
     """Draw how many evaluations those take that stop when they are sure."""
-    words = ["--suite", "certain", "--full", "--replications", "20"]
-    _evenhand("compare", *words, "--figure", str(path))
+    _evenhand("compare", "--suite", "certain", "--figure", str(path))
 
 
 def reproduction(path: Path) -> None:
-    """Draw the figures of the paper's statements, of which these pages show some."""
-    with tempfile.TemporaryDirectory() as folder:
-        _evenhand("reproduce", "--out", folder)
-        for name in ("horizon", "transition", "blindness"):
-            shutil.copy(Path(folder) / f"{name}.png", path.with_name(f"{name}.png"))
+    """Draw what `evenhand reproduce` does, without running what these pages show no picture of."""
+    from evenhand.report.pictures import save_figure  # noqa: PLC0415
+    from evenhand.research.reproduction import FULL, QUICK  # noqa: PLC0415
+    from evenhand.research.reproduction.figures import FIGURES  # noqa: PLC0415
+    from evenhand.research.reproduction.measurements import measure  # noqa: PLC0415
+
+    shown = {"horizon": "rate_in_horizon", "transition": "transition", "blindness": "blindness"}
+    programme = replace(
+        QUICK,
+        audits=replace(QUICK.audits, replications=2, frail_replications=2),
+        sets=replace(QUICK.sets, number=2),
+        **{part: getattr(FULL, part) for part in shown.values()},
+    )
+    found = measure(programme, 0, None)
+    for figure in FIGURES:
+        if figure.name in shown:
+            save_figure(figure.draw(found), path.with_name(f"{figure.name}.png"))
 
 
 def _evenhand(*words: str) -> None:
