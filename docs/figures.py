@@ -251,6 +251,7 @@ def certain(path: Path) -> None:
 
 def reproduction(path: Path) -> None:
     """Draw what `evenhand reproduce` does, without running what these pages show no picture of."""
+    from evenhand.cli.research.workers import processors, worker_pool  # noqa: PLC0415
     from evenhand.report.pictures import save_figure  # noqa: PLC0415
     from evenhand.research.reproduction import FULL, QUICK  # noqa: PLC0415
     from evenhand.research.reproduction.figures import FIGURES  # noqa: PLC0415
@@ -263,7 +264,8 @@ def reproduction(path: Path) -> None:
         sets=replace(QUICK.sets, number=2),
         **{part: getattr(FULL, part) for part in shown.values()},
     )
-    found = measure(programme, 0, None)
+    with worker_pool(None, default=processors()) as executor:
+        found = measure(programme, 0, executor)
     for figure in FIGURES:
         if figure.name in shown:
             save_figure(figure.draw(found), path.with_name(f"{figure.name}.png"))
