@@ -112,9 +112,9 @@ def entrants(
     >>> len(players), players[0].name
     (18, 'mine')
     """
-    own = {cls.name: Contender(cls.name, cls) for cls in names or () if not isinstance(cls, str)}
-    if names is not None:
-        names = [name if isinstance(name, str) else name.name for name in names]
+    given = [] if names is None else list(names)
+    own = {cls.name: Contender(cls.name, cls) for cls in given if not isinstance(cls, str)}
+    called = [name if isinstance(name, str) else name.name for name in given]
     registered = registered_policies()
     known = {name: Contender(name, name) for name in registered}
     known |= {entrant.name: entrant for entrant in (*VARIANTS, *SURE, *CLASSICAL)}
@@ -122,18 +122,18 @@ def entrants(
         raise InputError(f"{name!r} is a policy that is there already; give yours another name.")
     known |= own
     if names is None and counted == "evaluations":
-        names = [entrant.name for entrant in (CLASSICAL if classical else SURE)]
-    if names is None:
+        called = [entrant.name for entrant in (CLASSICAL if classical else SURE)]
+    elif names is None:
         stopping = {name for name, cls in built_in_policies().items() if not cls.spends_all}
         playing = [name for name in registered if name not in stopping | _SLOW]
-        names = [*playing, *(entrant.name for entrant in VARIANTS)]
-    for name in names:
+        called = [*playing, *(entrant.name for entrant in VARIANTS)]
+    for name in called:
         source = known[name].source if name in known else name
         if isinstance(source, str):
             policy_class(source)  # says which names there are
-    if not names:
+    if not called:
         raise InputError("no policies to compare; name at least one.")
-    return tuple(known[name] for name in dict.fromkeys(names))
+    return tuple(known[name] for name in dict.fromkeys(called))
 
 
 @dataclass(frozen=True, eq=False)
