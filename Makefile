@@ -64,7 +64,7 @@ docs: $(READY)
 	rm -rf out/site out/trees
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html -d out/trees docs out/site
 
-# The pictures of these pages, by the commands that stand beside them; an hour, or ONLY="season plan".
+# The pictures of these pages, by the commands that stand beside them: minutes, or ONLY="season plan".
 docs-figures: $(READY)
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python docs/figures.py $(ONLY)
 
@@ -85,7 +85,7 @@ bench-regret: $(READY)
 	$(BIN)/python benchmarks/variants.py
 	$(BIN)/python benchmarks/parallel.py
 
-# How often what is sure is true, and what that costs: the tables of docs/certainty.md, checks.md, one_look.md.
+# How often what is sure is true, and what that costs: the tables of docs/research.
 bench-certain: $(READY)
 	$(BIN)/python benchmarks/careful.py
 	$(BIN)/python benchmarks/bent.py

@@ -24,7 +24,7 @@ above 0. So anything is said falsely only if M > c, M the largest of
 and c is the quantile of M by draws. It is never larger than that of the largest of all pairs across
 the line, and much smaller where many are wanted. If all noise is alike, the law of M does not
 depend on who is where; else it is that of the order as estimated, and was measured
-(docs/targets.md).
+(docs/research/measured.md).
 
 Two steps (after Romano, Shaikh and Wolf, 2014). Pairs that are far apart cannot be confused. With a
 chance of 1 − β all differences are within c_β of their estimates, c_β the quantile of the largest

@@ -3,7 +3,7 @@
 All of it is about one fit of the scores that are in; `winner` has the tests,
 `one_look` says which looks there are and what chance δ_m of being wrong each of them has.
 
-What holds at a look with n rivals, each with a chance of δ_m to be wrong (docs/one_look.md):
+What holds at a look with n rivals, each wrong with a chance of δ_m (docs/research/one_look.md):
 
 - that the leader is within the tolerance of the best, where it is said to be (`certain`);
 - what it loses at most, by n comparisons with the best; of two options, at δ_m/2, so that it is

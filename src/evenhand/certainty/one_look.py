@@ -17,7 +17,7 @@ each look has of δ, is fixed by counts of scores alone (`record`), so all looks
 with a probability of δ at most. Nothing else is asked of the looks: the noise may be known or not,
 and where scores lie between bounds that were stated the chances are those of `BoundedLeads`. With a
 tolerance, comparisons with the best (`winner`) take the place of p_j where they are the stronger
-test; they also say what b loses at most. docs/one_look.md has the proofs.
+test; they also say what b loses at most. docs/research/one_look.md has the proofs.
 
 Plans that are one design
 -------------------------
