@@ -55,7 +55,7 @@ EVERY = 3.0  # seconds between two looks of a page, as its template says
 _MANY = 10**9  # evaluations that no campaign here comes to
 _PIECE = 200  # tickets that are asked for at once to fill a campaign
 _PAUSE = 0.005  # seconds after which one to whom nothing was given asks again
-_WARM = 2.0  # seconds before the clock starts
+_WARM, _FIRST = 2.0, 5  # seconds before the clock starts, and pairs of each, at least
 _PATIENCE = 60.0  # seconds for a server to come up
 
 
@@ -234,6 +234,8 @@ async def _call_all(host: str, kind: str, tokens: list[str], number: int) -> Non
         else:  # pages were opened at any time
             loop.call_later(EVERY * i / len(tokens), Page(caller, number, seen).look)
     await asyncio.sleep(_WARM if kind == "evaluators" else EVERY)
+    while kind == "evaluators" and len(seen["tells"]) < _FIRST * len(tokens):
+        await asyncio.sleep(0.1)
     print("ready", flush=True)
     await loop.run_in_executor(None, sys.stdin.readline)
     begun, spent = time.perf_counter(), time.process_time()
@@ -274,6 +276,8 @@ def _call_store(store: str, evaluators: Sequence[str]) -> None:
         for thread in threads:
             thread.start()
         time.sleep(_WARM)
+        while len(tells) < _FIRST * len(evaluators):
+            time.sleep(0.1)
         print("ready", flush=True)
         sys.stdin.readline()
         asks.clear()

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, ConfigDict, Field
 
+from evenhand.serve.guard import JUDGE, token_in
 from evenhand.serve.seat import Nothing, Seat
 
 router = APIRouter(prefix="/api/v1", tags=["campaign"])
@@ -95,39 +96,42 @@ _REFUSALS: dict[int | str, dict[str, object]] = {
 
 
 @router.post("/ask", responses=_REFUSALS)
-def ask(request: Request) -> Asked:
+async def ask(request: Request) -> Asked:
     """Return the ticket that this evaluator is to answer next; the same until it is told."""
-    seat = Seat(request)
-    asked = seat.ask()
+    desk, token = request.app.state.desk, token_in(request, JUDGE)
+    asked = await desk.ask(token)
+    evaluator = (await desk.seat(token)).name
     if isinstance(asked, Nothing):
         return Asked(
-            evaluator=seat.name, reason=asked.reason, why=asked.why, again_in=asked.again_in
+            evaluator=evaluator, reason=asked.reason, why=asked.why, again_in=asked.again_in
         )
     return Asked(
-        ticket=asked.ticket, attempt=asked.attempt, evaluator=seat.name, until=asked.until,
+        ticket=asked.ticket, attempt=asked.attempt, evaluator=evaluator, until=asked.until,
         things=[Thing(**thing) for thing in asked.things],
         scale=Scale(**{key: asked.scale[key] for key in Scale.model_fields}),
     )  # fmt: skip
 
 
 @router.post("/tell", responses=_REFUSALS)
-def tell(request: Request, told: Told) -> Receipt:
+async def tell(request: Request, told: Told) -> Receipt:
     """Take a score; telling the same again returns the first receipt."""
-    seat = Seat(request)
-    score = seat.typed(told.score) if isinstance(told.score, str) else told.score
-    receipt = seat.tell(told.ticket, score, told.note, told.attempt)
+    desk, token = request.app.state.desk, token_in(request, JUDGE)
+    score = told.score
+    if isinstance(score, str):
+        score = (await desk.seat(token)).typed(score)
+    receipt = await desk.tell(token, told.ticket, score, told.note, told.attempt)
     return Receipt(counted=receipt.counted, repeated=receipt.repeated, why=receipt.why)
 
 
 @router.post("/decline", responses=_REFUSALS)
 def decline(request: Request, given: Declined) -> Notice:
     """Give a ticket back that this evaluator must not judge; others are asked."""
-    notice = Seat(request).decline(given.ticket, given.reason)
+    notice = Seat.at(request).decline(given.ticket, given.reason)
     return Notice(done=notice.done, why=notice.why)
 
 
 @router.get("/status", responses=_REFUSALS)
 def status(request: Request) -> Progress:
     """Return how this evaluator stands."""
-    seat = Seat(request)
+    seat = Seat.at(request)
     return Progress(evaluator=seat.name, **seat.progress())

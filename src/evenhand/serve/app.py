@@ -19,6 +19,7 @@ from evenhand.campaigns.stores import Store
 from evenhand.errors import EvenhandError, StoreError
 from evenhand.serve import api, campaigns, judging, uploads
 from evenhand.serve.access import known
+from evenhand.serve.desk import Desk
 from evenhand.serve.guard import JUDGE, OWNER, Guard, RefusedError
 from evenhand.serve.pages import page, said
 
@@ -44,7 +45,8 @@ def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> F
     app.state.store = store
     app.state.answers = {}
     app.state.opened = lru_cache(maxsize=256)(lambda name: Campaign.open(store, name))
-    app.middleware("http")(Guard(hosts))
+    app.state.desk = Desk(store, app.state.opened)
+    app.add_middleware(Guard, hosts=hosts)
     app.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
     for room in (uploads, campaigns, judging, api):
         app.include_router(room.router)

@@ -1,0 +1,149 @@
+"""Where programs ask and tell: one thread does what has come meanwhile, all of it in one commit.
+
+A commit waits for the disk, and threads for each other. So requests line up while the last commit
+is under way, and the next takes them all. Whether their tokens are good is looked up in the same
+transaction: a link that was revoked a moment ago, by whichever server, is worth nothing. Who finds
+no ticket waiting has the policy asked, by another thread, and one at a time; the others then look
+again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.campaigns import Campaign
+from evenhand.campaigns.ask import refill
+from evenhand.campaigns.stores import Store
+from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.tickets import Receipt
+from evenhand.errors import EvenhandError, StoreError
+from evenhand.serve.access import known, still_good
+from evenhand.serve.guard import NOT_KNOWN, RefusedError
+from evenhand.serve.seat import Asked, Nothing, Seat
+
+_MOST_SEATS = 10_000  # that are kept, so that who comes again is known at once
+
+
+class Desk:
+    """Takes asks and tells of evaluators' tokens over one store."""
+
+    def __init__(self, store: Store, opened: Callable[[str], Campaign]) -> None:
+        self._store, self._opened = store, opened
+        self._seats: dict[str, Seat] = {}  # by token; whether that is still good, the store says
+        self._line: list[_Errand] = []
+        self._lock = threading.Lock()
+        self._at_work = False
+        self._clerk = ThreadPoolExecutor(1, "evenhand-desk")
+        self._policy = ThreadPoolExecutor(2, "evenhand-policy")
+        self._asked: dict[int, asyncio.Future[Any]] = {}  # of the policy, by campaign
+
+    async def seat(self, token: str) -> Seat:
+        """Return whose token this is, as far as that does not change; or refuse."""
+        seat = self._seats.get(token)
+        if seat is None:
+            loop = asyncio.get_running_loop()
+            seat = await loop.run_in_executor(self._policy, self._new_seat, token)
+            if len(self._seats) >= _MOST_SEATS:
+                self._seats.clear()
+            self._seats[token] = seat
+        return seat
+
+    def _new_seat(self, token: str) -> Seat:
+        return Seat.of(known(self._store, token), self._opened)
+
+    async def ask(self, token: str) -> Asked | Nothing:
+        """Return the ticket that an evaluator is to answer next."""
+        seat, loop = await self.seat(token), asyncio.get_running_loop()
+        follower = seat.follower
+        while True:
+            row = await self._done(token, seat.waiting)
+            if row is not None:
+                if row.number >= follower.refill_at:
+                    follower.refill_at = math.inf
+                    self._policy.submit(refill, follower)
+                return seat.asked(follower.ticket(row))
+            others = self._asked.get(follower.id)
+            if others is None:
+                asked = loop.run_in_executor(self._policy, seat.ask)
+                self._asked[follower.id] = asked
+                try:
+                    return await asked
+                finally:
+                    del self._asked[follower.id]
+            await asyncio.wait([others])
+
+    async def tell(
+        self, token: str, ticket: str, score: float | str, note: str, attempt: int
+    ) -> Receipt:
+        """Take a score; the same again is the first receipt again."""
+        seat = await self.seat(token)
+        receipt: Receipt = await self._done(token, seat.telling(ticket, score, note, attempt))
+        return receipt
+
+    async def _done(self, token: str, work: Callable[[Session], Any]) -> Any:
+        """Have work done in the next commit."""
+        errand = _Errand(token, work, asyncio.get_running_loop().create_future())
+        with self._lock:
+            self._line.append(errand)
+            begin, self._at_work = not self._at_work, True
+        if begin:
+            self._clerk.submit(self._serve)
+        return await errand.outcome
+
+    def _serve(self) -> None:
+        """Do what is in the line, until nobody is."""
+        while True:
+            with self._lock:
+                errands, self._line = self._line, []
+                if not errands:
+                    self._at_work = False
+                    return
+            good: set[str] = set()
+
+            def look(session: Session, tokens: set[str], good: set[str]) -> None:
+                good.clear()
+                good |= still_good(session, tokens)
+
+            tokens = {errand.token for errand in errands}
+            works = [lambda s, t=tokens, g=good: look(s, t, g)]
+            works += [lambda s, e=errand, g=good: e.run(s, g) for errand in errands]
+            try:
+                _, *outcomes = self._store.write_all(works)
+            except Exception as error:
+                outcomes = [error] * len(errands)
+            for loop in {errand.outcome.get_loop() for errand in errands}:
+                loop.call_soon_threadsafe(_deliver, errands, outcomes, loop)
+
+
+@dataclass(frozen=True)
+class _Errand:
+    token: str
+    work: Callable[[Session], Any]
+    outcome: asyncio.Future[Any]
+
+    def run(self, session: Session, good: set[str]) -> Any:
+        """Do it; what is refused has written nothing, and need not undo what others do."""
+        if self.token not in good:
+            return RefusedError(401, NOT_KNOWN)
+        try:
+            return self.work(session)
+        except StoreError:
+            raise
+        except (EvenhandError, RefusedError) as refused:
+            return refused
+
+
+def _deliver(errands: list[_Errand], outcomes: list[Any], loop: Any) -> None:
+    for errand, outcome in zip(errands, outcomes, strict=True):
+        future = errand.outcome
+        if future.get_loop() is loop and not future.done():
+            if isinstance(outcome, BaseException):
+                future.set_exception(outcome)
+            else:
+                future.set_result(outcome)
