@@ -747,6 +747,7 @@ def test_no_request_of_an_evaluator_makes_a_fault(owner: Owner) -> None:
     judge = Judge(owner.app, owner.links(owner.begin())["Paul"])
     form = judge.asked()
     assert form is not None
+    program = {"Authorization": f"Bearer {judge.token}", "Content-Type": "application/json"}
     right = {"ticket": form["ticket"], "attempt": 1, "score": 5, "note": "", "reason": "x"}
     for verb, fields in (("tell", ("ticket", "attempt", "score", "note")),
                          ("decline", ("ticket", "reason"))):  # fmt: skip
@@ -755,14 +756,17 @@ def test_no_request_of_an_evaluator_makes_a_fault(owner: Owner) -> None:
                 if field == "reason" and isinstance(value, str):
                     continue  # any words are a reason
                 body = {name: right[name] for name in fields} | {field: value}
-                headers = {"Authorization": f"Bearer {judge.token}"}
                 text = json.dumps(body)
-                answer = judge.http.post(f"/api/v1/{verb}", content=text, headers=headers)
+                answer = judge.http.post(f"/api/v1/{verb}", content=text, headers=program)
                 assert answer.status_code < 500, (body, answer.text)
                 assert answer.status_code == 200 or set(answer.json()) == {"error"}
     for text in ("", "{", "[]", "null", "nan", '{"ticket": NaN}'):
-        headers = {"Authorization": f"Bearer {judge.token}"}
-        assert judge.http.post("/api/v1/tell", content=text, headers=headers).status_code == 422
+        assert judge.http.post("/api/v1/tell", content=text, headers=program).status_code == 422
+    form_like = program | {"Content-Type": "text/plain"}
+    before = eh.Campaign.open(owner.store, "Cup").status().hash
+    text = json.dumps({"ticket": form["ticket"], "score": 5})
+    assert judge.http.post("/api/v1/tell", content=text, headers=form_like).status_code == 415
+    assert eh.Campaign.open(owner.store, "Cup").status().hash == before
     for value in filter(lambda one: isinstance(one, str), NASTY):
         text = str(value).encode("utf-8", "replace").decode()
         for name in ("ticket", "last", "late"):

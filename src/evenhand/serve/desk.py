@@ -21,7 +21,7 @@ from evenhand.campaigns import Campaign
 from evenhand.campaigns.ask import refill
 from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.tickets import Receipt
+from evenhand.campaigns.tickets import Notice, Receipt
 from evenhand.errors import EvenhandError, StoreError
 from evenhand.serve.access import known, still_good
 from evenhand.serve.guard import NOT_KNOWN, RefusedError
@@ -43,7 +43,7 @@ class Desk:
         self._policy = ThreadPoolExecutor(2, "evenhand-policy")
         self._asked: dict[int, asyncio.Future[Any]] = {}  # of the policy, by campaign
 
-    async def seat(self, token: str) -> Seat:
+    async def _seat(self, token: str) -> Seat:
         """Return whose token this is, as far as that does not change; or refuse."""
         seat = self._seats.get(token)
         if seat is None:
@@ -57,9 +57,9 @@ class Desk:
     def _new_seat(self, token: str) -> Seat:
         return Seat.of(known(self._store, token), self._opened)
 
-    async def ask(self, token: str) -> Asked | Nothing:
-        """Return the ticket that an evaluator is to answer next."""
-        seat, loop = await self.seat(token), asyncio.get_running_loop()
+    async def ask(self, token: str) -> tuple[Seat, Asked | Nothing]:
+        """Return who asks, and the ticket that is to be answered next."""
+        seat, loop = await self._seat(token), asyncio.get_running_loop()
         follower = seat.follower
         while True:
             row = await self._done(token, seat.waiting)
@@ -67,13 +67,13 @@ class Desk:
                 if row.number >= follower.refill_at:
                     follower.refill_at = math.inf
                     self._policy.submit(refill, follower)
-                return seat.asked(follower.ticket(row))
+                return seat, seat.asked(follower.ticket(row))
             others = self._asked.get(follower.id)
             if others is None:
                 asked = loop.run_in_executor(self._policy, seat.ask)
                 self._asked[follower.id] = asked
                 try:
-                    return await asked
+                    return seat, await asked
                 finally:
                     del self._asked[follower.id]
             await asyncio.wait([others])
@@ -82,9 +82,22 @@ class Desk:
         self, token: str, ticket: str, score: float | str, note: str, attempt: int
     ) -> Receipt:
         """Take a score; the same again is the first receipt again."""
-        seat = await self.seat(token)
-        receipt: Receipt = await self._done(token, seat.telling(ticket, score, note, attempt))
+        seat = await self._seat(token)
+        value = seat.typed(score) if isinstance(score, str) else score
+        receipt: Receipt = await self._done(token, seat.telling(ticket, value, note, attempt))
         return receipt
+
+    async def decline(self, token: str, ticket: str, reason: str) -> Notice:
+        """Give a ticket back that the evaluator must not judge."""
+        seat = await self._seat(token)
+        notice: Notice = await self._done(token, seat.declining(ticket, reason))
+        return notice
+
+    async def progress(self, token: str) -> tuple[Seat, dict[str, int]]:
+        """Return who asks, and how that evaluator stands."""
+        loop = asyncio.get_running_loop()
+        seat = await loop.run_in_executor(self._policy, self._new_seat, token)
+        return seat, await loop.run_in_executor(self._policy, seat.progress)
 
     async def _done(self, token: str, work: Callable[[Session], Any]) -> Any:
         """Have work done in the next commit."""

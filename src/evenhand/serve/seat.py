@@ -157,20 +157,29 @@ class Seat:
 
     def decline(self, ticket: str, reason: str) -> Notice:
         """Give a ticket back that the evaluator must not judge; others are asked."""
+        return self.follower.store.write(self.declining(ticket, reason))
+
+    def declining(self, ticket: str, reason: str) -> Callable[[Session], Notice]:
+        """Return what gives a ticket back, in a transaction."""
         why = checked_reason(reason.strip() or "no reason given")
 
-        def work(page: Page) -> Notice:
+        def work(session: Session) -> Notice:
+            page = Page(session, self.follower.id)
             self._own(page.ticket(_parsed(ticket)[0]), ticket)
-            return declined_on(page, ticket, why)
+            notice = declined_on(page, ticket, why)
+            page.close()
+            return notice
 
-        return self.follower.write(work)
+        return work
 
     def can_undo(self, ticket: str) -> bool:
         """Tell whether a score can be taken back: nothing was decided or asked by it since."""
         if not ticket:
             return False
         row = self._row(ticket)
-        return row is not None and self.follower.read(lambda page: self._last(page, row)) is not None
+        if row is None:
+            return False
+        return self.follower.read(lambda page: self._last(page, row)) is not None
 
     def undo(self, ticket: str) -> None:
         """Take a score back, so that its ticket can be answered again."""
