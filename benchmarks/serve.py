@@ -217,7 +217,7 @@ class Page:
     def _got(self, status: int, body: bytes) -> None:
         now = time.perf_counter()
         self._seen["looks"].append((now, now - self._at))
-        if status != 200 or b"evaluations are in" not in body:
+        if status != 200 or b"valuation" not in body:
             words = f"{status} {body[:80].decode('utf-8', 'replace')}"
             self._seen["errors"][words] = self._seen["errors"].get(words, 0) + 1
 
