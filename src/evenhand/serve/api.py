@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, get_type_hints
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Security
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -14,7 +15,11 @@ from evenhand.errors import EvenhandError, StoreError
 from evenhand.serve.guard import JUDGE, RefusedError, token_in
 from evenhand.serve.seat import Nothing
 
-router = APIRouter(prefix="/api/v1", tags=["campaign"])
+_BEARER = HTTPBearer(description="The token of an evaluator's link.", auto_error=False)
+router = APIRouter(prefix="/api/v1", tags=["campaign"], dependencies=[Security(_BEARER)])
+
+
+_TICKET = "^[0-9]{1,18}-[0-9a-f]{6}$"
 
 
 class Thing(BaseModel):
@@ -34,17 +39,24 @@ class Scale(BaseModel):
 
 
 class Asked(BaseModel):
-    """A ticket, which try of it this is, and what to judge; or none, and why."""
+    """A ticket, which try of it this is, what to judge, and for how long it is held."""
 
-    ticket: str | None = None
-    attempt: int = 1
-    evaluator: str = ""
-    things: list[Thing] = []
-    scale: Scale | None = None
-    until: float | None = None
-    reason: str = ""
-    why: str = ""
-    again_in: float | None = None
+    ticket: str = Field(pattern=_TICKET)
+    attempt: int = Field(ge=1)
+    evaluator: str
+    things: list[Thing] = Field(min_length=1, max_length=2)
+    scale: Scale
+    until: float = Field(description="Seconds since 1970.")
+
+
+class NotAsked(BaseModel):
+    """Why there is no ticket, and in how many seconds there may be one, if that is known."""
+
+    ticket: None = None
+    evaluator: str
+    reason: Literal["waiting", "not now", "paused", "blocked", "left", "finished"]
+    why: str
+    again_in: float | None = Field(ge=0.0)
 
 
 class Told(BaseModel):
@@ -84,8 +96,8 @@ class Progress(BaseModel):
     """How an evaluator stands: what counts, and what waits."""
 
     evaluator: str
-    done: int
-    open: int
+    done: int = Field(ge=0)
+    open: int = Field(ge=0)
 
 
 class Refusal(BaseModel):
@@ -101,13 +113,12 @@ _REFUSALS: dict[int | str, dict[str, object]] = {
 
 
 @router.post("/ask", responses=_REFUSALS)
-async def ask(request: Request) -> Asked:
+async def ask(request: Request) -> Asked | NotAsked:
     """Return the ticket that this evaluator is to answer next; the same until it is told."""
     seat, asked = await request.app.state.desk.ask(token_in(request, JUDGE))
     if isinstance(asked, Nothing):
-        return Asked(
-            evaluator=seat.name, reason=asked.reason, why=asked.why, again_in=asked.again_in
-        )
+        words: dict[str, Any] = {"reason": asked.reason, "why": asked.why}
+        return NotAsked(evaluator=seat.name, again_in=asked.again_in, **words)
     return Asked(
         ticket=asked.ticket, attempt=asked.attempt, evaluator=seat.name, until=asked.until,
         things=[Thing(**thing) for thing in asked.things],

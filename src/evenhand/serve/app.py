@@ -116,7 +116,9 @@ async def _refused_in_words(request: Request, error: Exception) -> Response:
 
 async def _http(request: Request, error: Any) -> Response:
     words = {404: "There is nothing here.", 405: "That cannot be done here."}
-    return said(request, error.status_code, words.get(error.status_code, str(error.detail)))
+    answer = said(request, error.status_code, words.get(error.status_code, str(error.detail)))
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 async def _invalid(request: Request, error: Any) -> Response:
