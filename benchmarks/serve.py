@@ -272,7 +272,10 @@ def _call_store(store: str, evaluators: Sequence[str]) -> None:
                 asks.append(middle - begun)
                 tells.append(time.perf_counter() - middle)
 
-        threads = [threading.Thread(target=judge, args=pair) for pair in zip(evaluators, range(10**6))]
+        threads = [
+            threading.Thread(target=judge, args=(name, seed))
+            for seed, name in enumerate(evaluators)
+        ]
         for thread in threads:
             thread.start()
         time.sleep(_WARM)
@@ -407,8 +410,8 @@ def pages(campaign: Served, seconds: float, turns: int) -> dict[str, Seen]:
 
 def _table(title: str, first: str) -> Table:
     shown = Table(title=title, title_justify="left")
-    words = ("pairs/s", "ratio", "ask p50", "p99", "tell p50", "p99", "look p99", "server", "clients")
-    for i, column in enumerate((first, *words, "else")):
+    waits = ("ask p50", "p99", "tell p50", "p99", "look p99")
+    for i, column in enumerate((first, "pairs/s", "ratio", *waits, "server", "clients", "else")):
         shown.add_column(column, justify="right" if i else "left")
     return shown
 
@@ -464,9 +467,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if arguments.kind == "store":
             _call_store(arguments.where, given)
         else:
-            asyncio.run(
-                _call_all(arguments.where, arguments.kind, given, int(arguments.number))
-            )
+            asyncio.run(_call_all(arguments.where, arguments.kind, given, int(arguments.number)))
         return
     console, shows = Console(width=150), {"rate": show_rate, "pages": show_pages}
     with tempfile.TemporaryDirectory(dir=arguments.folder) as made:

@@ -28,9 +28,7 @@ NIGHT = [pytest.param(2_000, marks=pytest.mark.nightly)]
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     opened = open_store(tmp_path / "fuzz.db")
-    panel = eh.Questions.panel(
-        {"Ann": "a", "Bo": "b"}, {"Paul": "a", "Rosa": "b"}, capacity=None
-    )
+    panel = eh.Questions.panel({"Ann": "a", "Bo": "b"}, {"Paul": "a", "Rosa": "b"}, capacity=None)
     eh.Campaign.create(opened, "Cup", panel, at_most=10**6, bounds=(0, 10), noise_scale=1.0)
     yield opened
     opened.close()
