@@ -4,8 +4,6 @@
              beside it 64 threads of one process that call Campaign.ask and Campaign.tell
     pages    the same, with and without 500 open pages of the campaign, which ask for its progress
              as the page does
-    kills    `kill -9` of the server under that load, again and again; it is started again, and
-             clients send again what was not acknowledged: what was is in the store, once
 
 Each on SQLite, a file in a temporary folder, and on PostgreSQL, a server that is started there
 (``--postgres URL`` takes another; ``--folder`` another disk). Ratios within a run mean something.
@@ -14,7 +12,8 @@ threads, replica and commits, and no HTTP; sides take turns. A panel of ten opti
 judged by 64 evaluators, each as often as wanted; the scores are noise, so that it never ends.
 
 Clients are one process for all evaluators, and one for all pages; they read as little of an answer
-as they can. What they take of the processors is told, since the server lacks that.
+as they can. What they take of the processors is told, since the server lacks that. `kill -9` of the
+server under load is `tests/killed_server.py`.
 """
 
 from __future__ import annotations
@@ -470,11 +469,13 @@ def main(argv: Sequence[str] | None = None) -> None:
             asyncio.run(_call_all(arguments.where, arguments.kind, given, int(arguments.number)))
         return
     console, shows = Console(width=150), {"rate": show_rate, "pages": show_pages}
-    with tempfile.TemporaryDirectory(dir=arguments.folder) as made:
-        with places(Path(made), arguments.postgres, arguments.store) as found:
-            for name in shows if arguments.command == "all" else (arguments.command,):
-                for place in found:
-                    shows[name](console, place, arguments.tiny)
+    with (
+        tempfile.TemporaryDirectory(dir=arguments.folder) as made,
+        places(Path(made), arguments.postgres, arguments.store) as found,
+    ):
+        for name in shows if arguments.command == "all" else (arguments.command,):
+            for place in found:
+                shows[name](console, place, arguments.tiny)
 
 
 if __name__ == "__main__":
