@@ -233,7 +233,7 @@ async def _call_all(host: str, kind: str, tokens: list[str], number: int) -> Non
         else:  # pages were opened at any time
             loop.call_later(EVERY * i / len(tokens), Page(caller, number, seen).look)
     await asyncio.sleep(_WARM if kind == "evaluators" else EVERY)
-    while kind == "evaluators" and len(seen["tells"]) < _FIRST * len(tokens):
+    while min(len(seen["tells"]) / _FIRST, len(seen["asks"])) + len(seen["looks"]) < len(tokens):
         await asyncio.sleep(0.1)
     print("ready", flush=True)
     await loop.run_in_executor(None, sys.stdin.readline)

@@ -12,9 +12,11 @@ from __future__ import annotations
 import asyncio
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from evenhand.campaigns import Campaign
@@ -22,10 +24,9 @@ from evenhand.campaigns.ask import refill
 from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tickets import Notice, Receipt
-from evenhand.errors import EvenhandError, StoreError
 from evenhand.serve.access import known, still_good
 from evenhand.serve.guard import NOT_KNOWN, RefusedError
-from evenhand.serve.seat import Asked, Nothing, Seat
+from evenhand.serve.seat import Asked, Nothing, Seat, refusable
 
 _MOST_SEATS = 10_000  # that are kept, so that who comes again is known at once
 
@@ -40,7 +41,7 @@ class Desk:
         self._lock = threading.Lock()
         self._at_work = False
         self._clerk = ThreadPoolExecutor(1, "evenhand-desk")
-        self._policy = ThreadPoolExecutor(2, "evenhand-policy")
+        self._policy = ThreadPoolExecutor(4, "evenhand-policy")
         self._asked: dict[int, asyncio.Future[Any]] = {}  # of the policy, by campaign
 
     async def _seat(self, token: str) -> Seat:
@@ -55,7 +56,9 @@ class Desk:
         return seat
 
     def _new_seat(self, token: str) -> Seat:
-        return Seat.of(known(self._store, token), self._opened)
+        seat = Seat.of(known(self._store, token), self._opened)
+        seat.follower.known()  # is loaded here, and not where others wait
+        return seat
 
     async def ask(self, token: str) -> tuple[Seat, Asked | Nothing]:
         """Return who asks, and the ticket that is to be answered next."""
@@ -67,6 +70,8 @@ class Desk:
                 if row.number >= follower.refill_at:
                     follower.refill_at = math.inf
                     self._policy.submit(refill, follower)
+                if not follower.known().knows(row.question):  # one that was added
+                    await loop.run_in_executor(self._policy, follower.followed)
                 return seat, seat.asked(follower.ticket(row))
             others = self._asked.get(follower.id)
             if others is None:
@@ -114,24 +119,17 @@ class Desk:
         while True:
             with self._lock:
                 errands, self._line = self._line, []
-                if not errands:
-                    self._at_work = False
-                    return
-            good: set[str] = set()
-
-            def look(session: Session, tokens: set[str], good: set[str]) -> None:
-                good.clear()
-                good |= still_good(session, tokens)
-
-            tokens = {errand.token for errand in errands}
-            works = [lambda s, t=tokens, g=good: look(s, t, g)]
-            works += [lambda s, e=errand, g=good: e.run(s, g) for errand in errands]
+                self._at_work = bool(errands)
+            if not errands:
+                return
+            batch = _Batch(errands)
             try:
-                _, *outcomes = self._store.write_all(works)
+                _, *outcomes = self._store.write_all([batch.look, *batch.works()])
             except Exception as error:
                 outcomes = [error] * len(errands)
             for loop in {errand.outcome.get_loop() for errand in errands}:
-                loop.call_soon_threadsafe(_deliver, errands, outcomes, loop)
+                with suppress(RuntimeError):  # it is over
+                    loop.call_soon_threadsafe(_deliver, errands, outcomes, loop)
 
 
 @dataclass(frozen=True)
@@ -140,16 +138,24 @@ class _Errand:
     work: Callable[[Session], Any]
     outcome: asyncio.Future[Any]
 
-    def run(self, session: Session, good: set[str]) -> Any:
-        """Do it; what is refused has written nothing, and need not undo what others do."""
-        if self.token not in good:
+
+class _Batch:
+    """What is done in one commit, and which of its tokens are good."""
+
+    def __init__(self, errands: list[_Errand]) -> None:
+        self._errands, self._good = errands, set[str]()
+
+    def look(self, session: Session) -> None:
+        self._good = still_good(session, {errand.token for errand in self._errands})
+
+    def works(self) -> Iterator[Callable[[Session], Any]]:
+        for errand in self._errands:
+            yield partial(self._run, errand)
+
+    def _run(self, errand: _Errand, session: Session) -> Any:
+        if errand.token not in self._good:
             return RefusedError(401, NOT_KNOWN)
-        try:
-            return self.work(session)
-        except StoreError:
-            raise
-        except (EvenhandError, RefusedError) as refused:
-            return refused
+        return refusable(errand.work, session)
 
 
 def _deliver(errands: list[_Errand], outcomes: list[Any], loop: Any) -> None:

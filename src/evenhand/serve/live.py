@@ -64,37 +64,37 @@ class Live:
 
     async def _shared(self, request: Request, number: str, send: Send) -> None:
         token = token_in(request, OWNER)
-        whose = await self._whose(request, token)
-        answer = None
-        if whose is not None:
-            if len(self._answers) >= _MOST:
-                self._answers.clear()
-            answer = self._answers.setdefault((number, whose), _Answer())
+        answer = await self._answer(request, number, token)
+        if answer is not None and (time.monotonic() > answer.checked or not answer.messages):
             async with answer.lock:
-                if time.monotonic() > answer.checked or token not in answer.good:
-                    await asyncio.to_thread(_check, request, int(number), answer, token)
+                if time.monotonic() > answer.checked:
+                    await asyncio.to_thread(_check, request, int(number), answer)
                 if token in answer.good and not answer.messages:
                     await self._look(request, answer)
-            if token in answer.good and time.monotonic() > answer.until and not answer.looking:
-                await self._look(request, answer)
         if answer is None or token not in answer.good or not answer.messages:
             await self._app(request.scope, request.receive, send)  # it says why not
             return
+        if time.monotonic() > answer.until and not answer.looking:
+            await self._look(request, answer)
         for message in answer.messages:
-            await send(dict(message))
+            await send(message.copy())
 
-    async def _whose(self, request: Request, token: str) -> str | None:
-        """Return whose answer somebody gets; None if nobody's is shared with him."""
-        access = self._holders.get(token)
-        if access is None and token:
-            access = await asyncio.to_thread(known, request.app.state.store, token)
-            if access is not None:
-                if len(self._holders) >= _MOST:
-                    self._holders.clear()
-                self._holders[token] = access
-        if access is None or access.role == "evaluator":
+    async def _answer(self, request: Request, number: str, token: str) -> _Answer | None:
+        """Return what somebody is shown, if that is shared with him; his token is good then."""
+        holder = self._holders.get(token)
+        answer = None if holder is None else self._answers.get((number, _whose(holder, token)))
+        if answer is not None and token in answer.good:
+            return answer
+        holder = await asyncio.to_thread(known, request.app.state.store, token)
+        if holder is None or holder.role == "evaluator":
             return None
-        return token if access.role == "owner" else f"viewers of {access.number}"
+        if len(self._answers) >= _MOST or len(self._holders) >= _MOST:
+            self._answers.clear()
+            self._holders.clear()
+        self._holders[token] = holder
+        answer = self._answers.setdefault((number, _whose(holder, token)), _Answer())
+        answer.good.add(token)
+        return answer
 
     async def _look(self, request: Request, answer: _Answer) -> None:
         """Have the application answer; meanwhile others see what was shown before."""
@@ -113,14 +113,20 @@ class Live:
         answer.messages = messages if messages[0]["status"] == 200 else []
 
 
-def _check(request: Request, number: int, answer: _Answer, token: str) -> None:
+def _whose(holder: Access, token: str) -> str:
+    """Return who sees the same: all viewers of a campaign, or the owner by one link."""
+    return token if holder.role == "owner" else f"viewers of {holder.number}"
+
+
+def _check(request: Request, number: int, answer: _Answer) -> None:
     """Find out whose tokens are good; forget what is shown if the campaign is in another state."""
-    tokens = {token, *answer.good}
+    tokens = answer.good.copy()
 
     def look(session: Session) -> tuple[set[str], Any]:
         return still_good(session, tokens), session.row(_STATUS, id=number)
 
-    answer.good, status = request.app.state.store.read(look)
+    good, status = request.app.state.store.read(look)
+    answer.good -= tokens - good
     if status != answer.status:
         answer.status, answer.messages = status, []
     answer.checked = time.monotonic() + _FRESH

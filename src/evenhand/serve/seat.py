@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, TypeVar
 
 from fastapi import Request
 
@@ -31,6 +31,8 @@ from evenhand.campaigns.tickets import Notice, Receipt, Ticket, parsed
 from evenhand.errors import ConflictError, EvenhandError, InputError, StoreError
 from evenhand.serve.access import Access
 from evenhand.serve.guard import JUDGE, NOT_KNOWN, RefusedError, holder
+
+Result = TypeVar("Result")
 
 NOTHING_NOW = {
     "waiting": "There is nothing for you just now; more may come.",
@@ -130,7 +132,7 @@ class Seat:
 
     def tell(self, ticket: str, score: float | str, note: str, attempt: int) -> Receipt:
         """Take a score; the same again is the first receipt again."""
-        return self.follower.store.write(self.telling(ticket, score, note, attempt))
+        return self._written(self.telling(ticket, score, note, attempt))
 
     def telling(
         self, ticket: str, score: float | str, note: str, attempt: int
@@ -157,7 +159,13 @@ class Seat:
 
     def decline(self, ticket: str, reason: str) -> Notice:
         """Give a ticket back that the evaluator must not judge; others are asked."""
-        return self.follower.store.write(self.declining(ticket, reason))
+        return self._written(self.declining(ticket, reason))
+
+    def _written(self, work: Callable[[Session], Result]) -> Result:
+        done = self.follower.store.write(lambda session: refusable(work, session))
+        if isinstance(done, Exception):
+            raise done
+        return done
 
     def declining(self, ticket: str, reason: str) -> Callable[[Session], Notice]:
         """Return what gives a ticket back, in a transaction."""
@@ -278,6 +286,16 @@ class Seat:
         if len(since) == _MOST_EVENTS or any(event.kind in rests for event in since):
             return None
         return found
+
+
+def refusable(work: Callable[[Session], Result], session: Session) -> Result | Exception:
+    """Do work that refuses before it writes; a refusal need not undo what others do meanwhile."""
+    try:
+        return work(session)
+    except StoreError:
+        raise
+    except (EvenhandError, RefusedError) as refused:
+        return refused
 
 
 def _parsed(ticket: str) -> tuple[int, str]:
