@@ -440,7 +440,7 @@ def show_rate(console: Console, place: Place, tiny: bool) -> None:
 
 
 def show_pages(console: Console, place: Place, tiny: bool) -> None:
-    n, behind, seconds, turns, many = (4, 20, 0.5, 1, 3) if tiny else (64, 5_000, 10.0, 3, 500)
+    n, behind, seconds, turns, many = (4, 20, 0.5, 1, 3) if tiny else (64, 5_000, 30.0, 2, 500)
     seen = pages(served(place.new("pages"), n, behind, many), seconds, turns)
     shown = _table(f"{place.title}, {n} evaluators and open pages: target ratio ≥ 0.9; ms", "with")
     for title, had in seen.items():

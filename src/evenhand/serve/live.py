@@ -20,8 +20,8 @@ from evenhand.serve.access import Access, known, still_good
 from evenhand.serve.guard import LIVE, OWNER, token_in
 
 _FRESH = 1.0  # seconds for which an answer serves, at least
-_SHARE = 40.0  # times as long as it took, so that looking takes a small share of the time
-_LONGEST = 30.0  # seconds, however long it took
+_SHARE = 20.0  # times as long as it took, so that looking takes a small share of the time
+_LONGEST = 60.0  # seconds, however long it took
 _MOST = 10_000  # links, and answers, that are kept
 _CHANGED = re.compile(r"/campaigns/([0-9]{1,15})(/.*)?")
 _STATUS = "SELECT status FROM campaign WHERE id = :id"
