@@ -51,6 +51,7 @@ nightly: $(READY)
 fuzz: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --nightly tests/conformance/test_policies.py tests/unit/test_certified.py
 	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile=fuzz tests/properties
+	$(BIN)/python -m pytest --numprocesses 2 --nightly tests/integration/test_serve_fuzz.py
 	$(BIN)/python tests/fuzz.py --seconds 60
 	$(BIN)/python tests/mutants.py --number 10000
 
@@ -58,6 +59,8 @@ fuzz: $(READY)
 torture: $(READY)
 	$(BIN)/python tests/torture.py --kills 500
 	$(BIN)/python tests/crowd.py --processes 16 --evaluations 10000
+	$(BIN)/python tests/killed_server.py --kills 30
+	$(BIN)/python tests/killed_server.py --kills 30 --store postgres --servers 2
 
 # The documentation site: out/site/index.html, to be opened without a server. A warning is an error.
 docs: $(READY)
@@ -103,6 +106,7 @@ bench-certain: $(READY)
 # Half an hour: campaigns beside durable commits and Optuna, up to a million evaluations. Nobody else should be busy.
 bench-campaigns: $(READY)
 	$(BIN)/python benchmarks/campaigns.py all
+	$(BIN)/python benchmarks/serve.py all
 
 # What would be published: built from a copy of the committed tree and dated by its commit, so that the same commit
 # and tools make the same bytes; and its page rendered.

@@ -19,7 +19,9 @@ from evenhand.campaigns.stores import Store
 from evenhand.errors import EvenhandError, StoreError
 from evenhand.serve import api, campaigns, judging, uploads
 from evenhand.serve.access import known
+from evenhand.serve.desk import Desk
 from evenhand.serve.guard import JUDGE, OWNER, Guard, RefusedError
+from evenhand.serve.live import Live
 from evenhand.serve.pages import page, said
 
 _HERE = Path(__file__).parent
@@ -44,7 +46,10 @@ def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> F
     app.state.store = store
     app.state.answers = {}
     app.state.opened = lru_cache(maxsize=256)(lambda name: Campaign.open(store, name))
-    app.middleware("http")(Guard(hosts))
+    app.state.desk = Desk(store, app.state.opened)
+    app.add_middleware(api.Verbs)
+    app.add_middleware(Live)
+    app.add_middleware(Guard, hosts=hosts)
     app.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
     for room in (uploads, campaigns, judging, api):
         app.include_router(room.router)
@@ -111,7 +116,9 @@ async def _refused_in_words(request: Request, error: Exception) -> Response:
 
 async def _http(request: Request, error: Any) -> Response:
     words = {404: "There is nothing here.", 405: "That cannot be done here."}
-    return said(request, error.status_code, words.get(error.status_code, str(error.detail)))
+    answer = said(request, error.status_code, words.get(error.status_code, str(error.detail)))
+    answer.headers.update(error.headers or {})
+    return answer
 
 
 async def _invalid(request: Request, error: Any) -> Response:
