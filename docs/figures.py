@@ -260,6 +260,8 @@ def reproduction(path: Path) -> None:
     shown = {"horizon": "rate_in_horizon", "transition": "transition", "blindness": "blindness"}
     programme = replace(
         QUICK,
+        rate_in_kappa=replace(QUICK.rate_in_kappa, replications=2),
+        growth=replace(QUICK.growth, replications=2),
         audits=replace(QUICK.audits, replications=2, frail_replications=2),
         sets=replace(QUICK.sets, number=2),
         **{part: replace(getattr(FULL, part), replications=20) for part in shown.values()},
