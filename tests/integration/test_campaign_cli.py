@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
-from evenhand.cli.campaign.ask import duration
+from evenhand.report.words import duration
 from evenhand.cli.campaign.new import seconds_in
 
 WORTH = {"Ann": 71.0, "Bo": 69.5, "=Cy": 68.0, "Dí": 69.0, "Ed": 75.0}

@@ -18,7 +18,7 @@ from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
 from evenhand.report.model import Cell, Facts, Section, Table
 from evenhand.report.result import section_text
-from evenhand.report.words import counted, short
+from evenhand.report.words import counted, duration, short
 from evenhand.tables.texts import listed
 
 _NOTHING = 4
@@ -222,11 +222,3 @@ def _as_dict(ticket: Ticket) -> dict[str, Any]:
 
 def _when(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M}"
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people say it."""
-    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= 2 * size:
-            return counted(round(seconds / size), unit)
-    return counted(max(1, round(seconds)), "second")
