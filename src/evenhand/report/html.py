@@ -108,12 +108,12 @@ def table(shown: Table, most: int) -> Markup:
     ]
 
     def line(tag: str, cells: Sequence[Cell], style: str) -> str:
-        opening = 'th scope="col"' if tag == "th" else tag
-        written = "".join(
-            f'<{opening} style="text-align:{side};{style}">{text(cell)}</{tag}>'
-            for side, cell in zip(sides, cells, strict=True)
-        )
-        return f'<tr style="background:none">{written}</tr>'
+        def written(side: str, one: Cell) -> str:
+            titled = tag == "th" and one != ""  # the column of a drawing has no title
+            opening, closing = ('th scope="col"', "th") if titled else ("td", "td")
+            return f'<{opening} style="text-align:{side};{style}">{text(one)}</{closing}>'
+
+        return f'<tr style="background:none">{"".join(map(written, sides, cells))}</tr>'
 
     body = "".join(line("td", row, _CELL) for row in rows)
     if left_out:

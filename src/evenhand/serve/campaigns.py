@@ -144,6 +144,8 @@ def live(request: Request, number: Number, seen: str = "") -> Response:
     standing = _standing(request, name)
     if standing["mark"] == seen:
         return Response(status_code=204)
+    if seen and seen.partition(".")[0] != standing["status"].status:  # other things can be done
+        return Response(status_code=204, headers={"HX-Refresh": "true"})
     return page(request, "live.html", access, **standing)
 
 
@@ -280,7 +282,7 @@ def _standing(request: Request, name: str) -> dict[str, Any]:
     return {
         "name": name, "number": campaign._follower.id, "status": status, "people": people,
         "now": now, "last": last, "closed": _closed(status),
-        "mark": f"{was[:16]}.{status.hash[:16]}.{int(now // 60)}", **found,
+        "mark": f"{status.status}.{was[:16]}.{status.hash[:16]}.{int(now // 60)}", **found,
     }  # fmt: skip
 
 
