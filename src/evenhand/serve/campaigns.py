@@ -138,15 +138,10 @@ def watch(request: Request, number: Number, done: str = "") -> Response:
 
 
 @router.get("/campaigns/{number}/live")
-def live(request: Request, number: Number, seen: str = "") -> Response:
-    """Return the part of the page that changes; nothing, if nothing did."""
+def live(request: Request, number: Number) -> Response:
+    """Return the part of the page that changes, the same for all who look at the same time."""
     access, name = known_campaign(request, number, "viewer")
-    standing = _standing(request, name)
-    if standing["mark"] == seen:
-        return Response(status_code=204)
-    if seen and seen.partition(".")[0] != standing["status"].status:  # other things can be done
-        return Response(status_code=204, headers={"HX-Refresh": "true"})
-    return page(request, "live.html", access, **standing)
+    return page(request, "live.html", access, **_standing(request, name))
 
 
 @router.get("/campaigns/{number}/curve")
@@ -282,7 +277,7 @@ def _standing(request: Request, name: str) -> dict[str, Any]:
     return {
         "name": name, "number": campaign._follower.id, "status": status, "people": people,
         "now": now, "last": last, "closed": _closed(status),
-        "mark": f"{status.status}.{was[:16]}.{status.hash[:16]}.{int(now // 60)}", **found,
+        "mark": f"{was[:16]}.{status.hash[:16]}.{int(now // 60)}", **found,
     }  # fmt: skip
 
 
