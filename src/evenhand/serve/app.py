@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from evenhand.campaigns import Campaign
 from evenhand.campaigns.stores import Store
 from evenhand.errors import EvenhandError, StoreError
-from evenhand.serve import api, campaigns, invitations, judging, uploads
+from evenhand.serve import api, campaigns, invitations, judging, runs, uploads
 from evenhand.serve.access import known
 from evenhand.serve.guard import JUDGE, OWNER, Guard, RefusedError
 from evenhand.serve.pages import page, said
@@ -46,7 +46,7 @@ def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> F
     app.state.opened = lru_cache(maxsize=256)(lambda name: Campaign.open(store, name))
     app.middleware("http")(Guard(hosts))
     app.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
-    for room in (uploads, campaigns, invitations, judging, api):
+    for room in (uploads, campaigns, invitations, judging, api, runs):
         app.include_router(room.router)
 
     @app.get("/healthz", include_in_schema=False)
