@@ -5,10 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import signal
-import socket
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -19,6 +15,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sy
 
 import evenhand as eh
 from evenhand.campaigns.course import course_of
+from served import Server
 
 HOW = "there is no browser for the tests of pages: apt-get install chromium (or brew, dnf, …)"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -56,41 +53,6 @@ def browser() -> Iterator[Browser]:
         opened = playwright.chromium.launch(executable_path=program, args=alone)
         yield opened
         opened.close()
-
-
-class Server:
-    """`evenhand serve`, which can be killed and started again."""
-
-    def __init__(self, store: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
-        self._store = store
-        self.address = f"http://127.0.0.1:{self.port}"
-        self.start()
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "evenhand", "serve", str(self._store), "--no-open"]
-        self._process = subprocess.Popen(
-            [*command, "--port", str(self.port)], stdout=subprocess.PIPE, text=True
-        )
-        assert self._process.stdout is not None
-        said = ""
-        while "Ctrl-C" not in said:
-            line = self._process.stdout.readline()
-            assert line, f"the server ended: {said}"
-            said += line
-        self.link = re.findall(r"http://\S+/enter/\S+", said)[0]
-
-    def kill(self) -> None:
-        self._process.send_signal(signal.SIGKILL)
-        self.close()
-
-    def close(self) -> None:
-        if self._process.poll() is None:
-            self._process.terminate()
-        self._process.wait(20)
-        assert self._process.stdout is not None
-        self._process.stdout.close()
 
 
 @pytest.fixture

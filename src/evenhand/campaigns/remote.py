@@ -1,4 +1,4 @@
-"""A campaign on another machine, by `evenhand serve`: an evaluator's verbs, and `choose`, over HTTP.
+"""A campaign on another machine, by `evenhand serve`: an evaluator's verbs, and `choose`.
 
 What is lost on the way is sent again. That does no harm: who asks again gets the same tickets, who
 tells again the same receipt, and what was given back is given back.

@@ -7,7 +7,7 @@ import secrets
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode
@@ -21,6 +21,7 @@ from evenhand.campaigns.stores.session import Session
 from evenhand.cases import skating
 from evenhand.errors import EvenhandError, InputError
 from evenhand.report.html import as_page
+from evenhand.report.model import Report
 from evenhand.scores import Scores
 from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
@@ -112,7 +113,7 @@ def answer(request: Request, id: str) -> Response:
     return page(
         request, "answer.html", access, id=id, query=request.url.query, name=name, n=len(scores),
         notes=[_in_words(" ".join(one.message.split())) for one in scores.notes],
-        audit=audit._report(), decision=decision._report(),
+        audit=_plain(audit._report()), decision=_plain(decision._report()),
     )  # fmt: skip
 
 
@@ -166,13 +167,18 @@ def _both(
         return scores, eh.audit(scores, top=top), eh.decide(scores, top=top)
 
 
+def _plain(report: Report) -> Report:
+    """Return a report whose facts speak of the page, and not of Python."""
+    return replace(report, facts=[(title, _in_words(fact)) for title, fact in report.told])
+
+
 def _in_words(message: str) -> str:
     """Return what is wrong in words of the page, which has a field where Python has a name."""
     message = re.sub(
         r"say no_score=\[(.*?)\]", r"name it below as what stands in cells without a score: \1",
         message,
     )  # fmt: skip
-    return re.sub(r" If not, say wide=\[…\] with those that are\.", "", message)
+    return re.sub(r" If (not|scores decided [^;.]*), say (wide|assigned)=[^.]*\.", "", message)
 
 
 def _whole(given: str) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 from evenhand.campaigns import Campaign
 from evenhand.campaigns.verification import verify_file
 from evenhand.cli.campaign.environment import VARIABLE
-from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
+from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say, seat
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, print_json, show
@@ -44,7 +45,16 @@ def status(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> 
     **Example**
 
     `evenhand campaign status prize.db prize`
+
+    By an evaluator's link: what is done, and what waits.
     """
+    if (judge := seat(store)) is not None:
+        own = judge.status()
+        if as_json:
+            print_json(asdict(own))
+        else:
+            say(f"{own.evaluator}: {own.done:,} done, {own.open:,} to go.")
+        return
     with opened(store, name) as campaign:
         found = campaign.status()
     show(found, as_json=as_json)
