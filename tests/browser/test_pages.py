@@ -252,7 +252,7 @@ def test_a_campaign_with_three_evaluators_and_a_dead_server(
     expect(owner.get_by_text("3 of at most 9 evaluations are in")).to_be_visible()  # by itself
     owner.get_by_role("link", name="Remind").click()
     behind = owner.get_by_role("row").filter(has_text="Paul")
-    expect(behind).to_contain_text("since just now")
+    expect(behind).to_contain_text("handed out just now")
     assert "2%20of%20your%20evaluations" in str(behind.get_by_role("link").get_attribute("href"))
     looks_right(owner)
     owner.goto(campaign_page)

@@ -144,7 +144,7 @@ def test_who_has_what_since_when_and_what_is_still_to_do(store: Store, http: htt
     assert due_of(campaign) == {"Paul": 2, "Rosa": 4, "Sven": 4}
     row = re.search(r"<tr><td>Rosa</td>.*?</tr>", http.get("/campaigns/1/live").text, re.S)
     assert row
-    assert f"{ticket.question.label}, since" in row[0]
+    assert f"{ticket.question.label}, handed out" in row[0]
     campaign.leave("Sven", "ill")
     assert due_of(campaign).get("Sven", 0) == 0
 

@@ -153,11 +153,15 @@ def curve(request: Request, number: Number) -> Response:
     known: dict[str, tuple[tuple[int, int, str], list[Any]]] = request.app.state.curves
     state = status.evaluations, status.withdrawn, status.status
     if _closed(status):
-        return page(request, "curve.html", access, curves=[], interval="")
+        return page(request, "curve.html", access, curves=[], interval="", unit="")
     if name not in known or _outgrown(known[name][0], state):
         known[name] = state, curves(course_of(campaign._follower))
-    confidence = campaign._follower.known().settings["confidence"]
-    return page(request, "curve.html", access, curves=known[name][1], interval=percent(confidence))
+    replica = campaign._follower.known()
+    return page(
+        request, "curve.html", access, curves=known[name][1],
+        interval=percent(replica.settings["confidence"]),
+        unit="steps between grades" if replica.reading.grades else "points",
+    )  # fmt: skip
 
 
 def _outgrown(drawn: tuple[int, int, str], now: tuple[int, int, str]) -> bool:
