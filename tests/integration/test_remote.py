@@ -243,11 +243,35 @@ def test_an_evaluator_judges_on_the_command_line_by_a_link(
     assert said("tell", last["ticket"], "-0")[0] == 0
     assert said("ask")[0] == 4
     assert json.loads(said("status", "--json")[1])["done"] == 2
-    code, refused = said("answer", link, "Cup")
+    code, refused = said("pause", link, "Cup")
     assert code == 2
     assert "name the store itself" in " ".join(refused.split())
+    assert said("answer", link, "Cup")[0] == 2  # an evaluator has no answer
     assert said("ask", link, "-n", "2")[0] == 2
     assert campaign.status().evaluations == 2
     (own, _) = campaign.status().evaluators
     assert (own.evaluator, own.declined) == ("P", 1)
     campaign.close()
+
+
+def test_an_owner_looks_at_a_campaign_by_a_link(
+    address: str, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("EVENHAND_STORE", raising=False)
+    with eh.Campaign.create(store, "The cup", PANEL, noise_scale=0.2) as campaign:
+        answer, seal = campaign.run(worth), campaign.status().hash
+    link = f"{address}/enter/{grant(store, 'owner')}"
+    code, shown = said("answer", link, "The cup", "--json")
+    assert code == 0
+    assert json.loads(shown).items() >= json.loads(json.dumps(answer.to_dict())).items()
+    assert said("verify", link, "The cup", "--seal", seal)[0] == 0
+    assert said("verify", link, "The cup", "--seal", "0" * 64)[0] == 1
+    assert said("export", link, "The cup", str(tmp_path / "record"))[0] == 0
+    with eh.Campaign.open(store, "The cup") as campaign:
+        for file in campaign.export(tmp_path / "here"):
+            assert (tmp_path / "record" / file.name).read_bytes() == file.read_bytes()
+    assert said("report", link, "The cup", str(tmp_path / "cup.html"))[0] == 0
+    assert seal in (tmp_path / "cup.html").read_text("utf-8")
+    code, refused = said("answer", link, "no such cup")
+    assert code == 2
+    assert "no campaign" in refused

@@ -12,22 +12,31 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import unquote, urldefrag, urlsplit
+from urllib.parse import quote, unquote, urldefrag, urlsplit
+from zipfile import ZipFile
 
 from evenhand.answers.answer import Answer
 from evenhand.answers.question import Question, Reply
 from evenhand.campaigns.create import first_event
 from evenhand.campaigns.events import from_line
+from evenhand.campaigns.export import EVALUATIONS, EVENTS
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.run import CHOICE, LEASE, SIGN, given_limits, is_of_the_dead, run_at
+from evenhand.campaigns.status import answer_from
 from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket, parsed
+from evenhand.campaigns.verification import RecordVerification, verify_file
 from evenhand.errors import InputError, StoreError
+from evenhand.files import make_folder, write_atomically
 from evenhand.questions import Askable
+from evenhand.report.html import write_page
 
-_MOST_BYTES = 16 * 2**20
+_MOST_BYTES = 256 * 2**20  # of a record
 _PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)  # seconds before each further try
 _AGAIN = (429, 500, 502, 503, 504)  # answers after which the same may be sent again
 _TOO_OFTEN, _BREATH, _PATIENCE = 429, 2.0, 120.0  # seconds between tries, and in all
@@ -108,8 +117,16 @@ class _Line:
             sent = None if body is None else json.dumps(body, allow_nan=False).encode()
         except (TypeError, ValueError):
             raise InputError(f"a score is a finite number, or a word; got {body!r}.") from None
+        found = self.load(f"/api/v1/{verb}", sent, _json)
+        assert isinstance(found, dict)
+        return found
+
+    def load(
+        self, path: str, sent: bytes | None = None, read: Callable[[bytes], Any] = bytes
+    ) -> Any:
+        """Return what stands at a path, as it is read; what cannot be read is asked for again."""
         request = urllib.request.Request(
-            f"{self.url}/api/v1/{verb}",
+            f"{self.url}{path}",
             sent,
             {
                 "Authorization": f"Bearer {self._token}",
@@ -123,7 +140,7 @@ class _Line:
             time.sleep(pauses.pop(0))
             try:
                 with _OPENER.open(request, timeout=self._timeout) as answer:
-                    return _read(answer)
+                    return read(_body(answer))
             except urllib.error.HTTPError as error:
                 with error:
                     why = _words(error)
@@ -207,6 +224,44 @@ def choose_there(link: str, options: Askable, made: dict[str, Any], how: dict[st
     line = _Line(*_place(where, None), 60.0)
     begun = line.send("runs", {"content": content, "given": given_limits(made, content)})
     return run_at(_ServerOffice(line, int(begun["number"])), **how)
+
+
+class RemoteRecord:
+    """The record of a campaign that a server has, by its owner's link: read there, judged here."""
+
+    def __init__(self, link: str, name: str) -> None:
+        self._line = _Line(*_place(link, None), 60.0)
+        self._number = int(self._line.send(f"runs?name={quote(name, safe='')}")["number"])
+
+    def answer(self) -> Answer:
+        """Return the answer, made from the record."""
+        return answer_from(_ServerOffice(self._line, self._number).followed())
+
+    def report(self, path: Path) -> None:
+        """Write the report that the server makes."""
+        page = self._line.load(f"/campaigns/{self._number}/report.html").decode("utf-8")
+        write_page(page, path)
+
+    def export(self, path: Path) -> list[Path]:
+        """Write the record to files; see `Campaign.export`."""
+        with ZipFile(BytesIO(self._line.load(f"/campaigns/{self._number}/record.zip"))) as archive:
+            if path.suffix:
+                name = EVALUATIONS if path.suffix.lower() == ".csv" else EVENTS
+                return [_written(path, archive.read(name))]
+            make_folder(path)
+            return [_written(path / one, archive.read(one)) for one in (EVALUATIONS, EVENTS)]
+
+    def verify(self, seal: str | None = None) -> RecordVerification:
+        """Return whether the record is whole, and the decision follows from it."""
+        with TemporaryDirectory() as folder:
+            (events,) = self.export(Path(folder) / EVENTS)
+            return verify_file(events, seal)
+
+
+def _written(path: Path, body: bytes) -> Path:
+    with write_atomically(path, "the record") as draft:
+        draft.write_bytes(body)
+    return path
 
 
 class _ServerOffice:
@@ -294,10 +349,14 @@ class _StayHere(urllib.request.HTTPRedirectHandler):
 _OPENER = urllib.request.build_opener(_StayHere)
 
 
-def _read(answer: Any) -> dict[str, Any]:
-    text = answer.read(_MOST_BYTES + 1)
+def _body(answer: Any) -> bytes:
+    text: bytes = answer.read(_MOST_BYTES + 1)
     if len(text) > _MOST_BYTES:
         raise ValueError("the answer is too long")
+    return text
+
+
+def _json(text: bytes) -> dict[str, Any]:
     found = json.loads(text)
     if not isinstance(found, dict):
         raise ValueError("the answer is not of an evenhand server")
@@ -306,6 +365,6 @@ def _read(answer: Any) -> dict[str, Any]:
 
 def _words(error: urllib.error.HTTPError) -> str:
     try:
-        return str(_read(error).get("error", error.reason))[:2_000]
+        return str(_json(_body(error)).get("error", error.reason))[:2_000]
     except (OSError, ValueError):
         return f"{error.code} {error.reason}"

@@ -44,7 +44,8 @@ _LEASE = 7 * 86_400.0
 _ALL = "SELECT id, name, status, counted FROM campaign ORDER BY id DESC"
 _ONE = "SELECT name FROM campaign WHERE id = :number"
 _ON_A_PAGE = 100  # scores
-_GROWN = 0.05  # by which share of the evaluations a curve is behind before it is drawn anew
+_GROWN = 0.1  # by which share of the evaluations a curve is behind before it is drawn anew
+_MANY = 50  # options, with which an answer takes longer, and a curve has fewer points
 _PATIENCE = 5.0  # times as long as it took to find an answer, before another is looked for
 _DONE = {
     "begin": "It has begun. Nobody is asked before you send them their link.",
@@ -155,7 +156,8 @@ def curve(request: Request, number: Number) -> Response:
     if _closed(status):
         return page(request, "curve.html", access, curves=[], interval="", unit="")
     if name not in known or _outgrown(known[name][0], state):
-        known[name] = state, curves(course_of(campaign._follower))
+        many = len(campaign._follower.known().questions.items) > _MANY
+        known[name] = state, curves(course_of(campaign._follower, 12 if many else 24))
     replica = campaign._follower.known()
     return page(
         request, "curve.html", access, curves=known[name][1],

@@ -18,7 +18,7 @@ from evenhand.campaigns.arguments import checked_name
 from evenhand.campaigns.ask import ask
 from evenhand.campaigns.events import START, as_line, sealed
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import events_after, seal_of
+from evenhand.campaigns.ledger import events_after, find, seal_of
 from evenhand.campaigns.lifecycle import give_another_chance, leave
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.run import begun
@@ -27,7 +27,7 @@ from evenhand.campaigns.tickets import NoTicket, Ticket, identifier, parsed
 from evenhand.errors import InputError
 from evenhand.serve.api import _REFUSALS as REFUSALS
 from evenhand.serve.campaigns import Number, known_campaign
-from evenhand.serve.guard import owner
+from evenhand.serve.guard import RefusedError, owner
 
 router = APIRouter(prefix="/api/v1/runs", tags=["run"])
 
@@ -176,6 +176,16 @@ def _tried(content: dict[str, Any]) -> dict[str, Any]:
     except Exception as error:  # whatever somebody wrote there
         raise InputError(f"this campaign cannot be begun: {error}") from None
     return content
+
+
+@router.get("", responses=REFUSALS)
+def find_run(request: Request, name: Annotated[str, Query(max_length=400)]) -> Place:
+    """Return the number of the campaign of a name."""
+    owner(request)
+    number = request.app.state.store.read(lambda session: find(session, name))
+    if number is None:
+        raise RefusedError(404, f"There is no campaign {name!r} here.")
+    return Place(number=number)
 
 
 @router.get("/{number}/events", responses=REFUSALS)

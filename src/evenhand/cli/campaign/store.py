@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from evenhand.campaigns import Campaign
-from evenhand.campaigns.remote import RemoteCampaign, connect
+from evenhand.campaigns.remote import RemoteCampaign, RemoteRecord, connect
 from evenhand.cli.campaign.environment import VARIABLE, is_link
 from evenhand.cli.terminal import console
 from evenhand.errors import InputError
@@ -21,7 +21,8 @@ StoreName = Annotated[
     typer.Argument(
         metavar="STORE",
         help=f"A file, or postgresql://…; may be left out where {VARIABLE} says it. An evaluator's "
-        "link, https://…/enter/…, needs no NAME: for ask, tell, decline and status.",
+        "link, https://…/enter/…, needs no NAME: for ask, tell, decline and status; the owner's "
+        "does for answer, report, export and verify.",
         show_default=False,
     ),
 ]
@@ -38,14 +39,25 @@ def opened(store: str, name: str) -> Iterator[Campaign]:
     """Give a campaign for as long as a command works with it."""
     if is_link(store):
         raise InputError(
-            "by an evaluator's link one can ask, tell, decline, and see the status; for this, name "
-            "the store itself, or open the page of the campaign."
+            "by an evaluator's link one can ask, tell, decline and see the status; by the owner's, "
+            "with a NAME, there are answer, report, export and verify. For this, name the store "
+            "itself, or open the page of the campaign."
         )
     campaign = Campaign.open(store, name)
     try:
         yield campaign
     finally:
         campaign.close()
+
+
+@contextmanager
+def looked_at(store: str, name: str) -> Iterator[Campaign | RemoteRecord]:
+    """Give a campaign to look at, also of a server."""
+    if is_link(store):
+        yield RemoteRecord(store, name)
+        return
+    with opened(store, name) as campaign:
+        yield campaign
 
 
 def seat(store: str) -> RemoteCampaign | None:
