@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.answers import Reply
+from evenhand.campaigns import Ticket
 from evenhand.campaigns.stores import Store, open_store
 from evenhand.cli import app as commands
 from evenhand.serve import make_app
@@ -204,6 +205,36 @@ def test_a_first_event_that_cannot_be_followed_begins_nothing(
     assert answer.status_code == 400
     assert "cannot be begun" in answer.json()["error"]
     assert eh.Campaign.names(store) == {}
+
+
+ODD: tuple[Any, ...] = (
+    None, "", "x" * 500, "\x00", "../..", "1-abcdef", "999999-ffffff", [], {}, [None], -1, 0, 1e300,
+    2**63, True, "run ", {"id": 1}, "\ud800",
+)  # fmt: skip
+
+
+def test_no_request_of_an_owners_program_makes_a_fault(address: str, store: Store) -> None:
+    """Every verb with odd values in every place: refused in words, or done; the record is whole."""
+    with eh.Campaign.create(store, "Cup", PANEL, bounds=(0, 10)) as campaign:
+        headers = {"Authorization": f"Bearer {grant(store, 'owner')}"}
+        ticket = campaign.ask("P")
+        assert isinstance(ticket, Ticket)
+        verbs = ("held", "begin", "ask", "tell", "fail", "release", "renew", "leave")
+        rng = np.random.default_rng(0)
+        with httpx.Client(base_url=f"{address}/api/v1/runs", headers=headers) as http:
+            for i in range(400):
+                verb = verbs[i % len(verbs)]
+                body = _body(verb) | ({"id": ticket.id} if "id" in _body(verb) else {})
+                body[list(body)[int(rng.integers(len(body)))]] = ODD[int(rng.integers(len(ODD)))]
+                number = ("1", "0", "77", "x", str(2**60))[0 if i % 5 else int(rng.integers(5))]
+                sent = json.dumps(body).encode()
+                answer = http.post(f"/{number}/{verb}", content=sent)
+                assert answer.status_code < 500, (verb, body, answer.text)
+                said = answer.json()
+                assert ("error" in said) == (answer.status_code != 200), (verb, body, said)
+            for after in ("-1", "x", str(2**62), "5", ""):
+                assert http.get("/1/events", params={"after": after}).status_code < 500
+        assert campaign.verify()
 
 
 # ---------------------------------------------------------------------- the command line

@@ -1,7 +1,8 @@
 """What `eh.choose` on a server's store needs over HTTP, for the owner's programs alone.
 
 A run evaluates on its own machine; tickets, scores and the record are here. It begins with the
-first event of its campaign, which is tried before it is put into the store.
+first event of its campaign, which is tried before it is put into the store. These verbs are
+evenhand's own, of the same version on both sides, and not in the document of the API.
 """
 
 from __future__ import annotations
@@ -25,11 +26,10 @@ from evenhand.campaigns.run import begun
 from evenhand.campaigns.tell import end_lease, fail, release, renew, tell
 from evenhand.campaigns.tickets import NoTicket, Ticket, identifier, parsed
 from evenhand.errors import InputError
-from evenhand.serve.api import _REFUSALS as REFUSALS
 from evenhand.serve.campaigns import Number, known_campaign
 from evenhand.serve.guard import RefusedError, owner
 
-router = APIRouter(prefix="/api/v1/runs", tags=["run"])
+router = APIRouter(prefix="/api/v1/runs", include_in_schema=False)
 
 _PIECE = 1_024  # events that are sent at once
 _Name = Annotated[str, Field(max_length=400)]
@@ -156,7 +156,7 @@ class Done(BaseModel):
     done: bool = True
 
 
-@router.post("", responses=REFUSALS)
+@router.post("")
 def begin_run(request: Request, given: Begun) -> Place:
     """Begin a campaign, or go on with it if it was begun with the same."""
     owner(request)
@@ -178,7 +178,7 @@ def _tried(content: dict[str, Any]) -> dict[str, Any]:
     return content
 
 
-@router.get("", responses=REFUSALS)
+@router.get("")
 def find_run(request: Request, name: Annotated[str, Query(max_length=400)]) -> Place:
     """Return the number of the campaign of a name."""
     owner(request)
@@ -188,7 +188,7 @@ def find_run(request: Request, name: Annotated[str, Query(max_length=400)]) -> P
     return Place(number=number)
 
 
-@router.get("/{number}/events", responses=REFUSALS)
+@router.get("/{number}/events")
 def events(
     request: Request, number: Number, after: Annotated[int, Query(ge=0, le=2**53)] = 0
 ) -> Events:
@@ -204,7 +204,7 @@ def events(
     return Events(seal=before or "", events=lines, more=len(found) > _PIECE)
 
 
-@router.post("/{number}/held", responses=REFUSALS)
+@router.post("/{number}/held")
 def held(request: Request, number: Number, given: Signed) -> Held:
     """Return the tickets that workers have whose names begin so."""
     rows = _follower(request, number).read(lambda page: page.held_by_workers(given.sign))
@@ -218,7 +218,7 @@ def held(request: Request, number: Number, given: Signed) -> Held:
     return Held(tickets=found)
 
 
-@router.post("/{number}/begin", responses=REFUSALS)
+@router.post("/{number}/begin")
 def begin_working(request: Request, number: Number, given: Dead) -> Done:
     """Take tickets back from workers that are no more; who failed has another chance."""
     follower = _follower(request, number)
@@ -228,7 +228,7 @@ def begin_working(request: Request, number: Number, given: Dead) -> Done:
     return Done()
 
 
-@router.post("/{number}/ask", responses=REFUSALS)
+@router.post("/{number}/ask")
 def ask_for_run(request: Request, number: Number, given: Asked) -> Tickets:
     """Hand out what is to be evaluated next; what the worker has is among it."""
     follower = _follower(request, number)
@@ -253,7 +253,7 @@ def ask_for_run(request: Request, number: Number, given: Asked) -> Tickets:
     )  # fmt: skip
 
 
-@router.post("/{number}/tell", responses=REFUSALS)
+@router.post("/{number}/tell")
 def tell_for_run(request: Request, number: Number, given: Told) -> Done:
     """Take a score; the same again changes nothing."""
     follower = _follower(request, number)
@@ -262,14 +262,14 @@ def tell_for_run(request: Request, number: Number, given: Told) -> Done:
     return Done()
 
 
-@router.post("/{number}/fail", responses=REFUSALS)
+@router.post("/{number}/fail")
 def fail_for_run(request: Request, number: Number, given: Failed) -> Done:
     """Take a ticket back that could not be answered."""
     follower = _follower(request, number)
     return Done(done=fail(follower, _ticket(follower, given), given.why).done)
 
 
-@router.post("/{number}/release", responses=REFUSALS)
+@router.post("/{number}/release")
 def release_for_run(request: Request, number: Number, given: Released) -> Done:
     """Take tickets back unanswered."""
     follower = _follower(request, number)
@@ -277,7 +277,7 @@ def release_for_run(request: Request, number: Number, given: Released) -> Done:
     return Done()
 
 
-@router.post("/{number}/renew", responses=REFUSALS)
+@router.post("/{number}/renew")
 def renew_for_run(request: Request, number: Number, given: Renewed) -> Done:
     """Have a ticket held for longer."""
     follower = _follower(request, number)
@@ -285,7 +285,7 @@ def renew_for_run(request: Request, number: Number, given: Renewed) -> Done:
     return Done(done=isinstance(got, Ticket))
 
 
-@router.post("/{number}/leave", responses=REFUSALS)
+@router.post("/{number}/leave")
 def leave_for_run(request: Request, number: Number, given: Left) -> Done:
     """Go on without an evaluator."""
     leave(_follower(request, number), given.evaluator, given.why)
