@@ -222,6 +222,20 @@ def test_grades_are_named_beside_values(store: Store, http: httpx.Client) -> Non
     assert "Good = 3, Fair = 2, Poor = 1" in page
 
 
+def test_lines_without_a_score_are_left_out_if_that_is_ticked(http: httpx.Client) -> None:
+    rows = "".join(f"{p},{r},{i + j}\n" for i, p in enumerate("ABC") for j, r in enumerate("xyz"))
+    table = f"proposal,reviewer,mark\n{rows}C,w,\n".encode()
+    kept = http.post("/scores", data={"csrf": word(http)}, files={"table": ("marks.csv", table)})
+    columns = {"option": "proposal", "evaluator": "reviewer", "score": "mark"}
+    wrong = http.get(f"{kept.url.path}/answer", params=columns)
+    assert wrong.status_code == 400
+    assert re.search(r'line 11</td>.*?<span class="why">is empty', wrong.text, re.S)
+    assert "tick below that lines without a score are left out" in html.unescape(wrong.text)
+    assert "missing=" not in html.unescape(wrong.text).replace('name="missing"', "")
+    said = http.get(f"{kept.url.path}/answer", params=columns | {"missing": "drop"})
+    assert "marks.csv: 9 scores" in said.text
+
+
 def test_evaluators_in_columns_are_taken_for_what_they_are(http: httpx.Client) -> None:
     table = "Proposal,Smith,Jones,Lee,Mean\nP1,7,8,6,7\nP2,5,6,7,6\nP3,9,8,9,8.67\n"
     data = {"csrf": word(http)}

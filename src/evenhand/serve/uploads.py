@@ -43,9 +43,9 @@ PARTS = {
     "event": "where options compete (a round, a year)",
 }
 _FIND = "?"
-_FIELDS = (*PARTS, "top", "no_score")
+_FIELDS = (*PARTS, "top", "no_score", "missing")
 _EVENT, _PROGRAM = "ISU GP Rostelecom Cup 2016", "ICE DANCE FREE DANCE"
-_NAMED = re.compile(r"(?:line|row) (\d+)[^;\n]*?column '([^'\n]*)': ([^;\n]*)")
+_NAMED = re.compile(r"(?:line|row) (\d+)[^;\n]*?column '([^'\n]*)':? ([^;\n]*)")
 _FIRST_ROWS = 8
 _DAY = 86_400.0
 _KEEP = "INSERT INTO upload (id, name, body, until) VALUES (:id, :name, :body, :until)"
@@ -112,7 +112,7 @@ def answer(request: Request, id: str) -> Response:
     name, _ = kept(request.app.state.store, id)
     return page(
         request, "answer.html", access, id=id, query=request.url.query, name=name, n=len(scores),
-        notes=[_in_words(" ".join(one.message.split())) for one in scores.notes],
+        notes=[(one.alarm, _in_words(" ".join(one.message.split()))) for one in scores.notes],
         audit=_plain(audit._report()), decision=_plain(decision._report()),
     )  # fmt: skip
 
@@ -161,6 +161,8 @@ def _both(
     }
     if missing := [cell.strip() for cell in chosen.get("no_score", "").split(",") if cell.strip()]:
         options["no_score"] = missing
+    if chosen.get("missing") == "drop":
+        options["missing"] = "drop"
     with as_file(*kept(request.app.state.store, id)) as path:
         scores = eh.read_scores(path, **options)
         top = _whole(chosen.get("top", ""))
@@ -178,6 +180,10 @@ def _in_words(message: str) -> str:
         r"say no_score=\[(.*?)\]", r"name it below as what stands in cells without a score: \1",
         message,
     )  # fmt: skip
+    message = message.replace(
+        "say missing='drop' to leave these scores out",
+        "tick below that lines without a score are left out",
+    )
     return re.sub(r" If (not|scores decided [^;.]*), say (wide|assigned)=[^.]*\.", "", message)
 
 
