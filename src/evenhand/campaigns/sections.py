@@ -92,6 +92,8 @@ def _wanted(status: Status) -> str:
     """Return what is wanted, and of how many options that is certain; "" of the best one."""
     if status.wanted == "the best":
         return ""
+    if status.inside is None or status.outside is None:
+        return f"Those that are {status.wanted}."
     return (
         f"Those that are {status.wanted}. Certain so far: {status.inside:,} are, "
         f"{status.outside:,} are not."

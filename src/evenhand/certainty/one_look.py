@@ -42,9 +42,11 @@ import numpy as np
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.aim import Aim
 from evenhand.certainty.alike import fitted
+from evenhand.certainty.line import Errors
 from evenhand.certainty.look import (
     Look,
     difference_by,
+    intervals_by,
     leading,
     leads_by,
     plain_intervals,
@@ -239,6 +241,15 @@ class OneLook:
     def chance(self) -> float:
         """What of δ the looks at the design in force have."""
         return self.aim.delta * (1.0 - self.said().gone)
+
+    def values(self, neutral: Floats, once: bool) -> Floats:
+        """Return (k, 3) values with their intervals, each by itself; see `intervals`."""
+        found = self.intervals(lambda fit: fit.values(neutral), once)
+        if not once or self.aim.bounded or self.fit.pooled is None:
+            return found
+        failure = self.chance if self.said().used >= 1.0 else 0.0
+        errors = Errors.of(self.fit, neutral).times(self.unit)
+        return intervals_by(found[:, 0], errors, failure)
 
     def intervals(self, what: Callable[[Fit], Spread], once: bool) -> Floats:
         """Return (n, 3) estimates with intervals, each by itself, of what no score selected, that
