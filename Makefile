@@ -51,6 +51,7 @@ nightly: $(READY)
 fuzz: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --nightly tests/conformance/test_policies.py tests/unit/test_certified.py
 	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile=fuzz tests/properties
+	$(BIN)/python -m pytest --numprocesses 2 --nightly tests/integration/test_serve_fuzz.py
 	$(BIN)/python tests/fuzz.py --seconds 60
 	$(BIN)/python tests/mutants.py --number 10000
 
@@ -58,13 +59,15 @@ fuzz: $(READY)
 torture: $(READY)
 	$(BIN)/python tests/torture.py --kills 500
 	$(BIN)/python tests/crowd.py --processes 16 --evaluations 10000
+	$(BIN)/python tests/killed_server.py --kills 30
+	$(BIN)/python tests/killed_server.py --kills 30 --store postgres --servers 2
 
 # The documentation site: out/site/index.html, to be opened without a server. A warning is an error.
 docs: $(READY)
 	rm -rf out/site out/trees
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -b html -d out/trees docs out/site
 
-# The pictures of these pages, by the commands that stand beside them; an hour, or ONLY="season plan".
+# The pictures of these pages, by the commands that stand beside them: minutes, or ONLY="season plan".
 docs-figures: $(READY)
 	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python docs/figures.py $(ONLY)
 
@@ -85,7 +88,7 @@ bench-regret: $(READY)
 	$(BIN)/python benchmarks/variants.py
 	$(BIN)/python benchmarks/parallel.py
 
-# How often what is sure is true, and what that costs: the tables of docs/certainty.md, checks.md, one_look.md.
+# How often what is sure is true, and what that costs: the tables of docs/research.
 bench-certain: $(READY)
 	$(BIN)/python benchmarks/careful.py
 	$(BIN)/python benchmarks/bent.py
@@ -103,6 +106,7 @@ bench-certain: $(READY)
 # Half an hour: campaigns beside durable commits and Optuna, up to a million evaluations. Nobody else should be busy.
 bench-campaigns: $(READY)
 	$(BIN)/python benchmarks/campaigns.py all
+	$(BIN)/python benchmarks/serve.py all
 
 # What would be published: built from a copy of the committed tree and dated by its commit, so that the same commit
 # and tools make the same bytes; and its page rendered.

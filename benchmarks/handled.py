@@ -1,7 +1,7 @@
 """Campaigns that somebody handles: scores withdrawn after looking, and answers that fail when low.
 
 The two best options are worth exactly the same, so every 'sure' is false; 5% are allowed. The rows
-are those of docs/fooled.md.
+are those of docs/research/measured.md.
 """
 
 from __future__ import annotations

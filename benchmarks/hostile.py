@@ -1,8 +1,8 @@
 """Tables and ways of asking that could make 'sure' false: how often evenhand falls for them.
 
 The two best options are worth exactly the same, so every 'sure' (of an audit: 'safe') is false; 5%
-are allowed. The table is the one in docs/fooled.md. The cases of campaigns are in `handled.py`,
-those of audits in `audit_verdicts.py`. The last rows have a best option: what caution costs.
+are allowed. The table is the one in docs/research/measured.md. Campaigns are in `handled.py`, cases
+of audits in `audit_verdicts.py`. The last rows have a best option: what caution costs.
 """
 
 from __future__ import annotations

@@ -17,11 +17,12 @@ extensions = [
     "sphinx.ext.napoleon",
     "commands",
     "docstrings",
+    "formulas",
 ]
 exclude_patterns = ["package.md", "_site"]
 source_suffix = {".md": "markdown"}
 myst_heading_anchors = 4
-myst_enable_extensions = ["colon_fence"]
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 
 default_role = "literal"
 autodoc_member_order = "bysource"
@@ -34,6 +35,7 @@ python_maximum_signature_line_length = 80
 smartquotes = False
 
 html_theme = "furo"
+html_math_renderer = "outlines"
 html_title = f"evenhand {release}"
 html_show_sourcelink = False
 html_copy_source = False

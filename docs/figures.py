@@ -1,7 +1,7 @@
 """The pictures of these pages: `make docs-figures` draws all, `python docs/figures.py NAME` some.
 
-Most take seconds; `prompts` some minutes, `compare` and `certain` an hour, `reproduction` twenty
-minutes. `report-audit` and `report-choice` are pages as a browser shows them and need Chromium.
+Most take seconds; `prompts`, `compare`, `certain` and `reproduction` take minutes of a processor.
+`report-audit` and `report-choice` are pages as a browser shows them and need Chromium.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -183,15 +184,15 @@ def season(path: Path) -> None:
 
 
 def panel(path: Path) -> None:
-    """Draw the answer of docs/choose.md with ten couples and nine judges."""
+    """Draw the answer of docs/how-to/choose.md with ten couples and nine judges."""
     import evenhand as eh  # noqa: PLC0415
 
     eh.decide(ROOT / EVENT).plot(path)
 
 
 def choose(path: Path) -> None:
-    """Draw the answer of docs/choose.md with one judge, allowing for what features miss."""
-    page = _examples("choose.md")
+    """Draw the answer of docs/how-to/choose.md with one judge, allowing for what features miss."""
+    page = _examples("how-to/choose.md")
     seen = page["np"].random.default_rng(0)
     page["eh"].choose(
         page["event"].actions,
@@ -201,14 +202,14 @@ def choose(path: Path) -> None:
 
 
 def plan(path: Path) -> None:
-    """Draw the first plan of docs/plan.md."""
-    page = _examples("plan.md", until="print(plan)")
+    """Draw the first plan of docs/how-to/plan.md."""
+    page = _examples("how-to/plan.md", until="print(plan)")
     page["plan"].plot(path)
 
 
 def hand_out(path: Path) -> None:
-    """Draw the last plan of docs/plan.md."""
-    _examples("plan.md")["plan"].plot(path)
+    """Draw the last plan of docs/how-to/plan.md."""
+    _examples("how-to/plan.md")["plan"].plot(path)
 
 
 def skating(path: Path) -> None:
@@ -230,7 +231,7 @@ def report_choice(path: Path) -> None:
 
 def serve_campaign(path: Path) -> None:
     """Show the page of a campaign, as who looks on has it."""
-    _served(path, None, "1000,960")
+    _served(path, None, "1000,1150")
 
 
 def serve_judge(path: Path) -> None:
@@ -240,21 +241,36 @@ def serve_judge(path: Path) -> None:
 
 def compare(path: Path) -> None:
     """Draw the regret of all policies."""
-    _evenhand("compare", "--replications", "400", "--figure", str(path))
+    _evenhand("compare", "--figure", str(path))
 
 
 def certain(path: Path) -> None:
     """Draw how many evaluations those take that stop when they are sure."""
-    words = ["--suite", "certain", "--full", "--replications", "20"]
-    _evenhand("compare", *words, "--figure", str(path))
+    _evenhand("compare", "--suite", "certain", "--figure", str(path))
 
 
 def reproduction(path: Path) -> None:
-    """Draw the figures of the paper's statements, of which these pages show some."""
-    with tempfile.TemporaryDirectory() as folder:
-        _evenhand("reproduce", "--out", folder)
-        for name in ("horizon", "transition", "blindness"):
-            shutil.copy(Path(folder) / f"{name}.png", path.with_name(f"{name}.png"))
+    """Draw three pictures of `evenhand reproduce` from fewer runs, and without the rest of it."""
+    from evenhand.cli.research.workers import processors, worker_pool  # noqa: PLC0415
+    from evenhand.report.pictures import save_figure  # noqa: PLC0415
+    from evenhand.research.reproduction import FULL, QUICK  # noqa: PLC0415
+    from evenhand.research.reproduction.figures import FIGURES  # noqa: PLC0415
+    from evenhand.research.reproduction.measurements import measure  # noqa: PLC0415
+
+    shown = {"horizon": "rate_in_horizon", "transition": "transition", "blindness": "blindness"}
+    programme = replace(
+        QUICK,
+        rate_in_kappa=replace(QUICK.rate_in_kappa, replications=2),
+        growth=replace(QUICK.growth, replications=2),
+        audits=replace(QUICK.audits, replications=2, frail_replications=2),
+        sets=replace(QUICK.sets, number=2),
+        **{part: replace(getattr(FULL, part), replications=20) for part in shown.values()},
+    )
+    with worker_pool(None, default=processors()) as executor:
+        found = measure(programme, 0, executor)
+    for figure in FIGURES:
+        if figure.name in shown:
+            save_figure(figure.draw(found), path.with_name(f"{figure.name}.png"))
 
 
 def _evenhand(*words: str) -> None:

@@ -689,6 +689,23 @@ def test_the_status_is_what_the_log_says(panel: eh.Campaign) -> None:
     assert status.to_dict()["budget"] is None
 
 
+def test_a_status_says_what_keeps_a_policy_from_saying_where_it_stands(
+    store: Store, named: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel = eh.Campaign.create(store, named, PANEL, top=2)
+    assert panel.status().inside == 0
+
+    def fails(_: object) -> None:
+        raise ArithmeticError("no digits are left")
+
+    monkeypatch.setattr(eh.CertainChoice, "recommend", fails)
+    status = panel.status()
+    assert status.inside is status.outside is None
+    assert status.trouble == "no digits are left"
+    assert "Certain so far" not in str(status)
+    assert "no digits are left" in str(status)
+
+
 def test_campaigns_of_one_store_do_not_meet(panel: eh.Campaign, crew: eh.Campaign) -> None:
     decided(panel)
     assert crew.status().evaluations == 0

@@ -395,6 +395,19 @@ def test_large_audits_are_measured_at_every_size(
 
 
 @pytest.mark.nightly
+@pytest.mark.parametrize("benchmark_", ["serve"], indirect=True)
+def test_serving_is_measured_beside_the_store_alone(
+    benchmark_: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    benchmark_.main(["all", "--tiny", "--store", "SQLite", "--folder", str(tmp_path)])
+    said = capsys.readouterr().out
+    for row in ("the store alone", "over HTTP", "no page", "3 pages"):
+        (cells,) = re.findall(rf"│ {row} +│(.*)│", said)
+        assert float(cells.split("│")[0].replace(",", "")) > 0.0
+        assert cells.split("│")[-1].strip() == "0"  # nothing else happened
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("benchmark_", ["campaigns"], indirect=True)
 def test_campaigns_are_measured_on_both_stores(
     benchmark_: ModuleType, capsys: pytest.CaptureFixture[str]

@@ -451,9 +451,9 @@ def test_sets_of_options_are_of_all_kinds() -> None:
     assert kinds >= {(True, False, False), (False, False, False)}
 
 
-# ---------------------------------------------------------------- the table of docs/reproduction.md
+# ------------------------------------------------------- the table of docs/research/reproduction.md
 
-TABLE = Path(__file__).parents[2] / "docs" / "reproduction.md"
+TABLE = Path(__file__).parents[2] / "docs" / "research" / "reproduction.md"
 NUMBERED = [f"Theorem {n}" for n in range(1, 7)] + [f"Lemma {n}" for n in range(1, 22)]
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
 import html
 import io
 import json
 import logging
 import re
 import socket
+import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +21,10 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from campaign_record import Record
 from evenhand.campaigns import remote
 from evenhand.campaigns.stores import Store, open_store
+from evenhand.campaigns.tell import withdraw
 from evenhand.campaigns.tickets import Ticket
 from evenhand.cli import serve as command
 from evenhand.serve import make_app, uploads
@@ -76,7 +81,7 @@ class Owner:
         """Begin a campaign; return its number."""
         answer = self.post("/campaigns/new", **CUP | {"do": "begin"} | more)
         assert answer.status_code == 200, answer.text
-        return int(str(answer.url).rsplit("/", 1)[1])
+        return int(answer.url.path.rsplit("/", 1)[1])
 
     def links(self, number: int) -> dict[str, str]:
         """Make links; return them by evaluator."""
@@ -246,13 +251,72 @@ def test_too_much_is_refused_before_it_is_read(owner: Owner) -> None:
     assert endless.status_code == 411
 
 
+def packed(name: str, megabytes: int) -> bytes:
+    """Return a small file that unpacks to so much."""
+    body, zeros = io.BytesIO(), b"0" * 2**20
+    if name.endswith(".gz"):
+        with gzip.open(body, "wb", compresslevel=9) as lines:
+            lines.write(b"option,evaluator,score\n")
+            for _ in range(megabytes):
+                lines.write(zeros)
+        return body.getvalue()
+    with zipfile.ZipFile(body, "w", zipfile.ZIP_DEFLATED) as archive:
+        for member in ("xl/workbook.xml", "xl/worksheets/sheet1.xml", "header.json"):
+            with archive.open(member, "w", force_zip64=True) as lines:
+                for _ in range(megabytes):
+                    lines.write(zeros)
+    return body.getvalue()
+
+
+@pytest.mark.parametrize("name", ["bomb.xlsx", "bomb.eval", "bomb.csv.gz"])
+def test_archives_that_expand_are_refused_in_words(owner: Owner, name: str) -> None:
+    body = packed(name, 400)
+    assert len(body) < 2 * 2**20
+    answer = owner.post("/scores", files={"table": (name, body)})
+    if answer.status_code == 200:
+        answer = owner.http.get(f"{answer.url.path}/answer")
+    assert answer.status_code == 400, answer.text
+    assert 'role="alert"' in answer.text
+    given = CUP | {"options": "", "do": "check"}
+    answer = owner.post("/campaigns/new", files={"options_table": (name, body)}, **given)
+    assert answer.status_code == 400
+    assert eh.Campaign.names(owner.store) == {}
+
+
+def test_formulas_are_texts_wherever_they_come_out(owner: Owner) -> None:
+    formula = '=HYPERLINK("http://x.test")'
+    table = TABLE.replace("Ann", f'"{formula.replace(chr(34), chr(34) * 2)}"')
+    where = owner.post("/scores", files={"table": ("ice.csv", table.encode())}).url.path
+    said = owner.http.get(f"{where}/answer", params=COLUMNS)
+    assert said.status_code == 200
+    assert html.escape(formula) in said.text.replace("&#34;", "&quot;")
+    quoted = formula.replace('"', '""')
+    number = owner.begin(options=f'name\n"{quoted}"\n@Bo\n+Cy\n', evaluators="-Paul\nRosa")
+    for link in owner.links(number).values():
+        judge = Judge(owner.app, link)
+        while (form := judge.asked()) is not None:
+            assert judge.tell(form, "5").status_code == 200
+    record = owner.http.get(f"/campaigns/{number}/record.zip")
+    with zipfile.ZipFile(io.BytesIO(record.content)) as archive:
+        tables = [name for name in archive.namelist() if name.endswith(".csv")]
+        rows = [
+            cell
+            for name in tables
+            for row in csv.reader(io.StringIO(archive.read(name).decode("utf-8-sig")))
+            for cell in row
+        ]
+    assert any(formula in cell for cell in rows)
+    run = [cell for cell in rows if re.match(r"[=+@-]", cell) and not re.match(r"-[\d.]", cell)]
+    assert run == []  # a spreadsheet would run these
+
+
 # ---------------------------------------------------------------------- I can ask
 
 
 def test_a_campaign_from_its_beginning_to_its_proof(owner: Owner) -> None:
     checked = owner.post("/campaigns/new", **CUP | {"do": "check", "lead": "1", "noise": "1"})
     assert "can be compared" in checked.text
-    assert "\n  Paul                 3    33%\n" in checked.text  # the plan, as it is laid out
+    assert '<td>Paul</td><td class="n">3</td><td class="n">33%</td>' in checked.text  # the plan
     assert eh.Campaign.names(owner.store) == {}  # nothing has begun
     number = owner.begin()
     page = owner.http.get(f"/campaigns/{number}")
@@ -306,6 +370,7 @@ def test_evaluators_receive_nothing_but_what_they_judge(owner: Owner) -> None:
         for answer in judge.got:
             answer.read()
             seen = answer.text + "".join(f"{k}: {v}\n" for k, v in answer.headers.items())
+            seen = seen.replace(judge.token, "")  # its letters may spell anything
             told = [secret for secret in SECRETS if secret != who and secret in seen]
             assert not told, (who, told, answer.request.url, seen)
 
@@ -384,6 +449,32 @@ def test_a_score_that_something_rests_on_stays(owner: Owner) -> None:
     answer = judge.http.post("/judge/undo", data=undo)
     assert answer.status_code == 409
     assert "cannot be taken back" in answer.text
+
+
+def test_what_rests_on_a_score_by_the_time_it_is_undone_keeps_it(
+    owner: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    links = owner.links(owner.begin(looks="any", capacity=""))
+    judge = Judge(owner.app, links["Paul"])
+    form = judge.asked()
+    assert form is not None
+    assert judge.tell(form, "6").status_code == 200
+    campaign = eh.Campaign.open(owner.store, "Cup")
+
+    def others_are_asked_first(*given: Any, **more: Any) -> Any:
+        kinds = len(Record(owner.store, "Cup").of("proposed"))
+        while len(Record(owner.store, "Cup").of("proposed")) == kinds:
+            ticket = campaign.ask("Rosa")
+            assert isinstance(ticket, Ticket)
+            campaign.tell(ticket, 5.0)
+        return withdraw(*given, **more)
+
+    monkeypatch.setattr("evenhand.serve.seat.withdraw", others_are_asked_first)
+    undo = {"csrf": form["csrf"], "ticket": form["ticket"]}
+    answer = judge.http.post("/judge/undo", data=undo)
+    assert answer.status_code == 409
+    assert campaign.status().withdrawn == 0
+    assert campaign.verify()
 
 
 def test_a_conflict_is_declined_and_others_are_asked(owner: Owner) -> None:
@@ -557,6 +648,46 @@ def test_wrong_expired_revoked_and_foreign_tokens(owner: Owner) -> None:
     assert eh.Campaign.open(owner.store, "Cup").status().evaluations == 0
 
 
+def test_programs_lose_a_revoked_token_at_once(owner: Owner) -> None:
+    judge = Judge(owner.app, owner.links(owner.begin())["Paul"])
+    ticket = judge.program("ask").json()["ticket"]
+    assert judge.program("status").status_code == 200
+    campaign = eh.Campaign.open(owner.store, "Cup")
+    before = campaign.status().hash
+    revoke(owner.store, "Cup", "Paul")  # the server has answered it, and is not told
+    refused = [
+        judge.program("tell", ticket=ticket, score=5),
+        judge.program("decline", ticket=ticket, reason="x"),
+        judge.program("ask"),
+        judge.program("status"),
+    ]
+    assert [answer.status_code for answer in refused] == [401] * 4
+    assert {tuple(answer.json()) for answer in refused} == {("error",)}
+    assert campaign.status().hash == before
+    short = grant(owner.store, "evaluator", "Cup", "Paul", seconds=1.0)
+    judge.token = short
+    assert judge.program("ask").status_code == 200
+    time.sleep(1.1)
+    assert judge.program("tell", ticket=ticket, score=5).status_code == 401
+    assert campaign.status().evaluations == 0
+
+
+def test_a_form_of_a_link_that_was_renewed_is_worth_nothing(owner: Owner) -> None:
+    number = owner.begin()
+    judge = Judge(owner.app, owner.links(number)["Paul"])
+    form = judge.asked()
+    assert form is not None
+    again = Judge(owner.app, f"/enter/{renew(owner.store, 'Cup', 'Paul')}")
+    for one in (judge, again):  # by the old cookie, and by the new one with the word of the old
+        code = one.http.post("/judge/tell", data=sendable(form) | {"score": "5"}).status_code
+        assert code == (401 if one is judge else 403)
+    assert eh.Campaign.open(owner.store, "Cup").status().evaluations == 0
+    fresh = again.asked()
+    assert fresh is not None
+    assert fresh["ticket"] == form["ticket"]  # nothing is lost with the link
+    assert again.tell(fresh, "5").status_code == 200
+
+
 def test_a_viewer_sees_one_campaign_and_changes_nothing(owner: Owner) -> None:
     number, other = owner.begin(), owner.begin(name="Other")
     text = owner.post(f"/campaigns/{number}/links", what="look").text
@@ -701,12 +832,27 @@ def test_both_stores_keep_tokens_and_uploads(store_address: str) -> None:
     store.close()
 
 
-def test_who_asks_too_often_is_refused(owner: Owner, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_asks_too_often_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evenhand.serve.guard._MOST_STRANGERS", 5)
-    stranger = browser(owner.app)
-    answers = [stranger.get("/judge").status_code for _ in range(6)]
-    assert answers == [401] * 4 + [429] * 2  # the owner came from here, too, without a token yet
-    assert owner.http.get("/").status_code == 200
+    monkeypatch.setattr("evenhand.serve.guard._MOST_REQUESTS", 9)
+    with serving(make_app(store)) as address:
+        links = [f"/enter/{grant(store, 'owner')}" for _ in range(8)]
+        owners = [browser(address) for _ in links]  # more than strangers, from one place
+        assert [one.get(link).status_code for one, link in zip(owners, links, strict=True)] == (
+            [200] * 8
+        )
+        stranger = browser(address)
+        shown = ["", "x" * 43, "y" * 43, "", "z" * 43, "", "u" * 43]  # guessed, or none at all
+        codes = [
+            stranger.get(
+                "/judge", headers={"Authorization": f"Bearer {token}"} if token else {}
+            ).status_code
+            for token in shown
+        ]
+        assert codes == [401] * 5 + [429] * 2
+        assert [owners[0].get("/").status_code for _ in range(10)] == [200] * 8 + [429] * 2
+        assert owners[1].get("/").status_code == 200
+        assert stranger.get("/healthz").status_code == 200
 
 
 def test_the_command_says_what_is_needed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -733,6 +879,7 @@ def test_no_request_of_an_evaluator_makes_a_fault(owner: Owner) -> None:
     judge = Judge(owner.app, owner.links(owner.begin())["Paul"])
     form = judge.asked()
     assert form is not None
+    program = {"Authorization": f"Bearer {judge.token}", "Content-Type": "application/json"}
     right = {"ticket": form["ticket"], "attempt": 1, "score": 5, "note": "", "reason": "x"}
     for verb, fields in (("tell", ("ticket", "attempt", "score", "note")),
                          ("decline", ("ticket", "reason"))):  # fmt: skip
@@ -741,14 +888,17 @@ def test_no_request_of_an_evaluator_makes_a_fault(owner: Owner) -> None:
                 if field == "reason" and isinstance(value, str):
                     continue  # any words are a reason
                 body = {name: right[name] for name in fields} | {field: value}
-                headers = {"Authorization": f"Bearer {judge.token}"}
                 text = json.dumps(body)
-                answer = judge.http.post(f"/api/v1/{verb}", content=text, headers=headers)
+                answer = judge.http.post(f"/api/v1/{verb}", content=text, headers=program)
                 assert answer.status_code < 500, (body, answer.text)
                 assert answer.status_code == 200 or set(answer.json()) == {"error"}
     for text in ("", "{", "[]", "null", "nan", '{"ticket": NaN}'):
-        headers = {"Authorization": f"Bearer {judge.token}"}
-        assert judge.http.post("/api/v1/tell", content=text, headers=headers).status_code == 422
+        assert judge.http.post("/api/v1/tell", content=text, headers=program).status_code == 422
+    form_like = program | {"Content-Type": "text/plain"}
+    before = eh.Campaign.open(owner.store, "Cup").status().hash
+    text = json.dumps({"ticket": form["ticket"], "score": 5})
+    assert judge.http.post("/api/v1/tell", content=text, headers=form_like).status_code == 415
+    assert eh.Campaign.open(owner.store, "Cup").status().hash == before
     for value in filter(lambda one: isinstance(one, str), NASTY):
         text = str(value).encode("utf-8", "replace").decode()
         for name in ("ticket", "last", "late"):
@@ -757,6 +907,71 @@ def test_no_request_of_an_evaluator_makes_a_fault(owner: Owner) -> None:
             data = sendable(form) | {"ticket": text, "score": text, "reason": text}
             assert judge.http.post(f"/judge/{path}", data=data).status_code < 500
         assert owner.http.get("/scores/x/answer", params={"top": text}).status_code < 500
+
+
+def test_open_pages_share_one_look_and_see_what_the_owner_does(
+    owner: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number = owner.begin()
+    where, store = f"/campaigns/{number}/live", owner.store
+    viewers = [browser(owner.app) for _ in range(5)]
+    tokens = [grant(store, "viewer", "Cup", seconds=1e6 - n) for n in range(5)]
+    for viewer, token in zip(viewers, tokens, strict=True):
+        viewer.headers["Authorization"] = f"Bearer {token}"
+    looks, look = [], eh.Campaign.status
+    monkeypatch.setattr(eh.Campaign, "status", lambda self: looks.append(1) or look(self))
+    seen = [viewer.get(where) for viewer in viewers]
+    assert {(answer.status_code, answer.text) for answer in seen} == {(200, seen[0].text)}
+    assert len(looks) == 1
+    assert owner.http.get(where).status_code == 200
+    assert len(looks) == 2  # the owner's is his own
+    owner.post(f"/campaigns/{number}/do", what="pause", reason="lunch at noon")
+    for one in (owner.http, viewers[0]):
+        assert "lunch at noon" in one.get(where).text
+    eh.Campaign.open(store, "Cup").resume()  # by another process, say
+    time.sleep(1.1)
+    assert "lunch at noon" not in viewers[1].get(where).text
+    other = owner.begin(name="Other")
+    assert viewers[0].get(f"/campaigns/{other}/live").status_code == 403
+    assert viewers[0].get("/campaigns/99/live").status_code in (403, 404)
+    stranger = browser(owner.app)
+    assert stranger.get(where).status_code == 401
+    store.write(lambda session: session.run("UPDATE access SET until = 0 WHERE role = 'viewer'"))
+    time.sleep(1.1)
+    assert [viewer.get(where).status_code for viewer in viewers] == [401] * 5
+    assert owner.http.get(where).status_code == 200
+
+
+def test_two_servers_share_one_postgres(postgres_address: str) -> None:
+    with (
+        open_store(postgres_address) as one,
+        open_store(postgres_address) as two,
+        serving(make_app(one)) as first,
+        serving(make_app(two)) as second,
+    ):
+        owner = Owner(first, one)
+        number = owner.begin()
+        links = owner.links(number)
+        judges = {who: [Judge(at, link) for at in (first, second)] for who, link in links.items()}
+        told = 0
+        while told < 9:  # whoever it is, at either server, in turns
+            for seats in judges.values():
+                at, other = seats if told % 2 else seats[::-1]
+                form = at.program("ask").json()
+                assert other.program("ask").json()["ticket"] == form["ticket"]
+                given = {"ticket": form["ticket"], "attempt": form["attempt"]}
+                given |= {"score": SCORE[form["things"][0]["name"]]}
+                receipts = [seat.program("tell", **given).json() for seat in (at, other)]
+                assert [r["repeated"] for r in receipts] == [False, True]
+                told += 1
+        for seats in judges.values():
+            assert [seat.program("status").json()["done"] for seat in seats] == [3, 3]
+            assert [seat.program("ask").json()["reason"] for seat in seats] == ["finished"] * 2
+        revoke(one, "Cup", "Paul")
+        assert [seat.program("ask").status_code for seat in judges["Paul"]] == [401, 401]
+        campaign = eh.Campaign.open(two, "Cup")
+        assert (campaign.answer().label, campaign.status().evaluations) == ("Ann", 9)
+        assert campaign.verify()
 
 
 # ---------------------------------------------------------------------- from other machines

@@ -35,6 +35,22 @@ def test_nothing_is_lost_doubled_or_stuck_when_processes_are_killed(store: str, 
     assert total >= kills
 
 
+@pytest.mark.parametrize(
+    ("store", "servers", "kills"),
+    [
+        ("sqlite", 1, 2),
+        pytest.param("sqlite", 1, 30, marks=pytest.mark.nightly),
+        pytest.param("postgres", 2, 30, marks=pytest.mark.nightly),
+    ],
+)
+def test_nothing_acknowledged_is_lost_when_servers_are_killed(
+    store: str, servers: int, kills: int
+) -> None:
+    words = "--store", store, "--servers", str(servers), "--kills", str(kills), "--seed", "13"
+    said = run("killed_server.py", *words)
+    assert f"{kills} killed in all" in said
+
+
 @pytest.mark.nightly
 @pytest.mark.parametrize("store", ["sqlite", "postgres"])
 def test_sixteen_processes_share_a_campaign(store: str) -> None:

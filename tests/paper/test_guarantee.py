@@ -1,4 +1,4 @@
-"""The inequalities that docs/guarantee.md rests on, each by a route of its own.
+"""The inequalities that docs/research/guarantee.md rests on, each by a route of its own.
 
 Nothing of the policies is used but their parameters, and the ledger that hears the noise:
 intervals, streams, the core and the envelope are written down again from the page, in plain numpy.
@@ -950,7 +950,9 @@ def test_envelope_holds_a_heuristic_that_means_harm(chi: float) -> None:
     assert core_lost <= sum(bound)
 
 
-PAGE = (Path(__file__).parents[2] / "docs" / "guarantee.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "research" / "guarantee.md").read_text(
+    encoding="utf-8"
+)
 
 
 def test_the_page_says_what_the_bound_comes_to() -> None:

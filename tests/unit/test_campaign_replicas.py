@@ -14,6 +14,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.campaigns import ask, follower, ledger
+from evenhand.campaigns import campaign as campaigns
 from evenhand.campaigns.events import Event
 from evenhand.campaigns.stores import gate, line, open_store
 
@@ -314,6 +315,30 @@ def test_threads_share_a_campaign(tmp_path: Path, objects: int) -> None:
     assert first.status().evaluations == 160
     leases = [n for event in log(first) if event.kind == "leased" for n in event.content["tickets"]]
     assert sorted(leases) == list(range(1, 161))
+
+
+def test_who_looks_at_an_answer_keeps_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = eh.Campaign.create(
+        tmp_path / "store.db", "prize", PANEL, at_most=200, noise_scale=1.0
+    )
+    answered(campaign, 20, "P")
+    before = campaign.answer().to_dict()
+    look = campaigns.answer_from
+
+    def long(replica: Any) -> Any:
+        others = threading.Thread(target=answered, args=(campaign, 40, "Q"), daemon=True)
+        others.start()
+        others.join(60.0)
+        assert not others.is_alive()
+        return look(replica)
+
+    monkeypatch.setattr(campaigns, "answer_from", long)
+    assert campaign.answer().to_dict() == before  # as it was when it was looked at
+    monkeypatch.undo()
+    assert campaign.answer().scores == 60
+    campaign.close()
 
 
 def test_what_another_process_put_in_meanwhile_is_not_put_in_twice(

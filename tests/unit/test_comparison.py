@@ -602,3 +602,15 @@ def test_uniform_gives_to_the_fewest_and_contenders_are_described() -> None:
     assert _evenly(np.array([2, 0, 1, 5]), 5).tolist() == [1, 3, 1, 0]
     said = described(Contender("bold", partial(eh.FairPhasedElimination, delta=0.5)))
     assert said.endswith("fair_phased_elimination.FairPhasedElimination(delta=0.5)")
+
+
+def test_a_policy_that_nobody_registered_takes_part_under_its_own_name() -> None:
+    class Own(Uniform):
+        name = "own"
+
+    benchmark_ = small("skating", 500, 2)
+    own, there = measure(benchmark_, entrants([Own, "uniform"]))
+    assert (own.name, there.name) == ("own", "uniform")
+    np.testing.assert_array_equal(own.cost, there.cost)  # as its parent, by the same noise
+    with pytest.raises(eh.InputError, match="'uniform' is a policy that is there already"):
+        entrants([Uniform])

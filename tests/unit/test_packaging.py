@@ -99,7 +99,9 @@ def test_version_and_authors_come_from_one_place() -> None:
     assert re.findall(r"^  - (?!name)(.+)$", head, re.M) == PROJECT["keywords"]
     changes = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert changes[0] == PROJECT["version"]
-    assert f"evenhand {PROJECT['version']}" in (ROOT / "docs" / "proofs.md").read_text()
+    assert (
+        f"evenhand {PROJECT['version']}" in (ROOT / "docs" / "research" / "proofs.md").read_text()
+    )
     assert evenhand.__version__ == version("evenhand")
     assert "__version__" in dir(evenhand)
 

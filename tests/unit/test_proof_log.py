@@ -375,7 +375,7 @@ def _untouched(log: Log) -> None:
 def test_some_changes_only_a_seal_finds_that_was_written_down(
     log: Log, forge: Callable[[Log], None], tmp_path: Path
 ) -> None:
-    """Who gave a score, times, a decision that was dropped: docs/campaigns.md says so."""
+    """Who gave a score, times, a decision that was dropped: docs/research/records.md says so."""
     assert verified(log, tmp_path)
     seal = json.loads((tmp_path / "forged.jsonl").read_text("utf-8").splitlines()[-1])["hash"]
     forged = copy.deepcopy(log)

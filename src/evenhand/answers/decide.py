@@ -432,7 +432,7 @@ def _shortlist(
     table: Scores, effects: Effects | None, bias: BiasEstimate | None, target: Target
 ) -> Shortlist | None:
     """Return what the bias and leniency change among those wanted; None where nobody can say."""
-    if effects is None or bias is None or target.top is None or table.item is not None:
+    if effects is None or bias is None or table.item is not None:
         return None
     if table.event is not None or table.features:
         return None

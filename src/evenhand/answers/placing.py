@@ -26,6 +26,7 @@ from evenhand.auditing.shortlists import Shortlist
 from evenhand.certainty.chances import Drawn
 from evenhand.certainty.likings import doubts
 from evenhand.certainty.line import (
+    Errors,
     Field,
     Flags,
     Line,
@@ -94,7 +95,7 @@ class Placing:
     expected_loss
         What is expected to be lost per place, against the true m best: an estimate.
     shortlist
-        What the bias and leniency change among the m best; None where nobody can say.
+        What the bias and leniency change among those wanted; None where nobody can say.
     spread
         Standard deviation of values in general, by estimate.
     level
@@ -229,6 +230,7 @@ def placing_of(
             low,
             high,
             chosen,
+            shortlist=shortlist,
             spread=drawn.spread * said.unit,
             level=1.0 - delta,
             short=short,
@@ -458,9 +460,9 @@ def _bar(
     """Return verdicts, chances, who looks above the bar, and who surely falls short of it."""
     assert target.bar is not None
     bar, least = target.bar, target.bar - target.tolerance
-    errors = value_errors(fit) * said.unit
-    verdicts = _verdicts(*beyond_bar(values - bar, errors, fit.freedom, target.tolerance, delta))
-    _, far = beyond_bar(values - least, errors, fit.freedom, 0.0, delta)
+    errors = Errors.of(fit).times(said.unit)
+    verdicts = _verdicts(*beyond_bar(values - bar, errors, target.tolerance, delta))
+    _, far = beyond_bar(values - least, errors, 0.0, delta)
     field = Field.of(alike, len(values)) or Field.of(fit, len(values))
     assert field is not None  # as there are draws
     chances = drawn.above(field, values, value_errors(alike), least, said.unit)

@@ -24,7 +24,7 @@ as the least weight: a sum over three evaluators may happen to be small, and is 
 it. They are never below those of the least sure part, so that many evaluators and options give the
 usual interval.
 
-On 24 shapes of tables and 8 ways of scoring (`docs/audit_methods.md`) it holds in 93% to
+On 24 shapes of tables and 8 ways of scoring (`docs/research/audits.md`) it holds in 93% to
 100% where 95% is asked for; the plain G/(G − 1) with min G − 1 degrees in 81% to 100%.
 
 One partial evaluator, or two who are partial to each other's favourites only, don't show b_e: the

@@ -44,6 +44,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import sides, whose_position
 from evenhand.auditing.projections import Projection
 from evenhand.auditing.rules import Ballots, Levels
+from evenhand.certainty.line import Errors
 from evenhand.certainty.models import Leftovers, OwnParts, Shared, own_variances
 from evenhand.certainty.winner import Winner
 from evenhand.numerics.least_squares import Gram
@@ -64,7 +65,7 @@ class LeadCovariance(NamedTuple):
     scatter: Floats | float  # residual sum of squares of all leads, or (n,) of each
     freedom: Floats | float
     own: OwnParts | None = None  # of all options of the event, where each has its noise
-    alone: Floats | None = None  # (k,) variances of values as the average evaluator gives them
+    alone: Errors | None = None  # those of values as the average evaluator gives them
 
 
 class Tested(NamedTuple):
@@ -134,17 +135,31 @@ class Opinions:
             freedom = own_parts.of_leads(leader, rivals, own)
             return LeadCovariance(rivals, Shared(np.zeros((len(rivals), 0)), own), freedom, freedom)
         B, P = self._met
-        T = np.diag(variances @ B) - (means[:, None] * B).T @ B
-        sizes, axes = np.linalg.eigh(T)
-        axes = axes * np.sqrt(np.maximum(sizes, 0.0))
+        axes = self._levels(variances)
         root = B / self._times[:, None] @ P @ axes
         common = np.full((len(rivals), 1), math.sqrt(means[leader]))
         factor = np.hstack([root[leader] - root[rivals], common])
         shared = Shared(factor, means[rivals])
         freedom = own_parts.of_leads(leader, rivals, shared.variances)
-        lenient = P.sum(axis=0) / max(self._evaluators, 1) @ axes
-        alone = means + ((lenient - root) ** 2).sum(axis=1)
+        pooled = np.full(len(means), float(left.scatter.sum()) / noise.most)
+        alone = Errors.at_least(
+            self._alone(variances), noise.least, self._alone(pooled), noise.most
+        )
         return LeadCovariance(rivals, shared, freedom, freedom, own_parts, alone)
+
+    def _levels(self, variances: Floats) -> Floats:
+        """Return a root of the covariance of what (k,) noise adds to evaluators' levels."""
+        B, _ = self._met
+        T = np.diag(variances @ B) - ((variances / self._times)[:, None] * B).T @ B
+        sizes, axes = np.linalg.eigh(T)
+        return np.asarray(axes * np.sqrt(np.maximum(sizes, 0.0)))
+
+    def _alone(self, variances: Floats) -> Floats:
+        """Return (k,) standard errors of values by (k,) noise of their scores."""
+        B, P = self._met
+        lenient = P.sum(axis=0) / max(self._evaluators, 1) - B / self._times[:, None] @ P
+        along = lenient @ self._levels(variances)
+        return np.asarray(np.sqrt(variances / self._times + (along**2).sum(axis=1)))
 
     @cached_property
     def _times(self) -> Floats:
@@ -372,6 +387,8 @@ class References:
         def of(event: int, leader: int, _: int) -> LeadCovariance:
             rivals = np.delete(np.arange(sizes[event]), leader)
             none = Shared(np.zeros((len(rivals), 0)), np.zeros(len(rivals)))
-            return LeadCovariance(rivals, none, 0.0, math.inf, alone=np.zeros(sizes[event]))
+            return LeadCovariance(
+                rivals, none, 0.0, math.inf, alone=Errors(np.zeros(sizes[event]), math.inf)
+            )
 
         return of

@@ -256,10 +256,10 @@ class _Test(NamedTuple):
                 better, _, close, far = beside_by(leads, errors, free, slack, self.delta)
                 inside[rivals], outside[rivals] = better | close, far
             elif found.alone is not None:
-                errors, away = np.hypot(np.sqrt(unit * found.alone), biased), values - self.bar
-                least = freedom if found.own is None else float(found.own.freedom.min())
-                inside, _ = beyond_bar(away, errors, least, slack, self.delta)
-                _, outside = beyond_bar(away + slack, errors, least, 0.0, self.delta)
+                sizes, away = np.hypot(found.alone.sizes, biased), values - self.bar
+                errors = found.alone._replace(sizes=sizes)
+                inside, _ = beyond_bar(away, errors, slack, self.delta)
+                _, outside = beyond_bar(away + slack, errors, 0.0, self.delta)
         return inside, outside
 
 

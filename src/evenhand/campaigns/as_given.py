@@ -11,7 +11,7 @@ Why it holds
 Every ticket has one score here, the first (of those that were not withdrawn blindly). Whether it
 is withdrawn, and what is asked instead, changes nothing about it. Plans are those of the log, each
 frozen before its scores; so each is a fixed design with fresh noise, as the proofs need
-(docs/certainty.md), if
+(docs/research/certainty.md), if
 
 - a second score of a ticket counts for nothing;
 - no score counts for a plan that was made when it was known. A score may come while the plan here

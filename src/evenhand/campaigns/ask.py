@@ -86,7 +86,7 @@ def ask(
     while True:
         rows = follower.store.write(lambda session: _handed_out(session, follower, asker))
         if rows and len(rows) == asker.want and rows[-1].number >= follower.refill_at:
-            _refill(follower)
+            refill(follower)
         elif rows is not None and len(rows) < asker.want:
             with follower.store.gate(follower.id, follower.effort, stay=waited) as is_in:
                 more = _propose(follower, asker) if is_in else None
@@ -128,6 +128,12 @@ def _asker(follower: Follower, evaluator: Any, worker: Any, n: Any, lease: Any) 
 
 
 # ---------------------------------------------------------------------- tickets that are there
+
+
+def at_once(session: Session, follower: Follower, evaluator: str) -> TicketRow | None:
+    """Return, in a transaction of the caller's, what an evaluator has or can have; else None."""
+    rows = _handed_out(session, follower, _Asker((evaluator,), evaluator, "", 1))
+    return rows[0] if rows else None
 
 
 def _handed_out(session: Session, follower: Follower, asker: _Asker) -> list[TicketRow] | None:
@@ -180,7 +186,7 @@ def _whose(replica: Replica, asker: _Asker) -> list[str | None]:
 # ---------------------------------------------------------------------- tickets that are made
 
 
-def _refill(follower: Follower) -> None:
+def refill(follower: Follower) -> None:
     """Issue more tickets before they run out, unless somebody else is about it."""
     follower.refill_at = math.inf
     with follower.store.gate(follower.id, follower.effort, stay=False) as is_in:

@@ -515,8 +515,7 @@ class Campaign:
 
     def answer(self) -> Answer:
         """Return what the evaluations so far say; once it is decided, the decision."""
-        with self._follower.lock:
-            return answer_from(self._follower.followed())
+        return answer_from(self._follower.aside())
 
     def hand_out(self) -> HandOut | None:
         """Return who is asked about what, where all of it is planned before the first score.

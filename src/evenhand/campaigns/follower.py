@@ -8,6 +8,7 @@ with a proposal, and so costs no commit of its own.
 
 from __future__ import annotations
 
+import copy
 import math
 import os
 import threading
@@ -95,6 +96,11 @@ class Follower:
                 raise
             self._replica = replica
             return replica
+
+    def aside(self) -> Replica:
+        """Return a copy of the replica as it is now, to look at for long while others go on."""
+        with self.lock:
+            return copy.deepcopy(self.followed())
 
     def _news(self, head: int, session: Session) -> tuple[str | None, list[Event]]:
         """Return the seal of an event, and the events after it."""

@@ -6,7 +6,7 @@ import copy
 import math
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from evenhand.answers.question import Failure
 from evenhand.answers.withdrawn import Withdrawal, with_put_back
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
-from evenhand.campaigns.replica import NOTHING, Replica
+from evenhand.campaigns.replica import NOTHING, Replica, said
 from evenhand.certainty import PlannedChoice
 from evenhand.certainty.choice import Choice
 from evenhand.certainty.record import Plan
@@ -32,6 +32,8 @@ from evenhand.scores.grades import assumed_of
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+T = TypeVar("T")
 
 _NAMED = 20  # questions that were given up, in words
 _FEW = 3  # evaluators who are waited for, by name
@@ -64,9 +66,10 @@ class Status(Result):
         "running", "paused" or "finished", and why, if it is not running.
     wanted, inside, outside
         What is wanted of the options, in words; where that is not just the best one, of how many it
-        is certain by now that they are wanted, and that they are not.
+        is certain by now that they are wanted, and that they are not; else None.
     trouble
-        What keeps the policy from going on, if something does; else "".
+        What keeps the policy from going on, or from saying where it stands, if something does;
+        else "".
     evaluations, late, withdrawn
         How many evaluations count, came late, and were withdrawn.
     open, leased, done, given_up, void
@@ -111,8 +114,8 @@ class Status(Result):
     status: str
     why: str
     wanted: str
-    inside: int
-    outside: int
+    inside: int | None
+    outside: int | None
     trouble: str
     evaluations: int
     late: int
@@ -160,15 +163,26 @@ def status_of(follower: Follower) -> Status:
         page, out = follower.read(look)
         policy, finished = replica.policy, replica.status == "finished"
         names = replica.questions.evaluators or sorted(replica.tally)
-        target, certain = getattr(policy, "target", None), _certain(policy)
+        target, troubles = getattr(policy, "target", None), [replica.trouble]
+
+        def told(by: Callable[[Policy], T], of: Policy, unknown: T) -> T:
+            try:
+                return by(of)
+            except Exception as error:  # of a policy of somebody's own: the rest is still told
+                troubles.append(said(error))
+                return unknown
+
+        certain = told(_certain, policy, None)
+        forecast = 0.0 if finished else told(forecast_of, replica.asks, math.nan)
+        chance = math.nan if finished else told(chance_of, policy, math.nan)
         return Status(
             name=follower.name,
             status=page.status,
             why=replica.why,
             wanted="the best" if target is None else target.words,
-            inside=len(certain.inside),
-            outside=len(certain.outside),
-            trouble=replica.trouble,
+            inside=None if certain is None else len(certain.inside),
+            outside=None if certain is None else len(certain.outside),
+            trouble=next(filter(None, troubles), ""),
             evaluations=page.counted,
             late=sum(counts["late"] for counts in replica.tally.values()),
             withdrawn=len(replica.withdrawn),
@@ -180,8 +194,8 @@ def status_of(follower: Follower) -> Status:
             at_most=policy.horizon,
             paid=policy.limits.paid,
             budget=policy.limits.money,
-            forecast=0.0 if finished else _said(forecast_of, replica.asks),
-            chance=math.nan if finished else _said(chance_of, policy),
+            forecast=forecast,
+            chance=chance,
             looks_once=replica.settings["looks"] == "once",
             evaluators=tuple(
                 EvaluatorStatus(
@@ -207,22 +221,10 @@ def _put_aside(failure: Failure) -> str:
     return f"{asked.label}{whose} (ticket {asked.number}): {failure.error}"
 
 
-def _certain(policy: Policy) -> Selection:
-    """Return of whom it is certain by now, where others than the best one are wanted."""
+def _certain(policy: Policy) -> Selection | None:
+    """Return of whom it is certain by now; None where only the best one is wanted."""
     target = getattr(policy, "target", None)
-    if target is None or target.top == 1:
-        return Selection(())
-    try:
-        return policy.recommend().selection or Selection(())
-    except Exception:  # a policy that cannot say so now
-        return Selection(())
-
-
-def _said(by: Callable[[Policy], float], policy: Policy) -> float:
-    try:
-        return by(policy)
-    except Exception:  # a policy that cannot say so now
-        return math.nan
+    return None if target is None or target.top == 1 else policy.recommend().selection
 
 
 # ---------------------------------------------------------------------- the answer

@@ -63,6 +63,14 @@ class TicketReply:
 
 def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]], note: Any = "") -> list[Receipt]:
     """Take (ticket, score, key), all or none; a note goes with all of them."""
+    replies = checked(follower, told, note)
+    return follower.store.write(lambda session: ScoreDesk(session, follower, replies).take(replies))
+
+
+def checked(
+    follower: Follower, told: Iterable[tuple[Any, Any, Any]], note: Any = ""
+) -> list[TicketReply]:
+    """Return (ticket, score, key) as they can be taken, or say what is wrong with them."""
     # A score may be a `Reply`: then what was said is the note, unless there is another.
     reading, note = follower.reading, checked_reason(note, "note")
     replies = []
@@ -78,7 +86,7 @@ def tell(follower: Follower, told: Iterable[tuple[Any, Any, Any]], note: Any = "
             checked_name(key, "key")
         beside = note or checked_reason(reply.said, "said")
         replies.append(TicketReply(id, value, ticket, key, beside, reply.cost))
-    return follower.store.write(lambda session: ScoreDesk(session, follower, replies).take(replies))
+    return replies
 
 
 def _triples(told: Iterable[Any]) -> list[tuple[Any, Any, Any]]:
@@ -187,8 +195,12 @@ def _key(reply: TicketReply, attempt: int) -> str:
     """Return what a score is told under: if nothing is said, its ticket and which try that is."""
     if reply.key is not None:
         return reply.key
-    attempt = reply.ticket.attempt if reply.ticket else attempt
-    return reply.id if attempt <= 1 else f"{reply.id}.{attempt}"
+    return key_of(reply.id, reply.ticket.attempt if reply.ticket else attempt)
+
+
+def key_of(id: str, attempt: int) -> str:
+    """Return under what the score of a ticket is told, by which try that is."""
+    return id if attempt <= 1 else f"{id}.{attempt}"
 
 
 def _keys(reply: TicketReply, row: TicketRow) -> list[str]:
@@ -196,7 +208,7 @@ def _keys(reply: TicketReply, row: TicketRow) -> list[str]:
     # Who names a ticket by its id alone does not say which try it was: any of them.
     if reply.key is not None or reply.ticket is not None or row.attempt <= 1:
         return [_key(reply, row.attempt)]
-    return [reply.id, *(f"{reply.id}.{attempt}" for attempt in range(2, row.attempt + 1))]
+    return [key_of(reply.id, attempt) for attempt in range(1, row.attempt + 1)]
 
 
 def row_of(page: Page, id: str) -> TicketRow:
@@ -210,8 +222,15 @@ def row_of(page: Page, id: str) -> TicketRow:
     return row
 
 
-def withdraw(follower: Follower, evaluation: Any, reason: Any, blind: Any = False) -> Receipt:
+def withdraw(
+    follower: Follower,
+    evaluation: Any,
+    reason: Any,
+    blind: Any = False,
+    check: Callable[[Page, EvaluationRow], None] | None = None,
+) -> Receipt:
     """Have an evaluation count no more; its ticket waits for another score."""
+    # `check` may refuse by raising, in the transaction in which it is withdrawn.
     if not isinstance(blind, bool):
         raise InputError(f"blind must be True or False; got {blind!r}.")
     number = evaluation.evaluation if isinstance(evaluation, Receipt) else evaluation
@@ -225,6 +244,8 @@ def withdraw(follower: Follower, evaluation: Any, reason: Any, blind: Any = Fals
                 f"there is no evaluation {number} in campaign {follower.name!r}; there are "
                 f"{page.evaluations} so far."
             )
+        if check is not None:
+            check(page, row)
         if row.gone:
             return Receipt(number, False, repeated=True, why="it was withdrawn")
         if row.standing == "late":

@@ -7,8 +7,8 @@
 - *Proof*: the certificate and the intervals of the last decision are confirmed from plans and
   scores alone, by code that shares no mathematics with what decided (`proof`).
 
-docs/campaigns.md has a table of what is found, and what is not. Who writes a whole new chain can be
-found out only by a seal that somebody has written down: give it as ``seal``.
+docs/research/records.md has a table of what is found, and what is not. Who writes a whole new
+chain can be found out only by a seal that somebody has written down: give it as ``seal``.
 """
 
 from __future__ import annotations

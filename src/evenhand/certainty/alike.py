@@ -28,7 +28,7 @@ from scipy import sparse, special
 from evenhand.arrays import Counts, Indices
 from evenhand.certainty.aim import Aim, model_of
 from evenhand.certainty.likings import corrected
-from evenhand.certainty.line import beside, beyond_bar, value_errors
+from evenhand.certainty.line import Errors, beside, beyond_bar
 from evenhand.certainty.look import Look, leading, rounding
 from evenhand.certainty.models import Fit, in_pairs, with_own_noise
 from evenhand.checks import Finding
@@ -250,8 +250,8 @@ def _sides_confirmed(aim: Aim, fit: Fit, inside: list[int], outside: list[int]) 
     above, below = np.zeros((2, len(aim.questions.options)), dtype=np.bool_)
     if aim.bar is not None:
         unit = aim.noise or 1.0
-        away, errors = fit.values().estimates * unit - aim.bar, value_errors(fit) * unit
-        above, below = beyond_bar(away, errors, fit.freedom, aim.tolerance, aim.delta)
+        away, errors = fit.values().estimates * unit - aim.bar, Errors.of(fit).times(unit)
+        above, below = beyond_bar(away, errors, aim.tolerance, aim.delta)
     elif aim.against is not None:
         others = np.flatnonzero(~aim.same(aim.against))
         better, worse, close, _ = beside(fit, aim.against, others, aim.slack, aim.delta)

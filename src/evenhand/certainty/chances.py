@@ -11,7 +11,8 @@ w_i are independent, of variance τ² + qλ_i, whatever the mean of the populati
 what w says of them on a grid, with τ flat before; given both the true w_i are normal, of mean
 ρ_i w_i and variance ρ_i qλ_i, ρ_i = τ²/(τ² + qλ_i). They are drawn, and what is wanted is counted.
 So who leads is drawn back by as much as it owes to noise, and what is said of everybody at once is
-as probable as it says, if values are about normal. docs/targets.md has how often that was right.
+as probable as it says, if values are about normal. docs/research/measured.md has how often
+that was right.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.models import (
+    Fit,
     Freedoms,
     Goal,
     Leftovers,
@@ -194,6 +195,7 @@ class DenseFit:
     """Least squares on some evaluations; see `models.Fit`."""
 
     own: Freedoms | None = None
+    pooled: Fit | None = None
 
     def __init__(
         self,

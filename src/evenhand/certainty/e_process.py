@@ -20,7 +20,7 @@ change none. So at c·θ = μ the likelihood ratio of an effect η is a martinga
 The second is the likelihood ratio of z/|z|, whose distribution does not depend on σ. E = Σ π(η)M is
 such a martingale as well. With η ≥ 0 it can only be less where c·θ < μ: adding (μ − c·θ)v to z
 turns it towards v at all times, which raises M, and gives it the distribution at c·θ = μ.
-docs/certainty.md has the proof, and how stages add up.
+docs/research/certainty.md has the proof, and how stages add up.
 """
 
 from __future__ import annotations

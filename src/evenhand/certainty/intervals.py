@@ -3,7 +3,7 @@
 Let E(ε) be the evidence of a plan against 'the leader loses ε or more to x'; a loss is stated once
 the product of these over the plans, with ε in those that the option led and 0 in others, was enough
 against all rivals. An interval has the numbers μ for which the product of the evidence against
-c·θ = μ stays below 1/δ. docs/certainty.md has the proofs.
+c·θ = μ stays below 1/δ. docs/research/certainty.md has the proofs.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FALLBACK = 0.1  # share of δ for what the first plan says of a bias
 def loss(inference: Inference, option: int) -> float:
     """Return the least loss for which the evidence against all rivals was ever enough."""
     # That is ε with W_x ≥ 1/δ for all x, where ε is the tolerance in plans that the option led and
-    # 0 in others; see docs/certainty.md for why that needs no union over leaders.
+    # 0 in others; see docs/research/certainty.md for why that needs no union over leaders.
     aim, now = inference.aim, inference.evidence()
     rivals = inference.open(now, option)
     cleared = now.cleared.get(option)

@@ -44,7 +44,7 @@ from scipy import sparse, special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.aim import model_of
-from evenhand.certainty.models import Freedoms, Shared, Spread, own_variances
+from evenhand.certainty.models import Fit, Freedoms, Shared, Spread, own_variances
 from evenhand.numerics.least_squares import Gram
 from evenhand.numerics.tolerance import IN_SPAN, first_largest
 from evenhand.policies.messages import Feedback
@@ -59,6 +59,7 @@ class ItemsFit:
     """Least squares with the errors themselves by items, or clusters of them; see `models.Fit`."""
 
     own: Freedoms | None = None
+    pooled: Fit | None = None
     trusted: ItemsFit | None = None  # judges who have to confirm what is certain; None for all
 
     def __init__(

@@ -15,6 +15,7 @@ however often it is asked: y = Aθ + Zu + e. Were τ known, least squares would 
 
     θ̂ = Hy − HZE diag(s) b,    of covariance V⁺ + HZE diag(s) EᵀZᵀHᵀ,
 
+import math
 from all scores alike (τ = 0) to the trusted judges' alone (τ = ∞, where nothing but u tells the
 difference). In a whole panel, with one such model and a mean of trusted judges of variance c, this
 is their lead less w times what it exceeds the model's by, w = c/(c + τ²).
@@ -33,12 +34,12 @@ with a chance of δ for whichever of them is liked.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.models import (
@@ -51,6 +52,7 @@ from evenhand.certainty.models import (
     own_variances,
     with_own_noise,
 )
+from evenhand.numerics.intervals import student_quantiles, student_tail
 from evenhand.numerics.least_squares import Gram
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
@@ -106,6 +108,7 @@ class CorrectedFit:
 
     unit: float = 1.0
     size: float = 0.0
+    pooled: Fit | None = None
 
     def __init__(
         self, questions: Questions, trusted: Fit, theta: Floats, form: Gram, factor: Floats
@@ -113,7 +116,8 @@ class CorrectedFit:
         self.questions, self.trusted = questions, trusted
         self.theta, self._form = theta, form
         self._root: Floats = np.hstack([form.root, factor])
-        self.scatter, self.freedom = trusted.scatter, trusted.freedom
+        self.freedom = trusted.freedom
+        self.scatter = 0.0 if math.isinf(self.freedom) else self.freedom
         self.own: Freedoms | None = None if trusted.own is None else _TrustedFreedom(trusted)
 
     def leads(self, leader: int | Indices, rivals: Indices) -> Spread:
@@ -160,10 +164,8 @@ def doubts(
     errors = np.sqrt(np.where(known, variances, 1.0))
     t = np.where(known, (leads + slack) / errors, 0.0)
     freedom = np.broadcast_to(freedom_of(trusted, leader, rivals), t.shape)
-    tails = np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
-    most = np.where(np.isinf(freedom), special.ndtri(failure), special.stdtrit(freedom, failure))
-    least = np.where(known, leads + errors * most, -np.inf)
-    return np.where(known, tails, 1.0), least
+    least = np.where(known, leads - errors * student_quantiles(failure, freedom), -np.inf)
+    return np.where(known, student_tail(t, freedom), 1.0), least
 
 
 def corrected(
@@ -190,15 +192,37 @@ def corrected(
     everybody = np.arange(len(questions.options))
     if heard.freedom < 1.0 or not np.isfinite(heard.leads(0, everybody).variances).all():
         return None
-    D = np.ones(len(model.groups))
-    if noise is None:
-        D = own_variances(alone.left_over(theirs)).variances[model.groups]
-    others = ~trusted
-    D[others] = max(
-        _noise_of_others(model, told, units, noise, others),
-        _EXACT * float(D[trusted & (units.counts > 0)].mean()),
-    )
-    D = (D / np.where(units.counts > 0, units.counts, 1))[used]
+    apart = _noise_of_others(model, told, units, noise, ~trusted)
+
+    def by(variances: Floats, heard: Fit) -> Fit:
+        """Return it with (q,) noise of trusted judges, whose scores alone give another fit."""
+        least = _EXACT * float(variances[trusted & (units.counts > 0)].mean())
+        D = np.where(trusted, variances, max(apart, least))
+        return _corrected(questions, units, D, noise, trusted, heard)
+
+    if noise is not None:
+        return by(np.ones(len(model.groups)), heard)
+    left = alone.left_over(theirs)
+    found = by(own_variances(left).variances[model.groups], heard)
+    if isinstance(found, CorrectedFit):
+        found.pooled = by(np.full(len(model.groups), alone.scatter / alone.freedom), alone)
+    return found
+
+
+def _corrected(
+    questions: Questions,
+    units: Feedback,
+    variances: Floats,
+    noise: float | None,
+    trusted: NDArray[np.bool_],
+    heard: Fit,
+) -> Fit:
+    """Return scores of all judges with (q,) noise, corrected by those of some, who are ``heard``;
+    these alone where likings cannot be seen.
+    """
+    (used,) = np.nonzero(units.counts)
+    k, others = len(questions.items), ~trusted
+    D = variances[used] / units.counts[used]
     A = questions.matrix[used].toarray()
     if questions.noise is not None:
         A /= questions.noise[used][:, None]

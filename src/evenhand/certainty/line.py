@@ -24,7 +24,7 @@ above 0. So anything is said falsely only if M > c, M the largest of
 and c is the quantile of M by draws. It is never larger than that of the largest of all pairs across
 the line, and much smaller where many are wanted. If all noise is alike, the law of M does not
 depend on who is where; else it is that of the order as estimated, and was measured
-(docs/targets.md).
+(docs/research/measured.md).
 
 Two steps (after Romano, Shaikh and Wolf, 2014). Pairs that are far apart cannot be confused. With a
 chance of 1 − β all differences are within c_β of their estimates, c_β the quantile of the largest
@@ -48,7 +48,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -320,14 +320,42 @@ def ranks_of(field: Field, delta: float) -> tuple[NDArray[np.intp], NDArray[np.i
     return 1 + beats.sum(axis=0), len(field) - beats.sum(axis=1)
 
 
-def beyond_bar(
-    away: Floats, errors: Floats, freedom: float, tolerance: float, delta: float
-) -> tuple[Flags, Flags]:
+class Errors(NamedTuple):
+    """Standard errors of values, each by itself, and how well they are known."""
+
+    sizes: Floats  # (k,)
+    freedom: Floats | float
+
+    @classmethod
+    def of(cls, fit: Fit, neutral: Floats | None = None) -> Self:
+        """Return the errors of a fit, in units of its noise where that is known."""
+        own, pooled = value_errors(fit, neutral), fit.pooled
+        if pooled is None:
+            return cls(own, fit.freedom)
+        return cls.at_least(own, fit.freedom, value_errors(pooled, neutral), pooled.freedom)
+
+    @classmethod
+    def at_least(cls, own: Floats, least: float, pooled: Floats, most: float) -> Self:
+        """Return errors by options' own noise that are no smaller than by the noise of all."""
+        # In a lead there are two noises, and one is seldom far too small by chance; in a value
+        # there is one, that four scores may show a sixth of. Who looks no louder than all has the
+        # noise of all; but it may be louder than it looks, so this is known half as well, on the
+        # scale of logarithms, as if all were alike.
+        freedom = np.where(own > pooled, least, math.sqrt(least * most))
+        return cls(np.maximum(own, pooled), freedom)
+
+    def times(self, unit: float) -> Self:
+        """Return them in another unit."""
+        return self._replace(sizes=self.sizes * unit)
+
+
+def beyond_bar(away: Floats, errors: Errors, tolerance: float, delta: float) -> tuple[Flags, Flags]:
     """Return (k,) who is surely above a bar, or below it by no more than a tolerance, and who is
-    surely below, of values so far above it with these standard errors; of all at once.
+    surely below, of values so far above it with these errors; of all at once.
     """
     above, below = (
-        student_tail(np.nan_to_num(side / errors, nan=0.0), freedom) < delta / len(away)
+        student_tail(np.nan_to_num(side / errors.sizes, nan=0.0), errors.freedom)
+        < delta / len(away)
         for side in (away + tolerance, -away)
     )
     return above, below
@@ -358,7 +386,7 @@ def beside_by(
     """Return the same of (n,) leads of the option with their standard errors."""
     share = delta / len(leads)
     better, worse, close, far = (
-        np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
+        student_tail(t, freedom)
         for t in (side / errors for side in (-leads, leads, slack - leads, leads - slack))
     )
     two = 0.5 * share  # of two that are worth the same either may look better

@@ -3,7 +3,7 @@
 All of it is about one fit of the scores that are in; `winner` has the tests,
 `one_look` says which looks there are and what chance δ_m of being wrong each of them has.
 
-What holds at a look with n rivals, each with a chance of δ_m to be wrong (docs/one_look.md):
+What holds at a look with n rivals, each wrong with a chance of δ_m (docs/research/one_look.md):
 
 - that the leader is within the tolerance of the best, where it is said to be (`certain`);
 - what it loses at most, by n comparisons with the best; of two options, at δ_m/2, so that it is
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.likings import CorrectedFit, doubts
+from evenhand.certainty.line import Errors
 from evenhand.certainty.models import Fit, Spread, freedom_of
 from evenhand.certainty.winner import (
     BoundedLeads,
@@ -35,7 +36,7 @@ from evenhand.certainty.winner import (
     smallest_variance,
     stronger,
 )
-from evenhand.numerics.intervals import student_quantile
+from evenhand.numerics.intervals import student_quantiles
 from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
@@ -164,15 +165,21 @@ def leads_by(
 def plain_intervals(found: Spread, noise: tuple[float, float], failure: float) -> Floats:
     """Return (n, 3) estimates with Student's intervals, by ``noise``: R, with ν of freedom."""
     scatter, freedom = noise
-    known = (found.variances > 0.0) & np.isfinite(found.variances)
-    width = np.inf
-    if freedom >= 1.0 and failure > 0.0:
-        unit = 1.0 if math.isinf(freedom) else math.sqrt(scatter / freedom)
-        width = student_quantile(0.5 * failure, freedom) * unit
-    widths = np.where(known, width * np.sqrt(np.where(known, found.variances, 1.0)), np.inf)
-    values = np.where(known, found.estimates, np.nan)
+    unit = 1.0 if math.isinf(freedom) or freedom < 1.0 else math.sqrt(scatter / freedom)
+    return intervals_by(found.estimates, Errors(np.sqrt(found.variances) * unit, freedom), failure)
+
+
+def intervals_by(estimates: Floats, errors: Errors, failure: float) -> Floats:
+    """Return (n, 3) estimates with Student's intervals, by their errors."""
+    known = (errors.sizes > 0.0) & np.isfinite(errors.sizes)
+    freedom = np.broadcast_to(errors.freedom, known.shape)
+    widths = np.full(len(known), np.inf)
+    if failure > 0.0:
+        told = known & (freedom >= 1.0)
+        widths[told] = student_quantiles(0.5 * failure, freedom[told]) * errors.sizes[told]
+    values = np.where(known, estimates, np.nan)
     return np.column_stack(
-        [values, *(np.where(known, found.estimates, 0.0) + s for s in (-widths, widths))]
+        [values, *(np.where(known, estimates, 0.0) + s for s in (-widths, widths))]
     )
 
 

@@ -183,6 +183,7 @@ class Fit(Protocol):
     # sum of squares that residuals are differences (and may be rounding) of; 0: unknown
     size: float
     own: Freedoms | None  # how well the variances of single leads are known, where that differs
+    pooled: Fit | None  # the same with one noise for all, where each option has its own
 
     def leads(self, leader: int | Indices, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals, or of (n,) options, each over its own."""
@@ -425,6 +426,7 @@ def with_own_noise(
         return fit.with_noise(told, np.ones(len(left.scatter)), 0.0)
     noise = own_variances(left)
     heard = fit.with_noise(told, noise.variances, noise.least)
+    heard.pooled = fit
     if questions.has_arrow_form and len(left.scatter) == len(questions.items):
         weights = told.counts if questions.noise is None else told.counts / questions.noise**2
         sizes = np.bincount(questions.about[:, 0], weights, len(left.scatter))

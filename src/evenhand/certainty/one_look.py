@@ -17,7 +17,7 @@ each look has of δ, is fixed by counts of scores alone (`record`), so all looks
 with a probability of δ at most. Nothing else is asked of the looks: the noise may be known or not,
 and where scores lie between bounds that were stated the chances are those of `BoundedLeads`. With a
 tolerance, comparisons with the best (`winner`) take the place of p_j where they are the stronger
-test; they also say what b loses at most. docs/one_look.md has the proofs.
+test; they also say what b loses at most. docs/research/one_look.md has the proofs.
 
 Plans that are one design
 -------------------------
@@ -42,9 +42,11 @@ import numpy as np
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.aim import Aim
 from evenhand.certainty.alike import fitted
+from evenhand.certainty.line import Errors
 from evenhand.certainty.look import (
     Look,
     difference_by,
+    intervals_by,
     leading,
     leads_by,
     plain_intervals,
@@ -239,6 +241,15 @@ class OneLook:
     def chance(self) -> float:
         """What of δ the looks at the design in force have."""
         return self.aim.delta * (1.0 - self.said().gone)
+
+    def values(self, neutral: Floats, once: bool) -> Floats:
+        """Return (k, 3) values with their intervals, each by itself; see `intervals`."""
+        found = self.intervals(lambda fit: fit.values(neutral), once)
+        if not once or self.aim.bounded or self.fit.pooled is None:
+            return found
+        failure = self.chance if self.said().used >= 1.0 else 0.0
+        errors = Errors.of(self.fit, neutral).times(self.unit)
+        return intervals_by(found[:, 0], errors, failure)
 
     def intervals(self, what: Callable[[Fit], Spread], once: bool) -> Floats:
         """Return (n, 3) estimates with intervals, each by itself, of what no score selected, that

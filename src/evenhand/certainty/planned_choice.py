@@ -18,7 +18,7 @@ from evenhand.certainty.aim import Aim, model_of
 from evenhand.certainty.alike import difference
 from evenhand.certainty.certain_choice import checked_target
 from evenhand.certainty.choice import Bound, Choice, limit_of
-from evenhand.certainty.line import Field, beside, beyond_bar, line_of, value_errors
+from evenhand.certainty.line import Errors, Field, beside, beyond_bar, line_of
 from evenhand.certainty.look import guess
 from evenhand.certainty.models import Fit
 from evenhand.certainty.one_look import OneLook, last_share
@@ -410,8 +410,8 @@ class PlannedChoice(Choice):
         if rival is None:
             away = now.values(self.neutral).estimates * unit - (self.target.bar or 0.0)
             if fit is not None:
-                errors = value_errors(fit, self.neutral) * unit
-                inside, outside = beyond_bar(away, errors, fit.freedom, slack, self.delta)
+                errors = Errors.of(fit, self.neutral).times(unit)
+                inside, outside = beyond_bar(away, errors, slack, self.delta)
         else:
             away = -now.leads(rival, np.arange(k)).estimates * unit
             others = np.flatnonzero(~self.aim.same(rival))
@@ -486,8 +486,7 @@ class PlannedChoice(Choice):
 
     def values(self) -> Floats | None:
         """Return (k, 3) values with their intervals, each by itself."""
-        neutral = self.neutral
-        return self.inference.intervals(lambda fit: fit.values(neutral), self.looks == "once")
+        return self.inference.values(self.neutral, self.looks == "once")
 
     def difference(self, a: int, b: int) -> Floats:
         """Return (4,) by how much option a is better than b, an interval, and what it is at least.

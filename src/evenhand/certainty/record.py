@@ -11,7 +11,8 @@ plan is whole when its number of scores has come, by counts alone, whoever gave 
 comes late, and one that was handed out beyond the plan so that nobody had to wait, are rows of the
 next plan's design. Given all scores that count for plans before it, each plan is then a fixed
 design with fresh noise: its questions were fixed by what was known before its first score, and the
-order in which they are answered does not depend on the answers. docs/certainty.md has the proof.
+order in which they are answered does not depend on the answers. docs/research/certainty.md
+has the proof.
 
 A plan is looked at after fixed shares of its number (`Plan.looks`); the record keeps scores added
 up from look to look. So what is concluded does not depend on when somebody asks.

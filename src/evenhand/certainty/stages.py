@@ -42,8 +42,9 @@ Why it holds
 What is taken for granted: scores follow the linear model of the questions; noise is independent and
 normal (bounded scores will do where plans are looked at only when whole); and when answers come,
 and who gives them, does not depend on what they are. Plans must be weighed in order: out of it, who
-reads the scores of a plan under way could choose what to ask by their noise. docs/certainty.md has
-every step; `intervals` has losses and intervals from the same evidence.
+reads the scores of a plan under way could choose what to ask by their noise.
+docs/research/certainty.md has every step; `intervals` has losses and intervals from the same
+evidence.
 """
 
 from __future__ import annotations

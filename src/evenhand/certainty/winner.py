@@ -18,10 +18,10 @@ and the chance of a lead as large as L_j, if the true one is μ, is
     p_j(μ) = P(L_j ≤ X ≤ hi)/P(lo ≤ X ≤ hi),    X normal of mean μ and variance σ²S_j.
 
 With σ unknown, given Q = R + (L_j − μ)²/S_j as well, X is such that √ν (X − μ)/√(S_j Q − (X − μ)²)
-is Student's. If the true lead is μ, p_j is uniform; if it is less, p_j is larger. docs/one_look.md
-has the proof, and why one rival is enough: b is wrong only if the best option j has p_j(0) < δ,
-given whichever b leads, and that has a chance of at most δ. So there is no factor for the number of
-options.
+is Student's. If the true lead is μ, p_j is uniform; if it is less, p_j is larger.
+docs/research/one_look.md has the proof, and why one rival is enough: b is wrong only if the best
+option j has p_j(0) < δ, given whichever b leads, and that has a chance of at most δ. So there is no
+factor for the number of options.
 
 Multiple comparisons with the best
 ----------------------------------
@@ -54,7 +54,7 @@ the winner test finds the closest rival no better by ε if P(T > (L + ε)/s) < �
 one if it is at most P(T > c). So this one is the stronger where δ·P(T > ε/s) ≤ P(T > c), and one of
 the two is taken, by ε, n and the smallest error of all differences between options. None of these
 depends on who leads or by how much, so the chance of being wrong stays δ. Where the winner test is
-taken, it finds all that this one would. docs/one_look.md has the proofs.
+taken, it finds all that this one would. docs/research/one_look.md has the proofs.
 
 Leads of scores that lie between bounds, and may have any distribution there
 ----------------------------------------------------------------------------

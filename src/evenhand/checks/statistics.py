@@ -13,7 +13,8 @@ whatever the options are worth: no model of values is needed. A slope β of time
 
 That is exact where what was asked does not depend on the scores. A policy that asks again what
 looked good sees it fall back: w_i is then shifted by the error of M_i, of order σ/√n_i. On streams
-that do so the false alarms were as rare as on others (docs/checks.md): measured, not proved.
+that do so the false alarms were as rare as on others (docs/research/checks.md): measured,
+not proved.
 
 Whether the means of the options lie on the linear model, by the scatter within options
 ---------------------------------------------------------------------------------------

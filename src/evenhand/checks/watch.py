@@ -14,7 +14,7 @@ strays is against Student's t(3), with eight times the rate, since Gaussian nois
 that would take three scores beyond 5σ. In a panel, where the fit is what a choice stands on, that
 check is looked at once more when all is in, with a third of the rate for all ends that a run comes
 to, ⅓/(j(j + 1)) for the j-th. An alarm stays, but for 'repeats', which is as of now.
-docs/checks.md has what each check sees.
+docs/research/checks.md has what each check sees.
 
 Checks see what goes through `tell` and `observe`. Compiled loops of a simulation bypass them.
 """

@@ -9,7 +9,7 @@ import typer
 
 from evenhand.auditing import audit as audited
 from evenhand.cli.columns import ATTRIBUTES, FEATURES, ScoreTable, column, takes
-from evenhand.cli.options import AsJson, Call, Figure, Report, Title
+from evenhand.cli.options import Against, AsJson, Bar, Call, Figure, Report, Title, Tolerance, Top
 from evenhand.cli.tables import attributes_in, check_files
 from evenhand.cli.terminal import calls_in, names_in, show
 
@@ -37,29 +37,10 @@ def audit(
     confidence: Annotated[
         float, typer.Option(metavar="P", help="Confidence of the intervals.")
     ] = 0.95,
-    top: Annotated[
-        int | None,
-        typer.Option(metavar="M", help="How many are wanted: which of the M best change, by what."),
-    ] = None,
-    bar: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", help="What they must be worth: who is above X, and what changes."
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Whom they must beat: who does, and what changes."),
-    ] = None,
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            "--tolerance",
-            "--margin",
-            metavar="X",
-            help="With --against or --bar, by how much it may be worse.",
-        ),
-    ] = 0.0,
+    top: Top = None,
+    bar: Bar = None,
+    against: Against = None,
+    tolerance: Tolerance = 0.0,
     figure: Figure = None,
     report: Report = None,
     title: Title = None,

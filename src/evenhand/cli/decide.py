@@ -11,7 +11,7 @@ from evenhand.answers import Answer
 from evenhand.answers import decide as decided
 from evenhand.answers.requirement import WAYS, required
 from evenhand.cli.columns import ATTRIBUTES, TABLE, ScoreTable, column, takes
-from evenhand.cli.options import AsJson, Call, Figure, Report, Title
+from evenhand.cli.options import Against, AsJson, Bar, Call, Figure, Report, Title, Tolerance, Top
 from evenhand.cli.tables import attributes_in, check_files, columns_in, groups_in, table_at
 from evenhand.cli.terminal import calls_in, console, print_json, show
 from evenhand.errors import InputError, NotIdentifiableError, RequirementError
@@ -79,16 +79,9 @@ def decide(
             "are corrected, and who have to confirm what is sure.",
         ),
     ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option(metavar="M", help="Who is among the M best, such as those to be funded."),
-    ] = None,
-    bar: Annotated[
-        float | None, typer.Option(metavar="X", help="Who is worth more than X.")
-    ] = None,
-    against: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Who is better than this option.")
-    ] = None,
+    top: Top = None,
+    bar: Bar = None,
+    against: Against = None,
     within: Annotated[
         str | None,
         column(
@@ -108,15 +101,7 @@ def decide(
     confidence: Annotated[
         float, typer.Option(metavar="P", help="How sure the choice is to be.")
     ] = 0.95,
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            "--tolerance",
-            "--margin",
-            metavar="X",
-            help="What may be lost; with --against or --bar, by how much it may be worse.",
-        ),
-    ] = 0.0,
+    tolerance: Tolerance = 0.0,
     noise: Annotated[
         float | None,
         typer.Option(metavar="X", help="Standard deviation of one score, if it is known."),

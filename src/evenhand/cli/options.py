@@ -40,3 +40,40 @@ Call = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+WANTED = "What is wanted"
+Top = Annotated[
+    int | None,
+    typer.Option(
+        metavar="M",
+        help="The M best, such as those to be funded; the best one if nothing is said.",
+        rich_help_panel=WANTED,
+    ),
+]
+Bar = Annotated[
+    float | None,
+    typer.Option(
+        metavar="X",
+        help="Instead: those worth more than X, by the average evaluator.",
+        rich_help_panel=WANTED,
+    ),
+]
+Against = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Instead: those better than this option.",
+        rich_help_panel=WANTED,
+    ),
+]
+Tolerance = Annotated[
+    float,
+    typer.Option(
+        "--tolerance",
+        "--margin",
+        metavar="X",
+        help="What may be lost at each place; with --against or --bar, by how much it may be "
+        "worse.",
+        rich_help_panel=WANTED,
+    ),
+]

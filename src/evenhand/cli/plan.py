@@ -10,7 +10,7 @@ import typer
 from evenhand.certainty.targets import Target
 from evenhand.cli.campaign.tables import PanelTables
 from evenhand.cli.columns import takes
-from evenhand.cli.options import AsJson, Figure
+from evenhand.cli.options import WANTED, Against, AsJson, Figure, Tolerance, Top
 from evenhand.cli.tables import check_files, table_at
 from evenhand.cli.terminal import console, print_json, show
 from evenhand.errors import InputError, NotIdentifiableError
@@ -55,15 +55,7 @@ def plan(
         float,
         typer.Option(metavar="P", help="Wanted probability of being certain after one look."),
     ] = 0.8,
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            "--tolerance",
-            "--margin",
-            metavar="X",
-            help="What may be lost; with --against or --bar, by how much it may be worse.",
-        ),
-    ] = 0.0,
+    tolerance: Tolerance = 0.0,
     reviews: Annotated[
         float | None,
         typer.Option(
@@ -72,20 +64,16 @@ def plan(
             "three or four. As many as --workload allows, if not said.",
         ),
     ] = None,
-    top: Annotated[
-        int | None,
-        typer.Option(metavar="M", help="For a hand-out: the M best are wanted."),
-    ] = None,
+    top: Top = None,
     bar: Annotated[
         float | None,
         typer.Option(
-            metavar="X", help="Instead: all are wanted that are worth X more than the average one."
+            metavar="X",
+            help="Instead: those worth X more than the average one.",
+            rich_help_panel=WANTED,
         ),
     ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Instead: all are wanted that are better than this one."),
-    ] = None,
+    against: Against = None,
     budget: Annotated[
         float | None, typer.Option(metavar="X", help="What may be spent, at these prices.")
     ] = None,

@@ -79,11 +79,15 @@ def log_student_tail(f: Floats, freedom: Floats | float) -> Floats:
     return np.asarray(tail)
 
 
-def student_tail(t: Floats, freedom: float) -> Floats:
+def student_tail(t: Floats, freedom: Floats | float) -> Floats:
     """Return sf(t) of Student's distribution, or of the normal one with infinite ``freedom``."""
-    if math.isinf(freedom):
-        return np.asarray(special.ndtr(-t))
-    return np.asarray(special.stdtr(freedom, -t))
+    return np.where(np.isinf(freedom), special.ndtr(-t), special.stdtr(freedom, -t))
+
+
+def student_quantiles(failure: float, freedom: Floats) -> Floats:
+    """Return (n,) what Student's variables exceed with a chance of ``failure`` each."""
+    normal = np.isinf(freedom)
+    return -np.where(normal, special.ndtri(failure), special.stdtrit(freedom, failure))
 
 
 def student_quantile(failure: float, freedom: float) -> float:

@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.aim import model_of
 from evenhand.certainty.chances import Drawn
-from evenhand.certainty.line import Field, beside, beyond_bar, line_of, value_errors
+from evenhand.certainty.line import Errors, Field, beside, beyond_bar, line_of, value_errors
 from evenhand.certainty.models import Fit, with_own_noise
 from evenhand.certainty.targets import Target
 from evenhand.certainty.winner import leader_is_certain
@@ -257,8 +257,7 @@ class Reviews:
                 open_ += _undecided(chances, delta)
             if rival is None:
                 away = heard.values(neutral).estimates - self._bar
-                errors = value_errors(heard, neutral)
-                one, other = beyond_bar(away, errors, heard.freedom, slack, delta)
+                one, other = beyond_bar(away, Errors.of(heard, neutral), slack, delta)
                 known = one | other
             else:
                 better, worse, close, _ = beside(heard, rival, self._held, slack, delta)

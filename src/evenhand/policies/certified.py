@@ -86,7 +86,8 @@ class Certified(Policy):
     stays within a budget; else a core with a proof plays. The regret is then at most
     (budget + ¼) G_T plus the core's, of the same order, whatever the policy does:
     G_T = 3(4Bσ²κ_* log T)^{1/3}T^{2/3}. Around `BoundaryExploration`
-    it costs less than 1% up to T = 10⁶, and 17 to 25% at 10¹¹, where measured (docs/comparison.md).
+    it costs less than 1% up to T = 10⁶, and 17 to 25% at 10¹¹, where measured
+    (docs/research/comparison.md).
 
     Recommendations are those of least squares on all evaluations, and say how sure they are.
 

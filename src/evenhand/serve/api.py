@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_type_hints
 
-from fastapi import APIRouter, Request
-from pydantic import BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Request, Security
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from fastapi.security import HTTPBearer
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from evenhand.serve.seat import Nothing, Seat
+from evenhand.errors import EvenhandError, StoreError
+from evenhand.serve.guard import JUDGE, RefusedError, token_in
+from evenhand.serve.seat import Nothing
 
-router = APIRouter(prefix="/api/v1", tags=["campaign"])
+_BEARER = HTTPBearer(description="The token of an evaluator's link.", auto_error=False)
+router = APIRouter(prefix="/api/v1", tags=["campaign"], dependencies=[Security(_BEARER)])
+
+
+_TICKET = "^[0-9]{1,18}-[0-9a-f]{6}$"
 
 
 class Thing(BaseModel):
@@ -29,17 +39,24 @@ class Scale(BaseModel):
 
 
 class Asked(BaseModel):
-    """A ticket, which try of it this is, and what to judge; or none, and why."""
+    """A ticket, which try of it this is, what to judge, and for how long it is held."""
 
-    ticket: str | None = None
-    attempt: int = 1
-    evaluator: str = ""
-    things: list[Thing] = []
-    scale: Scale | None = None
-    until: float | None = None
-    reason: str = ""
-    why: str = ""
-    again_in: float | None = None
+    ticket: str = Field(pattern=_TICKET)
+    attempt: int = Field(ge=1)
+    evaluator: str
+    things: list[Thing] = Field(min_length=1, max_length=2)
+    scale: Scale
+    until: float = Field(description="Seconds since 1970.")
+
+
+class NotAsked(BaseModel):
+    """Why there is no ticket, and in how many seconds there may be one, if that is known."""
+
+    ticket: None = None
+    evaluator: str
+    reason: Literal["waiting", "not now", "paused", "blocked", "left", "finished"]
+    why: str
+    again_in: float | None = Field(ge=0.0)
 
 
 class Told(BaseModel):
@@ -79,8 +96,8 @@ class Progress(BaseModel):
     """How an evaluator stands: what counts, and what waits."""
 
     evaluator: str
-    done: int
-    open: int
+    done: int = Field(ge=0)
+    open: int = Field(ge=0)
 
 
 class Refusal(BaseModel):
@@ -90,19 +107,18 @@ class Refusal(BaseModel):
 
 
 _REFUSALS: dict[int | str, dict[str, object]] = {
-    status: {"model": Refusal} for status in (400, 401, 403, 404, 405, 409, 413, 422, 429, 503)
+    status: {"model": Refusal}
+    for status in (400, 401, 403, 404, 405, 409, 411, 413, 415, 422, 429, 503)
 }
 
 
 @router.post("/ask", responses=_REFUSALS)
-def ask(request: Request) -> Asked:
+async def ask(request: Request) -> Asked | NotAsked:
     """Return the ticket that this evaluator is to answer next; the same until it is told."""
-    seat = Seat(request)
-    asked = seat.ask()
+    seat, asked = await request.app.state.desk.ask(token_in(request, JUDGE))
     if isinstance(asked, Nothing):
-        return Asked(
-            evaluator=seat.name, reason=asked.reason, why=asked.why, again_in=asked.again_in
-        )
+        words: dict[str, Any] = {"reason": asked.reason, "why": asked.why}
+        return NotAsked(evaluator=seat.name, again_in=asked.again_in, **words)
     return Asked(
         ticket=asked.ticket, attempt=asked.attempt, evaluator=seat.name, until=asked.until,
         things=[Thing(**thing) for thing in asked.things],
@@ -111,23 +127,76 @@ def ask(request: Request) -> Asked:
 
 
 @router.post("/tell", responses=_REFUSALS)
-def tell(request: Request, told: Told) -> Receipt:
+async def tell(request: Request, told: Told) -> Receipt:
     """Take a score; telling the same again returns the first receipt."""
-    seat = Seat(request)
-    score = seat.typed(told.score) if isinstance(told.score, str) else told.score
-    receipt = seat.tell(told.ticket, score, told.note, told.attempt)
+    receipt = await request.app.state.desk.tell(
+        token_in(request, JUDGE), told.ticket, told.score, told.note, told.attempt
+    )
     return Receipt(counted=receipt.counted, repeated=receipt.repeated, why=receipt.why)
 
 
 @router.post("/decline", responses=_REFUSALS)
-def decline(request: Request, given: Declined) -> Notice:
+async def decline(request: Request, given: Declined) -> Notice:
     """Give a ticket back that this evaluator must not judge; others are asked."""
-    notice = Seat(request).decline(given.ticket, given.reason)
+    notice = await request.app.state.desk.decline(
+        token_in(request, JUDGE), given.ticket, given.reason
+    )
     return Notice(done=notice.done, why=notice.why)
 
 
 @router.get("/status", responses=_REFUSALS)
-def status(request: Request) -> Progress:
+async def status(request: Request) -> Progress:
     """Return how this evaluator stands."""
-    seat = Seat(request)
-    return Progress(evaluator=seat.name, **seat.progress())
+    seat, progress = await request.app.state.desk.progress(token_in(request, JUDGE))
+    return Progress(evaluator=seat.name, **progress)
+
+
+class Verbs:
+    """Middleware that serves the API by itself: read, call, answer.
+
+    The application documents the same functions, and would serve them, too; what it does for pages
+    on the way takes longer than to ask and tell.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._verbs = {
+            (route.path, method): (route.endpoint, _body_of(route.endpoint))
+            for route in router.routes
+            if isinstance(route, APIRoute)
+            for method in route.methods or ()
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a verb; have the application serve all else."""
+        known = scope["type"] == "http" and (scope["path"], scope["method"]) in self._verbs
+        if not known:
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        answer = await self._called(request, *self._verbs[scope["path"], scope["method"]])
+        response = Response(answer.model_dump_json(), media_type="application/json")
+        await response(scope, receive, send)
+
+    async def _called(self, request: Request, verb: Any, body: type[BaseModel] | None) -> BaseModel:
+        try:
+            if body is None:
+                return await verb(request)  # type: ignore[no-any-return] # a model, as declared
+            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind != "application/json":
+                raise RefusedError(415, "Content-Type must be application/json.")
+            given = body.model_validate_json(await request.body())
+            return await verb(request, given)  # type: ignore[no-any-return] # as above
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            where = ".".join(str(part) for part in first["loc"]) or "The body"
+            raise RefusedError(422, f"{where}: {first['msg']}.") from None
+        except EvenhandError as error:
+            status = 503 if isinstance(error, StoreError) else 400
+            raise RefusedError(status, str(error)) from None
+
+
+def _body_of(verb: Any) -> type[BaseModel] | None:
+    """Return what a verb takes besides the request."""
+    models = [kind for kind in get_type_hints(verb).values() if kind in (Told, Declined)]
+    return models[0] if models else None

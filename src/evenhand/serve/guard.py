@@ -9,11 +9,10 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections import defaultdict
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from fastapi import Request
-from fastapi.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.serve.access import Access, Role, known, same
 from evenhand.serve.pages import said
@@ -35,8 +34,28 @@ REPORT_POLICY = (
 )
 """What a report may load: nothing; its styles stand in it, since it is one file."""
 
-_MINUTE, _MOST_REQUESTS, _MOST_STRANGERS = 60.0, 1_200, 120
+NOT_KNOWN = "This needs the link that you were given; it may be over, or was revoked.\n"
+"""What is said to a stranger."""
+
+_MOST_REQUESTS, _MOST_STRANGERS = 1_200, 120  # in a minute
+_MOST_KNOWN = 10_000  # who asked of late, of whom it is known how often
 _TOKEN = re.compile(r"(/enter/)[^/?\s\"]+")
+LIVE = re.compile(r"/campaigns/([0-9]{1,15})/live")
+"""Where open pages ask for progress, again and again."""
+_ENTER = "/enter/"
+_TOO_OFTEN = "Too many requests in a minute; come back in one.\n"
+_FREE = ("/static/", "/healthz")  # paths that anybody may ask for as often as they like
+
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    # not "no-referrer": browsers then send forms of this very page with the origin "null"
+    (b"referrer-policy", b"same-origin"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+_UNLESS_GIVEN = (
+    (b"content-security-policy", POLICY.encode()),
+    (b"cache-control", b"no-store"),
+)
 
 log = logging.getLogger("evenhand.serve")
 
@@ -52,68 +71,119 @@ class RefusedError(Exception):
 class Guard:
     """Middleware for all requests."""
 
-    def __init__(self, hosts: Sequence[str]) -> None:
-        self._hosts = set(hosts)
-        self._seen: dict[str, list[float]] = defaultdict(list)
+    def __init__(self, app: ASGIApp, hosts: Sequence[str] = ()) -> None:
+        self._app, self._hosts = app, set(hosts)
+        self._holders: dict[str, _Limit] = {}  # by token
+        self._places: dict[str, _Limit] = {}
 
-    async def __call__(
-        self, request: Request, serve: Callable[[Request], Awaitable[Response]]
-    ) -> Response:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve a request that may be served, and say what its answer may load."""
-        begun = time.monotonic()
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun, status, stranger = time.monotonic(), 0, False
+        request = Request(scope, receive)
+
+        async def answered(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                if (stranger and status >= 400) or (status == 401 and token_in(request)):
+                    self._forget(request)
+                given = message["headers"]
+                there = {name for name, _ in given}
+                missing = (one for one in _UNLESS_GIVEN if one[0] not in there)
+                message["headers"] = [*given, *_HEADERS, *missing]
+            await send(message)
+
         try:
-            self._check(request)
-            response = await serve(request)
+            stranger = self._check(request)
+            await self._app(scope, receive, answered)
         except RefusedError as refused:
-            response = said(request, refused.status, refused.words)
+            await said(request, refused.status, refused.words)(scope, receive, answered)
         except Exception:
             log.exception("this should not have happened")
-            response = said(
-                request, 500, "This should not have happened. Nothing was lost; try again."
-            )
-        headers = response.headers
-        headers.setdefault("Content-Security-Policy", POLICY)
-        headers["X-Content-Type-Options"] = "nosniff"
-        # not "no-referrer": browsers then send forms of this very page with the origin "null"
-        headers["Referrer-Policy"] = "same-origin"
-        headers["Cross-Origin-Opener-Policy"] = "same-origin"
-        headers.setdefault("Cache-Control", "no-store")
-        path = _TOKEN.sub(r"\1…", request.url.path)
-        taken = 1_000.0 * (time.monotonic() - begun)
-        log.info("%s %s %d %.0f ms", request.method, path, response.status_code, taken)
-        return response
+            if status:
+                raise  # half of an answer is out: the connection ends
+            words = "This should not have happened. Nothing was lost; try again."
+            await said(request, 500, words)(scope, receive, answered)
+        if log.isEnabledFor(logging.INFO):
+            path, taken = _TOKEN.sub(r"\1…", request.url.path), 1e3 * (time.monotonic() - begun)
+            log.info("%s %s %d %.0f ms", request.method, path, status, taken)
 
-    def _check(self, request: Request) -> None:
-        host = request.headers.get("host", "")
+    def _check(self, request: Request) -> bool:
+        """Refuse what is not served; tell whether who asks has not been seen of late."""
+        headers = request.headers
+        host = headers.get("host", "")
         if self._hosts and host not in self._hosts:
             raise RefusedError(400, f"This server is not {host!r}.\n")
-        origin = request.headers.get("origin")
+        origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:
             raise RefusedError(403, "This came from a page of another site.\n")
-        try:
-            size = int(request.headers.get("content-length", "0"))
-        except ValueError:
-            raise RefusedError(400, "Content-Length must be a number.\n") from None
-        if request.method not in ("GET", "HEAD") and "content-length" not in request.headers:
+        size = headers.get("content-length")
+        if size is None and request.method not in ("GET", "HEAD"):
             raise RefusedError(411, "Say how long it is: Content-Length.\n")
-        if size > MOST_BYTES:
+        if size is not None and not (size.isascii() and size.isdigit()):
+            raise RefusedError(400, "Content-Length must be a number.\n")
+        if size is not None and (len(size) > 15 or int(size) > MOST_BYTES):
             raise RefusedError(413, f"At most {MOST_BYTES // 2**20} MB are taken at once.\n")
-        self._count(request)
+        return not request.scope["path"].startswith(_FREE) and self._count(request)
 
-    def _count(self, request: Request) -> None:
-        """Refuse who asks too often: by token, and strangers by where they come from."""
-        token = token_in(request)
-        who = token or (request.client.host if request.client else "")
-        most = _MOST_REQUESTS if token else _MOST_STRANGERS
-        if request.url.path.startswith("/static/") or request.url.path == "/healthz":
-            return
+    def _count(self, request: Request) -> bool:
+        """Refuse who asks too often, by token, or else by place; tell whether it is a stranger."""
+        token = token_in(request) or _entering(request)
+        stranger = token not in self._holders
+        if stranger and not _limit(self._places, _place(request), _MOST_STRANGERS).has_room():
+            raise RefusedError(429, _TOO_OFTEN)
+        if not token:
+            self._places[_place(request)].take()
+            return False
+        limit = _limit(self._holders, token, _MOST_REQUESTS)
+        if not limit.has_room():
+            raise RefusedError(429, _TOO_OFTEN)
+        if not LIVE.fullmatch(request.scope["path"]):  # many pages may be open by one link
+            limit.take()
+        return stranger
+
+    def _forget(self, request: Request) -> None:
+        """Count a token that is good for nothing where it came from."""
+        self._holders.pop(token_in(request) or _entering(request), None)
+        _limit(self._places, _place(request), _MOST_STRANGERS).take()
+
+
+class _Limit:
+    """So many requests at once, and from then on no more in a minute than that."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._left, self._at = float(most), float(most), time.monotonic()
+
+    def has_room(self) -> bool:
         now = time.monotonic()
-        seen = [at for at in self._seen[who] if at > now - _MINUTE]
-        self._seen[who] = [*seen, now]
-        if len(seen) >= most:
-            raise RefusedError(429, "Too many requests in a minute; come back in one.\n")
-        if len(self._seen) > 10_000:
-            self._seen.clear()
+        self._left = min(self._most, self._left + (now - self._at) * self._most / 60.0)
+        self._at = now
+        return self._left >= 1.0
+
+    def take(self) -> None:
+        self._left -= 1.0
+
+
+def _limit(limits: dict[str, _Limit], who: str, most: int) -> _Limit:
+    limit = limits.get(who)
+    if limit is None:
+        if len(limits) >= _MOST_KNOWN:
+            limits.clear()
+        limit = limits[who] = _Limit(most)
+    return limit
+
+
+def _place(request: Request) -> str:
+    return request.client.host if request.client else ""
+
+
+def _entering(request: Request) -> str:
+    """Return the token of a link that is opened."""
+    path = str(request.scope["path"])
+    return path[len(_ENTER) :] if path.startswith(_ENTER) else ""
 
 
 def token_in(request: Request, cookie: str | None = None) -> str:
@@ -130,9 +200,7 @@ def holder(request: Request, cookie: str) -> Access:
     token = token_in(request, cookie)
     access = known(request.app.state.store, token) if token else None
     if access is None:
-        raise RefusedError(
-            401, "This needs the link that you were given; it may be over, or was revoked.\n"
-        )
+        raise RefusedError(401, NOT_KNOWN)
     return access
 
 

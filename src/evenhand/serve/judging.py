@@ -25,7 +25,7 @@ _PICTURE = re.compile(r"https://[^\s?#]+\.(png|jpe?g|gif|webp|avif|svg)(\?\S*)?"
 @router.get("/judge")
 def judge(request: Request, ticket: str = "", last: str = "", late: str = "") -> Response:
     """Show what is to be judged next; or a ticket again, of which a score was taken back."""
-    seat = Seat(request)
+    seat = Seat.at(request)
     return _shown(request, seat, ticket=ticket, last=last, late=bool(late))
 
 
@@ -39,7 +39,7 @@ def tell(
     csrf: Annotated[str, Form()] = "",
 ) -> Response:
     """Take a score; the same twice counts once."""
-    seat = Seat(request)
+    seat = Seat.at(request)
     check_form(seat.access, csrf)
     try:
         receipt = seat.tell(ticket, seat.typed(score), note, attempt)
@@ -58,7 +58,7 @@ def decline(
     csrf: Annotated[str, Form()] = "",
 ) -> Response:
     """Take it that the evaluator cannot judge this; somebody else is asked."""
-    seat = Seat(request)
+    seat = Seat.at(request)
     check_form(seat.access, csrf)
     seat.decline(ticket, ": ".join(part for part in (reason.strip(), more.strip()) if part))
     return RedirectResponse("/judge", 303)
@@ -71,7 +71,7 @@ def undo(
     csrf: Annotated[str, Form()] = "",
 ) -> Response:
     """Take the last score back, and ask the same again."""
-    seat = Seat(request)
+    seat = Seat.at(request)
     check_form(seat.access, csrf)
     seat.undo(ticket)
     return RedirectResponse(f"/judge?{urlencode({'ticket': ticket})}", 303)

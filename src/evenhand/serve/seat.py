@@ -7,17 +7,32 @@ and why something is asked do not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeGuard, TypeVar
 
 from fastapi import Request
 
-from evenhand.campaigns import Campaign, ledger
-from evenhand.campaigns.ledger import EvaluationRow, TicketRow
+from evenhand.campaigns import Campaign
+from evenhand.campaigns.arguments import checked_reason
+from evenhand.campaigns.ask import at_once
+from evenhand.campaigns.ledger import (
+    EvaluationRow,
+    Page,
+    TicketRow,
+    evaluation_of_ticket,
+    events_after,
+    foresee_told,
+)
 from evenhand.campaigns.replica import NOTHING
+from evenhand.campaigns.stores.session import Session
+from evenhand.campaigns.tell import ScoreDesk, checked, declined_on, key_of, withdraw
 from evenhand.campaigns.tickets import Notice, Receipt, Ticket, parsed
 from evenhand.errors import ConflictError, EvenhandError, InputError, StoreError
-from evenhand.serve.guard import JUDGE, RefusedError, holder
+from evenhand.serve.access import Access
+from evenhand.serve.guard import JUDGE, NOT_KNOWN, RefusedError, holder
+
+Result = TypeVar("Result")
 
 NOTHING_NOW = {
     "waiting": "There is nothing for you just now; more may come.",
@@ -31,6 +46,10 @@ NOTHING_NOW = {
 TAKEN_BACK = "taken back by the evaluator at once"
 """What the record says of a score that was undone."""
 _NOT_YOURS = "This question is not yours any more. Open the page again."
+_RESTS = (
+    "This score cannot be taken back any more: others were asked since. If it was a slip, tell "
+    "whoever invited you, who can withdraw it."
+)
 _FEW = 11  # steps of a scale that are buttons
 _MOST_EVENTS = 500  # since a score, that are looked through before it can be taken back
 
@@ -58,19 +77,29 @@ class Nothing:
 class Seat:
     """What one evaluator can do in one campaign."""
 
-    def __init__(self, request: Request) -> None:
-        self.access = holder(request, JUDGE)
-        if self.access.role != "evaluator" or self.access.campaign is None:
+    def __init__(self, access: Access, campaign: Campaign) -> None:
+        self.access, self.name = access, access.evaluator
+        self._campaign, self.follower = campaign, campaign._follower
+
+    @classmethod
+    def of(cls, access: Access | None, opened: Callable[[str], Campaign]) -> Seat:
+        """Return the seat of a token's holder, or refuse."""
+        if access is None:
+            raise RefusedError(401, NOT_KNOWN)
+        if access.role != "evaluator" or access.campaign is None:
             raise RefusedError(403, "This link is not for judging.")
-        self.name = self.access.evaluator
-        self._campaign: Campaign = request.app.state.opened(self.access.campaign)
-        self._follower = self._campaign._follower
+        return cls(access, opened(access.campaign))
+
+    @classmethod
+    def at(cls, request: Request) -> Seat:
+        """Return the seat of who makes a request, or refuse."""
+        return cls.of(holder(request, JUDGE), request.app.state.opened)
 
     def ask(self, ticket: str = "") -> Asked | Nothing:
         """Return a ticket that is open, or what is next."""
         row = self._row(ticket) if ticket else None
         if row is not None and row.state in ("open", "leased"):
-            return self._asked(self._follower.ticket(row))
+            return self.asked(self.follower.ticket(row))
         try:
             next_one = self._campaign.ask(self.name)
         except StoreError:
@@ -80,14 +109,18 @@ class Seat:
                 503, "Nothing can be asked just now. Tell whoever invited you."
             ) from None
         if isinstance(next_one, Ticket):
-            return self._asked(next_one)
+            return self.asked(next_one)
         again = next_one.again_in
         soon = again if again is not None and again < 1e9 else None
         return Nothing(next_one.reason, NOTHING_NOW[next_one.reason], soon)
 
+    def waiting(self, session: Session) -> TicketRow | None:
+        """Return, in a transaction, a ticket that is held or waits; None: `ask` says why."""
+        return at_once(session, self.follower, self.name)
+
     def typed(self, text: str) -> float | str:
         """Return the score that somebody typed: a number, or one of the words of the scale."""
-        text, reading = text.strip(), self._follower.reading
+        text, reading = text.strip(), self.follower.reading
         if not text:
             raise InputError("choose a score first.")
         if reading.grades or reading.knows(text):
@@ -97,50 +130,91 @@ class Seat:
         except ValueError:
             raise InputError(f"a number is needed; got {text!r}.") from None
 
-    def tell(self, ticket: str, score: float | str, note: str, attempt: int | None) -> Receipt:
+    def tell(self, ticket: str, score: float | str, note: str, attempt: int) -> Receipt:
         """Take a score; the same again is the first receipt again."""
-        row = self._own(ticket)
-        told: Ticket | str = ticket
-        if attempt is not None:
-            told = replace(self._follower.ticket(row), holder=self.name, attempt=attempt)
-        try:
-            return self._campaign.tell(told, score, note=note.strip())
-        except ConflictError:
-            raise ConflictError(
-                "You gave another score for this before, and that stands. If it was a slip, tell "
-                "whoever invited you, who can withdraw it."
-            ) from None
+        return self._written(self.telling(ticket, score, note, attempt))
+
+    def telling(
+        self, ticket: str, score: float | str, note: str, attempt: int
+    ) -> Callable[[Session], Receipt]:
+        """Return what takes a score, in a transaction."""
+
+        def work(session: Session) -> Receipt:
+            number, key = _parsed(ticket)[0], key_of(ticket, attempt)
+            foresee_told(session, self.follower.id, number, self.name, key)
+            desk = ScoreDesk(session, self.follower)
+            row = self._own(desk.page.ticket(number), ticket)
+            told = replace(self.follower.ticket(row), holder=self.name, attempt=attempt)
+            replies = checked(self.follower, [(told, score, None)], note.strip())
+            try:
+                (receipt,) = desk.take(replies)
+            except ConflictError:
+                raise ConflictError(
+                    "You gave another score for this before, and that stands. If it was a slip, "
+                    "tell whoever invited you, who can withdraw it."
+                ) from None
+            return receipt
+
+        return work
 
     def decline(self, ticket: str, reason: str) -> Notice:
         """Give a ticket back that the evaluator must not judge; others are asked."""
-        self._own(ticket)
-        return self._campaign.decline(ticket, reason.strip() or "no reason given")
+        return self._written(self.declining(ticket, reason))
+
+    def _written(self, work: Callable[[Session], Result]) -> Result:
+        done = self.follower.store.write(lambda session: refusable(work, session))
+        if isinstance(done, Exception):
+            raise done
+        return done
+
+    def declining(self, ticket: str, reason: str) -> Callable[[Session], Notice]:
+        """Return what gives a ticket back, in a transaction."""
+        why = checked_reason(reason.strip() or "no reason given")
+
+        def work(session: Session) -> Notice:
+            page = Page(session, self.follower.id)
+            self._own(page.ticket(_parsed(ticket)[0]), ticket)
+            notice = declined_on(page, ticket, why)
+            page.close()
+            return notice
+
+        return work
 
     def can_undo(self, ticket: str) -> bool:
         """Tell whether a score can be taken back: nothing was decided or asked by it since."""
-        return bool(ticket) and self._last(ticket) is not None
+        if not ticket:
+            return False
+        row = self._row(ticket)
+        if row is None:
+            return False
+        return self.follower.read(lambda page: self._last(page, row)) is not None
 
     def undo(self, ticket: str) -> None:
         """Take a score back, so that its ticket can be answered again."""
-        self._own(ticket)
-        last = self._last(ticket)
-        if last is None:
-            raise RefusedError(
-                409,
-                "This score cannot be taken back any more: others were asked since. If it was a "
-                "slip, tell whoever invited you, who can withdraw it.",
-            )
-        self._campaign.withdraw(last.number, TAKEN_BACK, blind=True)
+        number = _parsed(ticket)[0]
+
+        def found(page: Page) -> EvaluationRow:
+            last = self._last(page, self._own(page.ticket(number), ticket))
+            if last is None:
+                raise RefusedError(409, _RESTS)
+            return last
+
+        def check(page: Page, row: EvaluationRow) -> None:
+            if found(page).number != row.number:
+                raise RefusedError(409, _RESTS)
+
+        last = self.follower.read(found)
+        withdraw(self.follower, last.number, TAKEN_BACK, blind=True, check=check)
 
     @property
     def planned(self) -> bool:
         """Whether it is known beforehand how much each evaluator is asked."""
-        return bool(self._follower.known().settings["looks"] == "once")
+        return bool(self.follower.known().settings["looks"] == "once")
 
     def progress(self) -> dict[str, int]:
         """Return how many scores of this evaluator count, and how many more are wanted."""
-        replica = self._follower.followed()
-        out = self._follower.read(lambda page: page.waiting(self._follower.tries))
+        replica = self.follower.followed()
+        out = self.follower.read(lambda page: page.waiting(self.follower.tries))
         done = replica.tally.get(self.name, NOTHING)["evaluations"]
         waiting = out.open.get(self.name, 0) + out.leased.get(self.name, 0)
         planned = self._campaign.hand_out() if self.planned else None
@@ -149,7 +223,8 @@ class Seat:
             waiting = max(waiting, int(planned.loads[own]) - done)
         return {"done": done, "open": waiting}
 
-    def _asked(self, ticket: Ticket) -> Asked:
+    def asked(self, ticket: Ticket) -> Asked:
+        """Return a ticket as its holder sees it."""
         labels = ticket.question.labels
         shown = [*ticket.shown, *({} for _ in labels)][: len(labels)]
         things = tuple(
@@ -160,7 +235,7 @@ class Seat:
 
     def _scale(self, n: int) -> dict[str, Any]:
         """Return the scale as it was declared, and how it is best filled in."""
-        reading = self._follower.reading
+        reading = self.follower.reading
         kind = reading.kind or ""
         words = kind == "verdicts" or reading.grades
         low, high = (None, None) if words else (reading.cells or (None, None))
@@ -183,40 +258,49 @@ class Seat:
     def _row(self, ticket: str) -> TicketRow | None:
         """Return a ticket as it stands; None if it is not this evaluator's."""
         number, token = parsed(ticket)
-        row: TicketRow | None = self._follower.store.read(
-            lambda session: ledger.ticket_at(session, self._follower.id, number)
-        )
-        if row is None or row.token != token or self.name not in (row.evaluator, row.holder):
-            return None
-        return row
+        row = self.follower.read(lambda page: page.ticket(number))
+        return row if self._is_own(row, token) else None
 
-    def _own(self, ticket: str) -> TicketRow:
-        try:
-            row = self._row(ticket)
-        except InputError:
-            row = None
-        if row is None:
+    def _is_own(self, row: TicketRow | None, token: str) -> TypeGuard[TicketRow]:
+        if row is None or row.token != token:
+            return False
+        return self.name in (row.evaluator, row.holder)
+
+    def _own(self, row: TicketRow | None, ticket: str) -> TicketRow:
+        """Return the row of a ticket, or refuse if it is not this evaluator's."""
+        if not self._is_own(row, _parsed(ticket)[1]):
             raise RefusedError(403, _NOT_YOURS)
         return row
 
-    def _last(self, ticket: str) -> EvaluationRow | None:
+    def _last(self, page: Page, row: TicketRow) -> EvaluationRow | None:
         """Return the evaluation of a ticket if it counts and nothing rests on it."""
-        row = self._row(ticket)
-        if row is None or row.state != "done":
+        if row.state != "done":
             return None
-        found: EvaluationRow | None = self._follower.store.read(
-            lambda session: ledger.evaluation_of_ticket(session, self._follower.id, row.number)
-        )
+        found = evaluation_of_ticket(page.session, page.id, row.number)
         if found is None or found.standing != "counted" or found.evaluator != self.name:
             return None
-        since = self._follower.store.read(
-            lambda session: ledger.events_after(
-                session, self._follower.id, found.event, _MOST_EVENTS
-            )
-        )
+        since = events_after(page.session, page.id, found.event, _MOST_EVENTS)
         rests = {"planned", "decided"}
         if not self.planned:
             rests.add("proposed")
         if len(since) == _MOST_EVENTS or any(event.kind in rests for event in since):
             return None
         return found
+
+
+def refusable(work: Callable[[Session], Result], session: Session) -> Result | Exception:
+    """Do work that refuses before it writes; a refusal need not undo what others do meanwhile."""
+    try:
+        return work(session)
+    except StoreError:
+        raise
+    except (EvenhandError, RefusedError) as refused:
+        return refused
+
+
+def _parsed(ticket: str) -> tuple[int, str]:
+    """Return number and token of a ticket, or refuse what is none."""
+    try:
+        return parsed(ticket)
+    except InputError:
+        raise RefusedError(403, _NOT_YOURS) from None

@@ -1,4 +1,4 @@
-"""Whether what `CarefulChoice` states follows from (plan, scores) alone (docs/certainty.md).
+"""Whether what `CarefulChoice` states follows from plan and scores (docs/research/certainty.md).
 
 Notation
 --------

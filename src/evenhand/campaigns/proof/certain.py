@@ -1,4 +1,4 @@
-"""Whether what `CertainChoice` states follows from (plan, scores) alone (docs/certainty.md).
+"""Whether what `CertainChoice` states follows from plan and scores (docs/research/certainty.md).
 
 Notation
 --------

@@ -8,10 +8,10 @@ Notation
 M(η)            exp(ηJβ − η²J/2) where σ = 1 is known; else exp(−η²J/2) E[exp(ρ ηJβ/√q)], ρ of the χ
                 distribution with ν + 1 degrees of freedom
 
-docs/certainty.md proves that Σ π(η) M(η) is evidence. E[exp(ρy)] is an integral over u = log ρ of
-exp((ν + 1)u − e²ᵘ/2 + y eᵘ), worked out by the trapezoidal rule, which is as good as exact for
-integrands that fall off so fast. The policies have a lower bound of it instead: what they state
-must hold by the evidence here, and does so with a little to spare.
+docs/research/certainty.md proves that Σ π(η) M(η) is evidence. E[exp(ρy)] is an integral over
+u = log ρ of exp((ν + 1)u − e²ᵘ/2 + y eᵘ), worked out by the trapezoidal rule, which is as good as
+exact for integrands that fall off so fast. The policies have a lower bound of it instead: what
+they state must hold by the evidence here, and does so with a little to spare.
 """
 
 from __future__ import annotations

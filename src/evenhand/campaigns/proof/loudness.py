@@ -1,4 +1,4 @@
-"""How loud scores are by what they are about, by the definition (`docs/one_look.md`).
+"""How loud scores are by what they are about, by the definition (`docs/research/one_look.md`).
 
 Notation
 --------

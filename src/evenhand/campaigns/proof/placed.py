@@ -5,7 +5,7 @@ Notation
 places      options in an order, of each plan its own, the first m inside
 p, q        of a set T of m options: the first inside place that it leaves out, and the last outside
             place that it takes in
-w[p, q]     log W_T or less for all such T (docs/certainty.md); ∞ once they are rejected
+w[p, q]     log W_T or less for all such T (docs/research/certainty.md); ∞ once they are rejected
 
 By its places a set with p and q has all inside before p and the one at q, and has neither the one
 at p nor any beyond q: there is such a set if no option is in both lists, and the first are m at

@@ -1,4 +1,4 @@
-"""Whether what `PlannedChoice` states follows from (plan, scores) alone (docs/one_look.md).
+"""Whether what `PlannedChoice` states follows from plan and scores (docs/research/one_look.md).
 
 Notation
 --------

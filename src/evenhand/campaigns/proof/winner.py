@@ -1,4 +1,4 @@
-"""The winner test, by its definition (docs/one_look.md has the proof).
+"""The winner test, by its definition (docs/research/one_look.md has the proof).
 
 Notation
 --------

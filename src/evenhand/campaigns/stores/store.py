@@ -21,7 +21,7 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -101,22 +101,33 @@ class Store(ABC):
 
     def write(self, work: Work[Result]) -> Result:
         """Run work in one durable transaction, perhaps together with other threads' work."""
-        request = _Request(work)
+        (request,) = self._written([_Request(work)])
+        return request.outcome()  # type: ignore[no-any-return] # of its own work
+
+    def write_all(self, works: Sequence[Work[Any]]) -> list[Any]:
+        """Run several works as if threads had written them at the same time: in one commit.
+
+        Returns what each returned, or the exception that it raised and that undid it alone.
+        """
+        requests = self._written([_Request(work) for work in works])
+        return [request.error or request.result for request in requests]
+
+    def _written(self, requests: list[_Request]) -> list[_Request]:
         with self._line:
-            self._queue.append(request)
+            self._queue += requests
         batch: list[_Request] = []
         try:
             with self._desk:
-                if not request.done:
+                if not all(request.done for request in requests):
                     with self._line:
                         batch, self._queue = self._queue, []
                     self._serve(batch, self.patience)
         except BaseException:  # an interrupt is for this thread; the others' work is still to do
             with self._line:
                 waiting = [*batch, *self._queue]
-                self._queue = [r for r in waiting if r is not request and not r.done]
+                self._queue = [r for r in waiting if r not in requests and not r.done]
             raise
-        return request.outcome()  # type: ignore[no-any-return] # of its own work
+        return requests
 
     def read(self, work: Work[Result]) -> Result:
         """Run work that writes nothing."""
@@ -243,15 +254,15 @@ class _Request:
 
     def __init__(self, work: Work[Any]) -> None:
         self._work = work
-        self._result: Any = None
+        self.result: Any = None
         self.error: Exception | None = None
         self.done = False
 
     def run(self, session: Session, not_its_own: type[Exception]) -> bool:
         """Do the work; tell whether it is to be kept."""
-        self._result = self.error = None
+        self.result = self.error = None
         try:
-            self._result = self._work(session)
+            self.result = self._work(session)
         except not_its_own:  # the database's
             raise
         except Exception as error:
@@ -266,7 +277,7 @@ class _Request:
     def outcome(self) -> Any:
         if self.error is not None:
             raise self.error
-        return self._result
+        return self.result
 
 
 _STORES: weakref.WeakSet[Store] = weakref.WeakSet()

@@ -19,6 +19,7 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.orders import further, planned
 from evenhand.certainty.arrow.shares import ArrowPanel, across, form_of, proportions, turns
 from evenhand.certainty.models import (
+    Fit,
     Freedoms,
     Goal,
     Leftovers,
@@ -47,6 +48,7 @@ class ArrowFit:
     questions: Questions
     size: float = 0.0
     own: Freedoms | None = None
+    pooled: Fit | None = None
 
     def leads(self, leader: int | Indices, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""

@@ -12,7 +12,7 @@ from evenhand.campaigns import Campaign
 from evenhand.cli.campaign.store import CampaignName, StoreName, command
 from evenhand.cli.campaign.tables import NewTables
 from evenhand.cli.columns import takes
-from evenhand.cli.options import Seed
+from evenhand.cli.options import Against, Bar, Seed, Tolerance, Top
 from evenhand.cli.tables import grades_in, scale_in
 from evenhand.cli.terminal import console
 from evenhand.errors import InputError, NotIdentifiableError
@@ -93,37 +93,10 @@ def new(
         float,
         typer.Option(metavar="P", help="How sure the choice is to be.", rich_help_panel=_END),
     ] = 0.95,
-    tolerance: Annotated[
-        float,
-        typer.Option(
-            "--tolerance",
-            "--margin",
-            metavar="X",
-            help="What may be lost: by the best, at each of M places, below --bar, or against "
-            "--against.",
-            rich_help_panel=_END,
-        ),
-    ] = 0.0,
-    top: Annotated[
-        int,
-        typer.Option(
-            min=1, metavar="M", help="How many are wanted: the M best.", rich_help_panel=_END
-        ),
-    ] = 1,
-    bar: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="Instead: which are worth more than X, by the average evaluator.",
-            rich_help_panel=_END,
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Instead: which are better than this one.", rich_help_panel=_END
-        ),
-    ] = None,
+    tolerance: Tolerance = 0.0,
+    top: Top = None,
+    bar: Bar = None,
+    against: Against = None,
     expected_loss: Annotated[
         float | None,
         typer.Option(
@@ -210,7 +183,7 @@ def new(
             looks=looks,
             seed=seed,
             display=shown,
-            top=top,
+            top=1 if top is None else top,
             bar=bar,
             against=against,
             expected_loss=expected_loss,

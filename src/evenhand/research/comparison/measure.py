@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats
 from evenhand.errors import EvenhandError, InputError
 from evenhand.files import make_folder
+from evenhand.policies.base import Policy
 from evenhand.policies.registry import built_in_policies, policy_class, registered_policies
 from evenhand.research.comparison.instances import Benchmark, Counted, Instance
 from evenhand.research.environments.problem import BiasedLinearBandit
@@ -86,9 +87,12 @@ which is not proved.
 
 
 def entrants(
-    names: Sequence[str] | None = None, counted: Counted = "regret", *, classical: bool = False
+    names: Sequence[str | type[Policy]] | None = None,
+    counted: Counted = "regret",
+    *,
+    classical: bool = False,
 ) -> tuple[Contender, ...]:
-    """Return who takes part, where regret or evaluations are counted; or those named.
+    """Return who takes part, where regret or evaluations are counted; or those named, or given.
 
     For regret all registered policies and variants, but not built-in ones that stop by themselves,
     which look for certainty, nor OSSB, which is slow. Where evaluations are counted, `SURE`, or
@@ -98,23 +102,38 @@ def entrants(
     --------
     >>> [entrant.source for entrant in entrants(["uniform", "lingape-usual"])]
     ['uniform', 'lingape']
+
+    A policy of one's own, which nobody has registered, beside all rivals of a suite:
+
+    >>> from evenhand.policies import Policy
+    >>> class Mine(Policy):
+    ...     name = "mine"
+    >>> players = [*entrants([Mine]), *entrants(counted="evaluations", classical=True)]
+    >>> len(players), players[0].name
+    (18, 'mine')
     """
+    given = [] if names is None else list(names)
+    own = {cls.name: Contender(cls.name, cls) for cls in given if not isinstance(cls, str)}
+    called = [name if isinstance(name, str) else name.name for name in given]
     registered = registered_policies()
     known = {name: Contender(name, name) for name in registered}
     known |= {entrant.name: entrant for entrant in (*VARIANTS, *SURE, *CLASSICAL)}
+    for name in own.keys() & known.keys():
+        raise InputError(f"{name!r} is a policy that is there already; give yours another name.")
+    known |= own
     if names is None and counted == "evaluations":
-        names = [entrant.name for entrant in (CLASSICAL if classical else SURE)]
-    if names is None:
+        called = [entrant.name for entrant in (CLASSICAL if classical else SURE)]
+    elif names is None:
         stopping = {name for name, cls in built_in_policies().items() if not cls.spends_all}
         playing = [name for name in registered if name not in stopping | _SLOW]
-        names = [*playing, *(entrant.name for entrant in VARIANTS)]
-    for name in names:
+        called = [*playing, *(entrant.name for entrant in VARIANTS)]
+    for name in called:
         source = known[name].source if name in known else name
         if isinstance(source, str):
             policy_class(source)  # says which names there are
-    if not names:
+    if not called:
         raise InputError("no policies to compare; name at least one.")
-    return tuple(known[name] for name in dict.fromkeys(names))
+    return tuple(known[name] for name in dict.fromkeys(called))
 
 
 @dataclass(frozen=True, eq=False)
