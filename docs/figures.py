@@ -231,7 +231,7 @@ def report_choice(path: Path) -> None:
 
 def serve_campaign(path: Path) -> None:
     """Show the page of a campaign, as who looks on has it."""
-    _served(path, None, "1000,960")
+    _served(path, None, "1000,1150")
 
 
 def serve_judge(path: Path) -> None:
@@ -260,6 +260,8 @@ def reproduction(path: Path) -> None:
     shown = {"horizon": "rate_in_horizon", "transition": "transition", "blindness": "blindness"}
     programme = replace(
         QUICK,
+        rate_in_kappa=replace(QUICK.rate_in_kappa, replications=2),
+        growth=replace(QUICK.growth, replications=2),
         audits=replace(QUICK.audits, replications=2, frail_replications=2),
         sets=replace(QUICK.sets, number=2),
         **{part: replace(getattr(FULL, part), replications=20) for part in shown.values()},
