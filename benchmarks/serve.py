@@ -7,9 +7,10 @@
 
 Each on SQLite, a file in a temporary folder, and on PostgreSQL, a server that is started there
 (``--postgres URL`` takes another; ``--folder`` another disk). Ratios within a run mean something.
-The server is `evenhand serve`, as anybody starts it. What it is compared with has the same process,
-threads, replica and commits, and no HTTP; sides take turns. A panel of ten options of two groups is
-judged by 64 evaluators, each as often as wanted; the scores are noise, so that it never ends.
+The server is `evenhand serve`, as anybody starts it. What it is compared with is one process, too,
+with a thread for each evaluator on the same store, and no HTTP; sides take turns. A panel of ten
+options of two groups is judged by 64 evaluators, each as often as wanted; the scores are noise, so
+that it never ends.
 
 Clients are one process for all evaluators, and one for all pages; they read as little of an answer
 as they can. What they take of the processors is told, since the server lacks that. `kill -9` of the

@@ -231,7 +231,7 @@ def report_choice(path: Path) -> None:
 
 def serve_campaign(path: Path) -> None:
     """Show the page of a campaign, as who looks on has it."""
-    _served(path, None, "1000,960")
+    _served(path, None, "1000,1150")
 
 
 def serve_judge(path: Path) -> None:

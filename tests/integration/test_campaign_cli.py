@@ -15,8 +15,8 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
-from evenhand.cli.campaign.ask import duration
 from evenhand.cli.campaign.new import seconds_in
+from evenhand.report.words import duration
 
 WORTH = {"Ann": 71.0, "Bo": 69.5, "=Cy": 68.0, "Dí": 69.0, "Ed": 75.0}
 NATION = {"Ann": "FRA", "Bo": "ITA", "=Cy": "FRA", "Dí": "USA", "Ed": "JPN"}

@@ -138,7 +138,8 @@ def choose(
         and is sure more often. To be decided before the first score; "always" if not given.
     store
         A file, or "postgresql://…", that keeps every score as it comes: a `Campaign`. After a crash
-        the same call goes on where it was; several programs may work on the same choice.
+        the same call goes on where it was; several programs may work on the same choice. Or the
+        owner's link to `evenhand serve`, "https://…/enter/…#name", which keeps it on that machine.
     texts
         By name, what evaluators are shown or told. The store keeps a hash of each, and what was
         begun with other texts is not gone on with.

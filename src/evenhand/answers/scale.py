@@ -142,6 +142,11 @@ class ReplyScale:
         """Return the number that was replied, of a score that was read."""
         return score + self._middle
 
+    def word(self, score: float) -> str:
+        """Return what was replied as people say it: a grade, a verdict, or a number."""
+        words = _VERDICTS if self.kind == "verdicts" else self.grades
+        return next((word for word, at in words.items() if at == score), f"{self.reply(score):g}")
+
 
 def _checked_grades(
     grades: Mapping[str, float],

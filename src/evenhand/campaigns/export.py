@@ -120,6 +120,39 @@ def _write_evaluations(follower: Follower, path: Path) -> None:
     write_csv(path, header, rows(), "the evaluations")
 
 
+@dataclass(frozen=True)
+class Given:
+    """A score as it was given: of what, by whom, when, how it stands, and what was said beside."""
+
+    number: int
+    labels: tuple[str, ...]
+    evaluator: str
+    score: str
+    at: float
+    standing: str
+    note: str
+
+
+def given_scores(follower: Follower, before: int, most: int) -> tuple[list[Given], bool]:
+    """Return the newest scores with a lower number, and whether there are more."""
+    rows, events = follower.store.read(
+        lambda session: ledger.evaluations_before(session, follower.id, before, most + 1)
+    )
+    replica, found = follower.followed(), list[Given]()
+    notes = {
+        (event.number, one.number): one.note
+        for event in events.values()
+        for one in evaluations_in(event.content)
+    }
+    for row in rows[:most]:
+        labels = replica.question(row.question).labels
+        score = follower.reading.word(row.score)
+        note = notes.get((row.event, row.number), "")
+        at = events[row.event].at
+        found.append(Given(row.number, labels, row.evaluator, score, at, row.standing, note))
+    return found, len(rows) > most
+
+
 def evaluation_of(follower: Follower, said: str) -> int:
     """Return the number of an evaluation that somebody names by it, or by its ticket."""
     # Of a ticket, that is the score that counts; if none does, the one that was withdrawn last.

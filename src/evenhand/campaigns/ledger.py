@@ -141,6 +141,10 @@ _OF_RUNS = f"""
     SELECT {_TICKET} AND state = 'leased' AND {_ANYBODY}
     AND substr(worker, 1, length(:sign)) = :sign ORDER BY {_BY_AGE}
 """
+_ALL_HELD = f"""
+    SELECT {_TICKET} AND state = 'leased' AND {_ANYBODY} AND NOT {_over(":now")}
+    ORDER BY leased, {_BY_AGE}
+"""
 _WAITS = "state IN ('open', 'leased')"
 _TO_HAVE = f"""
     {_WAITS} AND (state = 'open' OR ({_over(_CLOCK)} AND failures + 1 < :tries))
@@ -171,10 +175,17 @@ _ENTER = f"""
 _BY_KEY = f"SELECT {_EVALUATION} AND evaluator = :evaluator AND key = :key"
 _BY_NUMBER = f"SELECT {_EVALUATION} AND number = :number"
 _ALL = f"SELECT {_EVALUATION} AND number > :after ORDER BY number LIMIT :most"
+_NEWEST = f"SELECT {_EVALUATION} AND number < :before ORDER BY number DESC LIMIT :most"
+_EVENT = "SELECT number, at, kind, body, hash FROM event WHERE campaign = :id AND number = :number"
 _COUNTED = f"SELECT {_EVALUATION} AND ticket = :ticket AND standing = 'counted'"
 # what their index holds, and in no order: for more, SQLite would walk through the whole campaign
 _WITHDRAWN = f"SELECT number, standing FROM evaluation WHERE campaign = :id AND standing IN {_GONE}"
 _WITHDRAWN_OF = f"{_WITHDRAWN} AND ticket = :ticket"
+_LAST_SCORES = """
+    SELECT v.evaluator, max(e.at) FROM evaluation v
+    JOIN event e ON e.campaign = v.campaign AND e.number = v.event
+    WHERE v.campaign = :id GROUP BY v.evaluator
+"""
 _MARK = "UPDATE evaluation SET standing = :standing WHERE campaign = :id AND number = :number"
 
 _KEEP = """
@@ -211,6 +222,15 @@ def seal_of(session: Session, id: int, number: int) -> str | None:
 def evaluations_after(session: Session, id: int, after: int, most: int) -> list[EvaluationRow]:
     """Return the next evaluations after a number, so many at most."""
     return [EvaluationRow(*row) for row in session.rows(_ALL, id=id, after=after, most=most)]
+
+
+def evaluations_before(
+    session: Session, id: int, before: int, most: int
+) -> tuple[list[EvaluationRow], dict[int, Event]]:
+    """Return the newest evaluations with a lower number, and the events that tell them."""
+    rows = [EvaluationRow(*row) for row in session.rows(_NEWEST, id=id, before=before, most=most)]
+    numbers = {row.event for row in rows}
+    return rows, {n: read(*session.row(_EVENT, id=id, number=n)) for n in numbers}
 
 
 def tickets_after(session: Session, id: int, after: int, most: int) -> list[TicketRow]:
@@ -390,6 +410,10 @@ class Page:
         """Return the tickets that were handed out to workers whose names begin so."""
         return [TicketRow(*row) for row in self.session.rows(_OF_RUNS, id=self.id, sign=sign)]
 
+    def out(self) -> list[TicketRow]:
+        """Return the tickets that somebody has, the longest held first."""
+        return [TicketRow(*row) for row in self.session.rows(_ALL_HELD, id=self.id, now=self.now)]
+
     def lease(
         self, evaluator: str | None, holder: str, worker: str, until: float, most: int, tries: int
     ) -> list[TicketRow]:
@@ -473,3 +497,7 @@ class Page:
     def mark(self, number: int, standing: str) -> None:
         """Change how an evaluation stands."""
         self.session.run(_MARK, id=self.id, number=number, standing=standing)
+
+    def last_scores(self) -> dict[str, float]:
+        """Return when each evaluator last gave a score."""
+        return {who: float(at) for who, at in self.session.rows(_LAST_SCORES, id=self.id)}

@@ -1,23 +1,45 @@
-"""A campaign on another machine: an evaluator's verbs over HTTP, by `evenhand serve`."""
+"""A campaign on another machine, by `evenhand serve`: an evaluator's verbs, and `choose`.
+
+What is lost on the way is sent again. That does no harm: who asks again gets the same tickets, who
+tells again the same receipt, and what was given back is given back.
+"""
 
 from __future__ import annotations
 
 import http.client
 import json
+import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote, urldefrag, urlsplit
+from zipfile import ZipFile
 
-from evenhand.answers.question import Question
+from evenhand.answers.answer import Answer
+from evenhand.answers.question import Question, Reply
+from evenhand.campaigns.create import first_event
+from evenhand.campaigns.events import from_line
+from evenhand.campaigns.export import EVALUATIONS, EVENTS
+from evenhand.campaigns.replica import Replica
+from evenhand.campaigns.run import CHOICE, LEASE, SIGN, given_limits, is_of_the_dead, run_at
+from evenhand.campaigns.status import answer_from
 from evenhand.campaigns.tickets import Notice, NoTicket, Receipt, Ticket, parsed
+from evenhand.campaigns.verification import RecordVerification, verify_file
 from evenhand.errors import InputError, StoreError
+from evenhand.files import make_folder, write_atomically
+from evenhand.questions import Askable
+from evenhand.report.html import write_page
 
-_MOST_BYTES = 16 * 2**20
+_MOST_BYTES = 256 * 2**20  # of a record
 _PAUSES = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)  # seconds before each further try
 _AGAIN = (429, 500, 502, 503, 504)  # answers after which the same may be sent again
+_TOO_OFTEN, _BREATH, _PATIENCE = 429, 2.0, 120.0  # seconds between tries, and in all
 
 
 @dataclass(frozen=True)
@@ -30,16 +52,26 @@ class Seat:
 
 
 class RemoteCampaign:
-    """An evaluator's seat in a campaign that another machine serves; see `connect`."""
+    """An evaluator's seat in a campaign that another machine serves; see `connect`.
+
+    Attributes
+    ----------
+    url
+        Where the server is.
+    wanted
+        What a score may be, in words, as of the last ticket.
+    """
 
     def __init__(self, url: str, token: str, timeout: float) -> None:
-        self.url, self._token, self._timeout = url, token, timeout
+        self.url, self.wanted = url, "a number"
+        self._line = _Line(url, token, timeout)
 
     def ask(self) -> Ticket | NoTicket:
         """Return what is to be evaluated next: the open ticket again if there is one."""
-        given = self._send("ask", {})
+        given = self._line.send("ask", {})
         if given.get("ticket") is None:
             return NoTicket(given["reason"], str(given["why"]), given["again_in"])
+        self.wanted = str(given["scale"]["wanted"])
         labels = tuple(str(thing["name"]) for thing in given["things"])
         question = Question(
             -1, " against ".join(labels), parsed(given["ticket"])[0], str(given["evaluator"]),
@@ -50,30 +82,51 @@ class RemoteCampaign:
             float(given["until"]), tuple(dict(thing["shown"]) for thing in given["things"]),
         )  # fmt: skip
 
-    def tell(self, ticket: Ticket, score: float | str, *, note: str = "") -> Receipt:
+    def tell(self, ticket: Ticket | str, score: float | str, *, note: str = "") -> Receipt:
         """Take the score of a ticket; sent again until it is acknowledged, it counts once."""
-        if not isinstance(ticket, Ticket):
-            raise InputError(f"a ticket is what `ask` returned; got {ticket!r}.")
-        told = {"ticket": ticket.id, "attempt": ticket.attempt, "score": score, "note": note}
-        given = self._send("tell", told)
+        told = {"ticket": _id(ticket), "score": score, "note": note}
+        if isinstance(ticket, Ticket):
+            told["attempt"] = ticket.attempt
+        given = self._line.send("tell", told)
         return Receipt(0, given["counted"], given["repeated"], given["why"])
 
-    def decline(self, ticket: Ticket, reason: str) -> Notice:
+    def decline(self, ticket: Ticket | str, reason: str) -> Notice:
         """Never be asked this again, such as for a conflict of interest; others are."""
-        return Notice(**self._send("decline", {"ticket": ticket.id, "reason": reason}))
+        return Notice(**self._line.send("decline", {"ticket": _id(ticket), "reason": reason}))
 
     def status(self) -> Seat:
         """Return how this evaluator stands."""
-        return Seat(**self._send("status"))
+        return Seat(**self._line.send("status"))
 
-    def _send(self, verb: str, body: Any = None) -> dict[str, Any]:
+
+def _id(ticket: Ticket | str) -> str:
+    if not isinstance(ticket, Ticket | str):
+        raise InputError(f"a ticket is what `ask` returned, or its id; got {ticket!r}.")
+    return ticket.id if isinstance(ticket, Ticket) else ticket
+
+
+class _Line:
+    """What is sent to a server, again and again until there is an answer."""
+
+    def __init__(self, url: str, token: str, timeout: float) -> None:
+        self.url, self._token, self._timeout = url, token, timeout
+
+    def send(self, verb: str, body: Any = None) -> dict[str, Any]:
         """Return what comes back; the same is sent again where that may help and does no harm."""
         try:
             sent = None if body is None else json.dumps(body, allow_nan=False).encode()
         except (TypeError, ValueError):
             raise InputError(f"a score is a finite number, or a word; got {body!r}.") from None
+        found = self.load(f"/api/v1/{verb}", sent, _json)
+        assert isinstance(found, dict)
+        return found
+
+    def load(
+        self, path: str, sent: bytes | None = None, read: Callable[[bytes], Any] = bytes
+    ) -> Any:
+        """Return what stands at a path, as it is read; what cannot be read is asked for again."""
         request = urllib.request.Request(
-            f"{self.url}/api/v1/{verb}",
+            f"{self.url}{path}",
             sent,
             {
                 "Authorization": f"Bearer {self._token}",
@@ -81,17 +134,20 @@ class RemoteCampaign:
                 "Accept": "application/json",
             },
         )
-        why = ""
-        for pause in (0.0, *_PAUSES):
-            time.sleep(pause)
+        why, pauses = "", [0.0, *_PAUSES]
+        begun = time.monotonic()
+        while pauses:
+            time.sleep(pauses.pop(0))
             try:
                 with _OPENER.open(request, timeout=self._timeout) as answer:
-                    return _read(answer)
+                    return read(_body(answer))
             except urllib.error.HTTPError as error:
                 with error:
                     why = _words(error)
                 if error.code not in _AGAIN:
                     raise InputError(f"{self.url} refuses: {why}") from None
+                if error.code == _TOO_OFTEN and time.monotonic() - begun < _PATIENCE:
+                    pauses = [_BREATH, *pauses]  # it is there, and has room again in a while
             except (OSError, http.client.HTTPException, ValueError) as error:
                 why = str(error) or type(error).__name__
         raise StoreError(
@@ -138,6 +194,11 @@ def connect(url: str, token: str | None = None, *, timeout: float = 60.0) -> Rem
         while ticket := judge.ask():
             judge.tell(ticket, score_of(ticket.question.label, ticket.shown[0]))
     """
+    return RemoteCampaign(*_place(url, token), float(timeout))
+
+
+def _place(url: str, token: str | None) -> tuple[str, str]:
+    """Return where a server is, and the token."""
     parts = urlsplit(str(url).strip())
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise InputError(
@@ -147,9 +208,134 @@ def connect(url: str, token: str | None = None, *, timeout: float = 60.0) -> Rem
     token = token if token is not None else in_link
     if not token or not token.isascii() or not token.isprintable() or (in_link and not enter):
         raise InputError("give the whole link that the evaluator was sent, or its token.")
-    return RemoteCampaign(
-        f"{parts.scheme}://{parts.netloc}{path.rstrip('/')}", token.strip(), float(timeout)
-    )
+    return f"{parts.scheme}://{parts.netloc}{path.rstrip('/')}", token.strip()
+
+
+# ---------------------------------------------------------------------- choose, on a server
+
+
+def choose_there(link: str, options: Askable, made: dict[str, Any], how: dict[str, Any]) -> Answer:
+    """Have options evaluated here, and kept there: `choose` with an owner's link as its store.
+
+    What comes after a '#' is the campaign's name.
+    """
+    where, name = urldefrag(link)
+    content = first_event(unquote(name) or CHOICE, options, **made)
+    line = _Line(*_place(where, None), 60.0)
+    begun = line.send("runs", {"content": content, "given": given_limits(made, content)})
+    return run_at(_ServerOffice(line, int(begun["number"])), **how)
+
+
+class RemoteRecord:
+    """The record of a campaign that a server has, by its owner's link: read there, judged here."""
+
+    def __init__(self, link: str, name: str) -> None:
+        self._line = _Line(*_place(link, None), 60.0)
+        self._number = int(self._line.send(f"runs?name={quote(name, safe='')}")["number"])
+
+    def answer(self) -> Answer:
+        """Return the answer, made from the record."""
+        return answer_from(_ServerOffice(self._line, self._number).followed())
+
+    def report(self, path: Path) -> None:
+        """Write the report that the server makes."""
+        page = self._line.load(f"/campaigns/{self._number}/report.html").decode("utf-8")
+        write_page(page, path)
+
+    def export(self, path: Path) -> list[Path]:
+        """Write the record to files; see `Campaign.export`."""
+        with ZipFile(BytesIO(self._line.load(f"/campaigns/{self._number}/record.zip"))) as archive:
+            if path.suffix:
+                name = EVALUATIONS if path.suffix.lower() == ".csv" else EVENTS
+                return [_written(path, archive.read(name))]
+            make_folder(path)
+            return [_written(path / one, archive.read(one)) for one in (EVALUATIONS, EVENTS)]
+
+    def verify(self, seal: str | None = None) -> RecordVerification:
+        """Return whether the record is whole, and the decision follows from it."""
+        with TemporaryDirectory() as folder:
+            (events,) = self.export(Path(folder) / EVENTS)
+            return verify_file(events, seal)
+
+
+def _written(path: Path, body: bytes) -> Path:
+    with write_atomically(path, "the record") as draft:
+        draft.write_bytes(body)
+    return path
+
+
+class _ServerOffice:
+    """The office of a server's store; the record is followed here, and the answer made of it."""
+
+    def __init__(self, line: _Line, number: int) -> None:
+        self.lock = threading.RLock()
+        self._line, self._at = line, f"runs/{number}"
+        self._replica: Replica | None = None
+
+    def known(self) -> Replica:
+        return self._replica or self.followed()
+
+    def followed(self) -> Replica:
+        with self.lock:
+            replica, self._replica = self._replica or Replica(), None
+            while True:
+                given = self._line.send(f"{self._at}/events?after={replica.head}")
+                events = [from_line(line) for line in given["events"]]
+                if given["seal"] != replica.seal or not replica.fold(events):
+                    replica = Replica(replica.withdrawn)  # from the beginning, without those
+                elif not given["more"]:
+                    break
+            self._replica = replica
+            return replica
+
+    def begin(self) -> None:
+        held = self._line.send(f"{self._at}/held", {"sign": SIGN})["tickets"]
+        dead = [one for one in held if is_of_the_dead(one["worker"])]
+        self._line.send(f"{self._at}/begin", {"dead": dead})
+
+    def ask(self, among: Sequence[str] | None, worker: str, n: int) -> list[Ticket] | NoTicket:
+        wanted = {"among": among, "worker": worker, "n": n, "lease": LEASE}
+        given = self._line.send(f"{self._at}/ask", wanted)
+        if not given["tickets"]:
+            return NoTicket(given["reason"], given["why"], given["again_in"])
+        return [self._ticket(one, worker) for one in given["tickets"]]
+
+    def _ticket(self, one: dict[str, Any], worker: str) -> Ticket:
+        replica = self.known()
+        if not replica.knows(one["question"]):
+            replica = self.followed()
+        question = replica.question(one["question"], parsed(one["id"])[0], one["turn"])
+        return Ticket(one["id"], question, one["holder"], worker, one["attempt"], one["until"])
+
+    def tell(self, ticket: Ticket, score: object) -> None:
+        reply = Reply.of(score)
+        value = self.known().reading.read(ticket.question, reply.score)
+        told = {"score": self.known().reading.reply(value), "cost": reply.cost, "said": reply.said}
+        self._line.send(f"{self._at}/tell", _named(ticket) | told)
+
+    def fail(self, ticket: Ticket, why: str) -> None:
+        self._line.send(f"{self._at}/fail", _named(ticket) | {"why": why})
+
+    def release(self, tickets: Sequence[Ticket]) -> None:
+        if tickets:
+            named = [_named(one) for one in tickets]
+            self._line.send(f"{self._at}/release", {"tickets": named})
+
+    def renew(self, ticket: Ticket) -> None:
+        self._line.send(f"{self._at}/renew", _named(ticket) | {"lease": LEASE})
+
+    def leave(self, evaluator: str, why: str) -> None:
+        self._line.send(f"{self._at}/leave", {"evaluator": evaluator, "why": why})
+
+
+def _named(ticket: Ticket) -> dict[str, Any]:
+    """Return how a ticket is named to a server: which try it is, and whose."""
+    return {
+        "id": ticket.id,
+        "holder": ticket.holder,
+        "worker": ticket.worker,
+        "attempt": ticket.attempt,
+    }
 
 
 class _StayHere(urllib.request.HTTPRedirectHandler):
@@ -163,10 +349,14 @@ class _StayHere(urllib.request.HTTPRedirectHandler):
 _OPENER = urllib.request.build_opener(_StayHere)
 
 
-def _read(answer: Any) -> dict[str, Any]:
-    text = answer.read(_MOST_BYTES + 1)
+def _body(answer: Any) -> bytes:
+    text: bytes = answer.read(_MOST_BYTES + 1)
     if len(text) > _MOST_BYTES:
         raise ValueError("the answer is too long")
+    return text
+
+
+def _json(text: bytes) -> dict[str, Any]:
     found = json.loads(text)
     if not isinstance(found, dict):
         raise ValueError("the answer is not of an evenhand server")
@@ -175,6 +365,6 @@ def _read(answer: Any) -> dict[str, Any]:
 
 def _words(error: urllib.error.HTTPError) -> str:
     try:
-        return str(_read(error).get("error", error.reason))[:2_000]
+        return str(_json(_body(error)).get("error", error.reason))[:2_000]
     except (OSError, ValueError):
         return f"{error.code} {error.reason}"

@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from evenhand.answers.answer import Answer
 from evenhand.answers.crews import Evaluate, crew_for
@@ -34,6 +34,7 @@ from evenhand.campaigns.export import ScoresInLog, events_of
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import events_after, find
 from evenhand.campaigns.lifecycle import AWAY, extend, give_another_chance, leave
+from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.status import answer_from
 from evenhand.campaigns.stores import Store, open_store
 from evenhand.campaigns.stores.session import Session
@@ -46,19 +47,97 @@ from evenhand.policies.messages import Decision
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 
-_LEASE = 60.0  # seconds for which a run holds tickets; it renews them while it lives
+LEASE = 60.0
+"""Seconds for which a run holds tickets; it renews them while it lives."""
+SIGN = "run "
+"""So begin names of workers that are runs."""
 _LOOK_AGAIN = 0.5  # seconds between two asks while others are at work
 _MOST_PARALLEL = 10_000
 _NOBODY = "nobody who could be asked is available; run() goes on later"
-_SIGN = "run "
-_A_RUN = re.compile(_SIGN + r"(?P<node>.*) (?P<pid>[0-9]{1,18}) [0-9a-f]{8}", re.DOTALL)
+_A_RUN = re.compile(SIGN + r"(?P<node>.*) (?P<pid>[0-9]{1,18}) [0-9a-f]{8}", re.DOTALL)
 
 CHOICE = "choice"
 """Name of the campaign that `choose` keeps in a store."""
 
 
+class TicketOffice(Protocol):
+    """Where a run gets its tickets and hands scores in: a store, or a server that has one."""
+
+    lock: Any  # held while the replica is used
+
+    def known(self) -> Replica:
+        """Return the campaign as it was seen last."""
+
+    def followed(self) -> Replica:
+        """Return the campaign as it is."""
+
+    def begin(self) -> None:
+        """End the leases of dead runs of this machine; who failed has another chance."""
+
+    def ask(self, among: Sequence[str] | None, worker: str, n: int) -> list[Ticket] | NoTicket:
+        """Return tickets of a worker, so many at most; those that it holds are among them."""
+
+    def tell(self, ticket: Ticket, score: object) -> None:
+        """Hand a score in."""
+
+    def fail(self, ticket: Ticket, why: str) -> None:
+        """Give a ticket back that could not be answered."""
+
+    def release(self, tickets: Sequence[Ticket]) -> None:
+        """Give tickets back unanswered."""
+
+    def renew(self, ticket: Ticket) -> None:
+        """Hold a ticket for longer."""
+
+    def leave(self, evaluator: str, why: str) -> None:
+        """Go on without an evaluator."""
+
+
+class _StoreOffice:
+    """The office of a store of one's own."""
+
+    def __init__(self, follower: Follower) -> None:
+        self._follower, self.lock = follower, follower.lock
+        self.known, self.followed = follower.known, follower.followed
+
+    def begin(self) -> None:
+        for row in self._follower.read(lambda page: page.held_by_workers(SIGN)):
+            if is_of_the_dead(row.worker):
+                end_lease(self._follower, self._follower.ticket(row))
+        give_another_chance(self._follower)
+
+    def ask(self, among: Sequence[str] | None, worker: str, n: int) -> list[Ticket] | NoTicket:
+        got = ask(self._follower, among, worker, n, LEASE)
+        return [got] if isinstance(got, Ticket) else got
+
+    def tell(self, ticket: Ticket, score: object) -> None:
+        tell(self._follower, [(ticket, score, None)])
+
+    def fail(self, ticket: Ticket, why: str) -> None:
+        fail(self._follower, ticket, why)
+
+    def release(self, tickets: Sequence[Ticket]) -> None:
+        release(self._follower, *tickets)
+
+    def renew(self, ticket: Ticket) -> None:
+        renew(self._follower, ticket, LEASE)
+
+    def leave(self, evaluator: str, why: str) -> None:
+        leave(self._follower, evaluator, why)
+
+
 def run(
     follower: Follower,
+    evaluate: Evaluate,
+    parallel: int,
+    **how: Any,
+) -> Answer:
+    """Answer a campaign's questions until it is finished; see `Campaign.run`."""
+    return run_at(_StoreOffice(follower), evaluate, parallel, **how)
+
+
+def run_at(
+    office: TicketOffice,
     evaluate: Evaluate,
     parallel: int,
     *,
@@ -66,7 +145,7 @@ def run(
     available: Available | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
 ) -> Answer:
-    """Answer a campaign's questions until it is finished; see `Campaign.run`."""
+    """Answer a campaign's questions, wherever it is kept, until it is finished."""
     if not callable(evaluate):
         raise InputError(f"evaluate must be a function of a question; got {evaluate!r}.")
     if available is not None and not callable(available):
@@ -76,14 +155,13 @@ def run(
     checked_count(parallel, "parallel", 1, _MOST_PARALLEL)
     if at_once is not None:
         checked_count(at_once, "at_once", 1, _MOST_PARALLEL)
-    _take_back_from_the_dead(follower)
-    give_another_chance(follower)
-    with watching(_Watched(follower), progress) as watch:
-        desk = _TicketDesk(follower, parallel, at_once, available)
+    office.begin()
+    with watching(_Watched(office), progress) as watch:
+        desk = _TicketDesk(office, parallel, at_once, available)
         ran = work(desk, crew_for(evaluate, parallel), parallel, watch)
-    with follower.lock:
-        answer = answer_from(follower.followed())
-    if ran.stopped_because is None or follower.known().status == "finished":
+    with office.lock:
+        answer = answer_from(office.followed())
+    if ran.stopped_because is None or office.known().status == "finished":
         return answer
     return replace(answer, stopped_because=ran.stopped_because)
 
@@ -91,37 +169,35 @@ def run(
 class _Watched:
     """The policy of a campaign as it stands, for whoever watches the progress."""
 
-    def __init__(self, follower: Follower) -> None:
-        self._follower = follower
+    def __init__(self, office: TicketOffice) -> None:
+        self._office = office
 
     @property
     def spent(self) -> int:
-        return self._follower.known().policy.spent
+        return self._office.known().policy.spent
 
     @property
     def horizon(self) -> int:
-        return self._follower.known().policy.horizon
+        return self._office.known().policy.horizon
 
     def forecast(self) -> float:
-        with self._follower.lock:
-            return forecast_of(self._follower.known().policy)
+        with self._office.lock:
+            return forecast_of(self._office.known().policy)
 
     def recommend(self) -> Decision:
-        with self._follower.lock:
-            return self._follower.known().policy.recommend()
+        with self._office.lock:
+            return self._office.known().policy.recommend()
 
 
 def _name_of_this_run() -> str:
     """Return a worker's name that says which process it is, and that no other run has."""
-    return f"{_SIGN}{platform.node()[:100]} {os.getpid()} {secrets.token_hex(4)}"
+    return f"{SIGN}{platform.node()[:100]} {os.getpid()} {secrets.token_hex(4)}"
 
 
-def _take_back_from_the_dead(follower: Follower) -> None:
-    """End the leases of runs on this machine whose process is dead."""
-    for row in follower.read(lambda page: page.held_by_workers(_SIGN)):
-        run = _A_RUN.fullmatch(row.worker)  # somebody else may have called a worker "run 2"
-        if run and run["node"] == platform.node()[:100] and not _alive(int(run["pid"])):
-            end_lease(follower, follower.ticket(row))
+def is_of_the_dead(worker: str) -> bool:
+    """Tell whether a worker is a run of this machine whose process is dead."""
+    run = _A_RUN.fullmatch(worker)  # somebody else may have called a worker "run 2"
+    return bool(run and run["node"] == platform.node()[:100] and not _alive(int(run["pid"])))
 
 
 def _alive(pid: int) -> bool:
@@ -141,12 +217,12 @@ class _TicketDesk:
 
     def __init__(
         self,
-        follower: Follower,
+        office: TicketOffice,
         parallel: int,
         at_once: int | None,
         available: Available | None,
     ) -> None:
-        self._follower, self._at_once, self._available = follower, at_once, available
+        self._office, self._at_once, self._available = office, at_once, available
         self._worker = _name_of_this_run()
         self._out: dict[int, Ticket] = {}  # by number
         self._busy: Counter[str | None] = Counter()  # tickets out, by evaluator
@@ -169,10 +245,9 @@ class _TicketDesk:
         has = len(self._out) if among is None else sum(self._busy[x] for x in (*among, None))
         # one by one where who is free changes with every ticket
         more = room if self._at_once is None else 1
-        got = ask(self._follower, among, self._worker, has + more, _LEASE)
+        got = self._office.ask(among, self._worker, has + more)
         if isinstance(got, NoTicket):
             return self._nothing(got)
-        assert isinstance(got, list)
         new = [ticket for ticket in got if ticket.number not in self._out]
         for ticket in new:
             self._out[ticket.number] = ticket
@@ -183,7 +258,7 @@ class _TicketDesk:
 
     def _free(self) -> Sequence[str] | None:
         """Return the evaluators who can be asked now; None if all, or if there are none."""
-        names: Sequence[str] = self._follower.known().questions.evaluators
+        names: Sequence[str] = self._office.known().questions.evaluators
         if not names or (self._at_once is None and self._available is None):
             return None
         if self._available is not None:
@@ -204,17 +279,17 @@ class _TicketDesk:
 
     def tell(self, question: Question, score: object) -> None:
         """Tell the campaign a score."""
-        tell(self._follower, [(self._out[question.number], score, None)])
+        self._office.tell(self._out[question.number], score)
         self._closed(question)
         self._failed = 0
 
     def fail(self, question: Question, said: str) -> bool:
         """Give a ticket back that could not be answered: the campaign knows how often to try."""
         ticket = self._closed(question)
-        fail(self._follower, ticket, said)
+        self._office.fail(ticket, said)
         self.run.failures.append(Failure(question, said, ticket.attempt))
         self._failed += 1
-        known = self._follower.known()
+        known = self._office.known()
         tries = 1 + known.settings["retries"]
         # each evaluator may fail so often, and leave, while there are others
         if self._failed >= tries * self._patience * max(1, len(known.questions.evaluators)):
@@ -225,16 +300,16 @@ class _TicketDesk:
 
     def part_with(self, question: Question, why: str) -> None:
         """Go on without an evaluator, until he is asked in another run."""
-        release(self._follower, self._closed(question))
+        self._office.release([self._closed(question)])
         if question.evaluator is None:
             self.run.stopped_because = f"the evaluator left: {why}"
         else:
-            leave(self._follower, question.evaluator, f"{AWAY}: {why}")
+            self._office.leave(question.evaluator, f"{AWAY}: {why}")
 
     def close(self) -> None:
         """Give back what is out."""
         self._over.set()
-        release(self._follower, *self._out.values())
+        self._office.release(list(self._out.values()))
 
     def _closed(self, question: Question) -> Ticket:
         """Take a ticket off the list of those that are out."""
@@ -244,10 +319,10 @@ class _TicketDesk:
 
     def _renew(self) -> None:
         """Renew leases while the run lives, in a thread of its own: evaluations may take long."""
-        while not self._over.wait(_LEASE / 3.0):
+        while not self._over.wait(LEASE / 3.0):
             for ticket in list(self._out.values()):
                 with contextlib.suppress(EvenhandError):  # whoever tells the score will say it
-                    renew(self._follower, ticket, _LEASE)
+                    self._office.renew(ticket)
 
 
 # ---------------------------------------------------------------------- choose, on a store
@@ -261,17 +336,33 @@ def choose_on(
 ) -> Answer:
     """Have options evaluated, on a store: begin the campaign of this call, or go on with it."""
     # `made` is for `create.first_event`, `how` for `run`.
-    with _opened(store) as opened:
-        return run(_resumed(opened, options, made), **how)
+    if isinstance(store, str) and store.startswith(("https://", "http://")):
+        from evenhand.campaigns.remote import choose_there  # noqa: PLC0415 # it runs by this
 
-
-def _resumed(store: Store, options: Askable, made: dict[str, Any]) -> Follower:
-    """Return the campaign of this call: a new one, or the one that is there."""
+        return choose_there(store, options, made, how)
     content = first_event(CHOICE, options, **made)
+    with _opened(store) as opened:
+        return run(begun(opened, content, given_limits(made, content)), **how)
+
+
+def given_limits(made: dict[str, Any], content: dict[str, Any]) -> list[str]:
+    """Return the limits that a call gives; where each costs 1, a budget is a number of them."""
+    given = [name for name in ("at_most", "budget") if made.get(name) is not None]
+    if "budget" in given and math.isinf(_limits(restore(content["policy"]))["budget"]):
+        return ["at_most"]
+    return given
+
+
+def begun(store: Store, content: dict[str, Any], given: Sequence[str]) -> Follower:
+    """Return the campaign of a call: a new one, or the one of that name, if it is the same.
+
+    Of limits that are ``given``, the one that is there takes what is more.
+    """
+    name = content["name"]
     try:
-        return Follower(store, insert(store, CHOICE, content), CHOICE)
+        return Follower(store, insert(store, name, content), name)
     except ConflictError:
-        id = store.read(lambda session: find(session, CHOICE))
+        id = store.read(lambda session: find(session, name))
         assert id is not None  # there is one, which nothing deletes
     (first,) = store.read(lambda session: events_after(session, id, 0, 1))
     _refuse_other_texts(store, first.content.get("texts", {}), content.get("texts", {}))
@@ -282,17 +373,17 @@ def _resumed(store: Store, options: Askable, made: dict[str, Any]) -> Follower:
             "the same again. Only at_most and budget may grow."
         )
     began, now = (_limits(restore(event["policy"])) for event in (first.content, content))
-    follower = Follower(store, id, CHOICE)
+    follower = Follower(store, id, name)
     there, more = _limits(follower.followed().policy), dict.fromkeys(now)
-    for name in _given(made, now):
-        if now[name] < began[name]:
+    for limit in given:
+        if now[limit] < began[limit]:
             raise InputError(
-                f"{store.name!r} holds a choice that was begun with {name}={began[name]:,g}, where "
-                f"{now[name]:,g} is given now: it may grow, and not shrink. Give another store, or "
-                "as much again."
+                f"{store.name!r} holds a choice that was begun with {limit}={began[limit]:,g}, "
+                f"where {now[limit]:,g} is given now: it may grow, and not shrink. Give another "
+                "store, or as much again."
             )
-        if now[name] > there[name]:
-            more[name] = now[name]
+        if now[limit] > there[limit]:
+            more[limit] = now[limit]
     if any(more.values()):
         extend(follower, **more, questions=None, display=None)
     return follower
@@ -372,14 +463,6 @@ def _opened(store: str | os.PathLike[str] | Store) -> Iterator[Store]:
 
 def _limits(policy: Policy) -> dict[str, Any]:
     return {"at_most": policy.horizon, "budget": policy.limits.money}
-
-
-def _given(made: dict[str, Any], now: dict[str, Any]) -> list[str]:
-    """Return the limits that the call gives; where each costs 1, a budget is a number of them."""
-    given = [name for name in now if made.get(name) is not None]
-    if "budget" in given and math.isinf(now["budget"]):
-        return ["at_most"]
-    return given
 
 
 def _difference(before: dict[str, Any], now: dict[str, Any]) -> str | None:

@@ -8,11 +8,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from evenhand.answers import sections as answers
+from evenhand.answers.scale import ReplyScale
 from evenhand.answers.words import costs_money, to_come
 from evenhand.campaigns.events import evaluations_in
 from evenhand.campaigns.export import ScoresInLog, events_of
@@ -164,7 +165,7 @@ def campaign_report(follower: Follower) -> Report:
         replica = follower.followed()
         answer = answer_from(replica)
         told = _story(follower, replica)
-    *said, method = (report := answers.report_of(answer)).sections
+    *said, method = (report := with_grades(answers.report_of(answer), follower.reading)).sections
     more = [
         Section("Who was asked, and why", _asked(status, told, costs_money(answer))),
         Section("What happened on the way", _happened(told)),
@@ -172,6 +173,33 @@ def campaign_report(follower: Follower) -> Report:
     ]
     title = f"{follower.name}: what to choose"
     return replace(report, title=title, sections=[*said, *more, method])
+
+
+def with_grades(report: Report, scale: ReplyScale) -> Report:
+    """Return a report of an answer whose options have the grade beside their values, if any."""
+    if not scale.grades:
+        return report
+
+    def graded(part: Part) -> Part:
+        if not isinstance(part, Table) or not {"option", "value"} <= set(part.header):
+            return part
+        at = list(part.header).index("value")
+        rows = [[*row[: at + 1], _nearest(row[at], scale), *row[at + 1 :]] for row in part.rows]
+        header = [*part.header[: at + 1], "nearest grade", *part.header[at + 1 :]]
+        return replace(part, header=header, rows=rows)
+
+    def parts(section: Section) -> list[Part]:
+        return [graded(part) for part in section.filled]
+
+    sections = [replace(one, parts=partial(parts, one)) for one in report.sections]
+    return replace(report, sections=sections)
+
+
+def _nearest(value: Cell, scale: ReplyScale) -> str | None:
+    """Return the grade whose number is nearest to a value; None if that is not known."""
+    if not isinstance(value, float):
+        return None
+    return min(scale.grades, key=lambda grade: abs(scale.grades[grade] - value))
 
 
 @dataclass
@@ -194,10 +222,8 @@ def _story(follower: Follower, replica: Replica) -> _Story:
 
     def given(number: int) -> str:
         one = scores[number].said
-        score = follower.reading.reply(one.score)
-        return (
-            f"{short(ask(one.question).label)} by {short(one.evaluator or 'somebody')}, {score:g}"
-        )
+        score = follower.reading.word(one.score)
+        return f"{short(ask(one.question).label)} by {short(one.evaluator or 'somebody')}, {score}"
 
     for event in events_of(follower):
         told.first = told.first or event.at

@@ -38,7 +38,7 @@ from evenhand.report.model import (
     is_number,
 )
 from evenhand.report.pictures import svg_text
-from evenhand.report.words import number, sentence, short
+from evenhand.report.words import number
 
 _FAINT = "opacity:.65"
 _LINE = "1px solid rgba(128,128,128,.35)"
@@ -108,12 +108,12 @@ def table(shown: Table, most: int) -> Markup:
     ]
 
     def line(tag: str, cells: Sequence[Cell], style: str) -> str:
-        opening = 'th scope="col"' if tag == "th" else tag
-        written = "".join(
-            f'<{opening} style="text-align:{side};{style}">{text(cell)}</{tag}>'
-            for side, cell in zip(sides, cells, strict=True)
-        )
-        return f'<tr style="background:none">{written}</tr>'
+        def written(side: str, one: Cell) -> str:
+            titled = tag == "th" and one != ""  # the column of a drawing has no title
+            opening, closing = ('th scope="col"', "th") if titled else ("td", "td")
+            return f'<{opening} style="text-align:{side};{style}">{text(one)}</{closing}>'
+
+        return f'<tr style="background:none">{"".join(map(written, sides, cells))}</tr>'
 
     body = "".join(line("td", row, _CELL) for row in rows)
     if left_out:
@@ -169,8 +169,8 @@ def interval(value: float, low: float, high: float, ends: tuple[float, float]) -
 
 def _drawing(shapes: str, description: str) -> Markup:
     return Markup(
-        f'<svg width="{_WIDTH}" height="{_HEIGHT}" style="overflow:visible;vertical-align:middle" '
-        f'role="img" aria-label="{escape(description)}">{shapes}</svg>'
+        f'<svg width="{_WIDTH}" height="{_HEIGHT}" overflow="visible" role="img" '
+        f'aria-label="{escape(description)}">{shapes}</svg>'
     )
 
 
@@ -214,6 +214,7 @@ nav ol { columns: 2; padding-left: 1.4rem; margin: .4rem 0; }
 .scroll table { border-collapse: collapse; font-size: .88rem; line-height: 1.45;
   font-variant-numeric: tabular-nums; }
 .scroll td, .scroll th { border-bottom: 1px solid var(--rule); vertical-align: baseline; }
+.scroll svg[role=img] { vertical-align: middle; }
 .scroll td:first-child { white-space: normal !important; min-width: 6rem; }
 caption { text-align: left; caption-side: top; padding-bottom: .3rem; }
 figure { margin: 1rem 0; }
@@ -320,12 +321,10 @@ def _part(part: Part) -> str:
 
 def _in_short(report: Report) -> Markup:
     """Return the facts of a report: titles at the left, the sentences of each beside it."""
-    said: dict[str, list[str]] = {}
-    names = tuple(short(name) for name in report.names)
-    for title, fact in report.told:
-        begun = fact if fact.startswith(names) else sentence(fact)  # a name stays as it is
-        said.setdefault(title, []).append(f"<p>{text(begun)}</p>")
-    rows = (f"<dt>{text(title)}</dt><dd>{''.join(told)}</dd>" for title, told in said.items())
+    rows = (
+        f"<dt>{text(title)}</dt><dd>{''.join(f'<p>{text(one)}</p>' for one in told)}</dd>"
+        for title, told in report.short.items()
+    )
     return Markup(f'<dl class="short">{"".join(rows)}</dl>\n')
 
 

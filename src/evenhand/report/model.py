@@ -13,7 +13,7 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
-from evenhand.report.words import number, visible
+from evenhand.report.words import number, sentence, short, visible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -235,6 +235,15 @@ class Report:
     def told(self) -> tuple[tuple[str, str], ...]:
         """The facts that say something."""
         return tuple((title, text) for title, text in self.facts if text)
+
+    @property
+    def short(self) -> dict[str, list[str]]:
+        """The facts by their titles, as sentences; one that begins with a name stays as it is."""
+        names, said = tuple(short(name) for name in self.names), dict[str, list[str]]()
+        for title, fact in self.told:
+            begun = fact if fact.startswith(names) else sentence(fact)
+            said.setdefault(title, []).append(begun)
+        return said
 
     def at(self, *depths: Depth) -> Iterable[Section]:
         """Return the sections of these depths that say something."""

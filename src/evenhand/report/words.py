@@ -94,6 +94,14 @@ def counted(n: int, what: str, plural: str = "") -> str:
     return f"{n:,} {what if n == 1 else plural or f'{what}s'}"
 
 
+def duration(seconds: float) -> str:
+    """Return a time as people say it."""
+    for size, unit in ((86_400, "day"), (3_600, "hour"), (60, "minute")):
+        if seconds >= 2 * size:
+            return counted(round(seconds / size), unit)
+    return counted(max(1, round(seconds)), "second")
+
+
 def settles(what: str, chance: float) -> str:
     """Return that something settles a choice, as probable as it is; NaN if nobody can say."""
     if math.isnan(chance):

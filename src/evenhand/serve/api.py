@@ -164,7 +164,7 @@ class Verbs:
             (route.path, method): (route.endpoint, _body_of(route.endpoint))
             for route in router.routes
             if isinstance(route, APIRoute)
-            for method in route.methods
+            for method in route.methods or ()
         }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import csv
 import io
+import math
 import tempfile
+import time
 import zipfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import segno
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi import Path as InPath
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -19,11 +19,17 @@ from starlette.datastructures import FormData, UploadFile
 
 import evenhand as eh
 from evenhand.campaigns import Campaign
-from evenhand.campaigns.sections import campaign_report
+from evenhand.campaigns.course import course_of
+from evenhand.campaigns.export import given_scores
+from evenhand.campaigns.holdings import Holding, due_of, holdings_of
+from evenhand.campaigns.sections import campaign_report, with_grades
 from evenhand.campaigns.status import Status
 from evenhand.report.html import as_page
+from evenhand.report.model import Cell, Part, Table
+from evenhand.report.words import percent
 from evenhand.serve import panel
-from evenhand.serve.access import Access, Role, grant, invited, renew, revoke
+from evenhand.serve.access import Access, Role
+from evenhand.serve.curve import curves
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
 from evenhand.serve.uploads import as_file
@@ -35,9 +41,22 @@ Number = Annotated[int, InPath(ge=1, le=2**53)]
 
 _MOST_TYPED = 8 * 2**20  # bytes of one field
 _LEASE = 7 * 86_400.0
-_ALL = "SELECT id, name, status FROM campaign ORDER BY id DESC"
+_ALL = "SELECT id, name, status, counted FROM campaign ORDER BY id DESC"
 _ONE = "SELECT name FROM campaign WHERE id = :number"
-_LOOKS_ON = "whoever looks on"
+_ON_A_PAGE = 100  # scores
+_GROWN = 0.1  # by which share of the evaluations a curve is behind before it is drawn anew
+_MANY = 50  # options, with which an answer takes longer, and a curve has fewer points
+_PATIENCE = 5.0  # times as long as it took to find an answer, before another is looked for
+_DONE = {
+    "begin": "It has begun. Nobody is asked before you send them their link.",
+    "pause": "It is paused: nobody is asked anything until it goes on.",
+    "resume": "It goes on.",
+    "leave": "It goes on without them; others are asked instead.",
+    "join": "They are asked again.",
+    "extend": "More may be asked now.",
+    "withdraw": "The score counts no more. It is kept in the record, marked, with your reason.",
+}
+"""What was done, in words, by what the address says of it."""
 
 
 @router.get("/")
@@ -49,10 +68,26 @@ def home(request: Request) -> Response:
 
 
 @router.get("/campaigns/new")
-def ask_for_campaign(request: Request) -> Response:
-    """Show what a campaign needs to begin."""
+def ask_for_campaign(request: Request, example: bool = False) -> Response:
+    """Show what a campaign needs to begin, filled in if an example is wanted."""
     access = owner(request)
-    return page(request, "new.html", access, wrong="", told="", given=panel.GIVEN)
+    given = panel.GIVEN | (panel.EXAMPLE if example else {})
+    return _new(request, access, given)
+
+
+def _new(
+    request: Request,
+    access: Access,
+    given: dict[str, str],
+    *,
+    wrong: str = "",
+    told: Sequence[Any] = (),
+    uploaded: bool = False,
+) -> Response:
+    return page(
+        request, "new.html", access, 400 if wrong else 200, wrong=wrong, told=told, given=given,
+        uploaded=uploaded,
+    )  # fmt: skip
 
 
 async def _form(request: Request) -> AsyncIterator[FormData]:
@@ -66,7 +101,7 @@ def begin(request: Request, form: Annotated[FormData, Depends(_form)]) -> Respon
     access = owner(request)
     check_form(access, str(form.get("csrf", "")))
     given = {name: str(form.get(name, default)) for name, default in panel.GIVEN.items()}
-    told = ""
+    told: Sequence[Any] = ()
     try:
         uploaded = _take_tables(form, given)
         if form.get("do") == "begin" and not uploaded:
@@ -74,12 +109,12 @@ def begin(request: Request, form: Annotated[FormData, Depends(_form)]) -> Respon
             asked = panel.questions(given)
             store = request.app.state.store
             made = Campaign.create(store, name, asked, lease=_LEASE, **panel.arguments(given))
-            return RedirectResponse(f"/campaigns/{made._follower.id}", 303)
+            return RedirectResponse(f"/campaigns/{made._follower.id}?done=begin", 303)
         if given["options"].strip() and given["evaluators"].strip():
             told = panel.forecast(panel.questions(given), given)
     except eh.EvenhandError as error:
-        return page(request, "new.html", access, 400, wrong=str(error), told="", given=given)
-    return page(request, "new.html", access, wrong="", told=told, given=given)
+        return _new(request, access, given, wrong=str(error))
+    return _new(request, access, given, told=told, uploaded=uploaded)
 
 
 def _take_tables(form: FormData, given: dict[str, str]) -> bool:
@@ -96,17 +131,44 @@ def _take_tables(form: FormData, given: dict[str, str]) -> bool:
 
 
 @router.get("/campaigns/{number}")
-def watch(request: Request, number: Number) -> Response:
-    """Show how a campaign stands."""
-    access, name = _known(request, number, "viewer")
-    return page(request, "campaign.html", access, **_standing(request, name))
+def watch(request: Request, number: Number, done: str = "") -> Response:
+    """Show how a campaign stands, and what was done last."""
+    access, name = known_campaign(request, number, "viewer")
+    said = _DONE.get(done, "")
+    return page(request, "campaign.html", access, said=said, **_standing(request, name))
 
 
 @router.get("/campaigns/{number}/live")
 def live(request: Request, number: Number) -> Response:
-    """Return the part of the page that changes."""
-    access, name = _known(request, number, "viewer")
+    """Return the part of the page that changes, the same for all who look at the same time."""
+    access, name = known_campaign(request, number, "viewer")
     return page(request, "live.html", access, **_standing(request, name))
+
+
+@router.get("/campaigns/{number}/curve")
+def curve(request: Request, number: Number) -> Response:
+    """Return the bias over time, as a picture with its numbers."""
+    access, name = known_campaign(request, number, "viewer")
+    campaign = request.app.state.opened(name)
+    status = campaign.status()
+    known: dict[str, tuple[tuple[int, int, str], list[Any]]] = request.app.state.curves
+    state = status.evaluations, status.withdrawn, status.status
+    if _closed(status):
+        return page(request, "curve.html", access, curves=[], interval="", unit="")
+    if name not in known or _outgrown(known[name][0], state):
+        many = len(campaign._follower.known().questions.items) > _MANY
+        known[name] = state, curves(course_of(campaign._follower, 12 if many else 24))
+    replica = campaign._follower.known()
+    return page(
+        request, "curve.html", access, curves=known[name][1],
+        interval=percent(replica.settings["confidence"]),
+        unit="steps between grades" if replica.reading.grades else "points",
+    )  # fmt: skip
+
+
+def _outgrown(drawn: tuple[int, int, str], now: tuple[int, int, str]) -> bool:
+    """Tell whether a curve is to be drawn anew: to replay a long record takes its time."""
+    return drawn[1:] != now[1:] or now[0] - drawn[0] > _GROWN * drawn[0]
 
 
 @router.post("/campaigns/{number}/do")
@@ -117,9 +179,11 @@ def do(
     csrf: Annotated[str, Form()] = "",
     whom: Annotated[str, Form()] = "",
     reason: Annotated[str, Form()] = "",
+    budget: Annotated[str, Form()] = "",
+    blind: Annotated[str, Form()] = "",
 ) -> Response:
     """Pause, resume, extend, withdraw, leave, join."""
-    access, name = _known(request, number)
+    access, name = known_campaign(request, number)
     check_form(access, csrf)
     campaign = request.app.state.opened(name)
     deeds: dict[str, Any] = {
@@ -127,19 +191,34 @@ def do(
         "resume": campaign.resume,
         "leave": lambda: campaign.leave(whom, reason),
         "join": lambda: campaign.join(whom),
-        "extend": lambda: campaign.extend(at_most=panel.whole(whom, "at most")),
-        "withdraw": lambda: campaign.withdraw(panel.whole(whom, "the evaluation"), reason),
+        "extend": lambda: campaign.extend(**panel.more(whom, budget)),
+        "withdraw": lambda: campaign.withdraw(
+            panel.whole(whom, "the evaluation"), reason, blind=bool(blind)
+        ),
     }
     if what not in deeds:
         raise RefusedError(400, f"{what!r} is nothing that can be done here.")
     deeds[what]()
-    return RedirectResponse(f"/campaigns/{number}", 303)
+    return RedirectResponse(f"/campaigns/{number}?done={what}", 303)
+
+
+@router.get("/campaigns/{number}/scores")
+def scores(request: Request, number: Number, before: int = 2**53) -> Response:
+    """Show the scores that were given, the newest first."""
+    access, name = known_campaign(request, number, "viewer")
+    campaign = request.app.state.opened(name)
+    found, more = given_scores(campaign._follower, before, _ON_A_PAGE)
+    status = campaign.status()
+    return page(
+        request, "given.html", access, name=name, number=number, scores=found, more=more,
+        hidden=_closed(status), status=status,
+    )  # fmt: skip
 
 
 @router.get("/campaigns/{number}/report.html")
 def report(request: Request, number: Number) -> Response:
     """Return the report for a committee."""
-    _, name = _known(request, number, "viewer")
+    _, name = known_campaign(request, number, "viewer")
     campaign = request.app.state.opened(name)
     text = as_page(campaign_report(campaign._follower))
     return HTMLResponse(text, headers={"Content-Security-Policy": REPORT_POLICY})
@@ -148,7 +227,7 @@ def report(request: Request, number: Number) -> Response:
 @router.get("/campaigns/{number}/record.zip")
 def record(request: Request, number: Number) -> Response:
     """Return the record, by which anybody can check the decision."""
-    _, name = _known(request, number, "viewer")
+    _, name = known_campaign(request, number, "viewer")
     with tempfile.TemporaryDirectory() as folder:
         files = request.app.state.opened(name).export(Path(folder) / "record")
         body = io.BytesIO()
@@ -165,67 +244,15 @@ def record(request: Request, number: Number) -> Response:
 @router.get("/campaigns/{number}/verify")
 def verify(request: Request, number: Number) -> Response:
     """Say whether the record is whole, and the decision follows from it."""
-    access, name = _known(request, number, "viewer")
+    access, name = known_campaign(request, number, "viewer")
     found = request.app.state.opened(name).verify()
     return page(
-        request, "verified.html", access, name=name, number=number, found=found, words=str(found)
-    )
-
-
-@router.get("/campaigns/{number}/links")
-def links(request: Request, number: Number) -> Response:
-    """Show who has a link."""
-    access, name = _known(request, number)
-    return page(
-        request, "links.html", access, **_links(request, name), made=[], table="", download=""
-    )
-
-
-@router.post("/campaigns/{number}/links")
-def make_links(
-    request: Request,
-    number: Number,
-    csrf: Annotated[str, Form()] = "",
-    evaluator: Annotated[str, Form()] = "",
-    what: Annotated[str, Form()] = "make",
-) -> Response:
-    """Make links: for all who have none, or a new one for somebody; or revoke somebody's."""
-    access, name = _known(request, number)
-    check_form(access, csrf)
-    store = request.app.state.store
-    people = _evaluators(request, name)
-    if evaluator and evaluator not in people:
-        raise RefusedError(400, f"{evaluator!r} is no evaluator of this campaign.")
-    tokens: list[tuple[str, str]] = []
-    if what not in ("make", "renew", "revoke", "look"):
-        raise RefusedError(400, f"{what!r} is nothing that can be done here.")
-    if what == "look":
-        tokens = [(_LOOKS_ON, grant(store, "viewer", name))]
-    elif what == "revoke":
-        revoke(store, name, evaluator)
-    elif evaluator:
-        tokens = [(evaluator, renew(store, name, evaluator))]
-    else:
-        have = {one.evaluator for one in invited(store, name)}
-        missing = [one for one in people if one not in have]
-        tokens = [(one, grant(store, "evaluator", name, one)) for one in missing]
-    here = str(request.base_url).rstrip("/")
-    made = [
-        {"evaluator": one, "link": f"{here}/enter/{token}", "code": _code(f"{here}/enter/{token}")}
-        for one, token in tokens
-    ]
-    table = io.StringIO()
-    writer = csv.writer(table)
-    writer.writerows([("evaluator", "link"), *((_safe(m["evaluator"]), m["link"]) for m in made)])
-    text = table.getvalue()
-    return page(
-        request, "links.html", access, **_links(request, name), made=made, table=text,
-        here_only=request.url.hostname in ("127.0.0.1", "localhost", "::1"),
-        download=base64.b64encode(text.encode("utf-8-sig")).decode(),
+        request, "verified.html", access, name=name, number=number, said=found._report(),
+        right=bool(found),
     )  # fmt: skip
 
 
-def _known(request: Request, number: int, role: Role = "owner") -> tuple[Access, str]:
+def known_campaign(request: Request, number: int, role: Role = "owner") -> tuple[Access, str]:
     """Return what the one who asks may do with a campaign, and what that is called."""
     found = request.app.state.store.read(lambda session: session.row(_ONE, number=number))
     name = None if found is None else str(found[0])
@@ -239,40 +266,59 @@ def _standing(request: Request, name: str) -> dict[str, Any]:
     """Return all that the page of a campaign shows."""
     campaign = request.app.state.opened(name)
     status = campaign.status()
-    known: dict[str, tuple[str, dict[str, Any]]] = request.app.state.answers
-    if name not in known or known[name][0] != status.hash:
-        known[name] = status.hash, _found(campaign, status)
-    return {"name": name, "number": campaign._follower.id, "status": status, **known[name][1]}
+    now, holdings = holdings_of(campaign._follower)
+    due = due_of(campaign) if status.status == "running" else {}
+    people = [
+        (one, holdings.get(one.evaluator, Holding()), due.get(one.evaluator, 0))
+        for one in status.evaluators
+    ]
+    known: dict[str, tuple[str, str, float, dict[str, Any]]] = request.app.state.answers
+    was, state, until, found = known.get(name, ("", "", 0.0, {}))
+    if was != status.hash and (state != status.status or time.monotonic() > until):
+        begun = time.monotonic()
+        found = _found(campaign, status)
+        was, until = status.hash, time.monotonic() + _PATIENCE * (time.monotonic() - begun)
+        known[name] = was, status.status, until, found
+    last = max((one.last for one in holdings.values() if one.last is not None), default=None)
+    return {
+        "name": name, "number": campaign._follower.id, "status": status, "people": people,
+        "now": now, "last": last, "closed": _closed(status),
+        "mark": f"{was[:16]}.{status.hash[:16]}.{int(now // 60)}", **found,
+    }  # fmt: skip
+
+
+def _closed(status: Status) -> bool:
+    """Tell whether scores are not to be looked at yet."""
+    return status.looks_once and status.status != "finished"
 
 
 def _found(campaign: Campaign, status: Status) -> dict[str, Any]:
     """Return what is known by now, where it may be looked at."""
-    if not status.evaluations or (status.looks_once and status.status != "finished"):
-        return {"verdict": "", "rows": [], "biases": []}
+    if not status.evaluations or _closed(status):
+        return {"verdict": "", "facts": {}, "sections": []}
     answer = campaign.answer()
+    said = with_grades(answer._report(), campaign._follower.reading)
+    known = any(one.known for one in answer.biases)
     return {
-        "verdict": str(answer).split("\n\n")[0],
-        "rows": answer.standings.to_dict("records"),
-        "biases": list(answer.biases),
+        "verdict": said.verdict,
+        "facts": said.short,
+        "sections": [
+            (one.title, [_shown(part, answer) for part in one.filled])
+            for one in said.at("print", "brief")
+            if known or one.title != "Biases"
+        ],
     }
 
 
-def _links(request: Request, name: str) -> dict[str, Any]:
-    have = {one.evaluator for one in invited(request.app.state.store, name)}
-    people = [(one, one in have) for one in _evaluators(request, name)]
-    return {"name": name, "number": request.app.state.opened(name)._follower.id, "people": people}
-
-
-def _evaluators(request: Request, name: str) -> list[str]:
-    campaign = request.app.state.opened(name)
-    return [one.evaluator for one in campaign.status().evaluators]
-
-
-def _code(link: str) -> str:
-    """Return a link as a picture that a phone reads."""
-    return segno.make(link).svg_data_uri(scale=3)
-
-
-def _safe(cell: str) -> str:
-    """Keep a spreadsheet from running what somebody is called."""
-    return f"'{cell}" if cell[:1] in "=+-@\t\r" else cell
+def _shown(part: Part, answer: eh.Answer) -> Part:
+    """Return a part of a report, the table of options with the state of each."""
+    if not isinstance(part, Table) or part.header[:1] != ["option"] or answer.placing is not None:
+        return part
+    chosen = answer.standing(answer.option)
+    first, other = ("chosen", "not chosen") if answer.sure else ("leads, not sure", "open")
+    if not math.isfinite(chosen.value):  # nothing can be said yet
+        first = other
+    rows: list[list[Cell]] = [
+        [row[0], first if row[0] == chosen.option else other, *row[1:]] for row in part.rows
+    ]
+    return replace(part, header=["option", "state", *part.header[1:]], rows=rows)

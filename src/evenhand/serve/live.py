@@ -77,7 +77,7 @@ class Live:
         if time.monotonic() > answer.until and not answer.looking:
             await self._look(request, answer)
         for message in answer.messages:
-            await send(message.copy())
+            await send(dict(message))
 
     async def _answer(self, request: Request, number: str, token: str) -> _Answer | None:
         """Return what somebody is shown, if that is shared with him; his token is good then."""

@@ -15,6 +15,8 @@ from typing import Any
 
 import evenhand as eh
 from evenhand.errors import InputError
+from evenhand.report.model import Report
+from evenhand.tables.columns import GROUP_WORDS
 from evenhand.tables.opened import opened
 
 GIVEN = {
@@ -35,10 +37,19 @@ GIVEN = {
 }
 """What a form of a new campaign has, and with what it begins."""
 
+EXAMPLE = {
+    "name": "An example: the young artists' prize",
+    "options": "name, group, piece\n"
+    "Ann, Lyon, A waltz for two pianos\nBo, Milan, Tango\nCy, Lyon, Three polkas\n"
+    "Di, Malmö, Songs without words",
+    "evaluators": "Paul, Lyon\nRosa, Milan\nSven, Malmö\nTeresa, Porto",
+    "lead": "1.5",
+    "noise": "1",
+}
+"""What a form is filled in with for who wants to see an example."""
+
 _MOST_LINES, _MOST_COLUMNS, _MOST_IN_CELL = 5_000, 40, 20_000
 _NAMES = ("name", "option", "evaluator")
-_GROUPS = ("group", "nation", "country", "university", "institution", "affiliation", "family",
-           "team", "school", "side")  # fmt: skip
 
 
 def questions(given: Mapping[str, str]) -> eh.Questions:
@@ -85,9 +96,17 @@ def arguments(given: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def forecast(panel: eh.Questions, given: Mapping[str, str]) -> str:
-    """Return what can be told by a panel, and what it takes, in words."""
-    said = [f"{panel.check()}"]
+def more(at_most: str, budget: str) -> dict[str, Any]:
+    """Return what a campaign may have more of, as it was typed in."""
+    return {
+        "at_most": whole(at_most, "evaluations at most") if at_most.strip() else None,
+        "budget": _decimal(budget, "the budget") if budget.strip() else None,
+    }
+
+
+def forecast(panel: eh.Questions, given: Mapping[str, str]) -> list[Report]:
+    """Return what can be told by a panel, and what it takes."""
+    said = [panel.check()._report()]
     if given["lead"].strip():
         top = whole(given["top"], "how many are wanted") if given["top"].strip() else 1
         found = eh.plan(
@@ -96,8 +115,8 @@ def forecast(panel: eh.Questions, given: Mapping[str, str]) -> str:
             noise_scale=_decimal(given["noise"] or "1", "how far two scores differ"),
             top=top if top > 1 else None,
         )
-        said.append(f"{found}")
-    return "\n\n".join(said)
+        said.append(found._report())
+    return said
 
 
 def from_table(path: Path, name: str) -> str:
@@ -112,7 +131,9 @@ def from_table(path: Path, name: str) -> str:
             f"{name}: at most {_MOST_LINES:,} lines are taken; got {len(columns[0]):,}."
         )
     called = ["name", *header[1:]]
-    group = next((i for i, c in enumerate(called) if i and c.lower() in _GROUPS), None)
+    group = next(
+        (i for i, c in enumerate(called) if i and any(w in c.lower() for w in GROUP_WORDS)), None
+    )
     if group is not None:
         called[group] = "group"
     written = io.StringIO()

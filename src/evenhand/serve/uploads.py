@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import secrets
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
+from urllib.parse import parse_qsl, urlencode
 
 from fastapi import APIRouter, File, Form, Request, UploadFile
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
@@ -17,13 +18,18 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 import evenhand as eh
 from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
+from evenhand.cases import skating
 from evenhand.errors import EvenhandError, InputError
 from evenhand.report.html import as_page
+from evenhand.report.model import Report
+from evenhand.scores import Scores
 from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
+from evenhand.tables.columns import guessed_columns
 from evenhand.tables.opened import opened
 from evenhand.tables.sources import SourceTable
+from evenhand.tables.texts import written_elsewhere
 
 router = APIRouter(include_in_schema=False)
 
@@ -37,11 +43,9 @@ PARTS = {
     "event": "where options compete (a round, a year)",
 }
 _FIND = "?"
-_NAMED = re.compile(r"(?:line|row) (\d+)[^;\n]*?column '([^'\n]*)': ([^;\n]*)")
-_SCORES = ("score", "mark", "points", "rating", "grade", "note", "vote")
-_JUDGES = ("evaluator", "judge", "reviewer", "rater", "grader", "juror", "referee", "examiner")
-_GROUPS = ("group", "nation", "country", "family", "university", "institution", "affiliation",
-           "team", "school", "club")  # fmt: skip
+_FIELDS = (*PARTS, "top", "no_score", "missing")
+_EVENT, _PROGRAM = "ISU GP Rostelecom Cup 2016", "ICE DANCE FREE DANCE"
+_NAMED = re.compile(r"(?:line|row) (\d+)[^;\n]*?column '([^'\n]*)':? ([^;\n]*)")
 _FIRST_ROWS = 8
 _DAY = 86_400.0
 _KEEP = "INSERT INTO upload (id, name, body, until) VALUES (:id, :name, :body, :until)"
@@ -60,15 +64,32 @@ def ask_for_table(request: Request) -> Response:
 def take_table(
     request: Request,
     csrf: Annotated[str, Form()] = "",
+    query: Annotated[str, Form(max_length=20_000)] = "",
     table: Annotated[UploadFile, File()] = ...,  # type: ignore[assignment]
 ) -> Response:
-    """Keep a table for a day, and go on to its columns."""
+    """Keep a table for a day, and go on to its columns; or, corrected, to what it says."""
     access = owner(request)
     check_form(access, csrf)
     body = table.file.read()
     if not body:
         return page(request, "scores.html", access, 400, wrong="Choose a file that is not empty.")
     id = keep(request.app.state.store, Path(table.filename or "table").name, body)
+    chosen = [(part, value) for part, value in parse_qsl(query, True) if part in _FIELDS]
+    where = f"/scores/{id}/answer?{urlencode(chosen)}" if chosen else f"/scores/{id}"
+    return RedirectResponse(where, 303)
+
+
+@router.post("/scores/example")
+def take_example(request: Request, csrf: Annotated[str, Form()] = "") -> Response:
+    """Keep the table of an event of real judges, and go on to its columns."""
+    access = owner(request)
+    check_form(access, csrf)
+    season = skating.scores()
+    there = (season["competition"] == _EVENT) & (season["program"] == _PROGRAM)
+    table = season[there][["skater", "judge", "score", "nation", "judge_nation"]]
+    id = keep(
+        request.app.state.store, "Rostelecom Cup 2016.csv", table.to_csv(index=False).encode()
+    )
     return RedirectResponse(f"/scores/{id}", 303)
 
 
@@ -76,7 +97,7 @@ def take_table(
 def confirm_columns(request: Request, id: str) -> Response:
     """Show the first rows, and what each column is taken for."""
     access = owner(request)
-    return _columns(request, access, id, {})
+    return _columns(request, access, id, dict(request.query_params))
 
 
 @router.get("/scores/{id}/answer")
@@ -85,12 +106,14 @@ def answer(request: Request, id: str) -> Response:
     access = owner(request)
     chosen = {name: value for name, value in request.query_params.items() if value != _FIND}
     try:
-        audit, decision = _both(request, id, chosen)
+        scores, audit, decision = _both(request, id, chosen)
     except EvenhandError as error:
         return _columns(request, access, id, dict(request.query_params), _in_words(str(error)))
+    name, _ = kept(request.app.state.store, id)
     return page(
-        request, "answer.html", access, id=id, query=request.url.query,
-        audit=str(audit).split("\n\n")[0], decision=str(decision).split("\n\n")[0],
+        request, "answer.html", access, id=id, query=request.url.query, name=name, n=len(scores),
+        notes=[(one.alarm, _in_words(" ".join(one.message.split()))) for one in scores.notes],
+        audit=_plain(audit._report()), decision=_plain(decision._report()),
     )  # fmt: skip
 
 
@@ -101,7 +124,7 @@ def report(request: Request, id: str, which: str) -> Response:
     if which not in ("audit", "decision"):
         raise RefusedError(404, "There is nothing here.")
     chosen = {name: value for name, value in request.query_params.items() if value != _FIND}
-    audit, decision = _both(request, id, chosen)
+    _, audit, decision = _both(request, id, chosen)
     result: Any = audit if which == "audit" else decision
     return HTMLResponse(
         as_page(result._report()), headers={"Content-Security-Policy": REPORT_POLICY}
@@ -129,22 +152,39 @@ def kept(store: Store, id: str) -> tuple[str, bytes]:
     return str(row[0]), bytes(row[1])
 
 
-def _both(request: Request, id: str, chosen: Mapping[str, str]) -> tuple[eh.Audit, eh.Answer]:
-    """Return the audit and the decision by the scores of an upload."""
+def _both(
+    request: Request, id: str, chosen: Mapping[str, str]
+) -> tuple[Scores, eh.Audit, eh.Answer]:
+    """Return the scores of an upload, the audit, and the decision by them."""
     options: dict[str, Any] = {
         part: (value or None) for part, value in chosen.items() if part in PARTS
     }
     if missing := [cell.strip() for cell in chosen.get("no_score", "").split(",") if cell.strip()]:
         options["no_score"] = missing
+    if chosen.get("missing") == "drop":
+        options["missing"] = "drop"
     with as_file(*kept(request.app.state.store, id)) as path:
         scores = eh.read_scores(path, **options)
         top = _whole(chosen.get("top", ""))
-        return eh.audit(scores, top=top), eh.decide(scores, top=top)
+        return scores, eh.audit(scores, top=top), eh.decide(scores, top=top)
+
+
+def _plain(report: Report) -> Report:
+    """Return a report whose facts speak of the page, and not of Python."""
+    return replace(report, facts=[(title, _in_words(fact)) for title, fact in report.told])
 
 
 def _in_words(message: str) -> str:
     """Return what is wrong in words of the page, which has a field where Python has a name."""
-    return re.sub(r"say no_score=\[(.*?)\]", r"name it below under 'no score': \1", message)
+    message = re.sub(
+        r"say no_score=\[(.*?)\]", r"name it below as what stands in cells without a score: \1",
+        message,
+    )  # fmt: skip
+    message = message.replace(
+        "say missing='drop' to leave these scores out",
+        "tick below that lines without a score are left out",
+    )
+    return re.sub(r" If (not|scores decided [^;.]*), say (wide|assigned)=[^.]*\.", "", message)
 
 
 def _whole(given: str) -> int | None:
@@ -181,17 +221,21 @@ def _columns(
     name, body = kept(request.app.state.store, id)
     header: Sequence[str] = ()
     lines: list[Line] = []
+    rows = 0
     try:
         with as_file(name, body) as path:
             source = opened(path, name=name)
             header = source.columns
-            lines = _lines(source, wrong)
+            columns = [source.texts(column) for column in header]
+            rows = len(columns[0]) if columns else 0
+            lines = _lines(source, columns, wrong)
+            chosen = chosen or guessed_columns(header, _numeric(header, columns))
     except EvenhandError as error:
         wrong = wrong or str(error)
-    chosen = chosen or _guessed(header, [line.cells for line in lines])
     return page(
-        request, "columns.html", access, 400 if wrong else 200, id=id, name=name,
+        request, "columns.html", access, 400 if wrong else 200, id=id, name=name, rows=rows,
         header=list(header), lines=lines, parts=PARTS, chosen=chosen, wrong=wrong,
+        query=request.url.query,
     )  # fmt: skip
 
 
@@ -204,12 +248,21 @@ class Line:
     wrong: dict[str, str]
 
 
-def _lines(source: SourceTable, wrong: str) -> list[Line]:
+def _numeric(header: Sequence[str], columns: Sequence[Sequence[str | None]]) -> set[str]:
+    """Return the columns of which the first cells are numbers, as far as they are filled in."""
+    first = ([cell for cell in column[:_FIRST_ROWS] if cell] for column in columns)
+    return {
+        name
+        for name, cells in zip(header, first, strict=True)
+        if cells and all(map(written_elsewhere, cells))
+    }
+
+
+def _lines(source: SourceTable, columns: Sequence[Sequence[str | None]], wrong: str) -> list[Line]:
     """Return the first lines, and those that a message names."""
     found: dict[int, dict[str, str]] = {}
     for number, column, words in _NAMED.findall(wrong):
         found.setdefault(int(number), {})[column] = words.strip()
-    columns = [source.texts(column) for column in source.columns]
     n = len(columns[0]) if columns else 0
     near = {row for number in found for row in range(number - 6, number + 1) if 0 <= row < n}
     lines = []
@@ -219,41 +272,3 @@ def _lines(source: SourceTable, wrong: str) -> list[Line]:
         if row < _FIRST_ROWS or bad:
             lines.append(Line(where, [column[row] or "" for column in columns], bad))
     return lines
-
-
-def _guessed(header: Sequence[str], rows: Sequence[Sequence[str]]) -> dict[str, str]:
-    """Return what columns seem to be by their names; nothing where that does not make a table."""
-    called = {column: column.lower() for column in header if column}
-    numbers = {
-        column
-        for place, column in enumerate(header)
-        if any(row[place] for row in rows) and all(_is_number(row[place]) for row in rows)
-    }
-    found: dict[str, str] = {}
-
-    def take(part: str, columns: Iterable[str]) -> None:
-        column = next((c for c in columns if c not in found.values()), None)
-        if column is not None:
-            found[part] = column
-
-    def having(*lists: Sequence[str]) -> list[str]:
-        return [c for c, low in called.items() if all(any(w in low for w in ws) for ws in lists)]
-
-    for part in PARTS:
-        take(part, [c for c, low in called.items() if low.replace(" ", "_") == part])
-    for part, columns in (
-        ("evaluator_group", having(_JUDGES, _GROUPS)),
-        ("evaluator", [c for c in having(_JUDGES) if c not in having(_GROUPS)]),
-        ("option_group", having(_GROUPS)),
-        ("score", [*(c for c in having(_SCORES) if c in numbers), *having(_SCORES)]),
-        ("score", [c for c in called if c in numbers]),
-        ("option", [c for c in called if c not in numbers]),
-    ):
-        if part not in found:
-            take(part, columns)
-    whole = {"option", "evaluator", "score"} <= set(found)
-    return found if whole else {}
-
-
-def _is_number(text: str) -> bool:
-    return not text or re.fullmatch(r"\s*[-+−]?\d+([.,]\d+)?\s*", text) is not None

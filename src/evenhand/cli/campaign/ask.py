@@ -11,14 +11,15 @@ import typer
 from rich.console import Console
 
 from evenhand.campaigns import Campaign, NoTicket, Ticket
+from evenhand.campaigns.remote import RemoteCampaign
 from evenhand.campaigns.sheets import WORKBOOK, Sheet, sheet_of, write_sheet, write_sheets
-from evenhand.cli.campaign.store import CampaignName, StoreName, command, opened
+from evenhand.cli.campaign.store import CampaignName, StoreName, command, opened, seat
 from evenhand.cli.options import AsJson
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
 from evenhand.report.model import Cell, Facts, Section, Table
 from evenhand.report.result import section_text
-from evenhand.report.words import counted, short
+from evenhand.report.words import counted, duration, short
 from evenhand.tables.texts import listed
 
 _NOTHING = 4
@@ -57,16 +58,22 @@ def ask(
 
     `evenhand campaign ask prize.db prize --evaluator Rosa -n 10 --sheet rosa.csv`
 
+    `evenhand campaign ask https://judging.example.org/enter/kq3v0VJmFz8yq1hX2l5Yc7`
+
     **Exit codes**: 0 there is something to evaluate; 2 what was given cannot be used; 4 there is
     nothing now: it says why, and when to come back.
     """
-    with opened(store, name) as campaign:
-        evaluator = _who(campaign, evaluator)
-        wanted = campaign._follower.reading.wanted()
-        if sheet is None:
-            got = campaign.ask(evaluator, n=n)
-        else:
-            got = write_sheet(campaign, sheet, evaluator, n)
+    got: list[Ticket] | NoTicket
+    if (judge := seat(store)) is not None:
+        got, wanted = _asked_by_link(judge, evaluator, n, sheet)
+    else:
+        with opened(store, name) as campaign:
+            evaluator = _who(campaign, evaluator)
+            wanted = campaign._follower.reading.wanted()
+            if sheet is None:
+                got = campaign.ask(evaluator, n=n)
+            else:
+                got = write_sheet(campaign, sheet, evaluator, n)
     if isinstance(got, NoTicket):
         _nothing(got, as_json)
         raise typer.Exit(_NOTHING)
@@ -76,6 +83,19 @@ def ask(
         _say_sheet(console(), store, name, got, sheet, wanted)
     else:
         _show(console(), store, name, got, wanted)
+
+
+def _asked_by_link(
+    judge: RemoteCampaign, evaluator: str | None, n: int, sheet: Path | None
+) -> tuple[list[Ticket] | NoTicket, str]:
+    """Return what an evaluator's link has to evaluate, and what a score may be."""
+    if evaluator is not None or n > 1 or sheet is not None:
+        raise InputError(
+            "a link is an evaluator's, who is asked one thing at a time; leave out --evaluator, -n "
+            "and --sheet."
+        )
+    got = judge.ask()
+    return ([got] if isinstance(got, Ticket) else got), judge.wanted
 
 
 def sheets(
@@ -222,11 +242,3 @@ def _as_dict(ticket: Ticket) -> dict[str, Any]:
 
 def _when(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds):%Y-%m-%d %H:%M}"
-
-
-def duration(seconds: float) -> str:
-    """Return a time as people say it."""
-    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
-        if seconds >= 2 * size:
-            return counted(round(seconds / size), unit)
-    return counted(max(1, round(seconds)), "second")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evenhand.campaigns.export import evaluation_of
-from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened, say
+from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened, say, seat
 from evenhand.cli.campaign.tables import WHO, Tables
 from evenhand.cli.columns import takes
 from evenhand.errors import InputError
@@ -155,8 +155,11 @@ def decline(
 
     `evenhand campaign decline prize.db prize 17-9f3a2c --because "he was my student"`
     """
-    with opened(store, name) as campaign:
-        notice = campaign.decline(ticket, because)
+    if (judge := seat(store)) is not None:
+        notice = judge.decline(ticket, because)
+    else:
+        with opened(store, name) as campaign:
+            notice = campaign.decline(ticket, because)
     say(f"Ticket {ticket}: {notice.why}.")
 
 

@@ -1,4 +1,4 @@
-"""The store that the environment names, for commands that are told none."""
+"""What may be left out: the store that the environment names, and the campaign of a link."""
 
 from __future__ import annotations
 
@@ -13,14 +13,25 @@ VARIABLE = "EVENHAND_STORE"
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # of whichever click typer brings
 
 
+def is_link(store: str) -> bool:
+    """Tell whether a store is an evaluator's link to a server."""
+    return store.startswith(("https://", "http://"))
+
+
 class StoreCommand(TyperCommand):
-    """A command whose first argument may come from the environment."""
+    """A command whose store may come from the environment; a link says which campaign it is of."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the store before the arguments if one is missing."""
+        """Put the store before the arguments if one is missing, or no name after a link."""
         store = os.environ.get(VARIABLE)
-        if store and self._lacks_one(ctx, list(args)):
-            args = [store, *args]
+        if self._lacks_one(ctx, list(args)):
+            link = next((i for i, one in enumerate(args) if is_link(one)), None)
+            if link is not None:
+                args = [*args[: link + 1], "", *args[link + 1 :]]
+            elif store:
+                args = [store, *args]
+        elif store and is_link(store) and self._lacks_one(ctx, [store, *args]):
+            args = [store, "", *args]
         return super().parse_args(ctx, args)
 
     def _lacks_one(self, ctx: Any, args: list[str]) -> bool:

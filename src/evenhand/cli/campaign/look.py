@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from evenhand.campaigns import Campaign
+from evenhand.campaigns.remote import RemoteRecord
 from evenhand.campaigns.verification import verify_file
 from evenhand.cli.campaign.environment import VARIABLE
-from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
+from evenhand.cli.campaign.store import CampaignName, StoreName, looked_at, opened, say, seat
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, print_json, show
@@ -44,7 +46,16 @@ def status(store: StoreName, name: CampaignName, *, as_json: AsJson = False) -> 
     **Example**
 
     `evenhand campaign status prize.db prize`
+
+    By an evaluator's link: what is done, and what waits.
     """
+    if (judge := seat(store)) is not None:
+        own = judge.status()
+        if as_json:
+            print_json(asdict(own))
+        else:
+            say(f"{own.evaluator}: {own.done:,} done, {own.open:,} to go.")
+        return
     with opened(store, name) as campaign:
         found = campaign.status()
     show(found, as_json=as_json)
@@ -64,7 +75,7 @@ def answer(
     **Exit codes**: 0 there is an answer, sure or not; 2 what was given cannot be used.
     """
     check_files(figure, None)
-    with opened(store, name) as campaign:
+    with looked_at(store, name) as campaign:
         found = campaign.answer()
     show(found, figure, as_json=as_json, comparable=found.comparable)
 
@@ -87,8 +98,15 @@ def report(
     `evenhand campaign report prize.db prize prize.html --title "The prize of the season"`
     """
     check_files(None, file)
-    with opened(store, name) as campaign:
-        campaign.report(file, title=title)
+    with looked_at(store, name) as campaign:
+        if isinstance(campaign, RemoteRecord):
+            if title is not None:
+                raise InputError(
+                    "the report of a server has its campaign's title; leave out --title."
+                )
+            campaign.report(file)
+        else:
+            campaign.report(file, title=title)
     say(f"The report is in {file}.")
 
 
@@ -134,7 +152,7 @@ def verify(
     elif store is None:
         raise InputError("verify needs a store and the name of a campaign, or EVENTS.jsonl.")
     else:
-        with opened(store, name or "") as campaign:
+        with looked_at(store, name or "") as campaign:
             found = campaign.verify(seal)
     show(found, as_json=as_json)
     if not found:
@@ -161,6 +179,6 @@ def export(
 
     `evenhand campaign export prize.db prize scores.csv`
     """
-    with opened(store, name) as campaign:
+    with looked_at(store, name) as campaign:
         files = campaign.export(to)
     say(f"Written: {', '.join(map(str, files))}")

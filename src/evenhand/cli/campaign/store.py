@@ -11,14 +11,18 @@ from typing import Annotated
 import typer
 
 from evenhand.campaigns import Campaign
-from evenhand.cli.campaign.environment import VARIABLE
+from evenhand.campaigns.remote import RemoteCampaign, RemoteRecord, connect
+from evenhand.cli.campaign.environment import VARIABLE, is_link
 from evenhand.cli.terminal import console
+from evenhand.errors import InputError
 
 StoreName = Annotated[
     str,
     typer.Argument(
         metavar="STORE",
-        help=f"A file, or postgresql://…; may be left out where {VARIABLE} says it.",
+        help=f"A file, or postgresql://…; may be left out where {VARIABLE} says it. An evaluator's "
+        "link, https://…/enter/…, needs no NAME: for ask, tell, decline and status; the owner's "
+        "does for answer, report, export and verify.",
         show_default=False,
     ),
 ]
@@ -33,6 +37,12 @@ Because = Annotated[
 @contextmanager
 def opened(store: str, name: str) -> Iterator[Campaign]:
     """Give a campaign for as long as a command works with it."""
+    if is_link(store):
+        raise InputError(
+            "by an evaluator's link one can ask, tell, decline and see the status; by the owner's, "
+            "with a NAME, there are answer, report, export and verify. For this, name the store "
+            "itself, or open the page of the campaign."
+        )
     campaign = Campaign.open(store, name)
     try:
         yield campaign
@@ -40,10 +50,26 @@ def opened(store: str, name: str) -> Iterator[Campaign]:
         campaign.close()
 
 
+@contextmanager
+def looked_at(store: str, name: str) -> Iterator[Campaign | RemoteRecord]:
+    """Give a campaign to look at, also of a server."""
+    if is_link(store):
+        yield RemoteRecord(store, name)
+        return
+    with opened(store, name) as campaign:
+        yield campaign
+
+
+def seat(store: str) -> RemoteCampaign | None:
+    """Return an evaluator's seat, where the store is a link to a server."""
+    return connect(store) if is_link(store) else None
+
+
 def command(deed: str, store: str, name: str, *more: str) -> str:
     """Return what to type; a store that the environment names is left out."""
     where = [] if store == os.environ.get(VARIABLE) else [store]
-    return " ".join(["evenhand campaign", deed, *map(shlex.quote, (*where, name, *more))])
+    which = [name] if name else []  # a link is of one campaign
+    return " ".join(["evenhand campaign", deed, *map(shlex.quote, (*where, *which, *more))])
 
 
 def say(text: str) -> None:

@@ -10,7 +10,7 @@ import typer
 
 from evenhand.campaigns.imports import Imported
 from evenhand.campaigns.sheets import score_in
-from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say
+from evenhand.cli.campaign.store import CampaignName, StoreName, opened, say, seat
 from evenhand.cli.columns import DECIMAL, EVALUATOR, OPTION, RIVAL, SCORE, column
 from evenhand.cli.options import AsJson
 from evenhand.cli.tables import table_at
@@ -50,10 +50,13 @@ def tell(
 
     **Exit codes**: 0 it was taken; 2 it was refused, and nothing changed.
     """
-    with opened(store, name) as campaign:
-        value = score_in(score, campaign._follower.reading)
-        receipt = campaign.tell(ticket, value, note=note)
-    said = f"Evaluation {receipt.evaluation}"
+    if (judge := seat(store)) is not None:
+        receipt = judge.tell(ticket, score, note=note)
+    else:
+        with opened(store, name) as campaign:
+            value = score_in(score, campaign._follower.reading)
+            receipt = campaign.tell(ticket, value, note=note)
+    said = f"Evaluation {receipt.evaluation}" if receipt.evaluation else f"Ticket {ticket}"
     if receipt.repeated:
         said += " was taken before"
     elif receipt.counted:

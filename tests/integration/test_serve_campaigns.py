@@ -1,0 +1,267 @@
+"""The owner's pages of a campaign: who has what, the bias over time, scores, reminders."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import html
+import io
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+import httpx
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.campaigns import Ticket
+from evenhand.campaigns.course import course_of
+from evenhand.campaigns.holdings import due_of, holdings_of
+from evenhand.campaigns.stores import Store, open_store
+from evenhand.serve import make_app
+from evenhand.serve.access import grant, known, renew
+from evenhand.serve.curve import curves
+from evenhand.tables.columns import guessed_columns
+from served import serving
+
+pytestmark = pytest.mark.usefixtures("hasty")
+
+OPTIONS = {"Ann": "a", "Bo": "b", "Cy": "a", "Di": "c"}
+JUDGES = {"Paul": "a", "Rosa": "b", "Sven": "c"}
+PANEL = eh.Questions.panel(OPTIONS, JUDGES)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = open_store(tmp_path / "pages.db")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def http(store: Store) -> Iterator[httpx.Client]:
+    with (
+        serving(make_app(store)) as address,
+        httpx.Client(base_url=address, headers={"Accept": "text/html"}, timeout=60) as browser,
+    ):
+        browser.follow_redirects = True
+        browser.get(f"/enter/{grant(store, 'owner')}")
+        yield browser
+
+
+def word(http: httpx.Client) -> str:
+    found = re.search(r'name="csrf" value="(\w+)"', http.get("/scores").text)
+    assert found
+    return found[1]
+
+
+def marks(question: eh.Question) -> float:
+    own = OPTIONS[question.label] == JUDGES[str(question.evaluator)]
+    noise = float(np.random.default_rng((question.index, question.turn)).normal())
+    return round(min(max(6.0 - question.option + own + 0.3 * noise, 0.0), 10.0), 1)
+
+
+def begun(store: Store, **more: object) -> eh.Campaign:
+    panel = more.pop("panel", PANEL)
+    return eh.Campaign.create(store, "Cup", panel, bounds=(0, 10), **more)  # type: ignore[arg-type]
+
+
+def answered(campaign: eh.Campaign, evaluator: str, n: int) -> None:
+    for _ in range(n):
+        ticket = campaign.ask(evaluator)
+        assert isinstance(ticket, Ticket)
+        campaign.tell(ticket, marks(ticket.question), note=f"<b>{ticket.question.label}</b>")
+
+
+def test_the_curve_is_what_was_known_at_the_time(store: Store, http: httpx.Client) -> None:
+    campaign = begun(store, looks=None)
+    known_then = {}
+    while ticket := campaign.ask(next(w for w in JUDGES if campaign.ask(w)), n=1):
+        campaign.tell(ticket[0], marks(ticket[0].question))
+        known_then[campaign.status().evaluations] = campaign.answer().biases.named("own group")
+        if not any(campaign.ask(who) for who in JUDGES):
+            break
+    course = course_of(campaign._follower)
+    assert [moment.evaluations for moment in course] == list(range(1, 13))
+    for moment in course:
+        was = known_then[moment.evaluations]
+        now = moment.biases[0]
+        assert (was.low, was.high) == (now.low, now.high)
+        assert was.estimate == now.estimate or (math.isnan(was.estimate) and not now.known)
+    (drawn,) = curves(course)
+    assert [n for n, _, _ in drawn.moments] == [m.evaluations for m in course if m.biases[0].known]
+    xs, ys = zip(*drawn.dots, strict=True)
+    assert list(xs) == sorted(xs)
+    by_height = sorted(zip(ys, [-one.estimate for _, _, one in drawn.moments], strict=True))
+    assert [x for _, x in by_height] == sorted(x for _, x in by_height)  # higher up is more
+    shown = http.get("/campaigns/1/curve").text
+    assert f'aria-label="{html.escape(drawn.said)}"' in shown
+    assert shown.count("<circle") == len(drawn.moments)
+    assert "style=" not in shown
+    assert f"<td>{'Ann'}" in http.get("/campaigns/1").text.replace("<b>Ann</b>", "Ann")
+    few = course_of(campaign._follower, points=3)
+    assert [moment.evaluations for moment in few] == [4, 8, 12]
+    assert few[-1].biases == course[-1].biases
+
+
+def test_nothing_is_drawn_before_scores_may_be_looked_at(store: Store, http: httpx.Client) -> None:
+    campaign = begun(store, looks="once")
+    answered(campaign, "Paul", 3)
+    assert "<svg" not in http.get("/campaigns/1/curve").text
+    page, given = http.get("/campaigns/1").text, http.get("/campaigns/1/scores").text
+    for shown in (page, given):
+        assert not re.search(r"\b\d\.\d\b", shown)
+        assert "<b>Ann" not in html.unescape(shown)
+    assert given.count('type="radio"') == 3
+    assert ">Score</th>" not in given
+    for who in JUDGES:
+        answered(campaign, who, 4 - (3 if who == "Paul" else 0))
+    campaign.ask("Paul")
+    assert campaign.status().status == "finished"
+    given = http.get("/campaigns/1/scores").text
+    assert ">Score</th>" in given
+    assert "&lt;b&gt;Ann&lt;/b&gt;" in given
+    assert "<svg" in http.get("/campaigns/1/curve").text
+
+
+def test_who_has_what_since_when_and_what_is_still_to_do(store: Store, http: httpx.Client) -> None:
+    campaign = begun(store, looks="once")
+    answered(campaign, "Paul", 2)
+    ticket = campaign.ask("Rosa")
+    assert isinstance(ticket, Ticket)
+    now, holdings = holdings_of(campaign._follower)
+    (held,) = holdings["Rosa"].held
+    assert held.label == ticket.question.label
+    assert 0.0 <= now - held.since < 60.0
+    assert held.until == ticket.until
+    assert holdings["Rosa"].last is None
+    assert holdings["Paul"].held == ()
+    assert 0.0 <= now - (holdings["Paul"].last or 0.0) < 60.0
+    assert "Sven" not in holdings
+    assert due_of(campaign) == {"Paul": 2, "Rosa": 4, "Sven": 4}
+    row = re.search(r"<tr><td>Rosa</td>.*?</tr>", http.get("/campaigns/1/live").text, re.S)
+    assert row
+    assert f"{ticket.question.label}, handed out" in row[0]
+    campaign.leave("Sven", "ill")
+    assert due_of(campaign).get("Sven", 0) == 0
+
+
+def test_who_is_behind_is_reminded_and_gets_a_new_link(store: Store, http: httpx.Client) -> None:
+    campaign = begun(store, looks="once", panel=eh.Questions.panel(["Ann", "Bo"], ["=Eve", "Rosa"]))
+    old = renew(store, "Cup", "=Eve")
+    first = campaign.ask("Rosa", n=2)
+    assert isinstance(first, list)
+    campaign.tell_many([(one, 5.0, None) for one in first])
+    page = http.get("/campaigns/1/remind").text
+    letters = [unquote(html.unescape(one)) for one in re.findall(r'href="(mailto:[^"]*)"', page)]
+    assert len(letters) == 1
+    assert letters[0].startswith("mailto:?subject=Reminder: Cup&body=Dear =Eve,")
+    assert "2 of your evaluations for Cup are still open" in letters[0]
+    assert known(store, old) is not None
+    refused = http.post("/campaigns/1/remind", data={"csrf": "x"})
+    assert refused.status_code == 403
+    assert known(store, old) is not None
+    made = http.post("/campaigns/1/remind", data={"csrf": word(http)}).text
+    assert known(store, old) is None
+    table = re.search(r"data:text/csv;base64,([\w+/=]+)", made)
+    assert table
+    text = base64.b64decode(table[1]).decode("utf-8-sig")
+    (line,) = csv.DictReader(io.StringIO(text))
+    assert (line["evaluator"], line["done"], line["to do"]) == ("'=Eve", "0", "2")
+    access = known(store, line["link"].rsplit("/", 1)[1])
+    assert access is not None
+    assert access.evaluator == "=Eve"
+    watcher = httpx.Client(base_url=http.base_url, headers={"Accept": "text/html"})
+    with watcher:
+        watcher.get(f"/enter/{grant(store, 'viewer', 'Cup')}")
+        for path in ("remind", "links"):
+            assert watcher.get(f"/campaigns/1/{path}").status_code == 403
+        for path in ("", "/live", "/curve", "/scores", "/verify", "/report.html"):
+            shown = watcher.get(f"/campaigns/1{path}")
+            assert shown.status_code == 200
+            assert "<form" not in shown.text
+
+
+def test_a_score_is_withdrawn_from_the_list(store: Store, http: httpx.Client) -> None:
+    campaign = begun(store, looks=None)
+    answered(campaign, "Paul", 3)
+    data = {"csrf": word(http), "what": "withdraw", "whom": "2", "reason": "a slip", "blind": "1"}
+    done = http.post("/campaigns/1/do", data=data)
+    assert "The score counts no more." in done.text
+    (gone,) = campaign.answer().withdrawn.scores
+    assert (gone.evaluation, gone.reason, gone.blind) == (2, "a slip", True)
+    given = http.get("/campaigns/1/scores").text
+    assert "withdrawn blind" in given
+    assert 'value="2" required' not in given
+    older = http.get("/campaigns/1/scores", params={"before": 2}).text
+    assert re.findall(r'<td class="n">(\d+)</td><td>', older) == ["1"]
+
+
+def test_grades_are_named_beside_values(store: Store, http: httpx.Client) -> None:
+    panel = eh.Questions.panel(["Ann", "Bo"], ["Paul", "Rosa", "Sven"])
+    campaign = eh.Campaign.create(
+        store, "Cup", panel, grades=["Good", "Fair", "Poor"], looks="once"
+    )
+    grades = {"Ann": "Good", "Bo": "Poor"}
+    for who in ("Paul", "Rosa", "Sven"):
+        while ticket := campaign.ask(who):
+            assert isinstance(ticket, Ticket)
+            campaign.tell(ticket, grades[ticket.question.label])
+    page = http.get("/campaigns/1").text
+    header = re.findall(r"<th[^>]*>([^<]*)</th>", page)
+    assert "nearest grade" in header
+    for name, grade in grades.items():
+        row = re.search(rf"<tr><td>(<b>)?{name}(</b>)?</td>.*?</tr>", page, re.S)
+        assert row
+        assert f"<td>{grade}</td>" in row[0]
+    assert '<td class="n">Poor</td>' in http.get("/campaigns/1/scores").text
+    assert "nearest grade" in http.get("/campaigns/1/report.html").text
+    assert "Good = 3, Fair = 2, Poor = 1" in page
+
+
+def test_lines_without_a_score_are_left_out_if_that_is_ticked(http: httpx.Client) -> None:
+    rows = "".join(f"{p},{r},{i + j}\n" for i, p in enumerate("ABC") for j, r in enumerate("xyz"))
+    table = f"proposal,reviewer,mark\n{rows}C,w,\n".encode()
+    kept = http.post("/scores", data={"csrf": word(http)}, files={"table": ("marks.csv", table)})
+    columns = {"option": "proposal", "evaluator": "reviewer", "score": "mark"}
+    wrong = http.get(f"{kept.url.path}/answer", params=columns)
+    assert wrong.status_code == 400
+    assert re.search(r'line 11</td>.*?<span class="why">is empty', wrong.text, re.S)
+    assert "tick below that lines without a score are left out" in html.unescape(wrong.text)
+    assert "missing=" not in html.unescape(wrong.text).replace('name="missing"', "")
+    said = http.get(f"{kept.url.path}/answer", params=columns | {"missing": "drop"})
+    assert "marks.csv: 9 scores" in said.text
+
+
+def test_evaluators_in_columns_are_taken_for_what_they_are(http: httpx.Client) -> None:
+    table = "Proposal,Smith,Jones,Lee,Mean\nP1,7,8,6,7\nP2,5,6,7,6\nP3,9,8,9,8.67\n"
+    data = {"csrf": word(http)}
+    kept = http.post("/scores", data=data, files={"table": ("marks.csv", table.encode())})
+    assert "3 lines of data in all" in kept.text
+    said = http.get(f"{kept.url.path}/answer").text
+    assert "marks.csv: 9 scores" in said
+    assert "Smith" in html.unescape(said)
+    assert "read as the scores of an evaluator each" in said
+    assert "wide=" not in said
+
+
+@pytest.mark.parametrize(
+    ("columns", "numeric", "found"),
+    [
+        ("Title|Referee|Overall mark|Univ of referee|University of applicant", "Overall mark",
+         "Title|Referee|Overall mark|University of applicant|Univ of referee"),
+        ("option|evaluator|score|option_group|evaluator_group", "score",
+         "option|evaluator|score|option_group|evaluator_group"),
+        ("Rater|Essay|Length|Grade", "Length|Grade", "Essay|Rater|Grade||"),
+        ("Proposal|Smith|Jones", "Smith|Jones", ""),
+        ("a|b|c", "", ""),
+        ("", "", ""),
+    ],
+)  # fmt: skip
+def test_columns_are_guessed_by_their_names(columns: str, numeric: str, found: str) -> None:
+    parts = ("option", "evaluator", "score", "option_group", "evaluator_group")
+    expected = {part: name for part, name in zip(parts, found.split("|"), strict=False) if name}
+    assert guessed_columns(columns.split("|"), numeric.split("|")) == expected
