@@ -1,6 +1,6 @@
 """The pictures of these pages: `make docs-figures` draws all, `python docs/figures.py NAME` some.
 
-Most take seconds; `prompts`, `compare`, `certain` and `reproduction` take minutes of a processor.
+Most take seconds; `prompts` and `reproduction` some minutes, `compare` and `certain` an hour.
 `report-audit` and `report-choice` are pages as a browser shows them and need Chromium.
 """
 
@@ -241,12 +241,13 @@ def serve_judge(path: Path) -> None:
 
 def compare(path: Path) -> None:
     """Draw the regret of all policies."""
-    _evenhand("compare", "--figure", str(path))
+    _evenhand("compare", "--replications", "400", "--figure", str(path))
 
 
 def certain(path: Path) -> None:
     """Draw how many evaluations those take that stop when they are sure."""
-    _evenhand("compare", "--suite", "certain", "--figure", str(path))
+    words = ["--suite", "certain", "--full", "--replications", "20"]
+    _evenhand("compare", *words, "--figure", str(path))
 
 
 def reproduction(path: Path) -> None:

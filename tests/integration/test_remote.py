@@ -170,7 +170,7 @@ def test_runs_are_the_owners_alone(address: str, store: Store) -> None:
     tokens = [grant(store, "viewer", "Cup"), grant(store, "evaluator", "Cup", "P"), "x" * 43]
     first = {"content": {"name": "other"}}
     for token in tokens:
-        with httpx.Client(headers={"Authorization": f"Bearer {token}"}) as http:
+        with httpx.Client(headers={"Authorization": f"Bearer {token}"}, timeout=60) as http:
             at = f"{address}/api/v1/runs"
             assert http.post(at, json=first).status_code in (401, 403)
             assert http.get(f"{at}/1/events").status_code in (401, 403)
@@ -226,7 +226,7 @@ def test_no_request_of_an_owners_program_makes_a_fault(address: str, store: Stor
         assert isinstance(ticket, Ticket)
         verbs = ("held", "begin", "ask", "tell", "fail", "release", "renew", "leave")
         rng = np.random.default_rng(0)
-        with httpx.Client(base_url=f"{address}/api/v1/runs", headers=headers) as http:
+        with httpx.Client(base_url=f"{address}/api/v1/runs", headers=headers, timeout=60) as http:
             for i in range(400):
                 verb = verbs[i % len(verbs)]
                 body = _body(verb) | ({"id": ticket.id} if "id" in _body(verb) else {})

@@ -894,6 +894,9 @@ def test_no_request_of_an_evaluator_makes_a_fault(owner: Owner) -> None:
                 assert answer.status_code == 200 or set(answer.json()) == {"error"}
     for text in ("", "{", "[]", "null", "nan", '{"ticket": NaN}'):
         assert judge.http.post("/api/v1/tell", content=text, headers=program).status_code == 422
+    for wrong in ({"score": True}, {"score": "0" * 101}, {"score": 5, "attempt": "1"}):
+        text = json.dumps({"ticket": form["ticket"], **wrong})  # are not taken for what they mean
+        assert judge.http.post("/api/v1/tell", content=text, headers=program).status_code == 422
     form_like = program | {"Content-Type": "text/plain"}
     before = eh.Campaign.open(owner.store, "Cup").status().hash
     text = json.dumps({"ticket": form["ticket"], "score": 5})

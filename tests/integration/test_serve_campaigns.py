@@ -174,7 +174,7 @@ def test_who_is_behind_is_reminded_and_gets_a_new_link(store: Store, http: httpx
     access = known(store, line["link"].rsplit("/", 1)[1])
     assert access is not None
     assert access.evaluator == "=Eve"
-    watcher = httpx.Client(base_url=http.base_url, headers={"Accept": "text/html"})
+    watcher = httpx.Client(base_url=http.base_url, headers={"Accept": "text/html"}, timeout=60)
     with watcher:
         watcher.get(f"/enter/{grant(store, 'viewer', 'Cup')}")
         for path in ("remind", "links"):

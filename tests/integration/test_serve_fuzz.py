@@ -22,7 +22,7 @@ CHECKS = (
     "response_headers_conformance", "response_schema_conformance", "unsupported_method",
     "allow_header_conformance", "negative_data_rejection", "ignored_auth",
 )  # fmt: skip
-NIGHT = [pytest.param(2_000, marks=pytest.mark.nightly)]
+NIGHT = [pytest.param(500, marks=pytest.mark.nightly)]
 
 
 @pytest.fixture

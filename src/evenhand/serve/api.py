@@ -62,7 +62,7 @@ class NotAsked(BaseModel):
 class Told(BaseModel):
     """A score for a ticket."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
     ticket: str = Field(max_length=100)
     score: Annotated[float, Field(allow_inf_nan=False)] | Annotated[str, Field(max_length=100)]
     attempt: int = Field(default=1, ge=1, le=10**9)
@@ -80,7 +80,7 @@ class Receipt(BaseModel):
 class Declined(BaseModel):
     """A ticket that its holder cannot judge."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", strict=True)
     ticket: str = Field(max_length=100)
     reason: str = Field(max_length=2_000)
 
