@@ -43,7 +43,13 @@ def heard(
     root = fit.root @ (axes * np.sqrt(np.maximum(size, 0.0)))
     noisy = variances**2 / known
     return replace(
-        fit, root=root, scatter=freedom, freedom=freedom, vague=noisy, most=float(round(t.sum()))
+        fit,
+        root=root,
+        scatter=freedom,
+        freedom=freedom,
+        vague=noisy,
+        most=float(round(t.sum())),
+        pooled=fit,
     )
 
 

@@ -194,7 +194,15 @@ class Planned(Checker):
         return found
 
     def refuted(self, rows: Floats, null: Floats) -> Floats:
-        """Tell (n,) which numbers rows do not come to."""
+        """Tell (n,) which numbers rows of values do not come to."""
+        return self._refuted(rows, null, self.fit.pooled)
+
+    def refuted_biases(self, null: Floats) -> Floats:
+        """Tell (n,) which numbers the biases are not."""
+        return self._refuted(self.record.bias_rows, null, None)
+
+    def _refuted(self, rows: Floats, null: Floats, pooled: Fit | None) -> Floats:
+        """Tell (n,) which numbers rows do not come to, by no less than a noise of all."""
         # Where one looks once, by Student's test at that look; else by evidence of the whole
         # design. With bounds by Hoeffding's, at n scores with a share of 1/n(n + 1).
         at, chance = null / self.unit, self.chance
@@ -211,9 +219,14 @@ class Planned(Checker):
             share = 1.0 if once else n * (n + 1.0)
             beyond = math.log(2.0 * share / chance) - 0.5 * off <= SLACK
         elif once:
-            unit = 1.0 if math.isinf(freedom) else math.sqrt(scatter / freedom)
-            off = -np.abs(said.estimates - at) / (unit * np.sqrt(variances))
-            tail = special.ndtr(off) if math.isinf(freedom) else special.stdtr(freedom, off)
+            unit = 1.0 if math.isinf(freedom) else scatter / freedom
+            noisy, nu = unit * variances, np.full(len(rows), freedom)
+            if pooled is not None:
+                alike = pooled.of_rows(rows).variances * pooled.scatter / pooled.freedom
+                nu[noisy <= alike] = math.sqrt(freedom * pooled.freedom)
+                noisy = np.maximum(noisy, np.where(known, alike, 1.0))
+            off = -np.abs(said.estimates - at) / np.sqrt(noisy)
+            tail = np.where(np.isinf(nu), special.ndtr(off), special.stdtr(nu, off))
             beyond = 2.0 * tail <= chance * (1.0 + SLACK)
         else:
             zeros = np.zeros(len(self.wanted))

@@ -84,6 +84,7 @@ class Fit:
     size: float  # sum of all squared scores, which says what of the scatter is rounding
     vague: Floats | None = None  # (g,) σ̃⁴/D of what is scored, if each has its own noise
     most: float = math.inf  # degrees of freedom of all
+    pooled: Fit | None = None  # the same with one noise for all, if each has its own
 
     @classmethod
     def of(
