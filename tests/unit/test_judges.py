@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shelve
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
@@ -563,10 +564,17 @@ def hard_tasks(seed: int, gap: float = 0.5) -> tuple[dict[str, dict[str, str]], 
     easy = {task: 3.0 * rng.normal() for task in TASKS}
     options = {o: {task: f"{o} {task}" for task in TASKS} for o in "abc"}
 
-    def call(text: str, task: str) -> float:
-        return float(easy[task] - gap * "abc".index(text[0]) + 0.3 * rng.normal())
+    asked: Counter[tuple[str, str]] = Counter()
 
-    return options, [Judge(call, name="P"), Judge(call, name="Q")]
+    def judge(name: str) -> Judge:
+        def call(text: str, task: str) -> float:
+            asked[name, text] += 1  # the same noise in whichever order threads ask
+            own = np.random.default_rng([seed, asked[name, text], *f"{name}{text}".encode()])
+            return float(easy[task] - gap * "abc".index(text[0]) + 0.3 * own.normal())
+
+        return Judge(call, name=name)
+
+    return options, [judge("P"), judge("Q")]
 
 
 def test_all_options_have_the_same_items_and_items_cancel_out() -> None:
@@ -581,6 +589,21 @@ def test_all_options_have_the_same_items_and_items_cancel_out() -> None:
     assert set(items) == {tuple(sorted(TASKS))}
     searched = panel(options, hard_tasks(0)[1]).choose(design="search", at_most=240)
     assert not searched.sure  # the same scores, where items are noise of sd 3 against leads of .5
+
+
+def test_items_that_take_longer_say_nothing_against_scores_that_are_all_in() -> None:
+    options, jury = hard_tasks(0)
+
+    def slower(judge: Judge) -> Judge:
+        def call(text: str, task: str) -> float:
+            score = float(judge.call(text, task))
+            time.sleep(0.0004 * max(0.0, 6.0 + score))
+            return score
+
+        return Judge(call, name=judge.name)
+
+    answer = panel(options, [slower(judge) for judge in jury]).choose()
+    assert (answer.label, answer.sure) == ("a", True)
 
 
 def test_money_and_numbers_limit_the_items() -> None:
