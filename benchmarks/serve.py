@@ -51,7 +51,7 @@ from evenhand.serve.access import grant
 
 NAME = "benchmark"
 OPTIONS = {f"option {i}": f"group {i % 2}" for i in range(10)}
-EVERY = 3.0  # seconds between two looks of a page, as its template says
+EVERY = 5.0  # seconds between two looks of a page, as its template says
 _MANY = 10**9  # evaluations that no campaign here comes to
 _PIECE = 200  # tickets that are asked for at once to fill a campaign
 _PAUSE = 0.005  # seconds after which one to whom nothing was given asks again

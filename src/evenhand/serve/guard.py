@@ -37,7 +37,7 @@ REPORT_POLICY = (
 NOT_KNOWN = "This needs the link that you were given; it may be over, or was revoked.\n"
 """What is said to a stranger."""
 
-_MOST_REQUESTS, _MOST_STRANGERS = 1_200, 120  # in a minute
+_MOST_REQUESTS, _MOST_STRANGERS = 6_000, 120  # in a minute
 _MOST_KNOWN = 10_000  # who asked of late, of whom it is known how often
 _TOKEN = re.compile(r"(/enter/)[^/?\s\"]+")
 LIVE = re.compile(r"/campaigns/([0-9]{1,15})/live")
