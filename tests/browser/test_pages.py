@@ -17,6 +17,8 @@ import evenhand as eh
 from evenhand.campaigns.course import course_of
 from served import Server
 
+expect.set_options(timeout=20_000)  # a page looks every five seconds, and machines are busy
+
 HOW = "there is no browser for the tests of pages: apt-get install chromium (or brew, dnf, …)"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # what a browser writes of its own accord where a server is away, or refuses
