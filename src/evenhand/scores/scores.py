@@ -146,6 +146,12 @@ def sums_over(codes: Codes, size: int, *columns: Floats | NDArray[np.bool_]) -> 
     return total
 
 
+def less_means(values: Floats, codes: Codes, size: int) -> Floats:
+    """Return (n,) values less the mean of all rows with the same code."""
+    means = sums_over(codes, size, values) / np.maximum(np.bincount(codes, minlength=size), 1)
+    return np.asarray(values - means[codes])
+
+
 def sums(codes: Codes, size: int, columns: Floats) -> Floats:
     """Return (size, r) the sums of columns over clusters."""
     return np.column_stack([sums_over(codes, size, column) for column in columns.T])
