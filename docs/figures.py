@@ -247,7 +247,7 @@ def serve_judge(path: Path) -> None:
 
 def compare(path: Path) -> None:
     """Draw the regret of all policies."""
-    _evenhand("compare", "--replications", "100", "--figure", str(path))
+    _evenhand("compare", "--replications", "40", "--figure", str(path))
 
 
 def certain(path: Path) -> None:
