@@ -1,7 +1,8 @@
 """The pictures of these pages: `make docs-figures` draws all, `python docs/figures.py NAME` some.
 
-Most take seconds; `prompts` and `reproduction` some minutes, `compare` and `certain` an hour.
-`report-audit` and `report-choice` are pages as a browser shows them and need Chromium.
+Most take seconds, `prompts`, `certain`, `compare` and the three of the reproduction some minutes of
+a processor each. `report-audit`, `report-choice` and those of `serve` are pages as a browser shows
+them and need Chromium. Drawn again, a picture has the same bytes.
 """
 
 from __future__ import annotations
