@@ -69,7 +69,7 @@ docs: $(READY)
 
 # The pictures of these pages, by the commands that stand beside them: minutes, or ONLY="season plan".
 docs-figures: $(READY)
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python docs/figures.py $(ONLY)
+	$(BIN)/python docs/figures.py $(ONLY)
 
 check: $(READY)
 	$(BIN)/ruff check .

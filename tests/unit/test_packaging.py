@@ -81,11 +81,20 @@ def test_the_index_page_stands_on_its_own() -> None:
     assert [target for target in targets if not target.startswith("https://")] == []
 
 
-def test_what_the_readme_links_to_is_there() -> None:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
-    for page in pages:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def test_what_pages_link_to_is_there() -> None:
+    names = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+    for page in (*(ROOT / name for name in names), *(ROOT / "docs").rglob("*.md")):
+        for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text("utf-8")):
+            linked = page.parent / target if target else page
+            assert linked.exists(), f"{page.name} links to {target}"
+            if anchor and linked.suffix == ".md":
+                assert anchor in anchors(linked), f"{page.name} links to {target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The names of a page's headings in links, as GitHub and the site make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}
 
 
 def test_version_and_authors_come_from_one_place() -> None:
