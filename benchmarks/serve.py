@@ -13,7 +13,8 @@ options of two groups is judged by 64 evaluators, each as often as wanted; the s
 that it never ends.
 
 Clients are one process for all evaluators, and one for all pages; they read as little of an answer
-as they can. What they take of the processors is told, since the server lacks that. `kill -9` of the
+as they can. What they take of the processors is told, since the server lacks that; so is how busy
+the machine was, without which figures of two runs cannot be compared. `kill -9` of the
 server under load is `tests/killed_server.py`.
 """
 
