@@ -486,6 +486,9 @@ def test_a_copy_has_what_was_worked_out_and_says_the_same_to_the_last_digit(
     while policy.spent < 600:  # a few scores at a time, so that sums are added up in many orders
         policy.tell(evaluated(policy.ask(7).counts, problem.evaluations, rng))
     anew = eh.restore(json.loads(json.dumps(policy.state())))
+    for live, read in zip(policy.record.rounds, anew.record.rounds, strict=True):
+        assert live.total.sums.tobytes() == read.total.sums.tobytes()
+        assert live.total.sums_of_squares.tobytes() == read.total.sums_of_squares.tobytes()
     policy.inference.evidence()
     looks, look = [], Inference._look
     monkeypatch.setattr(Inference, "_look", lambda *given: looks.append(1) or look(*given))
