@@ -46,7 +46,7 @@ _ONE = "SELECT name FROM campaign WHERE id = :number"
 _ON_A_PAGE = 100  # scores
 _GROWN = 0.1  # by which share of the evaluations a curve is behind before it is drawn anew
 _MANY = 50  # options, with which an answer takes longer, and a curve has fewer points
-_PATIENCE = 20.0  # times as long as it took to find an answer, before another is looked for
+_PATIENCE = 50.0  # times as long as it took to find an answer, before another is looked for
 _DONE = {
     "begin": "It has begun. Nobody is asked before you send them their link.",
     "pause": "It is paused: nobody is asked anything until it goes on.",
