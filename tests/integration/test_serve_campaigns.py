@@ -24,7 +24,6 @@ from evenhand.campaigns.stores import Store, open_store
 from evenhand.serve import make_app
 from evenhand.serve.access import grant, known, renew
 from evenhand.serve.curve import curves
-from evenhand.tables.columns import guessed_columns
 from served import serving
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -246,22 +245,3 @@ def test_evaluators_in_columns_are_taken_for_what_they_are(http: httpx.Client) -
     assert "Smith" in html.unescape(said)
     assert "read as the scores of an evaluator each" in said
     assert "wide=" not in said
-
-
-@pytest.mark.parametrize(
-    ("columns", "numeric", "found"),
-    [
-        ("Title|Referee|Overall mark|Univ of referee|University of applicant", "Overall mark",
-         "Title|Referee|Overall mark|University of applicant|Univ of referee"),
-        ("option|evaluator|score|option_group|evaluator_group", "score",
-         "option|evaluator|score|option_group|evaluator_group"),
-        ("Rater|Essay|Length|Grade", "Length|Grade", "Essay|Rater|Grade||"),
-        ("Proposal|Smith|Jones", "Smith|Jones", ""),
-        ("a|b|c", "", ""),
-        ("", "", ""),
-    ],
-)  # fmt: skip
-def test_columns_are_guessed_by_their_names(columns: str, numeric: str, found: str) -> None:
-    parts = ("option", "evaluator", "score", "option_group", "evaluator_group")
-    expected = {part: name for part, name in zip(parts, found.split("|"), strict=False) if name}
-    assert guessed_columns(columns.split("|"), numeric.split("|")) == expected

@@ -124,8 +124,8 @@ def _take_tables(form: FormData, given: dict[str, str]) -> bool:
         file = form.get(f"{field}_table")
         if isinstance(file, UploadFile) and file.filename:
             name = Path(file.filename).name
-            with as_file(name, file.file.read()) as path:
-                given[field] = panel.from_table(path, name)
+            with as_file(name, file.file.read()) as table:
+                given[field] = panel.from_table(table.path, name)
             found = True
     return found
 

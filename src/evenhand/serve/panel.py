@@ -121,7 +121,7 @@ def forecast(panel: eh.Questions, given: Mapping[str, str]) -> list[Report]:
 
 def from_table(path: Path, name: str) -> str:
     """Return an uploaded table as it would be typed in, with its header."""
-    source = opened(path, name=name)
+    source = opened(path, name=name, untidy=True)
     header = [column.strip() for column in source.columns]
     if not header or len(header) > _MOST_COLUMNS:
         raise InputError(f"{name}: a table has 1 to {_MOST_COLUMNS} columns; got {len(header)}.")
