@@ -229,8 +229,8 @@ def test_lines_without_a_score_are_left_out_if_that_is_ticked(http: httpx.Client
     wrong = http.get(f"{kept.url.path}/answer", params=columns)
     assert wrong.status_code == 400
     assert re.search(r'line 11</td>.*?<span class="why">is empty', wrong.text, re.S)
-    assert "tick below that lines without a score are left out" in html.unescape(wrong.text)
-    assert "missing=" not in html.unescape(wrong.text).replace('name="missing"', "")
+    assert "tick ‘Leave out lines without a score’" in html.unescape(wrong.text)
+    assert "missing=" not in html.unescape(wrong.text)
     said = http.get(f"{kept.url.path}/answer", params=columns | {"missing": "drop"})
     assert "marks.csv: 9 scores" in said.text
 
