@@ -141,7 +141,8 @@ def watch(request: Request, number: Number, done: str = "") -> Response:
     """Show how a campaign stands, and what was done last."""
     access, name = known_campaign(request, number, "viewer")
     said = _DONE.get(done, "")
-    return page(request, "campaign.html", access, said=said, **_standing(request, name))
+    more = {"said": said, "wrong": "", "typed": {}}
+    return page(request, "campaign.html", access, **more, **_standing(request, name))
 
 
 @router.get("/campaigns/{number}/live")
@@ -210,7 +211,14 @@ def do(
     }
     if what not in deeds:
         raise RefusedError(400, f"{what!r} is nothing that can be done here.")
-    deeds[what]()
+    try:
+        deeds[what]()
+    except InputError as error:  # what was typed stays where it was
+        typed = {"evaluators": evaluators, "options": options, "conflicts": conflicts}
+        return page(
+            request, "campaign.html", access, 400, said="", wrong=str(error), typed=typed,
+            **_standing(request, name),
+        )  # fmt: skip
     return RedirectResponse(f"/campaigns/{number}?done={what}", 303)
 
 

@@ -25,6 +25,7 @@ from evenhand.readers.read import in_files
 from evenhand.report.html import as_page
 from evenhand.report.model import Report
 from evenhand.scores import Scores
+from evenhand.scores.grades import typed_grades
 from evenhand.scores.read import ReadOptions, laid_out, suggested
 from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
@@ -184,6 +185,8 @@ def _reading(chosen: QueryParams) -> ReadOptions:
     for name in ("no_score", "grades", "scale"):
         if words := [word.strip() for word in chosen.get(name, "").split(",") if word.strip()]:
             said[name] = words
+    if "grades" in said:
+        said["grades"] = typed_grades(said["grades"])
     if chosen.get("decimal") in _MARKS:
         said["decimal"] = chosen["decimal"]
     if wide := chosen.getlist("wide"):
@@ -227,7 +230,9 @@ def _as_field(argument: Argument) -> str | None:
     if name == "wide":
         return "tick them below" if told else "tick them below, at " + label
     value = _MARKS.get(value, value.replace(",", ", "))
-    return f"{'write' if told else 'as'} {value} under {label}" if value else label
+    if not value:
+        return f"write them under {label}" if told else label
+    return f"{'write' if told else 'as'} {value} under {label}"
 
 
 def _whole(given: str) -> int | None:
