@@ -141,8 +141,9 @@ def watch(request: Request, number: Number, done: str = "") -> Response:
     """Show how a campaign stands, and what was done last."""
     access, name = known_campaign(request, number, "viewer")
     said = _DONE.get(done, "")
-    more = {"said": said, "wrong": "", "typed": {}}
-    return page(request, "campaign.html", access, **more, **_standing(request, name))
+    return page(
+        request, "campaign.html", access, said=said, wrong="", typed={}, **_standing(request, name)
+    )
 
 
 @router.get("/campaigns/{number}/live")
