@@ -186,7 +186,7 @@ def test_a_table_becomes_two_reports(owner: Owner) -> None:
         part: re.search(r'<option value="([^"]*)" selected', rest)[1]  # type: ignore[index]
         for part, rest in re.findall(r'<select name="(\w+)"(.*?)</select>', answer.text, re.S)
     }
-    assert taken == COLUMNS | {"item": "?", "event": "?"}
+    assert taken == COLUMNS | {"item": "?", "event": "?", "decimal": ""}
     where = answer.url.path
     said = owner.http.get(f"{where}/answer", params=taken)
     assert said.status_code == 200
