@@ -179,10 +179,10 @@ def attempt(wheel: Path, python: str, extras: list[str], pins: list[str]) -> Non
         folder = Path(name)
         subprocess.run([python, "-m", "venv", folder / "env"], check=True)
         bin_ = folder / "env" / "bin"
-        what = [f"{wheel}[{','.join(extras)}]", *pins]
+        what = [f"{wheel}[{','.join(extras)}]" if extras else str(wheel), *pins]
         what += [one for extra in extras for one in BESIDE.get(extra, [])]
         pip = [bin_ / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, *what], check=True, stderr=subprocess.DEVNULL)
+        subprocess.run([*pip, *what], check=True)
         use(bin_ / "python", folder, extras, told=not extras)
 
 
