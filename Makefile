@@ -122,7 +122,7 @@ dist: $(EMPTY)
 	$(BIN)/twine check --strict dist/*
 	cd dist && sha256sum *
 
-# The wheel in empty environments: alone, with each extra, with the oldest dependencies that are allowed.
+# The wheel in empty environments: alone, with each extra, with all, with the oldest dependencies that are allowed.
 dist-check: dist
 	$(PYTHON) tests/installed.py dist/*.whl
 
