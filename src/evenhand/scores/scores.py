@@ -28,13 +28,14 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
+from evenhand.values import ArrayValue
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass(frozen=True, eq=False)
+class Finding(ArrayValue):
     """Something that the evaluations say about the assumptions behind a decision.
 
     Parameters
