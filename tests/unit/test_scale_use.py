@@ -155,6 +155,19 @@ def test_two_committees_that_stretch_the_scale_differently_make_nobody_best() ->
     assert alarmed >= 8  # which would have been sure
 
 
+def test_an_audit_calls_no_winner_safe_whom_another_committee_would_not_have_made_one() -> None:
+    safe = 0
+    for seed in range(40):
+        rng = np.random.default_rng([6, seed])
+        table = _committees(rng, 1.3)
+        for whose in ("option", "evaluator"):
+            names = table[whose].unique()
+            groups = rng.permutation(np.arange(len(names)) % 2).astype(str)
+            table[f"{whose}_group"] = table[whose].map(dict(zip(names, groups, strict=True)))
+        safe += eh.audit(table).decisions.verdict == ("safe",)
+    assert safe <= 2 + 2 * 1.4
+
+
 def test_a_clear_lead_stays_sure_where_each_judge_scored_a_half() -> None:
     sure = 0
     for seed in range(20):

@@ -112,44 +112,54 @@ def leads_by_scale(scores: Scores, leader: int, failure: float, tolerance: float
     """Return an alarm if other evaluators scored a rival than the leader, and the lead may come of
     how they use the scale.
     """
-    if scores.rival is not None or scores.evaluator is None or scores.item is not None:
+    leads = leads_of(scores, leader, 1.0 - failure)
+    if not leads:
         return []
-    for rival in _scored_by_others(scores, leader):
-        lead = _lead(scores, leader, rival, 1.0 - failure)
-        if lead is not None and not lead.low > -tolerance:
-            first, second = (short(scores.option.names[option]) for option in (leader, rival))
-            return [
-                Finding(
-                    "slopes",
-                    f"Not the same evaluators scored {first} and {second}. If some use the scale "
-                    "more widely than others, or an end of it cuts their scores, that alone may "
-                    f"make the lead: with it allowed for, {first} leads by "
-                    f"{_between(lead)}. Have both scored by the same evaluators.",
-                    alarm=True,
-                )
-            ]
-    return []
-
-
-def _between(lead: BiasEstimate) -> str:
+    rival, lead = min(leads.items(), key=lambda one: one[1].low)
+    if lead.low > -tolerance:
+        return []
+    first, second = (short(scores.option.names[option]) for option in (leader, rival))
     digits = decimals(0.5 * (lead.high - lead.low))
-    return f"{fixed(lead.low, digits)} to {fixed(lead.high, digits)}"
+    low, high = (fixed(end, digits) for end in (lead.low, lead.high))
+    return [
+        Finding(
+            "slopes",
+            f"Not the same evaluators scored {first} and {second}. If some use the scale more "
+            "widely than others, or an end of it cuts their scores, that alone may make the lead: "
+            f"with it allowed for, {first} leads by {low} to {high}. Have both scored by the same "
+            "evaluators.",
+            alarm=True,
+        )
+    ]
 
 
-def _scored_by_others(scores: Scores, leader: int) -> list[int]:
+def leads_of(scores: Scores, leader: int, level: float) -> dict[int, BiasEstimate]:
+    """Return by how much an option leads those who come closest of all whom other evaluators
+    scored, with unequal use of the scale allowed for; of comparisons and items nothing is said.
+    """
+    if scores.rival is not None or scores.evaluator is None or scores.item is not None:
+        return {}
+    found = {rival: _lead(scores, leader, rival, level) for rival in _by_others(scores, leader)}
+    return {rival: lead for rival, lead in found.items() if lead is not None}
+
+
+def _by_others(scores: Scores, leader: int) -> list[int]:
     """Return the rivals who come closest, of those whom other evaluators scored than the leader."""
     assert scores.evaluator is not None
-    effects = two_way(scores)
-    option, who = scores.option.codes, scores.evaluator.codes
-    shape = len(scores.option), len(scores.evaluator)
-    times = np.zeros(shape, dtype=np.int32)
-    np.add.at(times, (option, who), 1)
-    values = np.zeros(shape[0])
-    values[option] = values_by_row(effects)
-    behind = values[leader] - values
-    others = (times != times[leader]).any(axis=1) & (behind <= 2.0 * _MOST * np.ptp(values))
+    options, option = np.unique(scores.option.codes, return_inverse=True)
+    judges, judge = np.unique(scores.evaluator.codes, return_inverse=True)
+    times = np.zeros((len(options), len(judges)), dtype=np.int32)
+    np.add.at(times, (option, judge), 1)
+    first = int(np.searchsorted(options, leader))
+    others = (times != times[first]).any(axis=1)
+    if not others.any():
+        return []
+    values = np.zeros(len(options))
+    values[option] = values_by_row(two_way(scores))
+    behind = values[first] - values
+    others &= behind <= 2.0 * _MOST * np.ptp(values)
     order = np.argsort(behind, kind="stable")
-    return [int(rival) for rival in order if others[rival]][:_RIVALS]
+    return [int(options[rival]) for rival in order if others[rival]][:_RIVALS]
 
 
 def _lead(scores: Scores, leader: int, rival: int, level: float) -> BiasEstimate | None:
