@@ -154,6 +154,23 @@ def test_drift_is_least_squares_on_options_and_time(entries: Entries) -> None:
     assert p < 1e-6
 
 
+def test_asking_again_what_looked_good_is_no_dependence() -> None:
+    # 40 equal options, and always the one whose mean is highest: by luck, so that it falls back
+    p = np.empty(200)
+    for run in range(len(p)):
+        rng = np.random.default_rng([21, run])
+        n, total = np.ones(40), rng.normal(size=40)
+        x, y = list(range(40)), total.tolist()
+        for _ in range(120):
+            x.append(int(np.argmax(total / n)))
+            y.append(float(rng.normal()))
+            n[x[-1]] += 1.0
+            total[x[-1]] += y[-1]
+        entries = Entries(record_of(40, singles(40, np.array(x), np.array(y))).rows)
+        p[run] = dependence(entries, innovations(entries))[1]
+    assert (p < 0.001).mean() <= 0.02  # with the first repeats of each option it is 0.12
+
+
 def test_neighbours_are_judged_at_the_level_it_says_where_noise_differs_by_option() -> None:
     """σ of 1 and 4, each of two options for half of the time; and AR(1) of ½ is seen."""
     rng = np.random.default_rng(22)

@@ -12,8 +12,9 @@ orthogonal to every constant per option. So with Gaussian noise the w_i are inde
 whatever the options are worth: no model of values is needed. A slope β of time adds βτ_i to w_i.
 
 That is exact where what was asked does not depend on the scores. A policy that asks again what
-looked good sees it fall back: w_i is then shifted by the error of M_i, of order σ/√n_i. On streams
-that do so the false alarms were as rare as on others (docs/research/checks.md): measured,
+looked good sees it fall back: w_i is then shifted by the error of M_i, of order σ/√n_i, and so are
+its neighbours. So neighbours are compared once most of an option's evaluations came before. On
+streams that do so the false alarms were as rare as on others (docs/research/checks.md): measured,
 not proved.
 
 Whether the means of the options lie on the linear model, by the scatter within options
@@ -68,6 +69,7 @@ _FAR = ((2.5, 0.17), (3.5, 0.15))
 """Among scores beyond r robust standard deviations, the share beyond 2r, for Student's t(3)."""
 _SAME = 1e-12  # share by which equal scores may differ
 FEWEST = 16  # deviations that a verdict takes
+_SETTLED = 0.8  # of an option's evaluations come before: one that looked good has fallen back
 _PRIOR = 0.5
 _LEAST_SCATTER = 4  # degrees of freedom within options, from which on F is used
 _LARGE = 20_000  # numbers in a dense matrix of rows, from which on panels keep their structure
@@ -92,11 +94,14 @@ class Entries:
 
 
 class Innovations(NamedTuple):
-    """w and τ of the entries that have one before them of their option, in order of arrival."""
+    """w and τ of the entries that have one before them of their option, in order of arrival, and
+    the share of the option's evaluations that come before: n/(n + b).
+    """
 
     at: Indices
     w: Floats
     tau: Floats
+    before: Floats
 
 
 def innovations(entries: Entries) -> Innovations:
@@ -118,7 +123,7 @@ def innovations(entries: Entries) -> Innovations:
     w, tau = (scores[:, again] - of_it / n) * np.sqrt(n * b[again] / (n + b[again]))
     at = order[again]
     back = np.argsort(at)
-    return Innovations(at[back], w[back], tau[back])
+    return Innovations(at[back], w[back], tau[back], (n / (n + b[again]))[back])
 
 
 def _groups(options: Indices) -> tuple[Indices, Indices]:
@@ -195,6 +200,8 @@ def _neighbours(entries: Entries, found: Innovations) -> tuple[float, float]:
         return 0.0, 1.0
     u = found.w / np.sqrt((total + pooled) / (n + 1.0))[option]  # as if by one more, the usual
     near = np.diff(entries.places[found.at]) == 1
+    settled = found.before >= _SETTLED
+    near &= settled[:-1] & settled[1:]
     products = (u[:-1] * u[1:])[near]
     if len(products) < FEWEST:
         return 0.0, 1.0

@@ -195,7 +195,8 @@ def _contender(entry: Entry) -> Contender:
     pair = (entry, entry) if isinstance(entry, str) else entry
     if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
         raise InputError(
-            f"a policy is a registered name or a pair (name, function); got {entry!r}."
+            "a policy is a registered name or a pair (name, function), such as (MyPolicy.name, "
+            f"MyPolicy); got {entry!r}."
         )
     return Contender(*pair)
 
