@@ -1,0 +1,156 @@
+"""The smallest ellipsoid around rows of which many lie close to it.
+
+Of all M with slacks s_i = r − a_iᵀM a_i ≥ 0 for all rows, the one that maximises log det M is
+V(w)⁻¹ for the G-optimal weights w, which are the multipliers of the slacks. Where no more than
+p = r(r+1)/2 rows come near the surface, a working set finds them in one or two rounds. Where many do,
+the optimum of one working set fits its noise and leaves others out, again and again.
+
+So here one path is followed, v_i s_i = μ → 0 with Σ v_i a_i a_iᵀ = M⁻¹, and rows join and leave at
+every step of it. Slacks are linear in M: a row joins with the slack that it has and the weight μ / s_i
+that the path gives to it, before it is left out. What weights that come and go do to the moments is
+made up for by the others.
+
+Notation: M = WᵀW, y_i = W a_i, moments m_i = svec(y_i y_iᵀ), q = v / s. A step M ← Wᵀ(I + E)W with
+e = svec(E) has Δs_i = −m_i·e and Δv_i = μ/s_i − v_i + q_i m_i·e, and so
+
+    F e = svec(I) − Σ (μ/s_i) m_i,    F = I + Σ q_i m_i m_iᵀ.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.linalg import lapack
+
+from evenhand.arrays import Floats, Indices
+from evenhand.designs._ascent import moment_gram
+from evenhand.designs.screen import GramFactor, Screen
+from evenhand.numerics.row_space import RowSpace, largest_entries
+
+_OUTER = 4  # rows to begin with, per moment: those farthest out
+_JOIN = 1  # rows that join at a time, per moment
+_SPARE = 1.2  # rows that stay, per moment, whatever their weights
+_LIGHT = 0.1  # of the average weight of a support: rows below leave,
+_FAR = 3.0  # if their slack is more than so many times the average
+_INSIDE = 0.1  # of the average slack: what a row is given that was outside
+_STEPS = 40  # where the path is of use it takes 8 to 15
+_RESTORED = 1e-9  # a share of the moments that moves no leverage by more
+
+
+class Moments:
+    """Sums of moments and products with them, for rows Y, without writing the moments down."""
+
+    def __init__(self, r: int) -> None:
+        self.i, self.j = np.tril_indices(r)
+        self.scale = np.where(self.i == self.j, 1.0, np.sqrt(2.0))
+
+    def of(self, S: Floats) -> Floats:
+        """Return svec(S) of a symmetric matrix, (r, r)."""
+        vector: Floats = S[self.i, self.j] * self.scale
+        return vector
+
+    def matrix(self, e: Floats) -> Floats:
+        """Return the matrix E with svec(E) = e."""
+        r = int(self.i[-1]) + 1
+        E = np.empty((r, r))
+        E[self.i, self.j] = E[self.j, self.i] = e / self.scale
+        return E
+
+    def sum(self, Y: Floats, v: Floats) -> Floats:
+        """Return Σ v_i m_i."""
+        return self.of((Y * v[:, None]).T @ Y)
+
+    def products(self, Y: Floats, e: Floats) -> Floats:
+        """Return m_i·e."""
+        products: Floats = np.einsum("ij,ij->i", Y @ self.matrix(e), Y)
+        return products
+
+
+def enclosing(
+    A: Floats, space: RowSpace, first: GramFactor, tol: float
+) -> tuple[Indices, Floats] | None:
+    """Return rows and weights whose gap over all rows is at most ``tol``, from V not far off.
+
+    None if the path does not lead there.
+    """
+    r = space.rank
+    p = r * (r + 1) // 2
+    moments = Moments(r)
+    one = moments.of(np.eye(r))
+    F = np.empty((p, p))
+    screen = Screen(A, first)
+    rows = np.union1d(largest_entries(screen.d, _OUTER * p), space.basis)
+    d = screen.d[rows]
+    outside = max(float(d.max()) / r - 1.0, tol)
+    grown = 1.0 + (1.0 + _INSIDE) * outside  # so that all rows are inside
+    M, s = _scaled(first, grown), r - d / grown
+    v = np.full(len(rows), 1.0 / len(rows))
+    for _ in range(_STEPS):
+        n, q, mu = len(rows), v / s, float(v @ s) / len(rows)
+        Y = np.ascontiguousarray(A[rows] @ M.W.T)
+        moment_gram(Y, q, F)
+        F[np.diag_indices(p)] += 1.0
+        factor, info = lapack.dpotrf(F.T, lower=1, clean=0)
+        if info != 0:
+            return None
+
+        def solve(b: Floats, factor: Floats = factor) -> Floats:
+            return np.asarray(lapack.dpotrs(factor, b, lower=1)[0])
+
+        # Mehrotra's steps: where μ = 0 leads, then what is left of μ and how the products bend
+        e = solve(one)
+        ds = -moments.products(Y, e)
+        dv = -v - q * ds
+        ahead = float((v + _longest(v, dv) * dv) @ (s + _longest(s, ds) * ds)) / n
+        bent = (mu * max(ahead / mu, 0.0) ** 3 - dv * ds) / s
+        E = moments.matrix(e)
+        e = solve(one + moments.of(E @ E) - moments.sum(Y, bent))
+        ds = -moments.products(Y, e)
+        dv = bent - v - q * ds
+        short = 1.0 - min(0.1, max(0.001, mu * n / r))
+        E = moments.matrix(e)
+        b = min(_longest(s, ds, short), 0.9 / max(-float(np.linalg.eigvalsh(E)[0]), 0.9))
+        v = v + _longest(v, dv, short) * dv
+        s = s + b * ds
+        L = np.linalg.cholesky(np.eye(r) + b * E)
+        M = GramFactor(L.T @ M.W, np.linalg.solve(L, M.U.T).T)
+        # rows leave, and the others make up for them
+        level = float(v @ s) / float(v.sum())
+        stay = (v > _LIGHT * v.sum() / p) | (s < _FAR * level) | np.isin(rows, space.basis)
+        stay[largest_entries(v, int(_SPARE * p))] = True
+        rows, v, s, q, Y = rows[stay], v[stay], s[stay], q[stay], Y[stay]
+        goal = moments.of(np.linalg.inv(np.eye(r) + b * E))
+        for _ in range(3):
+            missing = goal - moments.sum(Y, v)
+            if np.abs(missing).max() <= _RESTORED:
+                break
+            dv = q * moments.products(Y, solve(missing))
+            v = v + _longest(v, dv, 0.9) * dv
+        # how far all rows are from optimal, and which come near
+        level = float(v @ s) / float(v.sum())
+        near, beyond = screen.rows_above(r - level, M)
+        largest = float(beyond.max()) if len(beyond) else r - level
+        V = L.T @ moments.matrix(moments.sum(Y, v)) @ L
+        if largest / float(np.linalg.eigvalsh(V)[0]) * v.sum() <= r * (1.0 + tol):
+            return rows, v / v.sum()
+        new = ~np.isin(near, rows)
+        near, beyond = near[new], beyond[new]
+        top = largest_entries(beyond, _JOIN * p)
+        near, beyond = near[top], beyond[top]
+        if r - largest < _INSIDE * level:
+            grown = largest / (r - _INSIDE * level)
+            M, s, beyond = _scaled(M, grown), r - (r - s) / grown, beyond / grown
+        mu = float(v @ s) / len(rows)
+        rows, s = np.append(rows, near), np.append(s, r - beyond)
+        v = np.append(v, mu / (r - beyond))
+    return None
+
+
+def _scaled(M: GramFactor, by: float) -> GramFactor:
+    """Return M / by."""
+    return GramFactor(M.W / np.sqrt(by), M.U * np.sqrt(by))
+
+
+def _longest(x: Floats, dx: Floats, short: float = 1.0) -> float:
+    """Return a step, up to one, that takes x + step dx no nearer to zero than ``short`` says."""
+    steepest = float(np.max(-dx / x))
+    return min(1.0, short / steepest) if steepest > 0.0 else 1.0
