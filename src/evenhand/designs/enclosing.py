@@ -24,16 +24,18 @@ from scipy.linalg import lapack
 from evenhand.arrays import Floats, Indices
 from evenhand.designs._ascent import moment_gram
 from evenhand.designs.screen import GramFactor, Screen
-from evenhand.numerics.row_space import RowSpace, largest_entries
+from evenhand.numerics.row_space import RowSpace, largest_entries, leverages
 
 _OUTER = 4  # rows to begin with, per moment: those farthest out
 _JOIN = 1  # rows that join at a time, per moment
-_SPARE = 1.2  # rows that stay, per moment, whatever their weights
+_SPARE = 1.6  # rows that stay, per moment, whatever their weights
 _LIGHT = 0.1  # of the average weight of a support: rows below leave,
 _FAR = 3.0  # if their slack is more than so many times the average
 _INSIDE = 0.1  # of the average slack: what a row is given that was outside
+_FIELD = 32  # rows that are looked at in every step, per moment: those farthest out,
+_AGAIN = 0.1  # and all rows when the average slack has fallen to this share
 _STEPS = 40  # where the path is of use it takes 8 to 15
-_RESTORED = 1e-9  # a share of the moments that moves no leverage by more
+_RESTORED = 1e-8  # a share of the moments that moves no leverage by more
 
 
 class Moments:
@@ -83,7 +85,10 @@ def enclosing(
     outside = max(float(d.max()) / r - 1.0, tol)
     grown = 1.0 + (1.0 + _INSIDE) * outside  # so that all rows are inside
     M, s = _scaled(first, grown), r - d / grown
-    v = np.full(len(rows), 1.0 / len(rows))
+    v, _ = relaxed(A[rows] @ M.W.T)
+    v = np.maximum(v, 0.1 / len(v))
+    field, looked = largest_entries(screen.d, _FIELD * p), float(v @ s)
+    seen = A[field]
     for _ in range(_STEPS):
         n, q, mu = len(rows), v / s, float(v @ s) / len(rows)
         Y = np.ascontiguousarray(A[rows] @ M.W.T)
@@ -127,11 +132,20 @@ def enclosing(
             v = v + _longest(v, dv, 0.9) * dv
         # how far all rows are from optimal, and which come near
         level = float(v @ s) / float(v.sum())
-        near, beyond = screen.rows_above(r - level, M)
-        largest = float(beyond.max()) if len(beyond) else r - level
-        V = L.T @ moments.matrix(moments.sum(Y, v)) @ L
-        if largest / float(np.linalg.eigvalsh(V)[0]) * v.sum() <= r * (1.0 + tol):
-            return rows, v / v.sum()
+        enough = r * (1.0 + tol) / v.sum()
+        enough *= float(np.linalg.eigvalsh(L.T @ moments.matrix(moments.sum(Y, v)) @ L)[0])
+        beyond = leverages(seen, M.W)
+        if beyond.max() <= enough or level < _AGAIN * looked:
+            near, beyond = screen.rows_above(r - level, M)
+            if not len(beyond) or beyond.max() <= enough:
+                return rows, v / v.sum()
+            looked = level
+            if screen.factor is M:
+                field = largest_entries(screen.d, _FIELD * p)
+                seen = A[field]
+        else:
+            near, beyond = field[beyond > r - level], beyond[beyond > r - level]
+        largest = max(float(beyond.max(initial=0.0)), r - level)
         new = ~np.isin(near, rows)
         near, beyond = near[new], beyond[new]
         top = largest_entries(beyond, _JOIN * p)
@@ -143,6 +157,32 @@ def enclosing(
         rows, s = np.append(rows, near), np.append(s, r - beyond)
         v = np.append(v, mu / (r - beyond))
     return None
+
+
+def relaxed(B: Floats) -> tuple[Floats, float]:
+    """Return weights that bring all rows of B close to one ellipsoid, if any do, and their gap."""
+    # Where all leverages are r (1 − y'Ey) with a small E, a multiplicative step takes off about
+    # 2/r of it, so one with the power r/2 takes off most; a little less, as n rows at random have
+    # moments of different sizes, from (1 − √(p/n))² to (1 + √(p/n))². Elsewhere it overshoots and
+    # is stopped.
+    n, r = B.shape
+    power = 0.5 * r / (1.0 + 0.5 * r * (r + 1) / n)
+    w = best = np.full(n, 1.0 / n)
+    gaps: list[float] = []
+    while len(gaps) < 5 or gaps[-1] <= 0.8 * gaps[-3]:
+        try:
+            W = np.linalg.inv(np.linalg.cholesky((B * w[:, None]).T @ B))
+        except np.linalg.LinAlgError:
+            gaps.append(np.inf)
+            break
+        d = leverages(B, W) / r
+        gaps.append(float(d.max()) - 1.0)
+        if gaps[-1] <= min(gaps):
+            best = w
+        # no weight grows more than e-fold at once
+        w = w * np.exp(min(power, 1.0 / max(gaps[-1], 1e-9)) * np.log(np.maximum(d, 1e-300)))
+        w /= w.sum()
+    return best, min(gaps)
 
 
 def _scaled(M: GramFactor, by: float) -> GramFactor:

@@ -29,7 +29,7 @@ from evenhand.designs._ascent import interior_point, multiplicative, newton
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
 from evenhand.designs.blockwise import Kept, optimum, spanning
 from evenhand.designs.design import Certificate, Design, checked, checked_on
-from evenhand.designs.enclosing import enclosing
+from evenhand.designs.enclosing import enclosing, relaxed
 from evenhand.designs.screen import GramFactor, Screen, factor
 from evenhand.errors import AccuracyError, InputError
 from evenhand.numerics._bases import dominant_basis
@@ -193,36 +193,10 @@ def _enclosed(
     if np.count_nonzero(levels > 1.0 + tol) <= _MISLED * len(levels):
         return None
     sample = np.union1d(sample_rows(len(A), _FITTED * r * (r + 1) // 2), space.basis)
-    w, gap = _relaxed(_coordinates(A, sample, space))
+    w, gap = relaxed(_coordinates(A, sample, space))
     if gap < float(levels.max()) - 1.0:
         V = factor(space, A[sample], w)
     return enclosing(A, space, V, 0.5 * tol)
-
-
-def _relaxed(B: Floats) -> tuple[Floats, float]:
-    """Return weights that bring all rows of B close to one ellipsoid, if any do, and their gap."""
-    # Where all leverages are r (1 − y'Ey) with a small E, a multiplicative step takes off about
-    # 2/r of it, so one with the power r/2 takes off most; a little less, as n rows at random have
-    # moments of different sizes, from (1 − √(p/n))² to (1 + √(p/n))². Elsewhere it overshoots and
-    # is stopped.
-    n, r = B.shape
-    power = 0.5 * r / (1.0 + 0.5 * r * (r + 1) / n)
-    w = best = np.full(n, 1.0 / n)
-    gaps: list[float] = []
-    while len(gaps) < 5 or gaps[-1] <= 0.8 * gaps[-3]:
-        try:
-            W = np.linalg.inv(np.linalg.cholesky((B * w[:, None]).T @ B))
-        except np.linalg.LinAlgError:
-            gaps.append(np.inf)
-            break
-        d = leverages(B, W) / r
-        gaps.append(float(d.max()) - 1.0)
-        if gaps[-1] <= min(gaps):
-            best = w
-        # no weight grows more than e-fold at once
-        w = w * np.exp(min(power, 1.0 / max(gaps[-1], 1e-9)) * np.log(np.maximum(d, 1e-300)))
-        w /= w.sum()
-    return best, min(gaps)
 
 
 @dataclass(frozen=True, eq=False)
