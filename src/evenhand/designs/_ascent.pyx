@@ -9,7 +9,7 @@ H_ij = (y_i·y_j)² = m_i·m_j, where m_i = svec(y_i y_iᵀ) are the p = r(r+1)/
 import numpy as np
 
 from libc.math cimport INFINITY, log, sqrt
-from scipy.linalg.cython_blas cimport dgemv, dsyrk
+from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dpotrs, dtrtri
 
 cdef extern from "numerics/_passes.h" nogil:
@@ -18,7 +18,8 @@ cdef extern from "numerics/_passes.h" nogil:
 
 cdef enum:
     ROWS = 32  # as in numerics/_passes.h
-    BLOCK = 512  # rows whose moments are held at once
+    BLOCK = 256  # rows whose moments are held at once
+    TOGETHER = 4  # indices whose pairs go into one matrix product
 
 cdef double ROUNDING = 1e-14  # of log det V, per dimension
 cdef double SHORTEST = 1e-3  # of Newton's step; a shorter one says that the model is none
@@ -125,28 +126,54 @@ cdef void squared_products(double *Z, int n, int r, double *H) noexcept nogil:
 
 
 def moment_gram(const double[:, ::1] Y, const double[::1] q, double[:, ::1] F):
-    """F <- Σ q_i m_i m_iᵀ for the moments m_i of the rows of Y: its upper triangle, q ≥ 0."""
-    # BLAS reads columns, so what it calls the lower triangle is the upper one
-    cdef Py_ssize_t n = Y.shape[0], r = Y.shape[1], start = 0, t, i, j, c
-    cdef int p = <int>(r * (r + 1) // 2), count
+    """The lower triangle of F <- Σ q_x m_x m_xᵀ, for the moments m_x of the rows of Y and q ≥ 0."""
+    # An entry is Σ q y_i y_j y_k y_l, whatever the order of the four: of 3 that are alike one is
+    # worked out, that with i ≤ j ≤ k ≤ l. Pairs (j, i) come by j, so those up to k are the first
+    # ones; pairs (k, l) come by k, a few k at a time.
+    cdef Py_ssize_t n = Y.shape[0], r = Y.shape[1], start = 0, t, i, j, k, l, a, b, c, d, x, y
+    cdef int p = <int>(r * (r + 1) // 2), count, pairs, first
     cdef double one = 1.0, kept = 0.0, root, scale, root2 = sqrt(2.0)
-    cdef double[:, ::1] N = np.empty((BLOCK, p))
+    cdef double[:, ::1] N = np.empty((BLOCK, p)), T = np.empty((BLOCK, p)), G = np.empty((p, p))
     with nogil:
         while start < n:
             count = <int>min(<Py_ssize_t>BLOCK, n - start)
             for t in range(count):
                 root = sqrt(q[start + t])
-                c = 0
+                x = 0
+                y = 0
                 for i in range(r):
                     scale = root * Y[start + t, i]
-                    for j in range(i):
-                        N[t, c + j] = root2 * scale * Y[start + t, j]
-                    c += i
-                    N[t, c] = scale * Y[start + t, i]
-                    c += 1
-            dsyrk("L", "N", &p, &count, &one, &N[0, 0], &p, &kept, &F[0, 0], &p)
+                    for j in range(i + 1):
+                        N[t, x + j] = scale * Y[start + t, j]
+                    for j in range(i, r):
+                        T[t, y + j - i] = scale * Y[start + t, j]
+                    x += i + 1
+                    y += r - i
+            k = 0
+            x = 0
+            while k < r:
+                l = min(k + TOGETHER, r)
+                pairs = <int>((l - k) * r - (l * (l - 1) - k * (k - 1)) // 2)
+                first = <int>(l * (l + 1) // 2)
+                dgemm("N", "T", &first, &pairs, &count, &one, &N[0, 0], &p, &T[0, x], &p, &kept,
+                      &G[x, 0], &p)
+                k = l
+                x += pairs
             kept = 1.0
             start += count
+        for a in range(r):
+            for b in range(a + 1):
+                x = a * (a + 1) // 2 + b
+                y = 0
+                for c in range(a + 1):
+                    for d in range(c + 1):
+                        if y > x:
+                            break
+                        k, j = max(b, c), max(min(b, c), d)
+                        i = b + c + d - k - j
+                        scale = (1.0 if a == b else root2) * (1.0 if c == d else root2)
+                        F[x, y] = scale * G[k * r - k * (k - 1) // 2 + a - k, j * (j + 1) // 2 + i]
+                        y += 1
 
 
 cdef class ActiveSet:

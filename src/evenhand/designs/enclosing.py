@@ -94,12 +94,12 @@ def enclosing(
         Y = np.ascontiguousarray(A[rows] @ M.W.T)
         moment_gram(Y, q, F)
         F[np.diag_indices(p)] += 1.0
-        factor, info = lapack.dpotrf(F.T, lower=1, clean=0)
+        factor, info = lapack.dpotrf(F.T, lower=0, clean=0, overwrite_a=1)
         if info != 0:
             return None
 
         def solve(b: Floats, factor: Floats = factor) -> Floats:
-            return np.asarray(lapack.dpotrs(factor, b, lower=1)[0])
+            return np.asarray(lapack.dpotrs(factor, b, lower=0)[0])
 
         # Mehrotra's steps: where μ = 0 leads, then what is left of μ and how the products bend
         e = solve(one)

@@ -120,7 +120,7 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
     r = space.rank
     p = r * (r + 1) // 2
     rows, w, screen = _first_rows(A, space)
-    others = sample_rows(len(A), _SPREAD * r)[: len(A) if len(rows) < len(A) else 0]
+    others = np.setdiff1d(sample_rows(len(A), _SPREAD * r), rows)
     spend, loose = _SHARE * tol, 0.0
     for round_ in range(_ROUNDS):
         exact = max(0.01 * spend, _ROUNDING)
