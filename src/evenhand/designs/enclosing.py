@@ -2,13 +2,13 @@
 
 Of all M with slacks s_i = r − a_iᵀM a_i ≥ 0 for all rows, the one that maximises log det M is
 V(w)⁻¹ for the G-optimal weights w, which are the multipliers of the slacks. Where no more than
-p = r(r+1)/2 rows come near the surface, a working set finds them in one or two rounds. Where many do,
-the optimum of one working set fits its noise and leaves others out, again and again.
+p = r(r+1)/2 rows come near the surface, a working set finds them in one or two rounds. Where many
+do, the optimum of a working set fits its noise and leaves others out, again and again.
 
-So here one path is followed, v_i s_i = μ → 0 with Σ v_i a_i a_iᵀ = M⁻¹, and rows join and leave at
-every step of it. Slacks are linear in M: a row joins with the slack that it has and the weight μ / s_i
-that the path gives to it, before it is left out. What weights that come and go do to the moments is
-made up for by the others.
+So one path is followed here, v_i s_i = μ → 0 with Σ v_i a_i a_iᵀ = M⁻¹, and rows join and leave at
+every step of it. Slacks are linear in M: a row joins with the slack that it has, and the weight
+μ / s_i that the path gives to it, before it is left out. What weights that come and go do to the
+moments is made up for by the others, each in proportion to its own.
 
 Notation: M = WᵀW, y_i = W a_i, moments m_i = svec(y_i y_iᵀ), q = v / s. A step M ← Wᵀ(I + E)W with
 e = svec(E) has Δs_i = −m_i·e and Δv_i = μ/s_i − v_i + q_i m_i·e, and so
@@ -70,7 +70,7 @@ class Moments:
 def enclosing(
     A: Floats, space: RowSpace, first: GramFactor, tol: float
 ) -> tuple[Indices, Floats] | None:
-    """Return rows and weights whose gap over all rows is at most ``tol``, from V not far off.
+    """Return rows and weights whose gap over all rows is at most ``tol``, beginning with some V.
 
     None if the path does not lead there.
     """
@@ -86,7 +86,7 @@ def enclosing(
     grown = 1.0 + (1.0 + _INSIDE) * outside  # so that all rows are inside
     M, s = _scaled(first, grown), r - d / grown
     v, _ = relaxed(A[rows] @ M.W.T)
-    v = np.maximum(v, 0.1 / len(v))
+    v = np.maximum(v, _LIGHT / len(v))
     field, looked = largest_entries(screen.d, _FIELD * p), float(v @ s)
     seen = A[field]
     for _ in range(_STEPS):
@@ -130,7 +130,7 @@ def enclosing(
                 break
             dv = q * moments.products(Y, solve(missing))
             v = v + _longest(v, dv, 0.9) * dv
-        # how far all rows are from optimal, and which come near
+        # which rows come near, and whether all are low enough for V(v), which is nearly M⁻¹
         level = float(v @ s) / float(v.sum())
         enough = r * (1.0 + tol) / v.sum()
         enough *= float(np.linalg.eigvalsh(L.T @ moments.matrix(moments.sum(Y, v)) @ L)[0])

@@ -9,11 +9,8 @@ what its optimum leaves too high. Titterington's multiplicative steps, cheap and
 rows matter. Where no more than p = r(r+1)/2 do, Newton's method finds their weights; else, and
 where it fails, the interior-point method, whatever the rows: V is unique, the weights often are
 not. In every round the support is cut to the p rows that suffice, which keeps V
-(Carathéodory).
-
-`Screen`: one pass over all rows gives leverages d_old for some V_old. Later designs need no further
-pass for most rows, since d_new ≤ λ_max(V_new⁺ V_old) · d_old; only rows that this bound does not
-clear are looked at again.
+(Carathéodory). Where so many rows matter that a sample fits its own noise, no working set will do,
+and `enclosing` takes over.
 """
 
 from __future__ import annotations
@@ -24,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.arrays import Floats, Indices, as_points, refuse_non_finite
+from evenhand.arrays import Floats, Indices, as_points
 from evenhand.designs._ascent import interior_point, multiplicative, newton
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
 from evenhand.designs.blockwise import Kept, optimum, spanning
@@ -61,8 +58,6 @@ _ROUNDING = 1e-11  # a gap that leverages in double precision cannot tell from n
 _EDGE = 1.0 - 1e-6  # leverages this close to r count as r: rounding must not hide a row
 _LONG = 64.0  # coordinates larger than this call for another basis
 _STEPS = 100  # of the interior-point method, which takes 5 to 20
-
-
 _ROUNDS = 60
 _DEPENDENT = 1e-10  # moments that differ by less, as a share of the largest, are dependent
 _GROWTH = 1e-9  # growth of the total weight that may be rounding
@@ -196,7 +191,10 @@ def _enclosed(
     w, gap = relaxed(_coordinates(A, sample, space))
     if gap < float(levels.max()) - 1.0:
         V = factor(space, A[sample], w)
-    return enclosing(A, space, V, 0.5 * tol)
+    try:
+        return enclosing(A, space, V, 0.5 * tol)
+    except np.linalg.LinAlgError:  # rows of very different lengths: working sets have a basis
+        return None
 
 
 @dataclass(frozen=True, eq=False)
