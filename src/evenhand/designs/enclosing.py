@@ -87,7 +87,7 @@ def enclosing(
     M, s = _scaled(first, grown), r - d / grown
     v, _ = relaxed(A[rows] @ M.W.T)
     v = np.maximum(v, _LIGHT / len(v))
-    field, looked = largest_entries(screen.d, _FIELD * p), float(v @ s)
+    field, looked = largest_entries(screen.d, _FIELD * p), np.inf
     seen = A[field]
     for _ in range(_STEPS):
         n, q, mu = len(rows), v / s, float(v @ s) / len(rows)
@@ -139,7 +139,8 @@ def enclosing(
             near, beyond = screen.rows_above(r - level, M)
             if not len(beyond) or beyond.max() <= enough:
                 return rows, v / v.sum()
-            looked = level
+            # rows far outside say that the field is not the right one yet
+            looked = level if beyond.max() <= r + level else np.inf
             if screen.factor is M:
                 field = largest_entries(screen.d, _FIELD * p)
                 seen = A[field]
