@@ -85,7 +85,7 @@ def enclosing(
     outside = max(float(d.max()) / r - 1.0, tol)
     grown = 1.0 + (1.0 + _INSIDE) * outside  # so that all rows are inside
     M, s = _scaled(first, grown), r - d / grown
-    v, _ = relaxed(A[rows] @ M.W.T)
+    v, _, _ = relaxed(A[rows] @ M.W.T)
     v = np.maximum(v, _LIGHT / len(v))
     field, looked = largest_entries(screen.d, _FIELD * p), np.inf
     seen = A[field]
@@ -160,8 +160,10 @@ def enclosing(
     return None
 
 
-def relaxed(B: Floats) -> tuple[Floats, float]:
-    """Return weights that bring all rows of B close to one ellipsoid, if any do, and their gap."""
+def relaxed(B: Floats) -> tuple[Floats, float, float]:
+    """Return weights that bring all rows of B close to one ellipsoid, if any do; the gap that equal
+    weights have, and theirs.
+    """
     # Where all leverages are r (1 − y'Ey) with a small E, a multiplicative step takes off about
     # 2/r of it, so one with the power r/2 takes off most; a little less, as n rows at random have
     # moments of different sizes, from (1 − √(p/n))² to (1 + √(p/n))². Elsewhere it overshoots and
@@ -183,7 +185,7 @@ def relaxed(B: Floats) -> tuple[Floats, float]:
         # no weight grows more than e-fold at once
         w = w * np.exp(min(power, 1.0 / max(gaps[-1], 1e-9)) * np.log(np.maximum(d, 1e-300)))
         w /= w.sum()
-    return best, min(gaps)
+    return best, gaps[0], min(gaps)
 
 
 def _scaled(M: GramFactor, by: float) -> GramFactor:

@@ -52,6 +52,7 @@ _ADD = 2  # rows added at a time, per moment
 _KEEP = 2  # rows kept, per row of the support: those next in line, lest they come back
 _INWARD = 0.1  # of the weight; with a hundredth the interior-point method takes twice the steps
 _MISLED = 0.01  # of all rows too high: more than a working set overlooks where few rows matter
+_CLOSE = 0.25  # of the gap that equal weights have: less than is left where rows are not close
 _FITTED = 32  # sampled rows per moment to fit an ellipsoid: its error is 1/√32 of their noise
 _SHARE = 0.1  # of the gap over all rows: what the working set is solved to
 _ROUNDING = 1e-11  # a gap that leverages in double precision cannot tell from none
@@ -126,6 +127,8 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
             rows, w = better
             B, d = _coordinates(A, rows, space), np.empty(len(rows))
             multiplicative(B, w, d, 0)
+        elif len(others) and multiplicative(B[:n], w, d, 0) > max(loose, 10.0 * exact):
+            w, d = _solved(B[:n], w, exact, max(loose, exact), B[:0])  # stopped too early
         others = others[:0]
         kept = _but_dust(w, spend / r)  # a share ε of the weight moves no leverage by more than r ε
         few = cut_support(B[kept], w[kept])
@@ -188,11 +191,11 @@ def _enclosed(
     if np.count_nonzero(levels > 1.0 + tol) <= _MISLED * len(levels):
         return None
     sample = np.union1d(sample_rows(len(A), _FITTED * r * (r + 1) // 2), space.basis)
-    w, gap = relaxed(_coordinates(A, sample, space))
-    if gap < float(levels.max()) - 1.0:
-        V = factor(space, A[sample], w)
+    w, first, gap = relaxed(_coordinates(A, sample, space))
+    if gap > min(_CLOSE * first, float(levels.max()) - 1.0):
+        return None
     try:
-        return enclosing(A, space, V, 0.5 * tol)
+        return enclosing(A, space, factor(space, A[sample], w), 0.5 * tol)
     except np.linalg.LinAlgError:  # rows of very different lengths: working sets have a basis
         return None
 
