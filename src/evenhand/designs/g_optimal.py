@@ -53,7 +53,6 @@ _KEEP = 2  # rows kept, per row of the support: those next in line, lest they co
 _INWARD = 0.1  # of the weight; with a hundredth the interior-point method takes twice the steps
 _MISLED = 0.01  # of all rows too high: more than a working set overlooks where few rows matter
 _CLOSE = 0.25  # of the gap that equal weights have: less than is left where rows are not close
-_NOISE = 0.03  # of the leverages: dummies stay 0.04 to 0.1 from any ellipsoid, and the path fails
 _FITTED = 32  # sampled rows per moment to fit an ellipsoid: its error is 1/√32 of their noise
 _SHARE = 0.1  # of the gap over all rows: what the working set is solved to
 _ROUNDING = 1e-11  # a gap that leverages in double precision cannot tell from none
@@ -193,7 +192,7 @@ def _enclosed(
         return None
     sample = np.union1d(sample_rows(len(A), _FITTED * r * (r + 1) // 2), space.basis)
     w, first, gap = relaxed(_coordinates(A, sample, space))
-    if gap > min(_CLOSE * first, _NOISE, float(levels.max()) - 1.0):
+    if gap > min(_CLOSE * first, float(levels.max()) - 1.0):
         return None
     try:
         return enclosing(A, space, factor(space, A[sample], w), 0.5 * tol)
