@@ -35,6 +35,7 @@ _INSIDE = 0.1  # of the average slack: what a row is given that was outside
 _FIELD = 32  # rows that are looked at in every step, per moment: those farthest out,
 _AGAIN = 0.1  # and all rows when the average slack has fallen to this share
 _STEPS = 40  # where the path is of use it takes 8 to 15
+_PATIENCE = 5  # steps in which the average slack falls by half, or the path leads nowhere
 _RESTORED = 1e-8  # a share of the moments that moves no leverage by more
 
 
@@ -89,6 +90,7 @@ def enclosing(
     v = np.maximum(v, _LIGHT / len(v))
     field, looked = largest_entries(screen.d, _FIELD * p), np.inf
     seen = A[field]
+    levels: list[float] = []
     for _ in range(_STEPS):
         n, q, mu = len(rows), v / s, float(v @ s) / len(rows)
         Y = np.ascontiguousarray(A[rows] @ M.W.T)
@@ -132,6 +134,9 @@ def enclosing(
             v = v + _longest(v, dv, 0.9) * dv
         # which rows come near, and whether all are low enough for V(v), which is nearly M⁻¹
         level = float(v @ s) / float(v.sum())
+        levels.append(level)
+        if len(levels) > _PATIENCE and level > 0.5 * levels[-1 - _PATIENCE]:
+            return None
         enough = r * (1.0 + tol) / v.sum()
         enough *= float(np.linalg.eigvalsh(L.T @ moments.matrix(moments.sum(Y, v)) @ L)[0])
         beyond = leverages(seen, M.W)
