@@ -35,7 +35,7 @@ _INSIDE = 0.1  # of the average slack: what a row is given that was outside
 _FIELD = 32  # rows that are looked at in every step, per moment: those farthest out,
 _AGAIN = 0.1  # and all rows when the average slack has fallen to this share
 _STEPS = 40  # where the path is of use it takes 8 to 15
-_PATIENCE = 5  # steps in which the average slack falls by half, or the path leads nowhere
+_PATIENCE = 8  # steps in which the average slack falls by half, or the path leads nowhere
 _RESTORED = 1e-8  # a share of the moments that moves no leverage by more
 
 
