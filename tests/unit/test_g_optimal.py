@@ -10,7 +10,7 @@ import pytest
 import evenhand as eh
 from evenhand.designs._ascent import interior_point, moment_gram, multiplicative, newton
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
-from evenhand.designs.enclosing import enclosing
+from evenhand.designs.enclosing import dependent, enclosing
 from evenhand.designs.g_optimal import cut_support
 from evenhand.designs.screen import Screen, factor
 from evenhand.numerics.row_space import row_space
@@ -262,7 +262,7 @@ def test_one_path_leads_to_the_ellipsoid_around_all_rows(noise: float, group: bo
     space = row_space(points, np.arange(200))
     path = enclosing(points, space, factor(space, points[:200], np.full(200, 1 / 200)), 1e-7)
     assert path is not None
-    rows, w = path
+    rows, w, _ = path
     weights = np.zeros(6000)
     weights[rows] = w
     assert abs(w.sum() - 1.0) < 1e-12
@@ -283,3 +283,18 @@ def test_the_interior_point_method_stops_where_rows_fit_their_noise() -> None:
         gaps.append(interior_point(points[:30], w, d, 1e-9, 100, others))
     assert gaps[0] > 1e-5
     assert max(gaps[1:]) <= 1e-9
+
+
+def test_moments_of_signs_and_dummies_are_dependent_and_those_with_noise_are_not() -> None:
+    rng = np.random.default_rng(4)
+    signs = rng.choice([-1.0, 1.0], (300, 6))
+    dummies = np.eye(6)[rng.integers(0, 6, 300)]
+    sphere = rng.standard_normal((300, 6))
+    sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
+    on_two = np.column_stack([sphere, signs[:, 0]])  # x'x = z'z
+    for points in (signs, dummies, dummies + signs[:, :1], on_two, np.repeat(sphere, 2, 0)[:40]):
+        assert dependent(np.ascontiguousarray(points))
+    for points in (signs, dummies, sphere, on_two):
+        noisy = points + 1e-5 * rng.standard_normal(points.shape)
+        assert not dependent(noisy)
+    assert not dependent(sphere)

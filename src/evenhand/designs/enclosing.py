@@ -35,8 +35,9 @@ _INSIDE = 0.1  # of the average slack: what a row is given that was outside
 _FIELD = 32  # rows that are looked at in every step, per moment: those farthest out,
 _AGAIN = 0.1  # and all rows when the average slack has fallen to this share
 _STEPS = 40  # where the path is of use it takes 8 to 15
-_PATIENCE = 8  # steps in which the average slack falls by half, or the path leads nowhere
+_PATIENCE = 6  # steps, of which the last has half the average slack of the worst, or it is left
 _RESTORED = 1e-8  # a share of the moments that moves no leverage by more
+_DEPENDENT = 1e-13  # what is left of a moment, squared, by way of the others: rounding
 
 
 class Moments:
@@ -70,10 +71,9 @@ class Moments:
 
 def enclosing(
     A: Floats, space: RowSpace, first: GramFactor, tol: float
-) -> tuple[Indices, Floats] | None:
-    """Return rows and weights whose gap over all rows is at most ``tol``, beginning with some V.
-
-    None if the path does not lead there.
+) -> tuple[Indices, Floats, Screen] | None:
+    """Return rows and weights whose gap over all rows is at most ``tol``, from some V on, and
+    the screen that says so; None if the path does not lead there.
     """
     r = space.rank
     p = r * (r + 1) // 2
@@ -135,22 +135,25 @@ def enclosing(
         # which rows come near, and whether all are low enough for V(v), which is nearly M⁻¹
         level = float(v @ s) / float(v.sum())
         levels.append(level)
-        if len(levels) > _PATIENCE and level > 0.5 * levels[-1 - _PATIENCE]:
+        if len(levels) >= _PATIENCE and level > 0.5 * max(levels[-_PATIENCE:]):
             return None
         enough = r * (1.0 + tol) / v.sum()
         enough *= float(np.linalg.eigvalsh(L.T @ moments.matrix(moments.sum(Y, v)) @ L)[0])
-        beyond = leverages(seen, M.W)
-        if beyond.max() <= enough or level < _AGAIN * looked:
-            near, beyond = screen.rows_above(r - level, M)
-            if not len(beyond) or beyond.max() <= enough:
-                return rows, v / v.sum()
+        near, beyond = field, leverages(seen, M.W)
+        inside = float(beyond.max()) <= enough
+        if inside or level < _AGAIN * looked:
+            # of the rows that may join, at least as many as will are in the field
+            worth = min(len(rows) + _JOIN * p, len(beyond))
+            worth = max(r - level, float(np.partition(beyond, -worth)[-worth]))
+            near, beyond = screen.rows_above(min(worth, enough) if inside else worth, M)
+            if inside and not np.any(beyond > enough):
+                return rows, v / v.sum(), screen
             # rows far outside say that the field is not the right one yet
-            looked = level if beyond.max() <= r + level else np.inf
+            looked = level if beyond.max(initial=0.0) <= r + level else np.inf
             if screen.factor is M:
                 field = largest_entries(screen.d, _FIELD * p)
                 seen = A[field]
-        else:
-            near, beyond = field[beyond > r - level], beyond[beyond > r - level]
+        near, beyond = near[beyond > r - level], beyond[beyond > r - level]
         largest = max(float(beyond.max(initial=0.0)), r - level)
         new = ~np.isin(near, rows)
         near, beyond = near[new], beyond[new]
@@ -163,6 +166,21 @@ def enclosing(
         rows, s = np.append(rows, near), np.append(s, r - beyond)
         v = np.append(v, mu / (r - beyond))
     return None
+
+
+def dependent(B: Floats) -> bool:
+    """Return whether the moments of the rows of B are dependent, as those of dummies and signs are.
+
+    Then rows lie on an ellipsoid without noise, more of them than a path can tell apart.
+    """
+    p = B.shape[1] * (B.shape[1] + 1) // 2
+    F = np.empty((p, p))
+    moment_gram(B, np.ones(len(B)), F)
+    sizes = np.sqrt(F.diagonal())
+    if not sizes.all():
+        return True
+    factor, info = lapack.dpotrf((F / sizes / sizes[:, None]).T, lower=0, clean=0, overwrite_a=1)
+    return bool(info != 0 or factor.diagonal().min() ** 2 < _DEPENDENT)
 
 
 def relaxed(B: Floats) -> tuple[Floats, float, float]:

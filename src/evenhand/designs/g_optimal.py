@@ -26,7 +26,7 @@ from evenhand.designs._ascent import interior_point, multiplicative, newton
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
 from evenhand.designs.blockwise import Kept, optimum, spanning
 from evenhand.designs.design import Certificate, Design, checked, checked_on
-from evenhand.designs.enclosing import enclosing, relaxed
+from evenhand.designs.enclosing import dependent, enclosing, relaxed
 from evenhand.designs.screen import GramFactor, Screen, factor
 from evenhand.errors import AccuracyError, InputError
 from evenhand.numerics._bases import dominant_basis
@@ -122,13 +122,19 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
         exact = max(0.01 * spend, _ROUNDING)
         n = len(rows)
         B = _coordinates(A, np.append(rows, others), space)
-        w, d = _solved(B[:n], w, exact, max(loose, exact), B[n:])
+        w, d = w / w.sum(), np.empty(n)
+        # Newton's method while no more than p rows carry weight or ask for it; where there are
+        # more, or where it fails since moments are dependent, the interior-point method
+        if newton(B[:n], w, d, exact, _STEPS) > exact:
+            if len(others) and dependent(B[:n]):
+                others = others[:0]
+            _from_inside(B[:n], w, d, max(loose, exact), B[n : n + len(others)])
         if len(others) and (better := _enclosed(A, space, rows, w, others, tol)):
-            rows, w = better
+            rows, w, screen = better
             B, d = _coordinates(A, rows, space), np.empty(len(rows))
             multiplicative(B, w, d, 0)
         elif len(others) and multiplicative(B[:n], w, d, 0) > max(loose, 10.0 * exact):
-            w, d = _solved(B[:n], w, exact, max(loose, exact), B[:0])  # stopped too early
+            _from_inside(B[:n], w, d, max(loose, exact), B[:0])  # stopped too early
         others = others[:0]
         kept = _but_dust(w, spend / r)  # a share ε of the weight moves no leverage by more than r ε
         few = cut_support(B[kept], w[kept])
@@ -181,8 +187,8 @@ def _cut(
 
 def _enclosed(
     A: Floats, space: RowSpace, rows: Indices, w: Floats, others: Indices, tol: float
-) -> tuple[Indices, Floats] | None:
-    """Return optimal rows and weights if more rows matter than a working set holds."""
+) -> tuple[Indices, Floats, Screen] | None:
+    """Return optimal rows, weights, screen, if more rows matter than a working set holds."""
     # Then the optimum for a small sample fits its noise: it leaves many rows too high, and which
     # ones says little. Where all lie close to one ellipsoid, a large sample tells more of it.
     r = space.rank
@@ -256,19 +262,12 @@ def _large(blocks: Blocks, first: Kept, space: RowSpace, tol: float) -> Design:
     return checked_on(solution.support.rows[order], design, space.scales, tol)
 
 
-def _solved(
-    B: Floats, w: Floats, tol: float, loose: float, others: Floats
-) -> tuple[Floats, Floats]:
-    """Return optimal weights for the rows of B, and the leverages."""
-    # Newton's method, up to ``tol``, while no more than p rows carry weight or ask for it; where
-    # there are more, or where it fails since moments are dependent, the interior-point method, up
-    # to ``loose`` or as far as ``others`` gain by it, from inside: some weight is spread evenly.
-    w, d = w / w.sum(), np.empty(len(B))
-    if newton(B, w, d, tol, _STEPS) <= tol:
-        return w, d
-    w = (1.0 - _INWARD) * w + _INWARD / len(w)
-    interior_point(B, w, d, loose, _STEPS, others)
-    return w, d
+def _from_inside(B: Floats, w: Floats, d: Floats, tol: float, others: Floats) -> None:
+    """Bring w to the optimum for the rows of B, up to ``tol`` or as far as ``others`` gain by it;
+    d are the leverages.
+    """
+    w[:] = (1.0 - _INWARD) * w + _INWARD / len(w)
+    interior_point(B, w, d, tol, _STEPS, others)
 
 
 def _first_rows(A: Floats, space: RowSpace) -> tuple[Indices, Floats, Screen | None]:

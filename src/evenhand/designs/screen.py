@@ -16,7 +16,7 @@ from evenhand.arrays import Floats, Indices, refuse_non_finite
 from evenhand.numerics.row_space import RowSpace, leverages
 
 _FEW = 0.05  # a row gathered costs as much as ten read in order; a pass also renews the bound
-_MARGIN = 0.95  # gather a little more than needed, so that the next design needs no gathering
+_MARGIN = 0.95  # gather more than needed, if few are more: then the next design needs no gathering
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,12 @@ class Screen:
             growth = float(np.linalg.norm(factor.W @ self.factor.U, 2)) ** 2
             cutoff = threshold / growth
             if cutoff < self.cutoff:
-                if np.count_nonzero(self.d > cutoff) > _FEW * len(self.A):
-                    self._look(factor)
+                for lower in (_MARGIN * cutoff, cutoff):
+                    if np.count_nonzero(self.d > lower) <= _FEW * len(self.A):
+                        self._keep(lower)
+                        break
                 else:
-                    self._keep(_MARGIN * cutoff)
+                    self._look(factor)
         if factor is self.factor:
             (above,) = np.nonzero(self.d > threshold)
             return above, self.d[above]
