@@ -37,6 +37,7 @@ _AGAIN = 0.1  # and all rows when the average slack has fallen to this share
 _STEPS = 40  # where the path is of use it takes 8 to 15
 _PATIENCE = 6  # steps, of which the last has half the average slack of the worst, or it is left
 _RESTORED = 1e-8  # a share of the moments that moves no leverage by more
+_EXACT = 1e-12  # a gap that is rounding: it may be zero and then falls no more
 _DEPENDENT = 1e-13  # what is left of a moment, squared, by way of the others: rounding
 
 
@@ -195,7 +196,7 @@ def relaxed(B: Floats) -> tuple[Floats, float, float]:
     power = 0.5 * r / (1.0 + 0.5 * r * (r + 1) / n)
     w = best = np.full(n, 1.0 / n)
     gaps: list[float] = []
-    while len(gaps) < 5 or gaps[-1] <= 0.8 * gaps[-3]:
+    while len(gaps) < 5 or _EXACT < gaps[-1] <= 0.8 * gaps[-3]:
         try:
             W = np.linalg.inv(np.linalg.cholesky((B * w[:, None]).T @ B))
         except np.linalg.LinAlgError:

@@ -198,7 +198,7 @@ def _enclosed(
         return None
     sample = np.union1d(sample_rows(len(A), _FITTED * r * (r + 1) // 2), space.basis)
     w, first, gap = relaxed(_coordinates(A, sample, space))
-    if gap > min(_CLOSE * first, float(levels.max()) - 1.0):
+    if not tol < gap <= min(_CLOSE * first, float(levels.max()) - 1.0):
         return None
     try:
         return enclosing(A, space, factor(space, A[sample], w), 0.5 * tol)
