@@ -126,7 +126,7 @@ def enclosing(
         stay = (v > _LIGHT * v.sum() / p) | (s < _FAR * level) | np.isin(rows, space.basis)
         stay[largest_entries(v, int(_SPARE * p))] = True
         rows, v, s, q, Y = rows[stay], v[stay], s[stay], q[stay], Y[stay]
-        goal = moments.of(np.linalg.inv(np.eye(r) + b * E))
+        goal = moments.of(np.asarray(np.linalg.inv(np.eye(r) + b * E), dtype=np.float64))
         for _ in range(3):
             missing = goal - moments.sum(Y, v)
             if np.abs(missing).max() <= _RESTORED:
@@ -144,8 +144,8 @@ def enclosing(
         inside = float(beyond.max()) <= enough
         if inside or level < _AGAIN * looked:
             # of the rows that may join, at least as many as will are in the field
-            worth = min(len(rows) + _JOIN * p, len(beyond))
-            worth = max(r - level, float(np.partition(beyond, -worth)[-worth]))
+            some = min(len(rows) + _JOIN * p, len(beyond))
+            worth = max(r - level, float(np.partition(beyond, -some)[-some]))
             near, beyond = screen.rows_above(min(worth, enough) if inside else worth, M)
             if inside and not np.any(beyond > enough):
                 return rows, v / v.sum(), screen
