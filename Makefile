@@ -18,9 +18,12 @@ setup: $(READY)
 # Rebuilt when the compiled sources or the dependencies change.
 SOURCES := $(shell find src -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 INSTALL := PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m pip install --quiet --editable
-$(BASE): pyproject.toml setup.py constraints.txt $(SOURCES)
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+EMPTY := $(VENV)/pyvenv.cfg
+$(EMPTY):
+	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade --constraint constraints.txt pip
+
+$(BASE): pyproject.toml setup.py constraints.txt $(SOURCES) | $(EMPTY)
 	$(INSTALL) .
 	touch $@
 
@@ -69,7 +72,7 @@ docs: $(READY)
 
 # The pictures of these pages, by the commands that stand beside them: minutes, or ONLY="season plan".
 docs-figures: $(READY)
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(BIN)/python docs/figures.py $(ONLY)
+	$(BIN)/python docs/figures.py $(ONLY)
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -110,7 +113,7 @@ bench-campaigns: $(READY)
 
 # What would be published: built from a copy of the committed tree and dated by its commit, so that the same commit
 # and tools make the same bytes; and its page rendered.
-dist: $(READY)
+dist: $(EMPTY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt build twine
 	rm -rf build/tree dist && mkdir -p build/tree
 	git archive HEAD | tar -x -C build/tree
@@ -119,7 +122,7 @@ dist: $(READY)
 	$(BIN)/twine check --strict dist/*
 	cd dist && sha256sum *
 
-# The wheel in empty environments: alone, with each extra, with the oldest dependencies that are allowed.
+# The wheel in empty environments: alone, with each extra, with all, with the oldest dependencies that are allowed.
 dist-check: dist
 	$(PYTHON) tests/installed.py dist/*.whl
 

@@ -9,13 +9,13 @@ so in its first lines, for example:
 
 import gzip
 import os
-import sys
 import tarfile
 from pathlib import Path
 
 import numpy as np
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 from setuptools.command.sdist import sdist
 
 # What lets the compiler vectorise sums. Not -ffast-math: linking with it would switch off
@@ -30,8 +30,22 @@ USUAL = [
 ]
 # Where noise is drawn and regret is added up, sums stay in the order in which they are written.
 IN_ORDER = ["-O3", "-g0", "-fno-math-errno", "-ffp-contract=off"]
-if sys.platform == "win32":
-    USUAL = IN_ORDER = ["/O2"]
+
+
+class Kernels(build_ext):
+    """Builds them by GCC or Clang, with no folder of this machine in what is built."""
+
+    def build_extensions(self):
+        if self.compiler.compiler_type == "msvc":
+            raise SystemExit(
+                "evenhand's kernels need GCC or Clang, whose vectors MSVC does not have. "
+                "On Windows, install evenhand inside WSL."
+            )
+        # Some Pythons have every extension search their own folder, which others do not have.
+        self.compiler.linker_so = [
+            word for word in self.compiler.linker_so if not word.startswith("-Wl,-rpath")
+        ]
+        super().build_extensions()
 
 
 class DatedSdist(sdist):
@@ -88,5 +102,5 @@ for kernel in kernels:
 setup(
     options={"build_ext": {"parallel": os.cpu_count()}},
     ext_modules=kernels,
-    cmdclass={"sdist": DatedSdist},
+    cmdclass={"build_ext": Kernels, "sdist": DatedSdist},
 )

@@ -1,10 +1,12 @@
 """What an audit says of decisions, and how often it is true.
 
     python benchmarks/audit_verdicts.py safe --runs 400 --seed 1     two options that are equal
+    python benchmarks/audit_verdicts.py bent --runs 400 --seed 1     scales that are used unequally
     python benchmarks/audit_verdicts.py grants --runs 300 --seed 1   rounds of applications
 
 In `safe` the two best options are worth exactly the same, so that every 'safe' and 'wrong' is
-false; 5% are allowed. In `grants` 48 applications have three or four reviews each, by 14 reviewers
+false; 5% are allowed. In `bent` evaluators favour nobody in the first rows, so that every bias that
+is seen is false. In `grants` 48 applications have three or four reviews each, by 14 reviewers
 who differ in leniency as much as applications do in worth.
 """
 
@@ -25,6 +27,7 @@ import evenhand as eh
 from evenhand.auditing import words
 from evenhand.auditing.bias import clustered, plain
 from evenhand.auditing.effects import two_way
+from evenhand.auditing.scale_use import common_bias
 from evenhand.scores import Factor, Scores
 
 Rng = np.random.Generator
@@ -39,7 +42,7 @@ def numbered(kind: str, codes: np.ndarray) -> Factor:
 def audited(scores: Scores) -> eh.Audit:
     """Return the audit of scores."""
     effects = two_way(scores)
-    return eh.Audit(effects, clustered(effects, 0.95), plain(effects, 0.95))
+    return eh.Audit(effects, common_bias(effects, 0.95), plain(effects, 0.95))
 
 
 # ------------------------------------------------------------------------- safe
@@ -140,6 +143,78 @@ def error(runs: int) -> float:
     return 100.0 * float(np.sqrt(0.05 * 0.95 / runs))
 
 
+# ------------------------------------------------------------------------- bent
+
+
+@dataclass(frozen=True)
+class Bent:
+    """20 options and 8 judges of two groups, and scores that are no plain sum.
+
+    Parameters
+    ----------
+    apart, lenient
+        By how much one group of options is worth more than the other, and one group of judges gives
+        more, up and down from the middle.
+    favour
+        What judges add to their own group.
+    kind
+        What becomes of a sum: "sum", "marks" (1 to 10), "votes", "product", or "stretched" by
+        twice as much by one group of judges as by the other.
+    level
+        Where marks lie.
+    """
+
+    apart: float
+    lenient: float
+    kind: str
+    favour: float = 0.0
+    level: float = 8.0
+
+    def scores(self, rng: Rng) -> Scores:
+        """Return scores."""
+        of, by = rng.permutation(np.arange(20) % 2), rng.permutation(np.arange(8) % 2)
+        option, judge = (codes.ravel() for codes in np.indices((20, 8)))
+        values = (self.apart * (2 * of - 1) + rng.normal(size=20))[option]
+        own = (of[option] == by[judge]).astype(float)
+        if self.kind == "stretched":
+            values = values * np.where(by > 0, 1.4, 0.7)[judge]
+        total = values + (self.lenient * (2 * by - 1))[judge] + self.favour * own
+        noise = rng.normal(size=160)
+        y = {
+            "marks": np.clip(np.rint(self.level + total + noise), 1.0, 10.0),
+            "votes": (rng.random(160) < 1.0 / (1.0 + np.exp(-1.0 - total))).astype(float),
+            "product": np.exp(total + 0.4 * noise),
+        }.get(self.kind, total + noise)
+        return Scores(y, numbered("option", option), numbered("judge", judge), stated=own)
+
+
+BENT = {
+    "marks cut at 10, the better group before severe judges": Bent(-1.2, 1.0, "marks"),
+    "marks cut at 10, the better group before lenient judges": Bent(1.5, 1.0, "marks"),
+    "marks cut at 1": Bent(-1.2, 1.0, "marks", level=3.0),
+    "votes": Bent(-1.2, 1.2, "votes"),
+    "products": Bent(0.5, 0.4, "product"),
+    "one group of judges stretches twice as much": Bent(1.0, 0.0, "stretched"),
+    "a plain sum": Bent(1.2, 1.0, "sum"),
+    "FAVOUR .6, groups worth the same": Bent(0.0, 0.5, "sum", 0.6),
+    "FAVOUR .6, groups 1 apart": Bent(0.5, 0.5, "sum", 0.6),
+    "FAVOUR .6, groups 2 apart": Bent(1.0, 0.5, "sum", 0.6),
+}
+
+
+def bent(runs: int, seed: int) -> None:
+    """Print how often a bias is seen, by plain sums and with unequal use of the scale."""
+    print("| scores | seen by a plain sum, % | seen, % |\n| --- | --- | --- |")
+    for number, (name, case) in enumerate(BENT.items()):
+        rng, seen = np.random.default_rng([seed, number]), np.zeros(2)
+        for _ in range(runs):
+            effects = two_way(case.scores(rng))
+            found = clustered(effects, 0.95), common_bias(effects, 0.95)
+            seen += [not bias.covers(0.0) for bias in found]
+        print(f"| {name} | {' | '.join(f'{100 * n / runs:.1f}' for n in seen)} |", flush=True)
+    print(f"\n{runs:,} tables each, seed {seed}; a share of 5% is off by ±{error(runs):.1f}.")
+
+
 # ----------------------------------------------------------------------- grants
 
 APPLICATIONS, REVIEWERS, UNIVERSITIES = 48, 14, 7
@@ -215,13 +290,13 @@ def rounds(runs: int, seed: int) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Run what the arguments ask for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("safe", "grants"))
+    parser.add_argument("what", choices=("safe", "bent", "grants"))
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tiny", action="store_true", help="two tables each")
     given = parser.parse_args(argv)
     runs = 2 if given.tiny else given.runs
-    (safe if given.what == "safe" else rounds)(runs, given.seed)
+    {"safe": safe, "bent": bent, "grants": rounds}[given.what](runs, given.seed)
 
 
 if __name__ == "__main__":

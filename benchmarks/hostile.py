@@ -226,6 +226,23 @@ def sought(rng: np.random.Generator) -> pd.DataFrame:
     return frame(loud(rng, 8, 12, 3.0), there)
 
 
+def committees(rng: np.random.Generator, stretched: float) -> pd.DataFrame:
+    """Two committees of five, which share four options of 16 and use the scale unequally."""
+    values = np.where(np.arange(16) < 2, 3.0, 2.0 - 2.0 * rng.random(16))[:, None]
+    steps = np.where(np.arange(10) < 5, stretched, 1.0 / stretched)
+    there = np.ones((16, 10), dtype=bool)
+    there[:12:2, 5:] = there[1:12:2, :5] = False
+    return frame(steps * values + rng.normal(size=10) + 0.7 * rng.normal(size=(16, 10)), there)
+
+
+def multiplied(rng: np.random.Generator) -> pd.DataFrame:
+    """The best two are before one half of the judges each, and scores are products."""
+    values = np.where(np.arange(10) < 2, 0.0, -1.0)[:, None]
+    lenient, there = np.repeat([0.4, -0.4], 6), np.ones((10, 12), dtype=bool)
+    there[0, 6:] = there[1, :6] = False
+    return frame(np.exp(2.0 + values + lenient + 0.4 * rng.normal(size=(10, 12))), there)
+
+
 def ranks(rng: np.random.Generator, k: int, n: int) -> pd.DataFrame:
     """Every judge puts the options in order."""
     order = np.argsort(np.argsort(plain(rng, k, n, 1.0), axis=0), axis=0)
@@ -370,6 +387,8 @@ CASES: Mapping[str, Case] = {
     "one judge of six copies another": lambda rng: copied(rng, 0.0),
     "one judge of six copies another, but for .1": lambda rng: copied(rng, 0.1),
     "loud options are scored more often": sought,
+    "two committees whose steps are as 1.3² to 1": lambda rng: committees(rng, 1.3),
+    "the best two before other judges, scores multiply": multiplied,
     "orders of 6 by 8": lambda rng: ranks(rng, 6, 8),
     "orders of 4 by 5": lambda rng: ranks(rng, 4, 5),
     "teams share errors": teams,

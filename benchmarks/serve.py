@@ -13,7 +13,8 @@ options of two groups is judged by 64 evaluators, each as often as wanted; the s
 that it never ends.
 
 Clients are one process for all evaluators, and one for all pages; they read as little of an answer
-as they can. What they take of the processors is told, since the server lacks that. `kill -9` of the
+as they can. What they take of the processors is told, since the server lacks that; so is how busy
+the machine was, without which figures of two runs cannot be compared. `kill -9` of the
 server under load is `tests/killed_server.py`.
 """
 
@@ -212,7 +213,10 @@ class Page:
     def look(self) -> None:
         self._at = time.perf_counter()
         asyncio.get_running_loop().call_later(EVERY, self.look)
-        self._caller.call(self._what, b"", self._got)
+        self._caller.call(self._what, b"", self._got, self._lost)
+
+    def _lost(self) -> None:
+        self._seen["errors"]["lines lost"] = self._seen["errors"].get("lines lost", 0) + 1
 
     def _got(self, status: int, body: bytes) -> None:
         now = time.perf_counter()
@@ -396,8 +400,9 @@ def pages(campaign: Served, seconds: float, turns: int) -> dict[str, Seen]:
     seen = {"no page": Seen(), f"{n} pages": Seen()}
     judges = list(campaign.tokens.values())
     with serving(campaign.store) as (host, process):
-        for _ in range(turns):
-            for had, viewers in zip(seen.values(), ([], campaign.viewers), strict=True):
+        sides = list(zip(seen.values(), ([], campaign.viewers), strict=True))
+        for i in range(turns):  # who was first is last the next time: the campaign grows meanwhile
+            for had, viewers in reversed(sides) if i % 2 else sides:
                 some = [Client("evaluators", host, "0", tokens=judges)]
                 if viewers:
                     some += [Client("pages", host, str(campaign.number), tokens=viewers)]
@@ -437,7 +442,7 @@ def show_rate(console: Console, place: Place, tiny: bool) -> None:
     )
     for title, had in seen.items():
         _add(shown, title, had, seen["the store alone"])
-    console.print(shown)
+    console.print(shown, _busy())
 
 
 def show_pages(console: Console, place: Place, tiny: bool) -> None:
@@ -446,7 +451,12 @@ def show_pages(console: Console, place: Place, tiny: bool) -> None:
     shown = _table(f"{place.title}, {n} evaluators and open pages: target ratio ≥ 0.9; ms", "with")
     for title, had in seen.items():
         _add(shown, title, had, seen["no page"])
-    console.print(shown)
+    console.print(shown, _busy())
+
+
+def _busy() -> str:
+    """Return how busy the machine was; a server that has the cores to itself makes about 2."""
+    return f"load average of the last minute: {os.getloadavg()[0]:.1f}, on {os.cpu_count()} cores"
 
 
 def main(argv: Sequence[str] | None = None) -> None:

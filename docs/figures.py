@@ -1,12 +1,14 @@
 """The pictures of these pages: `make docs-figures` draws all, `python docs/figures.py NAME` some.
 
-Most take seconds; `prompts` and `reproduction` some minutes, `compare` and `certain` an hour.
-`report-audit` and `report-choice` are pages as a browser shows them and need Chromium.
+Most take seconds, `prompts`, `certain`, `compare` and the three of the reproduction some minutes of
+a processor each. `report-audit`, `report-choice` and those of `serve` are pages as a browser shows
+them and need Chromium. Drawn again, a picture has the same bytes.
 """
 
 from __future__ import annotations
 
 import doctest
+import os
 import shutil
 import subprocess
 import sys
@@ -14,16 +16,21 @@ import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import replace
+from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from evenhand.research.reproduction.measurements import Measurements
 
 DOCS = Path(__file__).resolve().parent
 IMAGES = DOCS / "images"
 ROOT = DOCS.parent
 EVENT = "examples/skating/ice_dance.csv"
+DAY = 1_794_873_600  # 17 November 2026, on reports: a picture changes only where what it shows does
 
 # Told apart by all kinds of colour vision (Okabe and Ito), and by their markers.
 STYLES = (("#56B4E9", "o"), ("#009E73", "s"), ("#E69F00", "D"), ("#D55E00", "^"))
@@ -241,37 +248,57 @@ def serve_judge(path: Path) -> None:
 
 def compare(path: Path) -> None:
     """Draw the regret of all policies."""
-    _evenhand("compare", "--replications", "400", "--figure", str(path))
+    _evenhand("compare", "--replications", "40", "--figure", str(path))
 
 
 def certain(path: Path) -> None:
     """Draw how many evaluations those take that stop when they are sure."""
-    words = ["--suite", "certain", "--full", "--replications", "20"]
+    words = ["--suite", "certain", "--full", "--replications", "8"]
     _evenhand("compare", *words, "--figure", str(path))
 
 
-def reproduction(path: Path) -> None:
-    """Draw three pictures of `evenhand reproduce` from fewer runs, and without the rest of it."""
-    from evenhand.cli.research.workers import processors, worker_pool  # noqa: PLC0415
+def horizon(path: Path) -> None:
+    """Draw regret against the horizon."""
+    _reproduced(path)
+
+
+def transition(path: Path) -> None:
+    """Draw where the price of the bias becomes that of a linear bandit."""
+    _reproduced(path)
+
+
+def blindness(path: Path) -> None:
+    """Draw what elimination loses that knows of no bias."""
+    _reproduced(path)
+
+
+def _reproduced(path: Path) -> None:
+    """Draw the figure of `evenhand reproduce` that has the name of the file."""
     from evenhand.report.pictures import save_figure  # noqa: PLC0415
-    from evenhand.research.reproduction import FULL, QUICK  # noqa: PLC0415
     from evenhand.research.reproduction.figures import FIGURES  # noqa: PLC0415
+
+    (figure,) = (one for one in FIGURES if one.name == path.stem)
+    save_figure(figure.draw(_measured()), path)
+
+
+@cache
+def _measured() -> Measurements:
+    """Run what these figures show, on the grid of the full run, and as good as nothing else."""
+    from evenhand.cli.research.workers import processors, worker_pool  # noqa: PLC0415
+    from evenhand.research.reproduction import FULL, QUICK  # noqa: PLC0415
     from evenhand.research.reproduction.measurements import measure  # noqa: PLC0415
 
-    shown = {"horizon": "rate_in_horizon", "transition": "transition", "blindness": "blindness"}
+    shown = ("rate_in_horizon", "transition", "blindness")
     programme = replace(
         QUICK,
         rate_in_kappa=replace(QUICK.rate_in_kappa, replications=2),
         growth=replace(QUICK.growth, replications=2),
         audits=replace(QUICK.audits, replications=2, frail_replications=2),
         sets=replace(QUICK.sets, number=2),
-        **{part: replace(getattr(FULL, part), replications=20) for part in shown.values()},
+        **{part: replace(getattr(FULL, part), replications=20) for part in shown},
     )
     with worker_pool(None, default=processors()) as executor:
-        found = measure(programme, 0, executor)
-    for figure in FIGURES:
-        if figure.name in shown:
-            save_figure(figure.draw(found), path.with_name(f"{figure.name}.png"))
+        return measure(programme, 0, executor)
 
 
 def _evenhand(*words: str) -> None:
@@ -360,7 +387,7 @@ def _figure(rows: int, columns: int, size: tuple[float, float]) -> tuple[Any, An
     return figure, axes
 
 
-SLOW = (prompts, compare, certain, reproduction)
+SLOW = (prompts, compare, certain, horizon, transition, blindness)
 PICTURES: dict[str, Callable[[Path], None]] = {
     one.__name__.replace("_", "-"): one
     for one in (
@@ -382,6 +409,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
 
 def main(names: list[str]) -> None:
     """Draw the pictures of these names, or all."""
+    os.environ["SOURCE_DATE_EPOCH"] = str(DAY)
     for name in names or PICTURES:
         path = IMAGES / f"{name}.png"
         PICTURES[name](path)

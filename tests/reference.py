@@ -736,7 +736,7 @@ def chebyshev_value(degree: int, x: float) -> float:
 def d_optimal_nodes(degree: int) -> Floats:
     """The zeros of (1 − x²)P_n'(x): the support of the D-optimal design for degree n on [−1, 1]."""
     derivative = np.polynomial.Legendre.basis(degree).deriv()
-    starts = sorted(float(root) for root in derivative.roots())
+    starts = sorted(derivative.roots().real)  # complex numbers, from numpy 2.5 on
     with mpmath.workdps(50):
         coefficients = mpmath.taylor(lambda t: mpmath.legendre(degree, t), 0, degree)
         slopes = [i * coefficients[i] for i in range(1, degree + 1)]

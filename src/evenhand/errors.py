@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 class EvenhandError(Exception):
@@ -19,8 +22,28 @@ class EvenhandError(Exception):
     """
 
 
+class WrongCell(NamedTuple):
+    """A cell of a table that cannot be used: its row, counted from 0, its column, and why.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> eh.errors.WrongCell(3, "score", "'n/a' is not a number").column
+    'score'
+    """
+
+    row: int
+    column: str
+    why: str
+
+
 class InputError(EvenhandError, ValueError):
     """What was given is not what is needed; the message names it and says how to fix it.
+
+    Parameters
+    ----------
+    cells
+        Where in a table it stands, for those who show it there.
 
     Examples
     --------
@@ -29,6 +52,10 @@ class InputError(EvenhandError, ValueError):
     Traceback (most recent call last):
     evenhand.errors.InputError: points[0, 1] is nan; every entry must be finite. Fill it in...
     """
+
+    def __init__(self, message: str = "", cells: Iterable[WrongCell] = ()) -> None:
+        super().__init__(message)
+        self.cells = tuple(cells)
 
 
 class AccuracyError(EvenhandError):
@@ -160,3 +187,38 @@ class RequirementError(EvenhandError, AssertionError):
     def __init__(self, message: str, surely: bool) -> None:
         super().__init__(message)
         self.surely = surely
+
+
+class Argument(NamedTuple):
+    """An argument that a message speaks of as Python has it, such as ``missing='drop'``."""
+
+    name: str
+    value: str  # without quotes; of a list, its names with commas between; "True"; empty for none
+    told: bool  # whether it is told to be given: 'say missing='drop''
+
+
+_ARGUMENT = re.compile(r"\b(say )?([a-z][a-z_]+)=(?:'([^']*)'|\[([^\]]*)\]|(True)\b)?")
+
+
+def reworded(message: str, said: Callable[[Argument], str | None]) -> str:
+    """Return a message whose arguments are in the words of a door: options of a command, fields of
+    a page; an argument stays where the door has no words for it (None).
+
+    Examples
+    --------
+    >>> from evenhand.errors import reworded
+    >>> reworded("say missing='drop' to leave it out", lambda argument: f"tick {argument.name!r}")
+    "tick 'missing' to leave it out"
+    """
+
+    def replaced(found: re.Match[str]) -> str:
+        names = None if found[4] is None else re.sub(r"'(, )?'?", _comma, found[4])
+        value = next((v for v in (found[3], names, found[5]) if v is not None), "")
+        words = said(Argument(found[2], value, found[1] is not None))
+        return found[0] if words is None else words
+
+    return _ARGUMENT.sub(replaced, message)
+
+
+def _comma(mark: re.Match[str]) -> str:
+    return "," if mark[1] else ""

@@ -1,4 +1,4 @@
-"""Values that hold arrays: they never change, and are equal when their contents are."""
+"""Values that hold arrays or NaN: they never change, and are equal when their contents are."""
 
 from __future__ import annotations
 
@@ -40,11 +40,16 @@ class ArrayValue:
     def __hash__(self) -> int:
         # the plain fields tell values apart well enough, and cost nothing where arrays are long
         plain = (getattr(self, declared.name) for declared in fields(self))  # type: ignore[arg-type]
-        return hash((type(self), *(v for v in plain if isinstance(v, str | int | float))))
+        told = (v for v in plain if isinstance(v, str | int | float) and not _is_nan(v))
+        return hash((type(self), *told))
 
 
 def same(one: object, other: object) -> bool:
     """Tell whether two contents are the same, arrays or not; NaN is the same as NaN."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         return np.array_equal(np.asarray(one), np.asarray(other), equal_nan=True)
-    return bool(one == other)
+    return bool(one == other) or (_is_nan(one) and _is_nan(other))
+
+
+def _is_nan(value: object) -> bool:
+    return isinstance(value, float) and value != value  # noqa: PLR0124 # only NaN is not itself

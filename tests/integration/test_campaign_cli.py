@@ -450,6 +450,7 @@ def test_changes_on_the_way() -> None:
     said("extend", "p.db", "prize", *more)
     status, answer = found("status", "p.db", "prize"), found("answer", "p.db", "prize")
     assert {one["evaluator"] for one in status["evaluators"]} == {*JUDGES, "Uma"}
+    assert "nobody is new" in refused("extend", "p.db", "prize", "--evaluators", "Uma=GBR")
     assert {one["option"] for one in answer["ranking"]} == {*WORTH, "Flo"}
     said("report", "p.db", "prize", "prize.html", "--title", "The prize")
     page = Path("prize.html").read_text("utf-8")

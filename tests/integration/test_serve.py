@@ -186,7 +186,7 @@ def test_a_table_becomes_two_reports(owner: Owner) -> None:
         part: re.search(r'<option value="([^"]*)" selected', rest)[1]  # type: ignore[index]
         for part, rest in re.findall(r'<select name="(\w+)"(.*?)</select>', answer.text, re.S)
     }
-    assert taken == COLUMNS | {"item": "?", "event": "?"}
+    assert taken == COLUMNS | {"item": "?", "event": "?", "decimal": ""}
     where = answer.url.path
     said = owner.http.get(f"{where}/answer", params=taken)
     assert said.status_code == 200
@@ -1045,3 +1045,9 @@ def test_a_score_can_be_given_again_after_it_was_withdrawn(owner: Owner) -> None
     while again := judge.ask():
         assert judge.tell(again, 7.0).counted  # the same score of the same judge, asked anew
     assert judge.status().done == 3
+
+
+def test_a_line_is_kept_for_longer_than_pages_wait_to_look_again() -> None:
+    """Else every look of every open page makes a new one, and some find theirs just closed."""
+    live = (Path(uploads.__file__).parent / "templates" / "live.html").read_text()
+    assert int(re.findall(r"every (\d+)s", live)[0]) * 2 < command._KEPT

@@ -24,7 +24,6 @@ from evenhand.campaigns.stores import Store, open_store
 from evenhand.serve import make_app
 from evenhand.serve.access import grant, known, renew
 from evenhand.serve.curve import curves
-from evenhand.tables.columns import guessed_columns
 from served import serving
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -230,8 +229,8 @@ def test_lines_without_a_score_are_left_out_if_that_is_ticked(http: httpx.Client
     wrong = http.get(f"{kept.url.path}/answer", params=columns)
     assert wrong.status_code == 400
     assert re.search(r'line 11</td>.*?<span class="why">is empty', wrong.text, re.S)
-    assert "tick below that lines without a score are left out" in html.unescape(wrong.text)
-    assert "missing=" not in html.unescape(wrong.text).replace('name="missing"', "")
+    assert "tick ‘Leave out lines without a score’" in html.unescape(wrong.text)
+    assert "missing=" not in html.unescape(wrong.text)
     said = http.get(f"{kept.url.path}/answer", params=columns | {"missing": "drop"})
     assert "marks.csv: 9 scores" in said.text
 
@@ -248,20 +247,57 @@ def test_evaluators_in_columns_are_taken_for_what_they_are(http: httpx.Client) -
     assert "wide=" not in said
 
 
-@pytest.mark.parametrize(
-    ("columns", "numeric", "found"),
-    [
-        ("Title|Referee|Overall mark|Univ of referee|University of applicant", "Overall mark",
-         "Title|Referee|Overall mark|University of applicant|Univ of referee"),
-        ("option|evaluator|score|option_group|evaluator_group", "score",
-         "option|evaluator|score|option_group|evaluator_group"),
-        ("Rater|Essay|Length|Grade", "Length|Grade", "Essay|Rater|Grade||"),
-        ("Proposal|Smith|Jones", "Smith|Jones", ""),
-        ("a|b|c", "", ""),
-        ("", "", ""),
-    ],
-)  # fmt: skip
-def test_columns_are_guessed_by_their_names(columns: str, numeric: str, found: str) -> None:
-    parts = ("option", "evaluator", "score", "option_group", "evaluator_group")
-    expected = {part: name for part, name in zip(parts, found.split("|"), strict=False) if name}
-    assert guessed_columns(columns.split("|"), numeric.split("|")) == expected
+def test_people_are_added_on_the_page_invited_and_asked(store: Store, http: httpx.Client) -> None:
+    campaign = begun(store, looks="once")
+    answered(campaign, "Paul", 1)
+    where, csrf = f"/campaigns/{campaign._follower.id}", word(http)
+    add = {"what": "add", "csrf": csrf, "evaluators": "Uma, a\nVic", "conflicts": "Bo, Uma"}
+    said = http.post(f"{where}/do", data=add).text
+    assert "They are in." in said
+    assert [e.evaluator for e in campaign.status().evaluators] == [*JUDGES, "Uma", "Vic"]
+    links = http.post(f"{where}/links", data={"csrf": csrf, "what": "make"}).text
+    assert "Code of the link for Uma" in links
+    assert {one.question.label for one in campaign.ask("Uma", n=9)} == {"Ann", "Cy", "Di"}
+    before = campaign.status().hash
+    for wrong, why in (
+        ({"evaluators": ""}, "nobody is named"),
+        ({"evaluators": "Uma, b"}, "was of group 'a'"),
+        ({"evaluators": "Zoe, b, 7"}, "3 cells"),
+    ):
+        refused = http.post(f"{where}/do", data=add | {"conflicts": ""} | wrong)
+        assert refused.status_code == 400
+        assert why in html.unescape(refused.text)
+        assert html.escape(wrong["evaluators"]) in refused.text  # what was typed is still there
+    assert campaign.status().hash == before
+
+
+def test_nobody_joins_what_one_look_decided_but_a_new_form_is_filled_in(
+    store: Store, http: httpx.Client
+) -> None:
+    campaign = begun(store, looks="once", display={"Ann": {"piece": "Air, in D"}})
+    for name in JUDGES:
+        answered(campaign, name, 4)
+    campaign.ask("Paul")  # there is nothing more to ask, and so it is decided
+    assert campaign.status().status == "finished"
+    where, csrf = f"/campaigns/{campaign._follower.id}", word(http)
+    page = http.get(where).text
+    assert "Add them" not in page
+    refused = http.post(f"{where}/do", data={"what": "add", "csrf": csrf, "evaluators": "Uma, a"})
+    assert refused.status_code == 400
+    assert "looked at once" in refused.text
+    like = re.search(r'href="(/campaigns/new\?like=\d+)"', page)
+    assert like
+    form = html.unescape(http.get(like[1]).text)
+    given = {
+        "name": "Cup, again", "csrf": csrf, "do": "begin", "scale": "0, 10", "looks": "once",
+        "capacity": "1",
+    } | {
+        field: re.search(rf'id="{field}".*?>(.*?)</textarea>', form, re.S)[1]  # type: ignore[index]
+        for field in ("options", "evaluators")
+    }  # fmt: skip
+    given["evaluators"] += "Uma,a\n"
+    assert http.post("/campaigns/new", data=given, files={"x": b""}).status_code == 200
+    again = eh.Campaign.open(store, "Cup, again")._follower.known()
+    assert list(again.questions.evaluators) == [*JUDGES, "Uma"]
+    assert again.questions.options.groups == tuple(OPTIONS.values())
+    assert again.display["Ann"] == {"piece": "Air, in D"}

@@ -15,6 +15,9 @@ from evenhand.cli import app
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TABLE = re.compile(r"^`([\w.]+)`:\n\n```text\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+CELL = re.compile(r"(?<!\\)\|")
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 TYPED = [ROOT / "docs" / "start" / name for name in ("spreadsheet.md", "logs.md", "panel.md")]
 
@@ -61,9 +64,26 @@ def test_every_page_is_in_the_contents() -> None:
     assert pages - listed == {"index", "package"}
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_row_of_a_table_has_as_many_cells_as_its_header(page: Path) -> None:
+    text = FENCED.sub("", page.read_text("utf-8"))
+    tables = re.findall(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    for table in tables:
+        header, rule, *rows = table.splitlines()
+        assert re.fullmatch(r"\|( :?-+:? \|)+", rule), header
+        for row in rows:
+            assert len(CELL.findall(row)) == len(CELL.findall(header)), row
+
+
 def test_every_picture_has_a_command_that_draws_it() -> None:
     script = (ROOT / "docs" / "figures.py").read_text("utf-8")
     drawn = set(re.findall(r"^def ([a-z]\w*)\(path", script, re.MULTILINE))
-    drawn |= {"horizon", "transition", "blindness"}  # by `reproduction`
     shown = {path.stem.replace("-", "_") for path in (ROOT / "docs" / "images").iterdir()}
-    assert shown <= drawn, shown - drawn
+    assert shown == drawn, shown ^ drawn
+
+
+def test_every_picture_has_its_command_beside_it() -> None:
+    pages = [page.read_text("utf-8") for page in PAGES]
+    for name in (path.stem for path in (ROOT / "docs" / "images").iterdir()):
+        beside = [page for page in pages if f"images/{name}.png" in page]
+        assert any(f"docs/figures.py {name}" in page for page in beside), name

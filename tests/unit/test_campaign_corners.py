@@ -9,10 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.campaigns import ask
 from evenhand.campaigns.replica import Replica
+from evenhand.cli import app
 
 ITEMS, JUDGES = {"Ann": "x", "Bo": "y"}, {"P": "x", "Q": "y", "R": "z"}
 PANEL = eh.Questions.panel(ITEMS, JUDGES, capacity=None)
@@ -277,3 +279,17 @@ def test_who_gave_up_has_no_chance_to_be_wrong_left_for_a_new_plan(
     assert "is used up" in nothing.why
     assert campaign.status().evaluations == spent
     assert campaign.verify().wrong == ()
+
+
+def test_newcomers_are_named_alone_on_the_command_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    panel = eh.Questions.panel({"Ann": "x", "Bo": "y"}, {"P": "x", "Q": "y"})
+    eh.Campaign.create("c.db", "c", panel).close()
+    done = CliRunner().invoke(app, ["campaign", "extend", "c.db", "c", "--evaluators", "Uma=y,Vic"])
+    assert done.exit_code == 0, done.output
+    assert "at most 8 evaluations" in done.output
+    campaign = eh.Campaign.open("c.db", "c")
+    assert campaign._followed().questions.evaluator_groups == ("x", "y", "y", None)
+    campaign.close()

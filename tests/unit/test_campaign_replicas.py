@@ -16,6 +16,7 @@ import evenhand as eh
 from evenhand.campaigns import ask, follower, ledger
 from evenhand.campaigns import campaign as campaigns
 from evenhand.campaigns.events import Event
+from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.stores import gate, line, open_store
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -446,3 +447,58 @@ def test_of_many_who_find_nothing_one_has_the_policy_asked(
     assert len(worked_out) == 1
     for campaign in campaigns:
         campaign.close()
+
+
+def test_when_scores_last_came_is_what_the_rows_say(tmp_path: Path, often: None) -> None:
+    campaign = eh.Campaign.create(
+        tmp_path / "store.db", "prize", PANEL, at_most=60, noise_scale=1.0
+    )
+    rows = """
+        SELECT v.evaluator, max(e.at) FROM evaluation v
+        JOIN event e ON e.campaign = v.campaign AND e.number = v.event GROUP BY v.evaluator
+    """
+    answered(campaign, 20, "P")
+    answered(campaign, 3, "Q")
+    ticket = campaign.ask("Q")
+    assert isinstance(ticket, eh.campaigns.Ticket)
+    campaign.withdraw(campaign.tell(ticket, 1.0), "a slip")  # it came, though it counts no more
+    held = campaign.ask("R")
+    assert isinstance(held, eh.campaigns.Ticket)
+    campaign.leave("R", "ill")
+    assert not campaign.tell(held, 2.0).counted  # late, and it came
+    answered(campaign, 20, "P")
+    assert kept(campaign)
+    for one in (campaign, reopened(campaign)):
+        last = one._followed().last
+        assert last == dict(one.store.read(lambda session: session.rows(rows)))
+        assert last["Q"] < last["R"] < last["P"]
+
+
+def test_nobody_waits_for_a_snapshot_while_tickets_are_made_ahead(
+    tmp_path: Path, often: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is made ahead is written first, and the snapshot after it."""
+    campaign = eh.Campaign.create(
+        tmp_path / "store.db", "prize", PANEL, at_most=10**6, noise_scale=1.0
+    )
+    monkeypatch.setattr(ask, "_LATER", np.inf)  # nobody who waits for a ticket makes one
+    answered(campaign, 20, "P")
+    assert not kept(campaign)
+    order: list[str] = []
+    made, taken = ask._propose, Replica.snapshot
+
+    def propose(*given: Any) -> Any:
+        done = made(*given)
+        order.append("tickets")
+        return done
+
+    def snapshot(replica: Replica) -> tuple[bytes, bytes]:
+        order.append("snapshot")
+        return taken(replica)
+
+    monkeypatch.setattr(ask, "_propose", propose)
+    monkeypatch.setattr(Replica, "snapshot", snapshot)
+    ask.refill(campaign._follower)
+    assert order == ["tickets", "snapshot"]
+    assert len(kept(campaign)) == 1
+    assert same(reopened(campaign), campaign)

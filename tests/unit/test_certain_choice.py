@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 
@@ -16,7 +17,7 @@ from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.models import Fit, Spread
 from evenhand.certainty.record import Plan
 from evenhand.certainty.stage_plans import StagePlanner, with_looks
-from evenhand.certainty.stages import Evidence, prior, reading
+from evenhand.certainty.stages import Evidence, Inference, prior, reading
 from evenhand.research.environments.skating import skate_canada
 
 THREE = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1], labels=["A", "B", "C"])
@@ -475,3 +476,38 @@ def test_looks_reach_every_option() -> None:
 def test_it_can_be_simulated() -> None:
     results = eh.simulate(problem_of(0.6), ["certain-choice"], 2_000, replications=3, seed=1)
     assert (results.summary()["n"] == 3).all()
+
+
+def test_a_copy_has_what_was_worked_out_and_says_the_same_to_the_last_digit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem, rng = problem_of(0.05), np.random.default_rng(3)
+    policy = eh.CertainChoice(THREE, at_most=30_000, noise_scale=1.0)
+    while policy.spent < 1_500:  # one by one, and plans with more scores than looks
+        policy.tell(evaluated(policy.ask(1).counts, problem.evaluations, rng))
+    anew = eh.restore(json.loads(json.dumps(policy.state())))
+    for live, read in zip(policy.record.rounds, anew.record.rounds, strict=True):
+        assert live.total.sums.tobytes() == read.total.sums.tobytes()
+        assert live.total.sums_of_squares.tobytes() == read.total.sums_of_squares.tobytes()
+    policy.inference.evidence()
+    looks, look = [], Inference._look
+    monkeypatch.setattr(Inference, "_look", lambda *given: looks.append(1) or look(*given))
+    copies = [copy.copy(policy), copy.deepcopy(policy)]
+    for one in copies:
+        found = one.inference.evidence()
+        assert one.inference.record is one.record is not policy.record
+        assert not looks
+        plain = anew.inference.evidence()
+        assert looks  # what is read from a file is worked out again, and comes to the same
+        looks.clear()
+        assert found.wealth.tobytes() == plain.wealth.tobytes()
+        assert found.where == plain.where
+        assert one.recommend() == anew.recommend()
+        anew = eh.restore(json.loads(json.dumps(policy.state())))
+    before = policy.inference.evidence()
+    while copies[0].spent < 1_700:  # what a copy learns is the copy's
+        copies[0].tell(evaluated(copies[0].ask(7).counts, problem.evaluations, rng))
+        copies[0].inference.evidence()
+    assert policy.spent < 1_600
+    assert policy.inference.evidence().wealth.tobytes() == before.wealth.tobytes()
+    assert copies[1].inference.evidence().wealth.tobytes() == before.wealth.tobytes()

@@ -11,6 +11,7 @@ import tomllib
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import setuptools
@@ -81,11 +82,20 @@ def test_the_index_page_stands_on_its_own() -> None:
     assert [target for target in targets if not target.startswith("https://")] == []
 
 
-def test_what_the_readme_links_to_is_there() -> None:
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
-    for page in pages:
-        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+def test_what_pages_link_to_is_there() -> None:
+    names = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")
+    for page in (*(ROOT / name for name in names), *(ROOT / "docs").rglob("*.md")):
+        for target, anchor in re.findall(r"\]\(([^)#:]*)(?:#([^)]*))?\)", page.read_text("utf-8")):
+            linked = page.parent / target if target else page
+            assert linked.exists(), f"{page.name} links to {target}"
+            if anchor and linked.suffix == ".md":
+                assert anchor in anchors(linked), f"{page.name} links to {target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The names of a page's headings in links, as GitHub and the site make them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in headings}
 
 
 def test_version_and_authors_come_from_one_place() -> None:
@@ -106,13 +116,36 @@ def test_version_and_authors_come_from_one_place() -> None:
     assert "__version__" in dir(evenhand)
 
 
-def test_a_source_archive_is_the_same_bytes_whenever_it_is_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of the same files, written at another time, in another order and by somebody else."""
+@pytest.fixture
+def setup_py(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """Return what setup.py defines, with nothing compiled."""
     monkeypatch.setitem(sys.modules, "Cython.Build", SimpleNamespace(cythonize=lambda *a, **k: []))
     monkeypatch.setattr(setuptools, "setup", lambda **_: None)
-    sdist = runpy.run_path(str(ROOT / "setup.py"))["DatedSdist"]
+    return runpy.run_path(str(ROOT / "setup.py"))
+
+
+def test_kernels_name_no_folder_of_the_machine_that_built_them(setup_py: dict[str, Any]) -> None:
+    """Two Pythons in two folders would build other bytes, and tell strangers where they were."""
+    command = setup_py["Kernels"](Distribution())
+    linker = ["cc", "-shared", "-L/home/me/lib", "-Wl,-rpath,/home/me/lib", "-Wl,-O1"]
+    command.compiler = SimpleNamespace(compiler_type="unix", linker_so=linker)
+    command.extensions = []
+    command.build_extensions()
+    assert command.compiler.linker_so == ["cc", "-shared", "-L/home/me/lib", "-Wl,-O1"]
+
+
+def test_a_compiler_without_vectors_is_refused_in_words(setup_py: dict[str, Any]) -> None:
+    command = setup_py["Kernels"](Distribution())
+    command.compiler = SimpleNamespace(compiler_type="msvc")
+    with pytest.raises(SystemExit, match="inside WSL"):
+        command.build_extensions()
+
+
+def test_a_source_archive_is_the_same_bytes_whenever_it_is_made(
+    setup_py: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the same files, written at another time, in another order and by somebody else."""
+    sdist = setup_py["DatedSdist"]
     made = []
     for day, names in ((10**9, "abc"), (11 * 10**8, "cba")):
         tree = tmp_path / str(day) / "thing-1.0"

@@ -760,3 +760,11 @@ def test_columns_of_numbers_are_evaluators_or_criteria_and_never_ages() -> None:
     scores = read(criteria)
     assert (scores.evaluator.names, scores.item.names) == (("R", "S"), ("novelty", "rigour"))
     assert "read as the scores on an item each" in messages(scores)
+
+
+def test_findings_are_equal_when_they_say_the_same_whichever_nan_they_hold() -> None:
+    """From Python 3.13 on, a dataclass with a NaN is not even equal to its copy."""
+    one, other = (eh.Finding("fit", "It bends.", p_value=float("nan")) for _ in range(2))
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != eh.Finding("fit", "It bends.", p_value=0.5)

@@ -21,13 +21,14 @@ from evenhand.answers.scale import compares
 from evenhand.answers.slices import slices_of, without
 from evenhand.arrays import Indices, is_number
 from evenhand.assumptions import taken_for_granted
-from evenhand.auditing.bias import BiasEstimate, clustered
+from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.dependence import copies as copied
 from evenhand.auditing.dependence import findings, rivals_in_orders, together
 from evenhand.auditing.diagnosis import diagnose, ends, spacings
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.individual_biases import of_evaluators, of_favoured
 from evenhand.auditing.one_baseline import scores_by_baseline
+from evenhand.auditing.scale_use import common_bias, leads_by_scale
 from evenhand.auditing.shortlists import Shortlist, shortlist
 from evenhand.certainty.aim import model_of
 from evenhand.certainty.any_design import by_any_design
@@ -380,7 +381,7 @@ def decide(
     )
     several = table.evaluator is not None and len(table.evaluator) > 1
     effects = two_way(table) if several else None
-    audited = None if effects is None else clustered(effects, confidence)
+    audited = None if effects is None else common_bias(effects, confidence)
     if effects is not None and audited is not None and scope == "like these":
         said = _of_others_too(said, effects, audited)
     beside = table.beside if cluster == "cluster" else {}
@@ -393,6 +394,7 @@ def decide(
         if said.decision.loss <= tolerance and said.decision.label in table.option.names:
             leader = table.option.names.index(said.decision.label)
             checked += rivals_in_orders(table, leader, 1.0 - confidence)
+            checked += leads_by_scale(table, leader, 1.0 - confidence, tolerance)
     answer = answer_from(
         said,
         confidence=confidence,
@@ -528,8 +530,8 @@ def _of_others_too(said: Conclusion, effects: Effects, audited: BiasEstimate) ->
         return said
 
     def theirs(one: Estimate) -> Estimate:
-        half = 0.5 * (audited.high - audited.low)
-        return replace(one, low=one.value - half, high=one.value + half)
+        below, above = audited.value - audited.low, audited.high - audited.value
+        return replace(one, low=one.value - below, high=one.value + above)
 
     biases = [(c, theirs(one) if c is own[0] else one) for c, one in said.biases]
     return replace(said, biases=biases, bias=theirs(said.bias))

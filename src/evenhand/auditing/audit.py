@@ -20,6 +20,7 @@ from evenhand.auditing.identified import Identified, identified
 from evenhand.auditing.individual_biases import Each, Spreads, of_evaluators, of_favoured
 from evenhand.auditing.pairs import PairEffect, pair_effect
 from evenhand.auditing.placebo import Placebo, placebo
+from evenhand.auditing.scale_use import allowing_for_scale, common_bias
 from evenhand.auditing.shortlists import refuse_unfit
 from evenhand.auditing.words import cannot_tell
 from evenhand.certainty.targets import Target
@@ -116,7 +117,7 @@ class Audit(Result):
         With three evaluators, how others would be is known but roughly, and `bias` is wide; how
         these have been may be known well.
         """
-        return here(self.effects, self.bias.level)
+        return allowing_for_scale(self.effects, here(self.effects, self.bias.level), here)
 
     @cached_property
     def placebo(self) -> Placebo:
@@ -384,7 +385,7 @@ def audit(
             found.effects, found.bias, plain(found.effects, confidence), found, seed, target
         )
     effects = two_way(scores)
-    bias = clustered(effects, confidence)
+    bias = common_bias(effects, confidence)
     beside = by_features(scores, confidence, bias.value) if scores.features else None
     return Audit(effects, bias, plain(effects, confidence), beside, seed, target)
 

@@ -16,13 +16,15 @@ Who is ahead may be so by luck. That an option is the best of its event is said 
 (`certainty.winner`) has a chance below δ, 1 less the confidence, for every rival. That the winner
 by the mean is *not* the best is said if its own chance is below δ. It is said falsely only if it is
 the best one, and then by a probability of δ at most, whoever leads: so no rival else has to be
-behind for that, and there is no factor for who was picked.
+behind for that, and there is no factor for who was picked. Where not everybody scored everything,
+both also allow for unequal use of the scale (`scale_use`).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -34,11 +36,12 @@ from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.leads import LeadErrors, Tested, winner_test
 from evenhand.auditing.leads import fair as fair_way
 from evenhand.auditing.rules import Ballots, Contests, RuleComparison
+from evenhand.auditing.scale_use import leads_of
 from evenhand.auditing.shortlists import Shortlist, shortlist
 from evenhand.certainty.targets import Target
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
-from evenhand.scores.scores import Codes
+from evenhand.scores.scores import Codes, crossed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -274,6 +277,12 @@ def decisions(
         for first, by_mean in zip(fair_winner.tolist(), winner.tolist(), strict=True)
     ]
     chance, chance_of_winner, lead_se = np.array(tests).reshape(-1, 3).T
+    for event in _scored_unequally(scores, contests, fair_winner):
+        by_scale, over_winner = _chances_by_scale(
+            scores, contests, event, int(fair_winner[event]), int(winner[event]), bias.level
+        )
+        chance[event] = max(chance[event], by_scale)
+        chance_of_winner[event] = max(chance_of_winner[event], over_winner)  # NaN stays
     groups = scores.option_group
     if groups is None:
         groups = np.arange(len(scores.option), dtype=np.int32)
@@ -293,6 +302,37 @@ def decisions(
         _tipping_favour(contests, fair, fair_winner, groups),
         None if target is None else shortlist(scores, bias, target, attributes),
     )
+
+
+def _scored_unequally(scores: Scores, contests: Contests, fair_winner: Indices) -> Iterator[int]:
+    """Yield the events with a fair winner at which not everybody scored everything alike."""
+    if scores.rival is not None or scores.evaluator is None or scores.item is not None:
+        return
+    chairs, n_chairs = scores.chairs
+    entry = contests.entry[contests.scored]
+    event_of_chair = np.zeros(n_chairs, dtype=np.intp)
+    event_of_chair[chairs] = contests.event[entry]
+    seats = np.bincount(event_of_chair[np.unique(chairs)], minlength=len(contests))
+    pair, n_pairs = crossed(entry, chairs)
+    event_of_pair = np.zeros(n_pairs, dtype=np.intp)
+    event_of_pair[pair] = contests.event[entry]
+    pairs = np.bincount(event_of_pair, minlength=len(contests))
+    rows = np.bincount(contests.event[entry], minlength=len(contests))
+    unequal = (pairs < seats * contests.sizes) | (rows % np.maximum(pairs, 1) != 0)
+    yield from np.flatnonzero(unequal & (fair_winner >= 0)).tolist()
+
+
+def _chances_by_scale(
+    scores: Scores, contests: Contests, event: int, first: int, by_mean: int, level: float
+) -> tuple[float, float]:
+    """Return how probable the lead of an event's fair winner over any rival, and over the winner by
+    the mean, would be if they were as good and evaluators used the scale unequally.
+    """
+    there = np.flatnonzero(contests.event[contests.entry[contests.scored]] == event)
+    leads = leads_of(replace(scores.among(there), event=None), int(contests.option[first]), level)
+    chances = {rival: lead.chance if lead.value > 0.0 else 1.0 for rival, lead in leads.items()}
+    over_winner = chances.get(int(contests.option[by_mean]), 0.0) if by_mean != first else 0.0
+    return max(chances.values(), default=0.0), over_winner
 
 
 @dataclass(frozen=True, eq=False)

@@ -29,10 +29,11 @@ from scipy import special
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.effects import Effects, two_way
+from evenhand.auditing.scale_use import unequal_use, values_by_row
 from evenhand.report.words import decimals, fixed, joined, number, p_value, short
 from evenhand.scores import Scores
 from evenhand.scores.baseline import BASELINE
-from evenhand.scores.scores import Codes, Factor, Finding, crossed, sums_over
+from evenhand.scores.scores import Codes, Factor, Finding, crossed, less_means, sums_over
 
 LEVEL = 0.02
 """How probable it is, by p-values over all questions, that something is found in nothing."""
@@ -59,7 +60,12 @@ def diagnose(effects: Effects, bias: BiasEstimate, for_choice: bool = False) -> 
     """
     if effects.freedom <= 0:
         return ()
-    whole = [*ends(effects.scores), *_strays(effects, for_choice), *_driven(effects, bias)]
+    whole = [
+        *ends(effects.scores),
+        *unequal_use(effects, bias),
+        *_strays(effects, for_choice),
+        *_driven(effects, bias),
+    ]
     look = _Examined(_some_of(effects), bias)
     asked = [
         question
@@ -144,18 +150,6 @@ class _Examined:
         return max(1.0, float(together @ together) / total) if total > 0.0 else 1.0
 
 
-def values_by_row(effects: Effects) -> Floats:
-    """(n,) how good what is scored is, against the mean of its event; in comparisons, 0."""
-    scores = effects.scores
-    if scores.rival is not None:
-        return np.zeros(len(scores))
-    values = effects.values()[effects.valued[0]]
-    # options of an event that nobody links have no common measure: each part has its own mean
-    part = effects.part[effects.valued[0]]
-    places = [part] if scores.event is None else [scores.event.codes, part]
-    return _less_means(values, *crossed(*places))
-
-
 class _Term(NamedTuple):
     """A further regressor: its slope, and the bias beside it."""
 
@@ -211,7 +205,7 @@ def _stretch(look: _Examined) -> ResidualTest | None:
     if scores.evaluator is None or scores.rival is not None:
         return None
     who, n = scores.evaluator.codes, len(scores.evaluator)
-    e, x = effects.residual / look.unit, _less_means(look.values, *scores.chairs)
+    e, x = effects.residual / look.unit, less_means(look.values, *scores.chairs)
     squares = sums_over(who, n, x * x)
     size = float(squares.max(initial=0.0))
     judged = (scores.evaluator.counts >= _FEWEST) & (squares > 1e-9 * size)
@@ -402,8 +396,7 @@ def ends(scores: Scores) -> Iterator[Finding]:
         yield Finding(
             what,
             f"{n / n_all:.0%} of all scores are {number(end)}, {told}: options that differ look "
-            f"alike there, nobody can {'take off' if lowest else 'add'} as much as elsewhere, and "
-            "a bias is understated.",
+            f"alike there, and nobody can {'take off' if lowest else 'add'} as much as elsewhere.",
             alarm=False,
         )
 
@@ -549,11 +542,6 @@ def _contrasts(values: Floats, codes: Codes) -> tuple[Indices, Floats]:
     later = before > 0
     mean = (total[:-1] - total[start])[later] / before[later]
     return order[later], (x[later] - mean) * np.sqrt(before[later] / (before[later] + 1.0))
-
-
-def _less_means(values: Floats, codes: Codes, n: int) -> Floats:
-    means = sums_over(codes, n, values) / np.maximum(np.bincount(codes, minlength=n), 1)
-    return np.asarray(values - means[codes])
 
 
 def _middle(effects: Effects, values: Floats) -> float:

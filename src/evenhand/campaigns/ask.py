@@ -34,6 +34,7 @@ _MOST_AT_ONCE = 10_000
 _MOST_AHEAD = 256  # tickets that wait for whoever asks next
 _AHEAD = 1 / 32  # likewise, as a share of the evaluations so far, or of the options
 _LEAST_REFILLED = 32  # tickets of a proposal that are worth adding to before they run out
+_LATER = 2.0  # times what makes a snapshot due, before who waits for a ticket makes it
 _NAMED = 5  # evaluators that a message names
 _FOR_OTHERS = "for others"  # whose hand it is that passes questions on, if it has no name
 
@@ -192,6 +193,10 @@ def refill(follower: Follower) -> None:
     with follower.store.gate(follower.id, follower.effort, stay=False) as is_in:
         if is_in:
             _propose(follower, _REFILL)
+    with follower.lock:
+        snapshot = follower.due_snapshot()
+    if snapshot is not None:  # when there are tickets again, so that nobody waits for it
+        follower.store.write(snapshot)
 
 
 def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | None:
@@ -296,7 +301,7 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting)
             alarms=_alarms(replica),
             decision=decision_of(replica) if not wanted and replica.finished else None,
             nothing=nothing,
-            snapshot=follower.due_snapshot(),
+            snapshot=None if asker is _REFILL else follower.due_snapshot(_LATER),
         )
     except Exception as error:  # a policy that breaks must not break the campaign
         nothing = NoTicket("blocked", f"nothing can be asked now: {said(error)}", None)

@@ -473,8 +473,18 @@ class Campaign:
         budget: float | None = None,
         questions: Askable | None = None,
         display: Mapping[str, Mapping[str, str]] | None = None,
+        *,
+        options: Any = None,
+        evaluators: Any = None,
+        prices: Any = None,
+        workload: Any = None,
+        conflicts: Iterable[tuple[str, str]] | None = None,
     ) -> None:
         """Go on with more; a campaign that was decided goes on, too.
+
+        What is certain stays so if those who come were not chosen by the scores that are in; else
+        see `Choice.extended`. After one look (``looks="once"``) that was not sure, nobody who comes
+        can make it so.
 
         Parameters
         ----------
@@ -486,6 +496,12 @@ class Campaign:
             ``like=``.
         display
             What evaluators are shown of the new options.
+        options, evaluators
+            Those who come in addition, if nothing else changes: names, or a mapping from names to
+            groups.
+        prices, workload, conflicts
+            What the new evaluators cost, how much they may be asked, and who must not judge what:
+            see `Questions.with_more` and `Questions.barring`.
 
         Examples
         --------
@@ -493,6 +509,12 @@ class Campaign:
         >>> import pandas as pd
         >>> import evenhand as eh
         >>> folder = tempfile.TemporaryDirectory()
+        >>> panel = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"})
+        >>> campaign = eh.Campaign.create(os.path.join(folder.name, "prize.db"), "prize", panel)
+        >>> campaign.extend(evaluators={"R": "it"}, conflicts=[("Bo", "R")])
+        >>> campaign.ask("R").question.label
+        'Ann'
+        >>> campaign.close()
         >>> cars = pd.DataFrame({"car": list("ABCD"), "side": list("uvuv"), "power": [1, 4, 2, 5]})
         >>> options = eh.ActionSet.from_frame(cars, group="side", label="car")
         >>> campaign = eh.Campaign.create(os.path.join(folder.name, "cars.db"), "cars", options)
@@ -505,7 +527,11 @@ class Campaign:
         >>> campaign.close()
         >>> folder.cleanup()
         """
-        lifecycle.extend(self._follower, at_most, budget, questions, display)
+        newcomers = {
+            "options": options, "evaluators": evaluators, "prices": prices, "workload": workload,
+            "conflicts": conflicts,
+        }  # fmt: skip
+        lifecycle.extend(self._follower, at_most, budget, questions, display, newcomers)
 
     # ------------------------------------------------------------------ what is known
 

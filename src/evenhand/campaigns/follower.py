@@ -2,8 +2,8 @@
 
 A process starts from the newest snapshot that can be used and folds in the events after it. A
 snapshot is a cache, never the truth. One is due when the events since the last take as much room as
-a snapshot does, so that snapshots never make up more than half of what is written; it is written
-with a proposal, and so costs no commit of its own.
+a snapshot does, so that snapshots never make up more than half of what is written. It is written
+after a proposal that was made ahead of time; where none is, with the proposal, a little later.
 """
 
 from __future__ import annotations
@@ -153,17 +153,18 @@ class Follower:
         self._events += len(events)
         self._bytes += sum(len(event.body) + _OVERHEAD for event in events)
 
-    def due_snapshot(self) -> Callable[[Session], None] | None:
+    def due_snapshot(self, times: float = 1.0) -> Callable[[Session], None] | None:
         """If a snapshot is due, return what writes it in a session, else None; hold ``lock``."""
-        replica = self._replica
-        if replica is None or self._bytes < max(_LEAST_BYTES, self._size):
+        # Who has others wait lets it be for `times` as long.
+        replica, due = self._replica, times * max(_LEAST_BYTES, self._size)
+        if replica is None or self._bytes < due:
             return None
         kept = self.store.read(lambda s: ledger.snapshots(s, self.id))
         newest = max((event for event, format in kept if format == FORMAT), default=0)
         if 0 < replica.head - newest < self._events and newest:
             self._bytes = self._bytes * (replica.head - newest) // self._events
             self._events = replica.head - newest  # another process was faster
-            if self._bytes < max(_LEAST_BYTES, self._size):
+            if self._bytes < due:
                 return None
         try:
             body, digest = replica.snapshot()

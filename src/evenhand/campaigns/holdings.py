@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from evenhand.campaigns import ledger
 from evenhand.campaigns.campaign import Campaign
 from evenhand.campaigns.follower import Follower
-from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.replica import NOTHING
 
 
@@ -30,11 +28,9 @@ class Holding:
 
 def holdings_of(follower: Follower) -> tuple[float, dict[str, Holding]]:
     """Return what time it is in the store, and by evaluator what each has before them."""
-
-    def look(page: Page) -> tuple[float, list[ledger.TicketRow], dict[str, float]]:
-        return page.now, page.out(), page.last_scores()
-
-    now, rows, last = follower.read(look)
+    with follower.lock:
+        last = dict(follower.followed().last)
+    now, rows = follower.read(lambda page: (page.now, page.out()))
     held: dict[str, list[Held]] = {}
     for row in rows:
         label = follower.question(row).label

@@ -181,11 +181,6 @@ _COUNTED = f"SELECT {_EVALUATION} AND ticket = :ticket AND standing = 'counted'"
 # what their index holds, and in no order: for more, SQLite would walk through the whole campaign
 _WITHDRAWN = f"SELECT number, standing FROM evaluation WHERE campaign = :id AND standing IN {_GONE}"
 _WITHDRAWN_OF = f"{_WITHDRAWN} AND ticket = :ticket"
-_LAST_SCORES = """
-    SELECT v.evaluator, max(e.at) FROM evaluation v
-    JOIN event e ON e.campaign = v.campaign AND e.number = v.event
-    WHERE v.campaign = :id GROUP BY v.evaluator
-"""
 _MARK = "UPDATE evaluation SET standing = :standing WHERE campaign = :id AND number = :number"
 
 _KEEP = """
@@ -497,7 +492,3 @@ class Page:
     def mark(self, number: int, standing: str) -> None:
         """Change how an evaluation stands."""
         self.session.run(_MARK, id=self.id, number=number, standing=standing)
-
-    def last_scores(self) -> dict[str, float]:
-        """Return when each evaluator last gave a score."""
-        return {who: float(at) for who, at in self.session.rows(_LAST_SCORES, id=self.id)}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from evenhand.campaigns.status import answer_from
 from evenhand.certainty.choice import Choice
 from evenhand.errors import InputError
 from evenhand.questions import Askable, Questions, Superset
+from evenhand.tables.texts import listed
 
 _FAILED = "failed again and again"  # so begin reasons for which somebody is taken to have left,
 _FAILING = f"evaluations {_FAILED}"  # and for which a campaign pauses by itself
@@ -87,13 +88,29 @@ def join(follower: Follower, evaluator: Any) -> None:
     changed(follower, change)
 
 
-def extend(follower: Follower, at_most: Any, budget: Any, questions: Any, display: Any) -> None:
+def extend(
+    follower: Follower,
+    at_most: Any,
+    budget: Any,
+    questions: Any,
+    display: Any,
+    newcomers: Mapping[str, Any] | None = None,
+) -> None:
     """Allow more evaluations or money, or add questions; a finished campaign goes on."""
-    if at_most is None and budget is None and questions is None and display is None:
-        raise InputError("say what there is more of: at_most, budget or questions.")
+    newcomers = {name: given for name, given in (newcomers or {}).items() if given is not None}
+    if not newcomers and all(given is None for given in (at_most, budget, questions, display)):
+        raise InputError(
+            "say what there is more of: at_most, budget, questions, options or evaluators."
+        )
+    if newcomers and questions is not None:
+        raise InputError(
+            f"questions= are all that can be asked from now on, so that {listed([*newcomers])} "
+            "has nothing to add; say one or the other."
+        )
 
     def prepare(replica: Replica) -> dict[str, Any] | None:
-        return _more(replica, at_most, budget, questions, display)
+        asked = _grown(replica.policy.actions, newcomers) if newcomers else questions
+        return _more(replica, at_most, budget, asked, display)
 
     def change(replica: Replica, page: Page, more: dict[str, Any] | None) -> None:
         if more is not None:
@@ -101,6 +118,18 @@ def extend(follower: Follower, at_most: Any, budget: Any, questions: Any, displa
             reopen(page)
 
     changed(follower, change, prepare)
+
+
+def _grown(actions: Askable, newcomers: Mapping[str, Any]) -> Questions:
+    """Return what can be asked, with newcomers."""
+    if not isinstance(actions, Questions):
+        raise InputError(
+            "nobody in particular is asked in this campaign, so that nobody can come in addition; "
+            "give all options, old and new: extend(questions=…)."
+        )
+    conflicts = newcomers.get("conflicts", ())
+    more = {name: given for name, given in newcomers.items() if name != "conflicts"}
+    return actions.with_more(**more).barring(conflicts)
 
 
 def _more(

@@ -42,7 +42,7 @@ from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 
-FORMAT = 8
+FORMAT = 9
 NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0, "declined": 0}
 """What came from an evaluator before anything did."""
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
@@ -64,6 +64,7 @@ _PLAIN = (  # what a snapshot keeps as it is
     "declined",
     "left",
     "tally",
+    "last",
     "_in_row",
     "_in_row_on",
     "added_late",
@@ -111,6 +112,7 @@ class Replica:
         self.declined: list[tuple[int, str]] = []  # question and reason
         self.left: dict[str, str] = {}  # who, and why
         self.tally: dict[str, dict[str, int]] = {}  # by evaluator; see `NOTHING`
+        self.last: dict[str, float] = {}  # when an evaluator's last score came
         self._in_row: dict[str, int] = {}  # given up since the last answer, by evaluator
         self._in_row_on: dict[str, int] = {}  # likewise, by what the question is about
         self._out: dict[int, _Out] = {}  # by ticket
@@ -199,7 +201,7 @@ class Replica:
 
     def _late(self, content: Any) -> None:
         for one in evaluations_in(content):
-            self.evaluations = one.number
+            self.evaluations, self.last[one.evaluator] = one.number, self._at
             self._count(one.evaluator, "late")
 
     def _imported(self, content: Any) -> None:
@@ -336,6 +338,7 @@ class Replica:
     def _counts(self, one: Evaluation) -> bool:
         """Take note of a score on time; return whether it counts."""
         self.evaluations, counts = one.number, one.number not in self.withdrawn
+        self.last[one.evaluator] = self._at
         self._count(one.evaluator, "evaluations" if counts else "withdrawn")
         if not counts:
             self._scores_of[one.number] = one.question, one.score, one.evaluator

@@ -7,10 +7,11 @@ which are the m best, or which are above a bar or better than one of them.
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Unpack
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.messages import Decision, Selection
 from evenhand.policies.registry import registered
+from evenhand.policies.state import revived, snapshot_of
 from evenhand.questions import Askable, Column
 from evenhand.questions.options import named_biases
 
@@ -196,6 +198,21 @@ class CertainChoice(Choice):
         if self._inference.record is not self.record:
             self._inference = self._new_inference()
         return self._inference
+
+    # What the record says is worked out look by look, of which there are thousands: who copies a
+    # policy, to ask the copy for an answer, need not wait for that again.
+
+    def __copy__(self) -> Self:
+        return self._with_evidence(snapshot_of(self))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self._with_evidence(copy.deepcopy(snapshot_of(self), memo))
+
+    def _with_evidence(self, snapshot: tuple[dict[str, Any], dict[str, Any]]) -> Self:
+        new = revived(type(self), *snapshot)
+        assert isinstance(new, type(self))
+        new._inference = self.inference.of_copy(new.aim, new.record)
+        return new
 
     @property
     def _chosen(self) -> tuple[int, ...]:

@@ -233,7 +233,9 @@ class Round:
 
     def tell(self, feedback: Feedback) -> None:
         """Count scores for the plan."""
-        self._since, self.total = self._since + feedback, self.total + feedback
+        self._since = self._since + feedback
+        # block by block, so that a copy, which has these, has the same to the last digit
+        self.total = self.last_look[1] + self._since
         self.count += int(feedback.counts.sum())
         due = min(self.plan.looks, self.count * self.plan.looks // self.plan.number)
         if due > self.looked:

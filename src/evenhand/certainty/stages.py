@@ -51,8 +51,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -131,6 +132,13 @@ class InOrder(ABC, Generic[S]):
     @abstractmethod
     def is_certain(self, now: S, among: Indices | None = None) -> bool:
         """Tell whether nothing is left to be rejected, of all options or of some."""
+
+    def of_copy(self, aim: Aim, record: Record) -> Self:
+        """Return what a copy of the record says, with all that was worked out for this one."""
+        new = copy(self)
+        new.aim, new.record = aim, record
+        new._after, new._before = self._after.copy(), self._before.copy()
+        return new
 
     # ------------------------------------------------------------------ evidence
 

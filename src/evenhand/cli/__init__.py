@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import shlex
 import sys
 import traceback
@@ -22,14 +21,9 @@ import typer
 
 from evenhand.cli.campaign import campaign
 from evenhand.cli.commands import FLAGS, LateCommands
-from evenhand.errors import EvenhandError, StoreError
+from evenhand.errors import Argument, EvenhandError, StoreError, reworded
 
-_ARGUMENT = re.compile(
-    r"\b(features|label|group|attributes|positive|categorical|decimal|option|evaluator|score|rival|"
-    r"item|event|cluster|scope|option_group|rival_group|evaluator_group|partial|reference|time|scale|"
-    r"wide|repeats|missing|grades|no_score|copies)=(?:'([^']*)'|\[([^\]]*)\]|(True))?"
-)
-_TRUE = {"wide": " all"}  # what a flag of Python's is here; others need no word
+_TRUE = {"wide": "all"}  # what a flag of Python's is here; others need no word
 _CALLED = {"group": "option_group", "label": "option"}  # in a table of options
 _REFUSED, _FAILED, _INTERRUPTED = 2, 5, 130
 
@@ -90,20 +84,14 @@ class _Commands(LateCommands):
 def _as_typed(message: str, flags: Iterable[str]) -> str:
     """Return a message that speaks of arguments as Python has them in the words of this command."""
 
-    def typed(named: re.Match[str]) -> str:
-        option = f"--{_CALLED.get(named[1], named[1]).replace('_', '-')}"
+    def typed(one: Argument) -> str | None:
+        option = f"--{_CALLED.get(one.name, one.name).replace('_', '-')}"
         if option not in flags:
-            return named[0]
-        if named[4] is not None:
-            return option + _TRUE.get(named[1], "")
-        names = named[2] if named[3] is None else re.sub(r"'(, )?'?", _comma, named[3])
-        return option if names is None else f"{option} {shlex.quote(names)}"
+            return None
+        value = _TRUE.get(one.name, "") if one.value == "True" else one.value
+        return "say " * one.told + (f"{option} {shlex.quote(value)}" if value else option)
 
-    return _ARGUMENT.sub(typed, message)
-
-
-def _comma(mark: re.Match[str]) -> str:
-    return "," if mark[1] else ""
+    return reworded(message, typed)
 
 
 def _forget_output() -> None:

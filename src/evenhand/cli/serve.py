@@ -14,6 +14,7 @@ import typer
 from evenhand.errors import InputError
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+_KEPT = 75  # seconds for which a line is kept: pages that look every few, and proxies, use it again
 _NEEDS = ("fastapi", "uvicorn", "jinja2", "multipart", "segno")
 
 
@@ -89,7 +90,7 @@ def serve(
         logging.getLogger("evenhand.serve").setLevel(logging.INFO)
     config = uvicorn.Config(
         make_app(opened, hosts, secure=https), host, port, log_level="warning", access_log=False,
-        timeout_graceful_shutdown=5, server_header=False,
+        timeout_graceful_shutdown=5, timeout_keep_alive=_KEPT, server_header=False,
     )  # fmt: skip
     server = uvicorn.Server(config)
     threading.Thread(target=_welcome, args=(server, link, browser), daemon=True).start()

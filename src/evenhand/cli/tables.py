@@ -10,6 +10,7 @@ import typer
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 from evenhand.report.pictures import checked_format
+from evenhand.scores.grades import typed_grades
 
 if TYPE_CHECKING:
     from evenhand.tables.sources import SourceTable
@@ -119,15 +120,7 @@ def scale_in(text: str | None) -> tuple[float, float] | None:
 def grades_in(text: str | None) -> Any:
     """Return grades, the best first; with their numbers where these are stated."""
     names = names_in(text)
-    if names is None or not all("=" in name for name in names):
-        return names
-    try:
-        return {name.strip(): float(value) for name, value in (one.rsplit("=", 1) for one in names)}
-    except ValueError:
-        raise InputError(
-            f"--grades states numbers as A=4,B=3,C=2, or names grades, the best first, as A,B,C; "
-            f"got {text!r}."
-        ) from None
+    return None if names is None else typed_grades(names)
 
 
 def missing_in(text: str) -> Literal["refuse", "drop"]:

@@ -30,6 +30,7 @@ from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, HandOut, Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
 from evenhand.questions.hand_outs import hand_out, own_pairs
+from evenhand.values import ArrayValue
 
 _ROUNDS = 2_000  # rounds that are drawn, of estimates
 _SCORED, _PLACED = 40, 12  # and of scores; of some of these it is said who stands at the line
@@ -40,8 +41,8 @@ _FEWEST = 2  # reviews of each from which on
 _ROWS = 8  # there are so many rows at most
 
 
-@dataclass(frozen=True)
-class ReviewStep:
+@dataclass(frozen=True, eq=False)
+class ReviewStep(ArrayValue):
     """What comes of so many evaluations of each option.
 
     Parameters

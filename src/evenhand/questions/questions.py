@@ -37,6 +37,7 @@ from evenhand.questions.inputs import (
     positive,
 )
 from evenhand.questions.json_form import from_dict, to_dict
+from evenhand.questions.more import with_more as _with_more
 from evenhand.questions.options import Column, Options
 from evenhand.questions.panel import from_scores as _from_scores
 from evenhand.questions.panel import panel as _panel
@@ -313,6 +314,7 @@ class Questions:
     in_versions = _in_versions
     check = _check
     adding = _adding
+    with_more = _with_more
 
     def restrict(self, available: ArrayLike) -> Questions:
         """Return the questions where only some may be asked: the others have capacity 0.

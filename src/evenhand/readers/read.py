@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from types import ModuleType
@@ -15,7 +16,7 @@ from evenhand.readers.documents import Archive, Document, TableFile, opened
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.scores import Scores
-from evenhand.scores.grades import grades_in
+from evenhand.scores.grades import Grades, grades_in
 from evenhand.scores.read import ReadOptions, read_table
 from evenhand.tables.texts import listed
 
@@ -99,19 +100,45 @@ def read_scores(
         if metric is not None or format not in (None, plain.NAME):
             raise InputError("format= and metric= are for logs in files; give their path.")
         return read_table(table, families=known.groups, **columns)
-    notes: list[str] = []
-    documents, skipped = _documents(table, format)
-    if skipped:
-        notes.append(f"Left out, as they are no logs: {listed(skipped)}.")
+    found = in_files(
+        table, format, families=known, metric=metric,
+        option=columns.get("option"), grades=columns.get("grades"),
+    )  # fmt: skip
+    if found.is_log:
+        columns = {c: v for c, v in columns.items() if c not in ("option", "grades")}  # type: ignore[assignment] # fewer of the same
+        return read_table(found.table, said=found.notes, **columns)
+    return read_table(found.table, families=known.groups, said=found.notes, **columns)
+
+
+@dataclass(frozen=True)
+class InFiles:
+    """What files hold: a table, or logs as a frame, whose columns are called as their parts."""
+
+    table: Any
+    notes: tuple[str, ...]
+    is_log: bool
+
+
+def in_files(
+    path: Paths,
+    format: str | None = None,
+    *,
+    families: Families | None = None,
+    metric: Choice = None,
+    option: Choice = None,
+    grades: Grades = None,
+) -> InFiles:
+    """Return the table or the logs in files, as `read_scores` reads them and pages show them."""
+    documents, skipped = _documents(path, format)
+    notes = [f"Left out, as they are no logs: {listed(skipped)}."] if skipped else []
     if all(reader is plain for _, reader in documents):
         source = plain.table_of([document for document, _ in documents])
-        return read_table(source, families=known.groups, said=notes, **columns)
-    wanted = columns.pop("option", "option")
-    grades = grades_in(columns.pop("grades", None))
+        return InFiles(source, tuple(notes), is_log=False)
     frame = _of_logs(
-        documents, None if wanted == "option" else wanted, metric, known, notes, grades
-    )
-    return read_table(frame, said=notes, **columns)
+        documents, None if option == "option" else option, metric,
+        families or Families.of(None), notes, grades_in(grades),
+    )  # fmt: skip
+    return InFiles(frame, tuple(notes), is_log=True)
 
 
 def _is_path(thing: Any) -> bool:

@@ -28,6 +28,9 @@ from evenhand.tables.columns import Defects
 from evenhand.tables.sources import SourceTable
 from evenhand.tables.texts import is_date, listed, parsed
 
+# Up to so many scores are far, if they are apart from all others (of which there are enough) by so
+# many times the range of these; and nobody types more than so many.
+_MOST_FAR, _ENOUGH, _FAR, _MOST_TYPED = 3, 8, 3.0, 100_000
 _DROP = ", or say missing='drop' to leave these scores out"
 
 
@@ -53,7 +56,7 @@ def check_cells(
         if is_score and scan.first_text is not None and not scan.n_numbers:
             grades = as_grades(found.source.read([column])[column].to_pylist())
             if grades and not any(map(is_date, grades)):
-                _note_grades(found, column, grades, scan.first_text[0])
+                _note_grades(found, column, grades, *scan.first_text)
                 continue
         remedy = _none_of(scan) if is_score else ""
         found.of_numbers(scan, is_time=column == parts.one("time"), remedy=remedy)
@@ -110,10 +113,10 @@ def _note_strange(found: Defects, column: str, read: Columns, marking: Marking) 
     )
 
 
-def _note_grades(found: Defects, column: str, grades: Sequence[str], row: int) -> None:
+def _note_grades(found: Defects, column: str, grades: Sequence[str], row: int, text: str) -> None:
     said = f"grades={list(grades)!r}"
     found.add(
-        f": {grades[0]!r} is not a number, and no cell of the column is. If these are grades, name "
+        f": {text!r} is not a number, and no cell of the column is. If these are grades, name "
         f"them, the best first: {said} (in the right order); else name another column",
         column,
         row,
@@ -380,6 +383,31 @@ def notes_on(
             yield from _on_names(part, scores.called.get(part, part), names, defects)
     yield from _on_groups(scores)
     yield from _on_partiality(scores)
+
+
+def on_far_scores(found: Defects, parts: Parts, read: Columns) -> Iterator[Finding]:
+    """Yield scores that lie far from all others, as 77 among marks from 3 to 9 does."""
+    column = parts.one("score")
+    scores = np.zeros(0) if column is None else read.numbers[column]
+    if not 0 < len(scores) <= _MOST_TYPED:
+        return
+    order = np.argsort(scores, kind="stable")
+    ordered, n = scores[order], len(scores)
+    for k in range(1, min(_MOST_FAR, n - _ENOUGH) + 1):
+        for far, near, rest in (
+            (order[n - k :], ordered[n - k], ordered[: n - k]),
+            (order[:k], ordered[k - 1], ordered[k:]),
+        ):
+            low, high = float(rest[0]), float(rest[-1])
+            if 0.0 < _FAR * (high - low) < max(near - high, low - near):
+                places = [(found.place(read.row(x), column or ""), scores[x]) for x in sorted(far)]
+                said = "; ".join(f"{at}: {score:g}" for at, score in places)
+                yield Finding.note(
+                    "far",
+                    f"{said}. That is far from all other scores, which go from {low:g} to "
+                    f"{high:g}, and has much weight in what is said here. Is it a typing error?",
+                )
+                return
 
 
 def on_standing(left_out: Mapping[str, int]) -> Iterator[Finding]:

@@ -49,6 +49,19 @@ def grades_in(grades: Grades) -> dict[str, float]:
     return found
 
 
+def typed_grades(names: Sequence[str]) -> Grades:
+    """Return grades as somebody types them, the best first; with numbers where all are stated."""
+    if not all("=" in name for name in names):
+        return list(names)
+    try:
+        return {name.strip(): float(value) for name, value in (one.rsplit("=", 1) for one in names)}
+    except ValueError:
+        raise InputError(
+            "grades= states numbers as A=4,B=3,C=2, or names grades, the best first, as A,B,C; "
+            f"got {', '.join(names)!r}."
+        ) from None
+
+
 def spelled(name: str) -> str:
     """Return a grade as it is known again, whatever its letters, spaces and dashes."""
     return re.sub("[−–]", "-", " ".join(name.casefold().split()))
@@ -63,6 +76,6 @@ def assumed_of(grades: Mapping[str, float]) -> str:
     first, second = list(grades)[:2]
     return (
         f"Grades are read as equally spaced: {said}. So the step from {second} to {first} "
-        "counts as much as any other; numbers of your own are stated as "
-        f"grades={{'{first}': …}} (--grades {first}=4,{second}=3,…)."
+        "counts as much as any other. For numbers of your own, say grades=, such as "
+        f"{first}=4, {second}=3.5, …."
     )

@@ -53,7 +53,7 @@ from evenhand.tables.cells import (
 from evenhand.tables.columns import no_such_column
 from evenhand.tables.sources import Cells, SourceTable
 from evenhand.tables.texts import is_absent, listed
-from evenhand.tables.untidy import is_beside, is_total
+from evenhand.tables.untidy import holds_marks, is_beside, is_total
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,6 +99,10 @@ class Wide(SourceTable):
         """Return where rows stand in the wide table."""
         return self._source.where([row // len(self.turned) for row in rows])
 
+    def origin(self, row: int) -> int:
+        """Return the row of the wide table that a cell stands in."""
+        return self._source.origin(row // len(self.turned))
+
     def column_of(self, row: int, column: str) -> str:
         """The column of the wide table that holds a cell of the long one."""
         return (
@@ -128,7 +132,7 @@ def guessed_wide(
         if share_of_marks(texts, marking) > _MARKS and not _counts(source, column):
             numbers = [x for t in texts if t and (x := loose_number(t)) is not None]
             found[column] = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
-    if len(found) < 2:
+    if len(found) < 2 or holds_marks(list(found)):  # a table without a header: not its first line
         return False, ""
     low, high = (float(np.median([ends[i] for ends in found.values()])) for i in (0, 1))
     room = max(high - low, 1e-9)
@@ -137,7 +141,7 @@ def guessed_wide(
     whose = "on an item" if given.get("evaluator") in source.columns else "of an evaluator"
     return list(found), (
         f"There is no column of scores; {shown(list(found))} hold numbers and are read as the "
-        f"scores {whose} each. If not, say wide=[…] with those that are."
+        f"scores {whose} each. If not, say which are: wide=[…]."
     )
 
 
@@ -275,6 +279,10 @@ class Selected(SourceTable):
     def where(self, rows: Sequence[int]) -> list[str]:
         """Return where rows stand in the table as it is."""
         return self._source.where(np.flatnonzero(self._kept)[list(rows)].tolist())
+
+    def origin(self, row: int) -> int:
+        """Return which row of the table as it is this is."""
+        return self._source.origin(int(np.flatnonzero(self._kept)[row]))
 
 
 def counted(source: SourceTable, given: Mapping[str, Any]) -> tuple[SourceTable, dict[str, int]]:

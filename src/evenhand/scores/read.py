@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,8 +16,8 @@ from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.grades import Grades
 from evenhand.scores.scores import Codes, Factor, Finding, Scores, crossed, taken_together
-from evenhand.tables.columns import Defects, check_decimal, found_columns
-from evenhand.tables.texts import listed
+from evenhand.tables.columns import GROUP_WORDS, Defects, check_decimal, found_columns
+from evenhand.tables.texts import listed, written_elsewhere
 
 if TYPE_CHECKING:
     from evenhand.scores.layouts import Columns
@@ -47,13 +48,14 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     "rival": ("generator 2",),
     "evaluator": (
         *("judge", "grader", "annotator", "rater", "reviewer", "referee", "assessor", "juror"),
+        *("examiner", "voter", "jury member", "panel member"),
         *("gutachter", "gutachterin", "gutachter:in", "jurymitglied", "juror:in", "prüfer"),
         *("évaluateur", "rapporteur", "relecteur", "juré", "evaluador", "revisor", "jurado"),
         *("valutatore", "revisore", "beoordelaar", "recensent"),
     ),
     "item": ("prompt", "question", "instruction", "sample", "task"),
     "score": (
-        *("rating", "grade", "mark", "marks", "points", "punkte", "punktzahl", "bewertung"),
+        *("rating", "grade", "mark", "marks", "points", "vote", "punkte", "punktzahl", "bewertung"),
         *("wertung", "points attribués", "puntuación", "puntos", "calificación", "punteggio"),
         *("voto", "punten", "ocena", "punkty", "poäng", "pontos", "pontuação"),
     ),
@@ -62,6 +64,18 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
 
 NUMBERS = ("score", "partial", "reference", "time", "attributes", "features")
 """Parts that columns of numbers play; the others are names."""
+
+
+_UNSAID = {part: part for part in ("option", "score", *BY_NAME)} | {
+    "partial": None,
+    "reference": None,
+    "attributes": None,
+    "features": (),
+    "time": None,
+}
+
+_NEEDED, _SUGGESTED = ("option", "evaluator", "score"), ("option_group", "evaluator_group")
+_FIRST, _FIRST_PAIRS = 8, 10_000  # cells that are looked at to suggest what a column is
 
 
 @dataclass(frozen=True)
@@ -166,6 +180,65 @@ def _group_words(
         if rest != name and rest in small
     ]
     return dict(zip(pairs[0], groups, strict=True)) if len(pairs) == 1 else {}
+
+
+def suggested(source: SourceTable, given: Mapping[str, Any] = _UNSAID) -> dict[str, str]:
+    """Return which columns may have option, evaluator, score and the two groups, for somebody to
+    confirm: what is found by name or by another word first, then by words in names, then by cells.
+
+    Empty where one of the three is not there, as where each evaluator has a column. Nothing is read
+    by it that nobody confirmed.
+    """
+    found = {p: p for p in (*_NEEDED, *_SUGGESTED) if p in source.columns}
+    found |= {part: column for column, part in _by_other_words(source, given).items()}
+    found |= {p: c for p in _NEEDED if isinstance(c := given.get(p), str) and c in source.columns}
+    words = {c: re.findall(r"[^\W_]+", c.casefold()) for c in source.columns if c}
+
+    def having(starts: Sequence[str]) -> set[str]:
+        return {c for c, own in words.items() if any(w.startswith(tuple(starts)) for w in own)}
+
+    def take(part: str, fitting: Iterable[str]) -> None:
+        free = (c for c in fitting if c not in found.values())
+        if part not in found and (column := next(free, None)) is not None:
+            found[part] = column
+
+    judges, groups = having(OTHER_WORDS["evaluator"]), having(GROUP_WORDS)
+    scores, numeric = having(("score", *OTHER_WORDS["score"], "note")), _numeric(source)
+    take("evaluator_group", (c for c in words if c in judges & groups))
+    take("evaluator", (c for c in words if c in judges - groups))
+    take("option_group", (c for c in words if c in groups))
+    take("score", (c for c in words if c in scores & numeric))
+    take("score", (c for c in words if c in scores))
+    take("score", (c for c in words if c in numeric))
+    take("option", (c for c in words if c not in numeric))
+    if "option" in found:
+        take("evaluator", _naming_rows_with(source, found["option"], words.keys() - numeric))
+    return found if found.keys() >= {*_NEEDED} else {}
+
+
+def _numeric(source: SourceTable) -> set[str]:
+    """Return the columns of which the first cells are numbers, as far as they are filled in."""
+    first = {c: [t for t in _texts(source, c)[:_FIRST] if t] for c in source.columns if c}
+    return {c for c, texts in first.items() if texts and all(map(written_elsewhere, texts))}
+
+
+def _texts(source: SourceTable, column: str) -> list[str | None]:
+    try:
+        return source.texts(column)
+    except InputError:  # of lists, say: no names and no numbers
+        return []
+
+
+def _naming_rows_with(source: SourceTable, option: str, others: Collection[str]) -> list[str]:
+    """Return columns whose names come again and again, and name a row together with the option."""
+    options = _texts(source, option)[:_FIRST_PAIRS]
+    found = []
+    for column in (c for c in source.columns if c in others and c != option):
+        texts = _texts(source, column)[:_FIRST_PAIRS]
+        pairs = {*zip(options, texts, strict=False)}
+        if len({*texts}) < len(texts) == len(pairs) and len({*options}) < len(options):
+            found.append(column)
+    return found
 
 
 def _named(value: Any) -> list[Any]:
@@ -304,13 +377,80 @@ class ReadOptions(TypedDict, total=False):
 
 _MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are kept beside the parts
 
-_UNSAID = {part: part for part in ("option", "score", *BY_NAME)} | {
-    "partial": None,
-    "reference": None,
-    "attributes": None,
-    "features": (),
-    "time": None,
-}
+
+def _given(reading: ReadOptions) -> dict[str, Any]:
+    """Return what was said of every part; its own name where nothing was."""
+    return {part: reading.get(part, unsaid) for part, unsaid in _UNSAID.items()}
+
+
+def _wants_lengths(reading: ReadOptions) -> bool:
+    asked = bool(reading.get("lengths")) and reading.get("attributes") is None
+    return asked and not reading.get("wide")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table of scores is laid out: what is read of it, and what is said of its columns."""
+
+    table: SourceTable  # as it stands
+    source: SourceTable  # as it is read: without totals, a wide one with a row for each cell
+    given: Mapping[str, Any]  # columns by part, see `ReadOptions`
+    wide: tuple[str, ...] = ()  # columns that hold the scores of an evaluator each
+    notes: tuple[str, ...] = ()  # what was passed over, or taken for something
+    left_out: Mapping[str, int] = field(default_factory=dict)  # rows of a campaign, by standing
+
+    def parts(self, hint: Callable[[], str] = str) -> Parts:
+        """Return the columns by the parts that they play; an error, with a hint, for one that is
+        not there.
+        """
+        given = {
+            p: None if isinstance(value, Mapping) else value for p, value in self.given.items()
+        }
+        return assigned(self.source, given, str if self.wide else hint, other_words=not self.wide)
+
+
+def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
+    """Return how a table of scores is laid out, before a score is read: the one answer to what is
+    a header, a title, a total, and a column of scores.
+    """
+    from evenhand.scores.layouts import (  # noqa: PLC0415 # pyarrow takes long to import
+        counted,
+        guessed_wide,
+        turned,
+        without_copies,
+        without_totals,
+    )
+    from evenhand.scores.marks import Marking  # noqa: PLC0415
+    from evenhand.tables.opened import opened  # noqa: PLC0415
+
+    wide, scored = reading.get("wide", False), reading.get("scored", True)
+    if not isinstance(wide, bool | Iterable | None):
+        raise InputError(f"wide= is True, False or a list of columns; got {wide!r}")
+    marking = Marking.of(reading.get("grades"), reading.get("no_score"))
+    given = _given(reading)
+    whole = opened(table, "scores", untidy=True)
+    told = [*whole.notes]
+    source, left_out = counted(whole, given)
+    for tidied in (without_totals, without_copies if reading.get("copies") == "drop" else None):
+        if tidied is not None:
+            source, text = tidied(source)
+            told += [text] if text else []
+    if _wants_lengths(reading):
+        given["attributes"] = _lengths(source, given)
+    if not wide and not is_there(source, given, "score") and scored:
+        by_words = _names_by_words(source, given)
+        wide, text = guessed_wide(source, given | by_words, marking)
+        told += [text] if text else []
+    columns: tuple[str, ...] = ()
+    if wide:
+        by_words = _names_by_words(source, given)
+        given |= {part: c for part, c in by_words.items() if wide is True or c not in (wide or ())}
+        long, text = turned(source, wide, given, marking)
+        source, columns = long, long.turned
+        told += [text] if text else []
+    if not scored and not is_there(source, given, "score"):
+        del given["score"]
+    return Layout(whole, source, given, columns, tuple(told), left_out)
 
 
 def read_table(
@@ -322,78 +462,42 @@ def read_table(
 ) -> Scores:
     """Return the scores in a table; an `InputError` names row and column of what is wrong."""
     scale = _checked_scale(reading.get("scale"))
-    wide, repeats = reading.get("wide", False), reading.get("repeats", False)
-    missing, decimal = reading.get("missing", "refuse"), reading.get("decimal")
-    copied = reading.get("copies", "refuse")
-    scored, telling = reading.get("scored", True), reading.get("telling", True)
-    lengths = bool(reading.get("lengths")) and reading.get("attributes") is None and not wide
-    _check_words(missing, decimal, copied)
-    if not isinstance(wide, bool | Iterable | None):
-        raise InputError(f"wide= is True, False or a list of columns; got {wide!r}")
-    given: dict[str, Any] = {part: reading.get(part, unsaid) for part, unsaid in _UNSAID.items()}
+    repeats, missing = reading.get("repeats", False), reading.get("missing", "refuse")
+    decimal, telling = reading.get("decimal"), reading.get("telling", True)
+    lengths = _wants_lengths(reading)
+    _check_words(missing, decimal, reading.get("copies", "refuse"))
     # All that follows works with pyarrow, which takes long to import.
     from evenhand.scores import defects  # noqa: PLC0415
-    from evenhand.scores.defects import notes_on, on_standing  # noqa: PLC0415
-    from evenhand.scores.layouts import (  # noqa: PLC0415
-        Kept,
-        counted,
-        guessed_wide,
-        looks_wide,
-        read_columns,
-        turned,
-        without_copies,
-        without_totals,
-    )
+    from evenhand.scores.defects import notes_on, on_far_scores, on_standing  # noqa: PLC0415
+    from evenhand.scores.layouts import Kept, looks_wide, read_columns  # noqa: PLC0415
     from evenhand.scores.marks import Marking  # noqa: PLC0415
     from evenhand.tables.cells import give_back  # noqa: PLC0415
-    from evenhand.tables.opened import opened  # noqa: PLC0415
 
     marking = Marking.of(reading.get("grades"), reading.get("no_score"))
-    notes = [Finding.note("log", text) for text in (*said, *_said_of(table))]
-    left_out: Mapping[str, int] = {}
     if isinstance(table, Scores):
-        if wide:
+        if reading.get("wide"):
             raise InputError("wide= is for tables, and these are scores; say it to read_scores")
         if marking.grades:
             raise InputError("grades= is for tables, and these are scores; say it to read_scores")
         kept = Kept(table)
-        given, new = kept.given(given)
+        given, new = kept.given(_given(reading))
         if lengths and not given["attributes"]:
             given["attributes"] = _lengths(kept, given)
             new = new or bool(given["attributes"])
         checked = table.place is None or (repeats is True and not telling)
         if not new and checked and scale is None:
             return table
-        source: SourceTable = kept
+        layout = Layout(kept, kept, given)
         notes = [note for note in table.notes if note.assumption in _OF_TABLES]
     else:
-        source = opened(table, "scores", untidy=True)
-        told = list(source.notes)
-        source, left_out = counted(source, given)
-        for tidied in (without_totals, without_copies if copied == "drop" else None):
-            if tidied is not None:
-                source, text = tidied(source)
-                told += [text] if text else []
-        if lengths:
-            given["attributes"] = _lengths(source, given)
-        if not wide and not is_there(source, given, "score") and scored:
-            by_words = _names_by_words(source, given)
-            wide, text = guessed_wide(source, given | by_words, marking)
-            told += [text] if text else []
-        notes += [Finding.note("table", text) for text in told]
+        layout = laid_out(table, **reading)
+        notes = [Finding.note("log", text) for text in (*said, *_said_of(table))]
+        notes += [Finding.note("table", text) for text in layout.notes]
+    source, given, wide = layout.source, dict(layout.given), bool(layout.wide)
     named: dict[str, dict[str, str | None]] = {
         part: dict(v) for part, v in given.items() if isinstance(v, Mapping)
     }
-    given |= dict.fromkeys(named)
-    if wide:
-        by_words = _names_by_words(source, given)
-        given |= {part: c for part, c in by_words.items() if wide is True or c not in (wide or ())}
-        source, text = turned(source, wide, given, marking)
-        notes += [Finding.note("table", text)] if text else []
-    if not scored and not is_there(source, given, "score"):
-        del given["score"]
-    hint = (lambda: "") if wide else partial(_hint, table, source, given)
-    parts = assigned(source, given, hint, other_words=not wide)
+    parts = layout.parts(partial(_hint, table, source, given))
     drop = [*parts.names, *parts.numbers] if missing == "drop" else []
     drop += parts.all("score") if wide else ()
     read = read_columns(source, parts, decimal=decimal, drop=drop, marking=marking)
@@ -424,7 +528,8 @@ def read_table(
         if column.lower() != part
     ]
     notes += [Finding.note("marks", text) for text in (*read.notes, *marking.notes())]
-    notes += on_standing(left_out)
+    notes += on_standing(layout.left_out)
+    notes += on_far_scores(found, parts, read) if scale is None else ()
     notes += notes_on(scores, found, lost, _n_again(scores, bool(repeats)), by_whom)
     others = [] if wide or not reading.get("beside") else unused(source, parts)
     if isinstance(table, Scores):
@@ -445,6 +550,7 @@ _OF_TABLES = (
     "marks",
     "column",
     "standing",
+    "far",
     "missing",
 )  # notes that stay when scores are read for more
 
@@ -592,6 +698,9 @@ def _hint(table: Any, source: SourceTable, given: Mapping[str, Any]) -> str:
             f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: "
             "say wide=True, or wide=[…] with those that are"
         )
+    elif not source.is_large and (may := suggested(source, given)):
+        new = [f"{part}={c!r}" for part, c in may.items() if given.get(part) not in (c, None)]
+        hints.append(f"If that is what they are, say {', '.join(new)}.")
     index = [name for name in getattr(getattr(table, "index", None), "names", ()) if name]
     if index:
         hints.append(f"{shown(index)} is the frame's index: give frame.reset_index()")

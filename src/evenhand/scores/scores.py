@@ -28,13 +28,14 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
+from evenhand.values import ArrayValue
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-@dataclass(frozen=True)
-class Finding:
+@dataclass(frozen=True, eq=False)
+class Finding(ArrayValue):
     """Something that the evaluations say about the assumptions behind a decision.
 
     Parameters
@@ -144,6 +145,12 @@ def sums_over(codes: Codes, size: int, *columns: Floats | NDArray[np.bool_]) -> 
             product = column[rows] if product is None else product * column[rows]
         total += np.bincount(codes[rows], product, minlength=size)
     return total
+
+
+def less_means(values: Floats, codes: Codes, size: int) -> Floats:
+    """Return (n,) values less the mean of all rows with the same code."""
+    means = sums_over(codes, size, values) / np.maximum(np.bincount(codes, minlength=size), 1)
+    return np.asarray(values - means[codes])
 
 
 def sums(codes: Codes, size: int, columns: Floats) -> Floats:

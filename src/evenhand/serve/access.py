@@ -33,6 +33,9 @@ _FIND = """
     FROM access a LEFT JOIN campaign c ON c.id = a.campaign WHERE a.hash = :hash
 """
 _UNTIL = "SELECT until, @clock FROM access WHERE hash = :hash"
+_ALL_WHO_LOOK = """
+    SELECT hash FROM access WHERE role <> 'evaluator' AND until > (@clock + :offset)
+"""
 _REVOKE = """
     UPDATE access SET until = :now
     WHERE role = :role AND campaign = :campaign AND evaluator = :evaluator AND until > :now
@@ -150,6 +153,12 @@ def still_good(session: Session, tokens: Iterable[str]) -> set[str]:
         session.foresee(_UNTIL, hash=digest)
     found = {token: session.row(_UNTIL, hash=digest) for token, digest in hashes.items()}
     return {token for token, row in found.items() if row and row[0] > session.time(row[1])}
+
+
+def may_still_look(session: Session, tokens: Iterable[str]) -> set[str]:
+    """Return which tokens of owners and viewers are neither revoked nor over, by one statement."""
+    good = {bytes(row[0]) for row in session.rows(_ALL_WHO_LOOK, offset=session.clock_offset)}
+    return {token for token in tokens if _hash(token) in good}
 
 
 def csrf_of(token: str) -> str:

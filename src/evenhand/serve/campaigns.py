@@ -24,6 +24,7 @@ from evenhand.campaigns.export import given_scores
 from evenhand.campaigns.holdings import Holding, due_of, holdings_of
 from evenhand.campaigns.sections import campaign_report, with_grades
 from evenhand.campaigns.status import Status
+from evenhand.errors import InputError
 from evenhand.report.html import as_page
 from evenhand.report.model import Cell, Part, Table
 from evenhand.report.words import percent
@@ -46,7 +47,7 @@ _ONE = "SELECT name FROM campaign WHERE id = :number"
 _ON_A_PAGE = 100  # scores
 _GROWN = 0.1  # by which share of the evaluations a curve is behind before it is drawn anew
 _MANY = 50  # options, with which an answer takes longer, and a curve has fewer points
-_PATIENCE = 20.0  # times as long as it took to find an answer, before another is looked for
+_PATIENCE = 50.0  # times as long as it took to find an answer, before another is looked for
 _DONE = {
     "begin": "It has begun. Nobody is asked before you send them their link.",
     "pause": "It is paused: nobody is asked anything until it goes on.",
@@ -54,6 +55,7 @@ _DONE = {
     "leave": "It goes on without them; others are asked instead.",
     "join": "They are asked again.",
     "extend": "More may be asked now.",
+    "add": "They are in. Evaluators need a link before they are asked: invite them.",
     "withdraw": "The score counts no more. It is kept in the record, marked, with your reason.",
 }
 """What was done, in words, by what the address says of it."""
@@ -68,10 +70,14 @@ def home(request: Request) -> Response:
 
 
 @router.get("/campaigns/new")
-def ask_for_campaign(request: Request, example: bool = False) -> Response:
-    """Show what a campaign needs to begin, filled in if an example is wanted."""
+def ask_for_campaign(request: Request, example: bool = False, like: int = 0) -> Response:
+    """Show what a campaign needs to begin, filled in by an example, or by another campaign."""
     access = owner(request)
     given = panel.GIVEN | (panel.EXAMPLE if example else {})
+    if like:
+        _, name = known_campaign(request, like)
+        replica = request.app.state.opened(name)._follower.known()
+        given |= panel.like(replica.questions, replica.display) | {"name": f"{name}, again"}
     return _new(request, access, given)
 
 
@@ -124,8 +130,8 @@ def _take_tables(form: FormData, given: dict[str, str]) -> bool:
         file = form.get(f"{field}_table")
         if isinstance(file, UploadFile) and file.filename:
             name = Path(file.filename).name
-            with as_file(name, file.file.read()) as path:
-                given[field] = panel.from_table(path, name)
+            with as_file(name, file.file.read()) as table:
+                given[field] = panel.from_table(table.path, name)
             found = True
     return found
 
@@ -135,7 +141,9 @@ def watch(request: Request, number: Number, done: str = "") -> Response:
     """Show how a campaign stands, and what was done last."""
     access, name = known_campaign(request, number, "viewer")
     said = _DONE.get(done, "")
-    return page(request, "campaign.html", access, said=said, **_standing(request, name))
+    return page(
+        request, "campaign.html", access, said=said, wrong="", typed={}, **_standing(request, name)
+    )
 
 
 @router.get("/campaigns/{number}/live")
@@ -181,8 +189,11 @@ def do(
     reason: Annotated[str, Form()] = "",
     budget: Annotated[str, Form()] = "",
     blind: Annotated[str, Form()] = "",
+    evaluators: Annotated[str, Form(max_length=_MOST_TYPED)] = "",
+    options: Annotated[str, Form(max_length=_MOST_TYPED)] = "",
+    conflicts: Annotated[str, Form(max_length=_MOST_TYPED)] = "",
 ) -> Response:
-    """Pause, resume, extend, withdraw, leave, join."""
+    """Pause, resume, extend, add, withdraw, leave, join."""
     access, name = known_campaign(request, number)
     check_form(access, csrf)
     campaign = request.app.state.opened(name)
@@ -192,14 +203,36 @@ def do(
         "leave": lambda: campaign.leave(whom, reason),
         "join": lambda: campaign.join(whom),
         "extend": lambda: campaign.extend(**panel.more(whom, budget)),
+        "add": lambda: _add(
+            campaign, {"evaluators": evaluators, "options": options, "conflicts": conflicts}
+        ),
         "withdraw": lambda: campaign.withdraw(
             panel.whole(whom, "the evaluation"), reason, blind=bool(blind)
         ),
     }
     if what not in deeds:
         raise RefusedError(400, f"{what!r} is nothing that can be done here.")
-    deeds[what]()
+    try:
+        deeds[what]()
+    except InputError as error:  # what was typed stays where it was
+        typed = {"evaluators": evaluators, "options": options, "conflicts": conflicts}
+        return page(
+            request, "campaign.html", access, 400, said="", wrong=str(error), typed=typed,
+            **_standing(request, name),
+        )  # fmt: skip
     return RedirectResponse(f"/campaigns/{number}?done={what}", 303)
+
+
+def _add(campaign: Campaign, given: dict[str, str]) -> None:
+    """Have more people or options, unless it was decided by one look, which nobody can join."""
+    status = campaign.status()
+    if status.looks_once and status.status == "finished":
+        raise InputError(
+            "the scores of this campaign were looked at once, and it is decided: who comes now "
+            "would be asked because of these scores, and could make nothing sure. Begin a new "
+            "campaign with these options and people, and those who come."
+        )
+    campaign.extend(**panel.newcomers(given))
 
 
 @router.get("/campaigns/{number}/scores")

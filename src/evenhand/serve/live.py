@@ -16,11 +16,11 @@ from fastapi import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.campaigns.stores.session import Session
-from evenhand.serve.access import Access, known, still_good
+from evenhand.serve.access import Access, known, may_still_look
 from evenhand.serve.guard import LIVE, OWNER, token_in
 
 _FRESH = 1.0  # seconds for which an answer serves, at least
-_SHARE = 20.0  # times as long as it took, so that looking takes a small share of the time
+_SHARE = 50.0  # times as long as it took, so that looking takes a small share of the time
 _LONGEST = 60.0  # seconds, however long it took
 _MOST = 10_000  # links, and answers, that are kept
 _CHANGED = re.compile(r"/campaigns/([0-9]{1,15})(/.*)?")
@@ -123,7 +123,7 @@ def _check(request: Request, number: int, answer: _Answer) -> None:
     tokens = answer.good.copy()
 
     def look(session: Session) -> tuple[set[str], Any]:
-        return still_good(session, tokens), session.row(_STATUS, id=number)
+        return may_still_look(session, tokens), session.row(_STATUS, id=number)
 
     good, status = request.app.state.store.read(look)
     answer.good -= tokens - good

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import evenhand as eh
 from evenhand.errors import InputError
+from evenhand.questions import Questions
 from evenhand.report.model import Report
 from evenhand.tables.columns import GROUP_WORDS
 from evenhand.tables.opened import opened
@@ -82,18 +83,80 @@ def questions(given: Mapping[str, str]) -> eh.Questions:
 def arguments(given: Mapping[str, str]) -> dict[str, Any]:
     """Return what else a campaign begins with."""
     verdicts = given["kind"] == "pairs"
-    shown = {
-        row["name"]: {c: text for c, text in row.items() if c not in ("name", "group") and text}
-        for row in _rows(given, "options")
-    }
     return {
         "looks": "once" if given["looks"] == "once" else None,
         **({"scores": "verdicts"} if verdicts else _scale(given["scale"])),
         "top": whole(given["top"], "how many are wanted") if given["top"].strip() else 1,
         "at_most": whole(given["at_most"], "at most") if given["at_most"].strip() else None,
         "budget": _decimal(given["budget"], "the budget") if given["budget"].strip() else None,
-        "display": shown if any(shown.values()) else None,
+        "display": _shown(_rows(given, "options")) or None,
     }
+
+
+def newcomers(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return who comes in addition to a campaign, as `Campaign.extend` takes it."""
+    options, evaluators = _rows(given, "options"), _rows(given, "evaluators")
+    if not options and not evaluators:
+        raise InputError("nobody is named: write who comes in addition, one on each line.")
+    found: dict[str, Any] = {
+        which: groups if any(groups.values()) else list(groups)
+        for which, rows in (("options", options), ("evaluators", evaluators))
+        if (groups := _groups(rows))
+    }
+    names = [row["name"] for row in evaluators]
+    for column, argument in (("price", "prices"), ("most", "workload")):
+        if numbers := _numbers(evaluators, column):
+            if missing := [name for name in names if name not in numbers]:
+                raise InputError(f"{column} of {missing[0]} is missing; say it of all, or of none.")
+            found[argument] = {name: numbers[name] for name in names}
+    shown = _shown(options)
+    pairs = [_pair(line) for line in given["conflicts"].splitlines() if line.strip()]
+    return found | ({"display": shown} if shown else {}) | ({"conflicts": pairs} if pairs else {})
+
+
+def like(campaign: Questions, display: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
+    """Return a form that is filled in with the panel of a campaign."""
+    columns = list(dict.fromkeys(c for own in display.values() for c in own))
+    return {
+        "options": _written(
+            ["name", "group", *columns],
+            [
+                [name, side or "", *(display.get(name, {}).get(c, "") for c in columns)]
+                for name, side in zip(
+                    campaign.options.labels,
+                    campaign.options.groups or [None] * len(campaign.options.labels),
+                    strict=True,
+                )
+            ],
+        ),
+        "evaluators": _written(
+            ["name", "group"],
+            [
+                [name, side or ""]
+                for name, side in zip(
+                    campaign.evaluators,
+                    campaign.evaluator_groups or [None] * len(campaign.evaluators),
+                    strict=True,
+                )
+            ],
+        ),
+        "kind": "pairs" if bool((campaign.about >= 0).all()) else "scores",
+    }
+
+
+def _written(header: list[str], rows: Iterable[list[str]]) -> str:
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\n").writerows([header, *rows])
+    return written.getvalue()
+
+
+def _shown(options: list[dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Return what is shown of options beside their names, where something is."""
+    shown = {
+        row["name"]: {c: text for c, text in row.items() if c not in ("name", "group") and text}
+        for row in options
+    }
+    return shown if any(shown.values()) else {}
 
 
 def more(at_most: str, budget: str) -> dict[str, Any]:
@@ -121,7 +184,7 @@ def forecast(panel: eh.Questions, given: Mapping[str, str]) -> list[Report]:
 
 def from_table(path: Path, name: str) -> str:
     """Return an uploaded table as it would be typed in, with its header."""
-    source = opened(path, name=name)
+    source = opened(path, name=name, untidy=True)
     header = [column.strip() for column in source.columns]
     if not header or len(header) > _MOST_COLUMNS:
         raise InputError(f"{name}: a table has 1 to {_MOST_COLUMNS} columns; got {len(header)}.")
@@ -136,10 +199,7 @@ def from_table(path: Path, name: str) -> str:
     )
     if group is not None:
         called[group] = "group"
-    written = io.StringIO()
-    rows = ([cell or "" for cell in row] for row in zip(*columns, strict=True))
-    csv.writer(written, lineterminator="\n").writerows([called, *rows])
-    return written.getvalue()
+    return _written(called, ([cell or "" for cell in row] for row in zip(*columns, strict=True)))
 
 
 def _scale(text: str) -> dict[str, Any]:

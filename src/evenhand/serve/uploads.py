@@ -7,29 +7,31 @@ import secrets
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter, File, Form, Request, UploadFile
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.datastructures import QueryParams
 
 import evenhand as eh
 from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
 from evenhand.cases import skating
-from evenhand.errors import EvenhandError, InputError
+from evenhand.errors import Argument, EvenhandError, InputError, WrongCell, reworded
+from evenhand.readers.read import in_files
 from evenhand.report.html import as_page
 from evenhand.report.model import Report
 from evenhand.scores import Scores
+from evenhand.scores.grades import typed_grades
+from evenhand.scores.read import ReadOptions, laid_out, suggested
 from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
-from evenhand.tables.columns import guessed_columns
 from evenhand.tables.opened import opened
 from evenhand.tables.sources import SourceTable
-from evenhand.tables.texts import written_elsewhere
 
 router = APIRouter(include_in_schema=False)
 
@@ -42,10 +44,23 @@ PARTS = {
     "item": "what it was tried on (a task, a question)",
     "event": "where options compete (a round, a year)",
 }
+FIELDS = {
+    "top": "How many are wanted",
+    "wide": "Columns that hold the scores of one evaluator each",
+    "grades": "Grades, the best first, if scores are words",
+    "scale": "Lowest and highest score that can be given",
+    "no_score": "What stands in cells that have no score, if anything",
+    "missing": "Leave out lines without a score",
+    "copies": "Of lines that are the same in every cell, keep one",
+    "decimal": "What stands before decimals",
+    "sheet": "Sheet of the workbook",
+}
+"""What else the page asks about a table, by the argument that it is to `read_scores`."""
 _FIND = "?"
-_FIELDS = (*PARTS, "top", "no_score", "missing")
+_TICKED = {"missing": "drop", "copies": "drop"}
+_MARKS = {",": "comma", ".": "point"}
 _EVENT, _PROGRAM = "ISU GP Rostelecom Cup 2016", "ICE DANCE FREE DANCE"
-_NAMED = re.compile(r"(?:line|row) (\d+)[^;\n]*?column '([^'\n]*)':? ([^;\n]*)")
+_ADVICE = re.compile(r"\bsay [a-z_]+=|is named after #")
 _FIRST_ROWS = 8
 _DAY = 86_400.0
 _KEEP = "INSERT INTO upload (id, name, body, until) VALUES (:id, :name, :body, :until)"
@@ -74,7 +89,7 @@ def take_table(
     if not body:
         return page(request, "scores.html", access, 400, wrong="Choose a file that is not empty.")
     id = keep(request.app.state.store, Path(table.filename or "table").name, body)
-    chosen = [(part, value) for part, value in parse_qsl(query, True) if part in _FIELDS]
+    chosen = [(p, value) for p, value in parse_qsl(query, True) if p in PARTS or p in FIELDS]
     where = f"/scores/{id}/answer?{urlencode(chosen)}" if chosen else f"/scores/{id}"
     return RedirectResponse(where, 303)
 
@@ -96,23 +111,25 @@ def take_example(request: Request, csrf: Annotated[str, Form()] = "") -> Respons
 @router.get("/scores/{id}")
 def confirm_columns(request: Request, id: str) -> Response:
     """Show the first rows, and what each column is taken for."""
-    access = owner(request)
-    return _columns(request, access, id, dict(request.query_params))
+    access, sheet = owner(request), request.query_params.get("sheet", "")
+    if "other" in request.query_params:  # what was said of the columns was of those of a sheet
+        return RedirectResponse(f"/scores/{quote(id)}?{urlencode({'sheet': sheet})}", 303)
+    return _columns(request, access, id)
 
 
 @router.get("/scores/{id}/answer")
 def answer(request: Request, id: str) -> Response:
     """Show what the scores say, or what is wrong with them, beside their rows."""
     access = owner(request)
-    chosen = {name: value for name, value in request.query_params.items() if value != _FIND}
     try:
-        scores, audit, decision = _both(request, id, chosen)
+        scores, audit, decision = _both(request, id)
     except EvenhandError as error:
-        return _columns(request, access, id, dict(request.query_params), _in_words(str(error)))
+        return _columns(request, access, id, error)
     name, _ = kept(request.app.state.store, id)
+    notes = [(one.alarm or one.assumption == "far", one.message) for one in scores.notes]
     return page(
         request, "answer.html", access, id=id, query=request.url.query, name=name, n=len(scores),
-        notes=[(one.alarm, _in_words(" ".join(one.message.split()))) for one in scores.notes],
+        notes=[(loud, _told(text)) for loud, text in notes],
         audit=_plain(audit._report()), decision=_plain(decision._report()),
     )  # fmt: skip
 
@@ -123,8 +140,7 @@ def report(request: Request, id: str, which: str) -> Response:
     owner(request)
     if which not in ("audit", "decision"):
         raise RefusedError(404, "There is nothing here.")
-    chosen = {name: value for name, value in request.query_params.items() if value != _FIND}
-    _, audit, decision = _both(request, id, chosen)
+    _, audit, decision = _both(request, id)
     result: Any = audit if which == "audit" else decision
     return HTMLResponse(
         as_page(result._report()), headers={"Content-Security-Policy": REPORT_POLICY}
@@ -152,39 +168,71 @@ def kept(store: Store, id: str) -> tuple[str, bytes]:
     return str(row[0]), bytes(row[1])
 
 
-def _both(
-    request: Request, id: str, chosen: Mapping[str, str]
-) -> tuple[Scores, eh.Audit, eh.Answer]:
+def _both(request: Request, id: str) -> tuple[Scores, eh.Audit, eh.Answer]:
     """Return the scores of an upload, the audit, and the decision by them."""
-    options: dict[str, Any] = {
-        part: (value or None) for part, value in chosen.items() if part in PARTS
-    }
-    if missing := [cell.strip() for cell in chosen.get("no_score", "").split(",") if cell.strip()]:
-        options["no_score"] = missing
-    if chosen.get("missing") == "drop":
-        options["missing"] = "drop"
-    with as_file(*kept(request.app.state.store, id)) as path:
-        scores = eh.read_scores(path, **options)
-        top = _whole(chosen.get("top", ""))
+    with as_file(*kept(request.app.state.store, id)) as file:
+        scores = eh.read_scores(_in(file, request), **_reading(request.query_params))
+        said = [replace(note, message=file.named(note.message)) for note in scores.notes]
+        scores = replace(scores, notes=tuple(said))
+        top = _whole(request.query_params.get("top", ""))
         return scores, eh.audit(scores, top=top), eh.decide(scores, top=top)
+
+
+def _reading(chosen: QueryParams) -> ReadOptions:
+    """Return what was said about a table, as `read_scores` takes it; nothing that was not."""
+    said: dict[str, Any] = {p: v or None for p, v in chosen.items() if p in PARTS and v != _FIND}
+    said |= {p: word for p, word in _TICKED.items() if chosen.get(p) == word}
+    for name in ("no_score", "grades", "scale"):
+        if words := [word.strip() for word in chosen.get(name, "").split(",") if word.strip()]:
+            said[name] = words
+    if "grades" in said:
+        said["grades"] = typed_grades(said["grades"])
+    if chosen.get("decimal") in _MARKS:
+        said["decimal"] = chosen["decimal"]
+    if wide := chosen.getlist("wide"):
+        if said.get("score"):
+            raise InputError(
+                f"either one column has the scores ({said['score']!r}), or every evaluator has a "
+                f"column ({', '.join(map(repr, wide))}); untick these, or choose no column for the "
+                "score."
+            )
+        said |= {"wide": wide, "score": "score"}
+    return said  # type: ignore[return-value] # checked where it is used
 
 
 def _plain(report: Report) -> Report:
     """Return a report whose facts speak of the page, and not of Python."""
-    return replace(report, facts=[(title, _in_words(fact)) for title, fact in report.told])
+    return replace(report, facts=[(title, _told(fact)) for title, fact in report.told])
 
 
-def _in_words(message: str) -> str:
-    """Return what is wrong in words of the page, which has a field where Python has a name."""
-    message = re.sub(
-        r"say no_score=\[(.*?)\]", r"name it below as what stands in cells without a score: \1",
-        message,
-    )  # fmt: skip
-    message = message.replace(
-        "say missing='drop' to leave these scores out",
-        "tick below that lines without a score are left out",
-    )
-    return re.sub(r" If (not|scores decided [^;.]*), say (wide|assigned)=[^.]*\.", "", message)
+def in_words(message: str) -> str:
+    """Return a message in words of the page, which has a field where Python has an argument."""
+    return reworded(message, _as_field)
+
+
+def _told(note: str) -> str:
+    """Return a note in words of the page, without advice to give what the page has no field for."""
+    told = in_words(" ".join(note.split()))
+    sentences = re.split(r"(?<=\.) (?=[A-Z])", told)
+    return " ".join(one for one in sentences if not _ADVICE.search(one)) or told
+
+
+def _as_field(argument: Argument) -> str | None:
+    name, value, told = argument
+    if name in PARTS:
+        part = PARTS[name] if told or value not in ("", name) else f"‘{PARTS[name].capitalize()}’"
+        return f"{'choose ' * told}‘{value}’ as {part}" if value not in ("", name) else part
+    if name not in FIELDS:
+        return None
+    label = f"‘{FIELDS[name]}’"
+    if name in _TICKED:
+        return f"tick {label}"
+    if name == "wide":
+        return "tick them below" if told else "tick them below, at " + label
+    value = _MARKS.get(value, value.replace(",", ", "))
+    if not value:
+        return f"write them under {label}" if told else label
+    return f"{'write' if told else 'as'} {value} under {label}"
 
 
 def _whole(given: str) -> int | None:
@@ -201,42 +249,35 @@ def safe_suffix(name: str) -> str:
     return endings[1].lower() if endings else ""
 
 
+@dataclass(frozen=True)
+class GivenFile:
+    """An upload as a file: where it is, and what its owner calls it."""
+
+    path: Path
+    name: str
+
+    def named(self, message: str) -> str:
+        """Return a message that calls the file as its owner does."""
+        return message.replace(str(self.path), self.name).replace(self.path.name, self.name)
+
+
 @contextmanager
-def as_file(name: str, body: bytes) -> Iterator[Path]:
+def as_file(name: str, body: bytes) -> Iterator[GivenFile]:
     """Have an upload as a file, which the readers take; errors call it as its owner does."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"table{safe_suffix(name)}"
-        path.write_bytes(body)
+        file = GivenFile(Path(folder) / f"table{safe_suffix(name)}", name)
+        file.path.write_bytes(body)
         try:
-            yield path
+            yield file
         except EvenhandError as error:
-            words = str(error).replace(str(path), name).replace(path.name, name)
-            raise InputError(words) from None
+            cells = getattr(error, "cells", ())
+            raise InputError(file.named(str(error)), cells) from None
 
 
-def _columns(
-    request: Request, access: Access, id: str, chosen: Mapping[str, str], wrong: str = ""
-) -> Response:
-    """Show the first rows and those that are wrong, and what each column is taken for."""
-    name, body = kept(request.app.state.store, id)
-    header: Sequence[str] = ()
-    lines: list[Line] = []
-    rows = 0
-    try:
-        with as_file(name, body) as path:
-            source = opened(path, name=name)
-            header = source.columns
-            columns = [source.texts(column) for column in header]
-            rows = len(columns[0]) if columns else 0
-            lines = _lines(source, columns, wrong)
-            chosen = chosen or guessed_columns(header, _numeric(header, columns))
-    except EvenhandError as error:
-        wrong = wrong or str(error)
-    return page(
-        request, "columns.html", access, 400 if wrong else 200, id=id, name=name, rows=rows,
-        header=list(header), lines=lines, parts=PARTS, chosen=chosen, wrong=wrong,
-        query=request.url.query,
-    )  # fmt: skip
+def _in(file: GivenFile, request: Request) -> str:
+    """Return what is read of a file: all of it, or the sheet that was chosen."""
+    sheet = request.query_params.get("sheet", "")
+    return f"{file.path}#{sheet}" if sheet else str(file.path)
 
 
 @dataclass(frozen=True)
@@ -248,27 +289,91 @@ class Line:
     wrong: dict[str, str]
 
 
-def _numeric(header: Sequence[str], columns: Sequence[Sequence[str | None]]) -> set[str]:
-    """Return the columns of which the first cells are numbers, as far as they are filled in."""
-    first = ([cell for cell in column[:_FIRST_ROWS] if cell] for column in columns)
-    return {
-        name
-        for name, cells in zip(header, first, strict=True)
-        if cells and all(map(written_elsewhere, cells))
-    }
+@dataclass(frozen=True)
+class Seen:
+    """A table as the readers see it: its first lines and those that are wrong, what is said of it,
+    and its columns by the parts that the readers give them, or that are suggested.
+    """
+
+    header: tuple[str, ...] = ()
+    lines: Sequence[Line] = ()
+    rows: int = 0
+    notes: Sequence[str] = ()
+    parts: Mapping[str, str] = field(default_factory=dict)
+    wide: tuple[str, ...] = ()
+    sheets: tuple[str, ...] = ()
+    guessed: bool = False
+    is_log: bool = False
 
 
-def _lines(source: SourceTable, columns: Sequence[Sequence[str | None]], wrong: str) -> list[Line]:
-    """Return the first lines, and those that a message names."""
-    found: dict[int, dict[str, str]] = {}
-    for number, column, words in _NAMED.findall(wrong):
-        found.setdefault(int(number), {})[column] = words.strip()
-    n = len(columns[0]) if columns else 0
-    near = {row for number in found for row in range(number - 6, number + 1) if 0 <= row < n}
-    lines = []
-    for row in sorted({*range(min(n, _FIRST_ROWS)), *near}):
-        where = source.where([row])[0].partition(" (")[0]
-        bad = found.get(int(re.sub(r"\D", "", where) or -1), {})
-        if row < _FIRST_ROWS or bad:
-            lines.append(Line(where, [column[row] or "" for column in columns], bad))
-    return lines
+def _columns(
+    request: Request, access: Access, id: str, error: EvenhandError | None = None
+) -> Response:
+    """Show the first rows and those that are wrong, and what each column is taken for."""
+    name, body = kept(request.app.state.store, id)
+    seen, chosen = Seen(), request.query_params
+    try:
+        with as_file(name, body) as file:
+            reading: ReadOptions = {} if error else _reading(chosen)
+            seen = _seen(_in(file, request), reading, getattr(error, "cells", ()))
+            seen = replace(seen, notes=list(map(file.named, seen.notes)))
+    except EvenhandError as unreadable:
+        error = error or unreadable
+    wrong = "" if error is None else str(error)
+    said = {p: v for p, v in chosen.items() if v != _FIND and (v or p in PARTS)}
+    return page(
+        request, "columns.html", access, 400 if wrong else 200, id=id, name=name, seen=seen,
+        parts=PARTS, fields=FIELDS, chosen={**seen.parts, **_asked_for(wrong), **said},
+        ticked=chosen.getlist("wide") if "option" in chosen else seen.wide,
+        wrong="\n".join(map(in_words, wrong.splitlines())),
+        notes=[_told(note) for note in seen.notes], query=request.url.query,
+    )  # fmt: skip
+
+
+def _asked_for(wrong: str) -> dict[str, str]:
+    """Return what a message says should be written into fields, to be confirmed there."""
+    found = {}
+
+    def take(argument: Argument) -> None:
+        if argument.name in ("grades", "no_score") and "…" not in argument.value:
+            found[argument.name] = argument.value.replace(",", ", ")
+
+    reworded(wrong, take)
+    return found
+
+
+def _seen(path: str, reading: ReadOptions, cells: Sequence[WrongCell]) -> Seen:
+    """Return the table in a file as `read_scores` sees it."""
+    files = in_files(path)
+    table = opened(files.table, untidy=True)
+    header = tuple(column for column in table.columns if column)
+    columns = [table.texts(column) for column in header]
+    seen = Seen(
+        header, _lines(table, header, columns, cells), len(columns[0]), files.notes,
+        is_log=files.is_log, sheets=table.sheets,
+    )  # fmt: skip
+    try:
+        layout = laid_out(files.table, **reading)
+        parts = {p: c for p in PARTS if (c := layout.parts().one(p)) in header}
+    except InputError:
+        parts = suggested(table)
+        return replace(seen, notes=(*seen.notes, *table.notes), parts=parts, guessed=bool(parts))
+    return replace(seen, notes=(*seen.notes, *layout.notes), parts=parts, wide=layout.wide)
+
+
+def _lines(
+    table: SourceTable,
+    header: Sequence[str],
+    columns: Sequence[Sequence[str | None]],
+    cells: Sequence[WrongCell],
+) -> list[Line]:
+    """Return the first lines, and those with wrong cells."""
+    bad: dict[int, dict[str, str]] = {}
+    for row, column, why in cells:
+        bad.setdefault(row, {})[column] = in_words(why)
+    n = len(columns[0])
+    rows = sorted({*range(min(n, _FIRST_ROWS)), *(row for row in bad if row < n)})
+    return [
+        Line(where, [column[row] or "" for column in columns], bad.get(row, {}))
+        for row, where in zip(rows, table.where(rows), strict=True)
+    ]

@@ -7,12 +7,12 @@ Nothing here imports pyarrow.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.errors import ConflictError, InputError
+from evenhand.errors import ConflictError, InputError, WrongCell
 from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 GROUP_WORDS = ("group", "nation", "country", "univ", "institution", "affiliation", "family",
                "team", "school", "club", "side")  # fmt: skip
 """Words in the names of columns that have groups."""
-_JUDGES = ("evaluator", "judge", "reviewer", "rater", "grader", "juror", "referee", "examiner")
-_SCORES = ("score", "mark", "points", "rating", "grade", "note", "vote")
-_SCORE_PARTS = ("option", "evaluator", "score", "option_group", "evaluator_group", "item", "event")
 _MOST_NAMED = 50  # defects that are said
 _MOST_ROWS = 4  # of a defect that stands in several
 
@@ -94,43 +91,6 @@ def no_such_column(source: SourceTable, column: str, said: str = "") -> str:
         f"{source.name} has no column {column!r}{named}; {hint}Its columns are "
         f"{listed(columns, 30)}"
     )
-
-
-def guessed_columns(columns: Sequence[str], numeric: Collection[str]) -> dict[str, str]:
-    """Return which column seems to have which part of a score, by their names.
-
-    For a page that shows it to be corrected: readers take nothing for granted. Empty where option,
-    evaluator and score are not all there, as where each evaluator has a column. `numeric` are the
-    columns of numbers.
-
-    Examples
-    --------
-    >>> guessed_columns(["skater", "judge", "mark", "judge nation"], {"mark"})
-    {'evaluator_group': 'judge nation', 'evaluator': 'judge', 'score': 'mark', 'option': 'skater'}
-    """
-    called = {column: column.casefold() for column in columns if column}
-    found: dict[str, str] = {}
-
-    def having(words: Sequence[str]) -> set[str]:
-        return {c for c, low in called.items() if any(word in low for word in words)}
-
-    def take(part: str, fits: Callable[[str], bool]) -> None:
-        free = (c for c in called if c not in found.values() and fits(c))
-        column = found.get(part) or next(free, None)
-        if column is not None:
-            found[part] = column
-
-    judges, groups, scores = having(_JUDGES), having(GROUP_WORDS), having(_SCORES)
-    for part in _SCORE_PARTS:
-        take(part, lambda c, part=part: called[c].replace(" ", "_") == part)  # type: ignore[misc]
-    take("evaluator_group", lambda c: c in judges and c in groups)
-    take("evaluator", lambda c: c in judges and c not in groups)
-    take("option_group", groups.__contains__)
-    take("score", lambda c: c in scores and c in numeric)
-    take("score", scores.__contains__)
-    take("score", lambda c: c in numeric)
-    take("option", lambda c: c not in numeric)
-    return found if {"option", "evaluator", "score"} <= found.keys() else {}
 
 
 def check_decimal(decimal: str | None) -> None:
@@ -205,17 +165,25 @@ class Defects:
         n = len(self._found)
         if not n:
             return
-        kind = ConflictError if self._conflicts == n else InputError
         shown = self._found[:_MOST_NAMED]
         said = [
             f"{at}{one.what}{self._also(one)}"
             for at, one in zip(self._places(shown), shown, strict=True)
         ]
-        if n == 1:
-            raise kind(f"{self.source.name}: {said[0]}{advice}")
-        said += [f"… and {n - _MOST_NAMED} more"] if n > _MOST_NAMED else []
-        lines = "".join(f"\n  - {one}" for one in said)
-        raise kind(f"{self.source.name}: {n} things to correct:{lines}{advice}")
+        message = f"{self.source.name}: {said[0]}{advice}"
+        if n > 1:
+            said += [f"… and {n - _MOST_NAMED} more"] if n > _MOST_NAMED else []
+            lines = "".join(f"\n  - {one}" for one in said)
+            message = f"{self.source.name}: {n} things to correct:{lines}{advice}"
+        if self._conflicts == n:
+            raise ConflictError(message)
+        raise InputError(message, [cell for one in shown for cell in self._cells(one)])
+
+    def _cells(self, one: Defect) -> Iterator[WrongCell]:
+        """Give the cells that a defect is of, by the rows of the table as it was opened."""
+        for row in () if one.row is None or one.column is None else (one.row, *one.also):
+            column = self.source.column_of(row, one.column or "")
+            yield WrongCell(self.source.origin(row), column, one.what.lstrip(": "))
 
     def _also(self, one: Defect) -> str:
         return f"; also {self.rows(one.also, most=_MOST_ROWS)}" if one.also else ""

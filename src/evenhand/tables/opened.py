@@ -396,11 +396,11 @@ def workbook(path: Path, name: str, sheet: str | None = None) -> Rows:
     if not any(cell is not None for _, cells in lines for cell in cells):
         raise InputError(f"{name}: {which} is empty; it needs a header and rows")
     found = rows_of(name, lines)
-    if sheet is None and len(names) > 1:
-        chosen, other = names[at or 0], names[((at or 0) + 1) % len(names)]
+    found.sheets = chosen, *others = *names[at or 0 :], *names[: at or 0]
+    if sheet is None and others:
         found.notes = (
-            f"{name} has {len(names)} sheets ({listed(names)}), of which {chosen!r} was read; "
-            f"another is named after #: '{name}#{other}'.",
+            f"{name} has {len(names)} sheets ({listed(names)}), of which {chosen!r} was read. "
+            f"Another is named after #: '{name}#{others[0]}'.",
             *found.notes,
         )
     return found

@@ -31,6 +31,7 @@ class SourceTable:
     commas_are_free = False  # no comma separates cells, so that it may well stand before decimals
     is_large = False  # so that it is not read again only to look at it
     notes: tuple[str, ...] = ()  # what was passed over, or taken for something
+    sheets: tuple[str, ...] = ()  # of a workbook, the one that this is first
 
     def __init__(self, name: str, columns: Sequence[str]) -> None:
         self.name, self.columns = name, tuple(columns)
@@ -52,6 +53,10 @@ class SourceTable:
     def where(self, rows: Sequence[int]) -> list[str]:
         """Return where rows, counted from 0, stand in what the user has."""
         return [f"row {row}" for row in rows]
+
+    def origin(self, row: int) -> int:
+        """Return which row of the table as it was opened this is, or is made of."""
+        return row
 
     def column_of(self, row: int, column: str) -> str:
         """Return the column of what the user has that holds a cell."""
@@ -208,6 +213,7 @@ class StackedTables(SourceTable):
         self._sizes = [len(table.cells(next(filter(None, table.columns)))) for table in tables]
         self.is_text = any(table.is_text for table in tables)
         self.commas_are_free = all(table.commas_are_free for table in tables)
+        self.notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
 
     def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
         """Return the cells of some columns."""

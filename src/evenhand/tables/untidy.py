@@ -1,8 +1,9 @@
 """Tables as offices keep them: titles above the header, headers of two lines, blank lines, totals.
 
-What is a header is told by how many cells are filled: a title has one, a header as many as the
-lines below it. Everything that is passed over is said (`SourceTable.notes`). CSV files in the
-encoding of an old Windows are read as that, if they are text.
+What is a header is told by how many cells are filled: a title has fewer, a header as many as the
+lines below it, and it names columns: a line with marks in it, or with cells that come again below,
+is data. Everything that is passed over is said (`SourceTable.notes`). CSV files in the encoding of
+an old Windows are read as that, if they are text.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from evenhand.errors import InputError
 from evenhand.tables.sources import Rows
@@ -51,12 +54,17 @@ def tidied(lines: Sequence[Line]) -> Tidy:
     start = 0
     while start < min(_MOST_TITLES, len(kept) - 2) and _is_title(kept[start][1], widest):
         start += 1
-    if start:
-        titles = [str(kept[i][1][_filled(kept[i][1])[0]]).strip() for i in range(start)]
-        notes.append(f"Above the header stands {listed(titles, 3)}, which is no part of the table.")
+    if start and holds_marks(_texts(kept[start][1])):
+        start = 0  # what looked like a title is the header of a table with fewer names than cells
     header, body = kept[start] if kept else ("", ()), kept[start + 1 :]
-    names = ["" if cell is None else text_of(cell).strip() for cell in header[1]]
-    if body and (both := _two_lines(names, body)) is not None:
+    names = _texts(header[1])
+    both = _two_lines(names, body) if body else None
+    if both is not None and both == _texts(body[0][1]):  # nothing is left of the first line
+        start, names, both, body = start + 1, both, None, body[1:]
+    if start:
+        titles = [", ".join(filter(None, _texts(cells))) for _, cells in kept[:start]]
+        notes.append(f"Above the header stands {listed(titles, 3)}, which is no part of the table.")
+    if both is not None:
         names, body = both, body[1:]
         notes.append(f"The header is on two lines, {header[0]} and the next: {listed(names, 12)}.")
     while names and not names[-1]:
@@ -72,13 +80,28 @@ def _filled(cells: Sequence[Any]) -> list[int]:
     ]
 
 
+def _texts(cells: Sequence[Any]) -> list[str]:
+    return ["" if cell is None else text_of(cell).strip() for cell in cells]
+
+
+def holds_marks(names: Sequence[str]) -> bool:
+    """Whether names of columns hold numbers that name nothing: neither 1, 2, 3, … nor years."""
+    filled = [name for name in names if name]
+    point, comma = (parsed(filled, mark)[0] for mark in ".,")
+    both = np.where(np.isnan(point), comma, point)
+    found = both[np.isfinite(both)].tolist()
+    counts = found == list(range(1, len(found) + 1))
+    years = all(1900 <= n <= 2100 and n == int(n) for n in found) and len({*found}) == len(found)
+    return bool(found) and not counts and not years
+
+
 def _is_title(cells: Sequence[Any], widest: int) -> bool:
     return len(_filled(cells)) <= max(1, widest // 3) and widest > 1
 
 
 def _two_lines(names: Sequence[str], body: Sequence[Line]) -> list[str] | None:
     """Return the names of a header on two lines, where cells were merged; None if it has one."""
-    second = ["" if cell is None else text_of(cell).strip() for cell in body[0][1]]
+    second = _texts(body[0][1])
     below = {i for _, cells in body[1:_LOOKED_AT] for i in _filled(cells)}
     width = max(below, default=-1) + 1
     names = [*names, *[""] * (width - len(names))]
@@ -87,9 +110,18 @@ def _two_lines(names: Sequence[str], body: Sequence[Line]) -> list[str] | None:
     if not gaps or not all(second[i] for i in gaps):
         return None
     texts = [text for text in second if text]
-    if parsed(texts)[1].any():
+    if parsed(texts)[1].any() or _comes_again(second, body[1:_LOOKED_AT]):
         return None
     return [own or above for above, own in zip(names, second, strict=False)]
+
+
+def _comes_again(names: Sequence[str], body: Sequence[Line]) -> bool:
+    """Whether a name stands in its own column again, as cells do and names of columns do not."""
+    return any(
+        name and name == below
+        for _, cells in body
+        for name, below in zip(names, _texts(cells), strict=False)
+    )
 
 
 def rows_of(name: str, lines: Sequence[Line]) -> Rows:
@@ -122,9 +154,12 @@ def untidy_csv(path: Path, name: str) -> Rows | None:
     mark = _separator(head)
     if not (notes or _BLANK.search(text)):  # most are as they should be, and read elsewhere
         try:
-            if not tidied(_lines(csv.reader(head, delimiter=mark))).notes:
-                return None
+            found = _lines(csv.reader(head, delimiter=mark))
         except csv.Error:
+            return None
+        tidy = tidied(found)
+        if not tidy.notes:
+            _refuse_few_names(tidy, name)
             return None
     try:
         found = _lines(csv.reader(io.StringIO(text, newline=""), delimiter=mark))
@@ -142,6 +177,16 @@ def untidy_csv(path: Path, name: str) -> Rows | None:
     table.is_text, table.commas_are_free = True, mark != ","
     table.notes = (*notes, *table.notes)
     return table
+
+
+def _refuse_few_names(tidy: Tidy, name: str) -> None:
+    """Refuse a header that names fewer columns than every line below it has: whose is which?"""
+    widths = {len(cells) for _, cells in tidy.lines if _filled(cells)}
+    if widths and min(widths) > len(tidy.names):
+        raise InputError(
+            f"{name}: the header names {len(tidy.names)} columns ({listed(tidy.names, 6)}), and "
+            f"the lines below it have {min(widths)} cells; give every column a name"
+        )
 
 
 def _separator(head: Sequence[str]) -> str:

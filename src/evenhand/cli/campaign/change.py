@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +11,7 @@ from evenhand.campaigns.export import evaluation_of
 from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened, say, seat
 from evenhand.cli.campaign.tables import WHO, Tables
 from evenhand.cli.columns import takes
-from evenhand.errors import InputError
+from evenhand.questions import Questions
 
 TicketId = Annotated[
     str, typer.Argument(metavar="TICKET", help="Such as 17-9f3a2c.", show_default=False)
@@ -61,26 +61,30 @@ def extend(
 ) -> None:
     """Go on with more to spend, more options or more evaluators.
 
-    A campaign that was decided goes on, too. Tables have all options and evaluators: those before,
-    with the groups that they had, and the new ones.
+    A campaign that was decided goes on, too. `--evaluators` alone names those who come in addition.
+    With `--options`, tables have all options and evaluators: those before, with the groups that
+    they had, and the new ones.
 
     **Examples**
 
     `evenhand campaign extend prize.db prize --at-most 200`
 
+    `evenhand campaign extend prize.db prize --evaluators Uma=FRA,Vic=ITA`
+
     `evenhand campaign extend prize.db prize --options skaters.csv --evaluators more_judges.csv
     --option-group nation`
     """
-    if options is None and tables.evaluators is not None:
-        raise InputError("--evaluators goes with the options that they are asked about: --options.")
     with opened(store, name) as campaign:
         asked, shown = None, None
+        newcomers: dict[str, Any] = {}
+        if options is None and tables.evaluators is not None:
+            newcomers = tables.newcomers(Questions.of(campaign._followed().policy.actions))
         if options is not None:
             followed = campaign._followed()
             before = followed.policy.actions
             columns = dict.fromkeys(c for own in followed.display.values() for c in own)
             asked, shown = tables.like(options, before, list(columns)).read(options, before)
-        campaign.extend(at_most=at_most, budget=budget, questions=asked, display=shown)
+        campaign.extend(at_most=at_most, budget=budget, questions=asked, display=shown, **newcomers)
         found = campaign.status()
     money = "" if found.budget == float("inf") else f" for {found.budget:g}"
     say(f"Campaign {name!r} goes on, with at most {found.at_most:,} evaluations{money}.")

@@ -92,6 +92,20 @@ class Tables:
         ),
     ] = None
 
+    def newcomers(self, before: Questions) -> dict[str, Any]:
+        """Return who comes in addition, and at what price, as `Campaign.extend` takes it."""
+        judges, who = PanelTables(**vars(self))._evaluators(self.evaluators or "")
+        fresh = [row for row, name in enumerate(judges) if name not in before.evaluators]
+        found: dict[str, Any] = {"evaluators": judges if any(judges.values()) else list(judges)}
+        if self.prices is not None:
+            found["prices"] = _needs(who, "--prices").numbers(self.prices, "--prices", above=0.0)[
+                fresh
+            ]
+        if self.workload is not None:
+            most = _workload(who, self.workload)
+            found["workload"] = most if isinstance(most, int) else most[fresh]
+        return found
+
     def like(self, options: Path, before: Askable, shown: Sequence[str]) -> NewTables:
         """Return what is left unsaid of more questions, by those before and by where names are."""
         questions = Questions.of(before)

@@ -1,0 +1,189 @@
+"""Unequal use of the scale: where it looks like a favour or a lead, nothing is called sure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import t
+
+import evenhand as eh
+from evenhand.auditing.bias import clustered, here
+from evenhand.auditing.effects import two_way
+from evenhand.auditing.scale_use import allowing_for_scale, common_bias, leads_by_scale
+
+Draw = Callable[[np.random.Generator], pd.DataFrame]
+
+
+def _table(scores: np.ndarray, of: np.ndarray, by: np.ndarray) -> pd.DataFrame:
+    """Return (options, judges) scores as a table, with groups of both; NaN is no score."""
+    option, judge = np.nonzero(np.isfinite(scores))
+    return pd.DataFrame(
+        {
+            "option": [f"o{x}" for x in option],
+            "evaluator": [f"e{x}" for x in judge],
+            "score": scores[option, judge],
+            "option_group": of[option].astype(str),
+            "evaluator_group": by[judge].astype(str),
+        }
+    )
+
+
+def _two_groups(rng: np.random.Generator, apart: float, lenient: float) -> tuple[np.ndarray, ...]:
+    """Return groups of 20 options and 8 judges, values that differ by group, and leniencies."""
+    of, by = rng.permutation(np.arange(20) % 2), rng.permutation(np.arange(8) % 2)
+    values = apart * (2 * of - 1) + rng.normal(size=20)
+    return of, by, values[:, None], lenient * (2 * by - 1)
+
+
+def _at_the_ceiling(rng: np.random.Generator) -> pd.DataFrame:
+    of, by, v, s = _two_groups(rng, -1.2, 1.0)
+    return _table(np.clip(np.rint(8.0 + v + s + rng.normal(size=(20, 8))), 1.0, 10.0), of, by)
+
+
+def _votes(rng: np.random.Generator) -> pd.DataFrame:
+    of, by, v, s = _two_groups(rng, -1.5, 1.5)
+    chance = 1.0 / (1.0 + np.exp(-1.0 - v - s))
+    return _table((rng.random((20, 8)) < chance).astype(float), of, by)
+
+
+def _multiplied(rng: np.random.Generator) -> pd.DataFrame:
+    of, by, v, s = _two_groups(rng, 0.5, 0.4)
+    return _table(np.exp(v + s + 0.3 * rng.normal(size=(20, 8))), of, by)
+
+
+def _stretched(rng: np.random.Generator) -> pd.DataFrame:
+    of, by, v, _ = _two_groups(rng, 1.0, 0.0)
+    return _table(np.where(by > 0, 1.4, 0.7) * v + rng.normal(size=(20, 8)), of, by)
+
+
+@pytest.mark.parametrize("draw", [_at_the_ceiling, _votes, _multiplied, _stretched])
+def test_a_bent_scale_is_no_favour(draw: Draw) -> None:
+    n, seen, additive = 60, 0, 0
+    for seed in range(n):
+        effects = two_way(eh.read_scores(draw(np.random.default_rng([17, seed]))))
+        seen += not common_bias(effects, 0.95).covers(0.0)
+        additive += not clustered(effects, 0.95).covers(0.0)
+    # nobody favours anybody: 3 of 60 are allowed, and 1.7 is the standard error of that
+    assert seen <= 3 + 2 * 1.7
+    assert additive > 3 + 2 * 1.7  # it is a trap
+
+
+def test_a_favour_is_seen_as_before_where_groups_are_worth_the_same() -> None:
+    seen, before, wider = 0, 0, []
+    for seed in range(40):
+        rng = np.random.default_rng([18, seed])
+        of, by, v, s = _two_groups(rng, 0.0, 0.5)
+        favour = 0.8 * (of[:, None] == by)
+        effects = two_way(eh.read_scores(_table(v + s + favour + rng.normal(size=(20, 8)), of, by)))
+        bias, additive = common_bias(effects, 0.95), clustered(effects, 0.95)
+        assert bias.value == additive.value
+        assert bias.low <= additive.low
+        assert additive.high <= bias.high
+        assert bias.covers(0.0) == (bias.chance > 0.05)
+        seen, before = seen + (bias.low > 0.0), before + (additive.low > 0.0)
+        wider.append((bias.high - bias.low) / (additive.high - additive.low))
+    assert before >= 30
+    assert seen >= before - 4
+    assert np.median(wider) < 1.2
+
+
+def test_the_interval_is_that_of_least_squares_with_the_column_written_down() -> None:
+    rng = np.random.default_rng(3)
+    of, by, v, s = _two_groups(rng, 0.6, 0.5)
+    scores = v + s + 0.4 * (of[:, None] == by) + 0.3 * rng.normal(size=(20, 8))
+    effects = two_way(eh.read_scores(_table(scores, of, by)))
+    found = allowing_for_scale(effects, here(effects, 0.95), here)
+
+    option, judge = np.divmod(np.arange(160), 8)
+    own = (of[option] == by[judge]).astype(float)
+    effect_columns = [np.eye(20)[option], np.eye(8)[judge]]
+    plain = np.column_stack([own, *effect_columns])
+    y = scores.ravel()
+    fit = np.linalg.lstsq(plain, y, rcond=None)[0]
+    x = fit[1:21][option] - fit[1:21].mean()
+    left = own - plain[:, 1:] @ np.linalg.lstsq(plain[:, 1:], own, rcond=None)[0]
+    exposed = np.bincount(judge, left * x)
+    z = exposed[judge] / np.abs(exposed).max() * x
+    wide = np.column_stack([plain, z])
+    beta, *_ = np.linalg.lstsq(wide, y, rcond=None)
+    e = y - wide @ beta
+    noise = e @ e / (160 - np.linalg.matrix_rank(wide))
+    rest = wide[:, 1:]
+    own_left = own - rest @ np.linalg.lstsq(rest, own, rcond=None)[0]
+    se = np.sqrt(noise / (own_left @ own_left))
+    half = t.ppf(0.975, 160 - np.linalg.matrix_rank(wide)) * se
+    additive = here(effects, 0.95)
+    assert found.low == pytest.approx(min(additive.low, beta[0] - half), abs=1e-6)
+    assert found.high == pytest.approx(max(additive.high, beta[0] + half), abs=1e-6)
+
+
+def test_steps_three_times_as_large_are_the_most_that_is_allowed_for() -> None:
+    # Two options: a lead that judges of one group see larger is a favour, or a stretched scale, and
+    # nothing tells which. Stretched by 1 ± ½, a lead of 4 looks like a favour of ½ · 4.
+    rng = np.random.default_rng(5)
+    of, by = np.array([0, 1]), np.arange(12) % 2
+    scores = np.array([[2.0], [-2.0]]) + 0.1 * rng.normal(size=(2, 12))
+    effects = two_way(eh.read_scores(_table(scores, of, by)))
+    additive = clustered(effects, 0.95)
+    lead = float(np.diff(effects.values()).item())
+    found = common_bias(effects, 0.95)
+    assert found.low == pytest.approx(additive.low - 0.5 * abs(lead))
+    assert found.high == pytest.approx(additive.high + 0.5 * abs(lead))
+    assert abs(lead) == pytest.approx(4.0, abs=0.2)
+
+
+def _committees(rng: np.random.Generator, stretched: float) -> pd.DataFrame:
+    """Two committees with four options in common; the best two have one committee each."""
+    scores = np.where(np.arange(16) < 2, 3.0, 2.0 - 2.0 * rng.random(16))
+    steps = np.where(np.arange(10) < 5, stretched, 1.0 / stretched)
+    y = steps * scores[:, None] + rng.normal(size=10) + 0.7 * rng.normal(size=(16, 10))
+    y[:12:2, 5:] = y[1:12:2, :5] = np.nan
+    none = np.zeros(16)
+    return _table(y, none, none[:10]).drop(columns=["option_group", "evaluator_group"])
+
+
+def test_two_committees_that_stretch_the_scale_differently_make_nobody_best() -> None:
+    sure = alarmed = 0
+    for seed in range(40):
+        answer = eh.decide(_committees(np.random.default_rng([6, seed]), 1.3), next_n=0)
+        sure += answer.sure
+        alarmed += any(one.assumption == "slopes" for one in answer.alarms)
+    assert sure <= 2 + 2 * 1.4  # the best two are worth the same
+    assert alarmed >= 8  # which would have been sure
+
+
+def test_an_audit_calls_no_winner_safe_whom_another_committee_would_not_have_made_one() -> None:
+    safe = 0
+    for seed in range(40):
+        rng = np.random.default_rng([6, seed])
+        table = _committees(rng, 1.3)
+        for whose in ("option", "evaluator"):
+            names = table[whose].unique()
+            groups = rng.permutation(np.arange(len(names)) % 2).astype(str)
+            table[f"{whose}_group"] = table[whose].map(dict(zip(names, groups, strict=True)))
+        safe += eh.audit(table).decisions.verdict == ("safe",)
+    assert safe <= 2 + 2 * 1.4
+
+
+def test_a_clear_lead_stays_sure_where_each_judge_scored_a_half() -> None:
+    sure = 0
+    for seed in range(20):
+        rng = np.random.default_rng([7, seed])
+        values = np.append(2.5, -2.0 * rng.random(11))
+        y = values[:, None] + 0.7 * rng.normal(size=10) + 0.7 * rng.normal(size=(12, 10))
+        y[rng.permuted(np.tile(np.arange(10) < 5, (12, 1)), axis=1)] = np.nan
+        none = np.zeros(12)
+        answer = eh.decide(_table(y, none, none[:10]), option_group=None, next_n=0)
+        sure += answer.sure and answer.label == "o0"
+    assert sure >= 16
+
+
+def test_options_that_the_same_judges_scored_are_not_held_to_the_use_of_the_scale() -> None:
+    rng = np.random.default_rng(8)
+    values = np.array([3.0, 0.0, -1.0, -2.0])[:, None] * np.array([1.6, 0.6, 1.0, 0.8, 1.2])
+    none = np.zeros(5)
+    table = eh.read_scores(_table(values + 0.3 * rng.normal(size=(4, 5)), none[:4], none))
+    assert leads_by_scale(table, 0, 0.05, 0.0) == []
