@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.designs._ascent import interior_point, multiplicative, newton
+from evenhand.designs._ascent import interior_point, moment_gram, multiplicative, newton
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
-from evenhand.designs.g_optimal import Screen, cut_support, factor
+from evenhand.designs.enclosing import dependent, enclosing
+from evenhand.designs.g_optimal import cut_support
+from evenhand.designs.screen import Screen, factor
 from evenhand.numerics.row_space import row_space
 from reference import Floats, g_optimal_check
 from rotation import nightly
@@ -175,7 +177,7 @@ def test_the_interior_point_method_reaches_the_rank(kind: str, n: int) -> None:
         space = row_space(points, np.arange(n))
         B = np.ascontiguousarray(points @ space.transform)
         w, d = np.full(n, 1.0 / n), np.empty(n)
-        gap = interior_point(B, w, d, 1e-7, 100)
+        gap = interior_point(B, w, d, 1e-7, 100, B[:0])
         assert gap <= 1e-7
         assert abs(w.sum() - 1.0) < 1e-14
         V = (B * w[:, None]).T @ B
@@ -189,7 +191,7 @@ def test_newton_and_the_interior_point_method_meet_in_one_ellipsoid(m: int) -> N
     B = np.random.default_rng(m).standard_normal((p, m))
     one, other, d = np.full(p, 1.0 / p), np.full(p, 1.0 / p), np.empty(p)
     assert newton(B, one, d, 1e-10, 100) <= 1e-10
-    assert interior_point(B, other, d, 1e-10, 100) <= 1e-10
+    assert interior_point(B, other, d, 1e-10, 100, B[:0]) <= 1e-10
     V = (B * one[:, None]).T @ B
     assert abs(one.sum() - 1.0) < 1e-14
     assert np.einsum("ij,jk,ik->i", B, np.linalg.inv(V), B).max() <= m * (1 + 1e-9)
@@ -217,7 +219,7 @@ def test_rows_of_very_different_lengths(seed: int) -> None:
 
 def test_an_interior_point_on_singular_rows_says_so() -> None:
     w, d = np.full(3, 1 / 3), np.empty(3)
-    assert interior_point(np.ones((3, 2)), w, d, 1e-6, 10) == np.inf
+    assert interior_point(np.ones((3, 2)), w, d, 1e-6, 10, np.empty((0, 2))) == np.inf
     assert multiplicative(np.ones((3, 2)), w, d, 1) == np.inf
 
 
@@ -234,3 +236,65 @@ def test_a_screen_misses_no_row() -> None:
         rows, values = screen.rows_above(threshold, V)
         assert rows.tolist() == np.flatnonzero(d > threshold).tolist()
         np.testing.assert_allclose(values, d[rows])
+
+
+@pytest.mark.parametrize("r", [1, 2, 3, 5, 9])
+def test_fourth_moments_are_those_of_the_definition(r: int) -> None:
+    rng = np.random.default_rng(r)
+    Y, q = rng.standard_normal((300, r)), rng.random(300)
+    M = moments(Y)
+    F = np.empty((M.shape[1], M.shape[1]))
+    moment_gram(Y, q, F)
+    np.testing.assert_allclose(np.tril(F), np.tril((M * q[:, None]).T @ M), atol=1e-10)
+
+
+@pytest.mark.parametrize("noise", [1e-6, 1e-4, 1e-2])
+@pytest.mark.parametrize("group", [False, True])
+def test_one_path_leads_to_the_ellipsoid_around_all_rows(noise: float, group: bool) -> None:
+    """From the covariance of a sample; the rows that it returns are optimal for all the others."""
+    rng = np.random.default_rng(3)
+    points = rng.standard_normal((6000, 7))
+    points *= (1.0 + noise * rng.standard_normal((6000, 1))) / np.linalg.norm(
+        points, axis=1, keepdims=True
+    )
+    if group:
+        points = np.column_stack([points, rng.choice([-1.0, 1.0], 6000)])
+    space = row_space(points, np.arange(200))
+    path = enclosing(points, space, factor(space, points[:200], np.full(200, 1 / 200)), 1e-7)
+    assert path is not None
+    rows, w, _ = path
+    weights = np.zeros(6000)
+    weights[rows] = w
+    assert abs(w.sum() - 1.0) < 1e-12
+    assert len(rows) < 600
+    assert g_optimal_check(points, weights).gap <= 1.01e-7
+
+
+def test_the_interior_point_method_stops_where_rows_fit_their_noise() -> None:
+    """Others from the same near-sphere end it early; others that are low, or few, do not."""
+    rng = np.random.default_rng(8)
+    points = rng.standard_normal((2000, 4))
+    points *= (1.0 + 1e-3 * rng.standard_normal((2000, 1))) / np.linalg.norm(
+        points, axis=1, keepdims=True
+    )
+    gaps = []
+    for others in (points[30:], 0.5 * points[30:], points[:0]):
+        w, d = np.full(30, 1 / 30), np.empty(30)
+        gaps.append(interior_point(points[:30], w, d, 1e-9, 100, others))
+    assert gaps[0] > 1e-5
+    assert max(gaps[1:]) <= 1e-9
+
+
+def test_moments_of_signs_and_dummies_are_dependent_and_those_with_noise_are_not() -> None:
+    rng = np.random.default_rng(4)
+    signs = rng.choice([-1.0, 1.0], (300, 6))
+    dummies = np.eye(6)[rng.integers(0, 6, 300)]
+    sphere = rng.standard_normal((300, 6))
+    sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
+    on_two = np.column_stack([sphere, signs[:, 0]])  # x'x = z'z
+    for points in (signs, dummies, dummies + signs[:, :1], on_two, np.repeat(sphere, 2, 0)[:40]):
+        assert dependent(np.ascontiguousarray(points))
+    for points in (signs, dummies, sphere, on_two):
+        noisy = points + 1e-5 * rng.standard_normal(points.shape)
+        assert not dependent(noisy)
+    assert not dependent(sphere)

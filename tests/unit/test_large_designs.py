@@ -16,7 +16,8 @@ import evenhand as eh
 from evenhand.designs import blockwise
 from evenhand.designs.blockwise import Kept, highest_rows
 from evenhand.designs.elfving import PricedProblem
-from evenhand.designs.g_optimal import Ellipsoid, LeverageProblem, factor
+from evenhand.designs.g_optimal import Ellipsoid, LeverageProblem
+from evenhand.designs.screen import factor
 from evenhand.numerics.row_space import row_space
 from evenhand.tables import blocks as reading
 from reference import Floats

@@ -9,7 +9,7 @@ H_ij = (y_i·y_j)² = m_i·m_j, where m_i = svec(y_i y_iᵀ) are the p = r(r+1)/
 import numpy as np
 
 from libc.math cimport INFINITY, log, sqrt
-from scipy.linalg.cython_blas cimport dgemv, dsyrk
+from scipy.linalg.cython_blas cimport dgemm, dgemv, dsyrk
 from scipy.linalg.cython_lapack cimport dpotrf, dpotrs, dtrtri
 
 cdef extern from "numerics/_passes.h" nogil:
@@ -18,9 +18,13 @@ cdef extern from "numerics/_passes.h" nogil:
 
 cdef enum:
     ROWS = 32  # as in numerics/_passes.h
+    BLOCK = 256  # rows whose moments are held at once
+    TOGETHER = 4  # indices whose pairs go into one matrix product
 
 cdef double ROUNDING = 1e-14  # of log det V, per dimension
 cdef double SHORTEST = 1e-3  # of Newton's step; a shorter one says that the model is none
+cdef double MISLED = 0.01  # of other rows far too high: more than few that were overlooked
+cdef double FAR_TOO = 4.0  # times the gap
 cdef double NEGLIGIBLE = 0.1  # of the unit matrix: changes no step by more than a tenth
 
 
@@ -119,6 +123,57 @@ cdef void squared_products(double *Z, int n, int r, double *H) noexcept nogil:
     for i in range(n):
         for j in range(i, n):
             H[i * n + j] *= H[i * n + j]
+
+
+def moment_gram(const double[:, ::1] Y, const double[::1] q, double[:, ::1] F):
+    """The lower triangle of F <- Σ q_x m_x m_xᵀ, for the moments m_x of the rows of Y and q ≥ 0."""
+    # An entry is Σ q y_i y_j y_k y_l, whatever the order of the four: of 3 that are alike one is
+    # worked out, that with i ≤ j ≤ k ≤ l. Pairs (j, i) come by j, so those up to k are the first
+    # ones; pairs (k, l) come by k, a few k at a time.
+    cdef Py_ssize_t n = Y.shape[0], r = Y.shape[1], start = 0, t, i, j, k, l, a, b, c, d, x, y
+    cdef int p = <int>(r * (r + 1) // 2), count, pairs, first
+    cdef double one = 1.0, kept = 0.0, root, scale, root2 = sqrt(2.0)
+    cdef double[:, ::1] N = np.empty((BLOCK, p)), T = np.empty((BLOCK, p)), G = np.empty((p, p))
+    with nogil:
+        while start < n:
+            count = <int>min(<Py_ssize_t>BLOCK, n - start)
+            for t in range(count):
+                root = sqrt(q[start + t])
+                x = 0
+                y = 0
+                for i in range(r):
+                    scale = root * Y[start + t, i]
+                    for j in range(i + 1):
+                        N[t, x + j] = scale * Y[start + t, j]
+                    for j in range(i, r):
+                        T[t, y + j - i] = scale * Y[start + t, j]
+                    x += i + 1
+                    y += r - i
+            k = 0
+            x = 0
+            while k < r:
+                l = min(k + TOGETHER, r)
+                pairs = <int>((l - k) * r - (l * (l - 1) - k * (k - 1)) // 2)
+                first = <int>(l * (l + 1) // 2)
+                dgemm("N", "T", &first, &pairs, &count, &one, &N[0, 0], &p, &T[0, x], &p, &kept,
+                      &G[x, 0], &p)
+                k = l
+                x += pairs
+            kept = 1.0
+            start += count
+        for a in range(r):
+            for b in range(a + 1):
+                x = a * (a + 1) // 2 + b
+                y = 0
+                for c in range(a + 1):
+                    for d in range(c + 1):
+                        if y > x:
+                            break
+                        k, j = max(b, c), max(min(b, c), d)
+                        i = b + c + d - k - j
+                        scale = (1.0 if a == b else root2) * (1.0 if c == d else root2)
+                        F[x, y] = scale * G[k * r - k * (k - 1) // 2 + a - k, j * (j + 1) // 2 + i]
+                        y += 1
 
 
 cdef class ActiveSet:
@@ -348,7 +403,19 @@ cdef double longest(double[::1] x, double[::1] dx) noexcept nogil:
     return 1.0 / steepest if steepest > 0.0 else INFINITY
 
 
-cdef double follow(Workspace space, NewtonSystem system, double[::1] w, double[::1] v, double[::1] s,
+cdef bint misled(Workspace space, const double[:, ::1] others, double[::1] theirs, double most) noexcept nogil:
+    """Whether many of the other rows have leverages above ``most``."""
+    cdef Py_ssize_t i, high = 0
+    if others.shape[0] == 0:
+        return False
+    squared_norms(&others[0, 0], others.shape[0], space.r, &space.W[0, 0], space.r, &space.length[0],
+                  &space.turned[0], &theirs[0])
+    for i in range(others.shape[0]):
+        high += theirs[i] > most
+    return high > MISLED * others.shape[0]
+
+
+cdef double follow(Workspace space, NewtonSystem system, const double[:, ::1] others, double[::1] theirs, double[::1] w, double[::1] v, double[::1] s,
                    double[::1] dw, double[::1] ds, double tol, int max_steps) noexcept nogil:
     """The steps of `interior_point`, on v and s; w is the best design so far."""
     cdef double[::1] d = space.d
@@ -379,7 +446,9 @@ cdef double follow(Workspace space, NewtonSystem system, double[::1] w, double[:
             best = gap
             for i in range(n):
                 w[i] = v[i] / total
-        if gap <= tol or system.factor(space, v, s) != 0:
+        if gap <= tol or misled(space, others, theirs, r * (1.0 + FAR_TOO * gap) / total):
+            break
+        if system.factor(space, v, s) != 0:
             break
         for i in range(n):
             dw[i] = d[i] - r
@@ -405,15 +474,19 @@ cdef double follow(Workspace space, NewtonSystem system, double[::1] w, double[:
     return best
 
 
-def interior_point(const double[:, ::1] B, double[::1] w, double[::1] d, double tol, int max_steps):
+def interior_point(const double[:, ::1] B, double[::1] w, double[::1] d, double tol, int max_steps,
+                   const double[:, ::1] others):
     """Follow the central path on ``w`` in place until max d ≤ r (1 + tol); return the gap.
 
     The path is  d + s = r,  w_i s_i = μ → 0  with slacks s > 0; on it the gap is n μ / r. Steps are
     Mehrotra's: a first direction, for μ = 0, tells how far μ can fall and how much the products w_i s_i
     bend; a second one, with the same factor, allows for both. ``w`` sums to one, at the start and
     at the end; on return it is the best design on the way, and ``d`` its leverages.
+
+    It ends early where B fits its own noise: many of the ``others`` are several times as high.
     """
     cdef Workspace space = Workspace(B, d)
     cdef NewtonSystem system = NewtonSystem(B.shape[0], B.shape[1])
     n = B.shape[0]
-    return follow(space, system, w, np.array(w), np.empty(n), np.empty(n), np.empty(n), tol, max_steps)
+    return follow(space, system, others, np.empty(others.shape[0]), w, np.array(w), np.empty(n),
+                  np.empty(n), np.empty(n), tol, max_steps)

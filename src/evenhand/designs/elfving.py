@@ -21,7 +21,7 @@ from evenhand.arrays import Floats, Indices, as_points, as_vector, refuse_non_fi
 from evenhand.designs._simplex import elfving_basis
 from evenhand.designs.blockwise import Kept, optimum, spanning, spanning_free
 from evenhand.designs.design import Certificate, Design, checked_on
-from evenhand.designs.g_optimal import factor
+from evenhand.designs.screen import factor
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics._passes import rows_beyond

@@ -9,11 +9,8 @@ what its optimum leaves too high. Titterington's multiplicative steps, cheap and
 rows matter. Where no more than p = r(r+1)/2 do, Newton's method finds their weights; else, and
 where it fails, the interior-point method, whatever the rows: V is unique, the weights often are
 not. In every round the support is cut to the p rows that suffice, which keeps V
-(Carathéodory).
-
-`Screen`: one pass over all rows gives leverages d_old for some V_old. Later designs need no further
-pass for most rows, since d_new ≤ λ_max(V_new⁺ V_old) · d_old; only rows that this bound does not
-clear are looked at again.
+(Carathéodory). Where so many rows matter that a sample fits its own noise, no working set will do,
+and `enclosing` takes over.
 """
 
 from __future__ import annotations
@@ -23,13 +20,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import lapack
 
-from evenhand.arrays import Floats, Indices, as_points, refuse_non_finite
+from evenhand.arrays import Floats, Indices, as_points
 from evenhand.designs._ascent import interior_point, multiplicative, newton
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
 from evenhand.designs.blockwise import Kept, optimum, spanning
 from evenhand.designs.design import Certificate, Design, checked, checked_on
+from evenhand.designs.enclosing import dependent, enclosing, relaxed
+from evenhand.designs.screen import GramFactor, Screen, factor
 from evenhand.errors import AccuracyError, InputError
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics.row_space import (
@@ -54,20 +52,14 @@ _ADD = 2  # rows added at a time, per moment
 _KEEP = 2  # rows kept, per row of the support: those next in line, lest they come back
 _INWARD = 0.1  # of the weight; with a hundredth the interior-point method takes twice the steps
 _MISLED = 0.01  # of all rows too high: more than a working set overlooks where few rows matter
-_CLOSE = 0.1  # of the gap that equal weights have: less than is left where rows are not close
+_CLOSE = 0.25  # of the gap that equal weights have: less than is left where rows are not close
 _FITTED = 32  # sampled rows per moment to fit an ellipsoid: its error is 1/√32 of their noise
-_OUTER = 8  # rows far out of it, per moment: nine in ten of the support of a sphere with noise
-_TRUSTED = 6  # rounds after which no weight is lost any more, so that log det V only rises
 _SHARE = 0.1  # of the gap over all rows: what the working set is solved to
 _ROUNDING = 1e-11  # a gap that leverages in double precision cannot tell from none
 _EDGE = 1.0 - 1e-6  # leverages this close to r count as r: rounding must not hide a row
 _LONG = 64.0  # coordinates larger than this call for another basis
 _STEPS = 100  # of the interior-point method, which takes 5 to 20
-
-
 _ROUNDS = 60
-_FEW = 0.05  # a row gathered costs as much as ten read in order; a pass also renews the bound
-_MARGIN = 0.95  # gather a little more than needed, so that the next design needs no gathering
 _DEPENDENT = 1e-10  # moments that differ by less, as a share of the largest, are dependent
 _GROWTH = 1e-9  # growth of the total weight that may be rounding
 
@@ -124,21 +116,30 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
     r = space.rank
     p = r * (r + 1) // 2
     rows, w, screen = _first_rows(A, space)
-    spend, loose, inward, fitted = _SHARE * tol, 0.0, _INWARD, False
+    others = np.setdiff1d(sample_rows(len(A), _SPREAD * r), rows)
+    spend, loose = _SHARE * tol, 0.0
     for round_ in range(_ROUNDS):
         exact = max(0.01 * spend, _ROUNDING)
-        B = _coordinates(A, rows, space)
-        w, d = _solved(B, w, exact, max(loose, exact), inward)
+        n = len(rows)
+        B = _coordinates(A, np.append(rows, others), space)
+        w, d = w / w.sum(), np.empty(n)
+        # Newton's method while no more than p rows carry weight or ask for it; where there are
+        # more, or where it fails since moments are dependent, the interior-point method
+        if newton(B[:n], w, d, exact, _STEPS) > exact:
+            if len(others) and dependent(B[:n]):
+                others = others[:0]
+            _from_inside(B[:n], w, d, max(loose, exact), B[n : n + len(others)])
+        if len(others) and (better := _enclosed(A, space, rows, w, others, tol)):
+            rows, w, screen = better
+            B, d = _coordinates(A, rows, space), np.empty(len(rows))
+            multiplicative(B, w, d, 0)
+        elif len(others) and multiplicative(B[:n], w, d, 0) > max(loose, 10.0 * exact):
+            _from_inside(B[:n], w, d, max(loose, exact), B[:0])  # stopped too early
+        others = others[:0]
         kept = _but_dust(w, spend / r)  # a share ε of the weight moves no leverage by more than r ε
-        few = w[kept]
-        if not fitted or round_ > _TRUSTED:
-            few = cut_support(B[kept], few)
-            kept, few = kept[few > 0.0], few[few > 0.0]
+        few = cut_support(B[kept], w[kept])
+        kept, few = kept[few > 0.0], few[few > 0.0]
         V = factor(space, A[rows[kept]], few / few.sum())
-        if round_ == 0 and (better := _fitted_rows(A, space, V, tol)):
-            rows, w = better
-            loose, inward, fitted = tol, 0.0, True
-            continue
         screen = screen or Screen(A, V)
         high, beyond = screen.rows_above(r * _EDGE, V)
         largest = float(beyond.max())
@@ -147,7 +148,6 @@ def _g_optimal(A: Floats, space: RowSpace, tol: float) -> Design:
             if design.value <= r * (1.0 + tol):
                 return checked(design, A, space.scales, tol)
         loose = _SHARE * (largest / r - 1.0) / 2**round_  # in the end every round raises log det V
-        inward = _INWARD
         new = (beyond > r * (1.0 + spend)) & ~np.isin(high, rows)
         if not new.any():  # the fault lies within: drop less, ask more of the working set
             loose, spend = 0.0, 0.1 * spend
@@ -185,52 +185,25 @@ def _cut(
     return Design("G", weights, largest, largest, certificate)
 
 
-def _fitted_rows(
-    A: Floats, space: RowSpace, V: GramFactor, tol: float
-) -> tuple[Indices, Floats] | None:
-    """Return better rows than those that gave V, and weights, if all lie close to one ellipsoid."""
-    # Then the optimum for a small sample fits their noise: it leaves many rows too high, and which
-    # ones says little. An ellipsoid that fits a large sample tells the rows that are far out.
+def _enclosed(
+    A: Floats, space: RowSpace, rows: Indices, w: Floats, others: Indices, tol: float
+) -> tuple[Indices, Floats, Screen] | None:
+    """Return optimal rows, weights, screen, if more rows matter than a working set holds."""
+    # Then the optimum for a small sample fits its noise: it leaves many rows too high, and which
+    # ones says little. Where all lie close to one ellipsoid, a large sample tells more of it.
     r = space.rank
-    p = r * (r + 1) // 2
-    levels = leverages(A[sample_rows(len(A), _SPREAD * r)], V.W) / r
+    V = factor(space, A[rows], w)
+    levels = leverages(A[others], V.W) / r
     if np.count_nonzero(levels > 1.0 + tol) <= _MISLED * len(levels):
         return None
-    sample = np.union1d(sample_rows(len(A), _FITTED * p), space.basis)
-    w, first, gap = _relaxed(_coordinates(A, sample, space))
-    if gap > min(_CLOSE * first, float(levels.max()) - 1.0):
+    sample = np.union1d(sample_rows(len(A), _FITTED * r * (r + 1) // 2), space.basis)
+    w, first, gap = relaxed(_coordinates(A, sample, space))
+    if not tol < gap <= min(_CLOSE * first, float(levels.max()) - 1.0):
         return None
-    d = leverages(A, factor(space, A[sample], w).W)
-    rows = np.union1d(largest_entries(d, _OUTER * p), space.basis)
-    return rows, _relaxed(_coordinates(A, rows, space))[0]
-
-
-def _relaxed(B: Floats) -> tuple[Floats, float, float]:
-    """Return weights that bring all rows of B close to one ellipsoid, if any do; the gap that equal
-    weights have, and theirs.
-    """
-    # Where all leverages are r (1 − y'Ey) with a small E, a multiplicative step takes off about
-    # 2/r of it, so one with the power r/2 takes off most; a little less, as n rows at random have
-    # moments of different sizes, from (1 − √(p/n))² to (1 + √(p/n))². Elsewhere it overshoots and
-    # is stopped.
-    n, r = B.shape
-    power = 0.5 * r / (1.0 + 0.5 * r * (r + 1) / n)
-    w = best = np.full(n, 1.0 / n)
-    gaps: list[float] = []
-    while len(gaps) < 5 or gaps[-1] <= 0.8 * gaps[-3]:
-        try:
-            W = np.linalg.inv(np.linalg.cholesky((B * w[:, None]).T @ B))
-        except np.linalg.LinAlgError:
-            gaps.append(np.inf)
-            break
-        d = leverages(B, W) / r
-        gaps.append(float(d.max()) - 1.0)
-        if gaps[-1] <= min(gaps):
-            best = w
-        # no weight grows more than e-fold at once
-        w = w * np.exp(min(power, 1.0 / max(gaps[-1], 1e-9)) * np.log(np.maximum(d, 1e-300)))
-        w /= w.sum()
-    return best, gaps[0], min(gaps)
+    try:
+        return enclosing(A, space, factor(space, A[sample], w), 0.5 * tol)
+    except np.linalg.LinAlgError:  # rows of very different lengths: working sets have a basis
+        return None
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,17 +262,12 @@ def _large(blocks: Blocks, first: Kept, space: RowSpace, tol: float) -> Design:
     return checked_on(solution.support.rows[order], design, space.scales, tol)
 
 
-def _solved(B: Floats, w: Floats, tol: float, loose: float, inward: float) -> tuple[Floats, Floats]:
-    """Return optimal weights for the rows of B, and the leverages."""
-    # Newton's method, up to ``tol``, while no more than p rows carry weight or ask for it; where
-    # there are more, or where it fails since moments are dependent, the interior-point method, up
-    # to ``loose``, from inside: a share ``inward`` of the weight is spread evenly.
-    w, d = w / w.sum(), np.empty(len(B))
-    if newton(B, w, d, tol, _STEPS) <= tol:
-        return w, d
-    w = (1.0 - inward) * w + inward / len(w)
-    interior_point(B, w, d, loose, _STEPS)
-    return w, d
+def _from_inside(B: Floats, w: Floats, d: Floats, tol: float, others: Floats) -> None:
+    """Bring w to the optimum for the rows of B, up to ``tol`` or as far as ``others`` gain by it;
+    d are the leverages.
+    """
+    w[:] = (1.0 - _INWARD) * w + _INWARD / len(w)
+    interior_point(B, w, d, tol, _STEPS, others)
 
 
 def _first_rows(A: Floats, space: RowSpace) -> tuple[Indices, Floats, Screen | None]:
@@ -349,66 +317,6 @@ def _coordinates(A: Floats, rows: Indices, space: RowSpace) -> Floats:
     basis = np.flatnonzero(np.isin(rows, space.basis))
     dominant_basis(B, basis, 2.0)
     return space.rebased(rows[basis], A[rows[basis]]).weights_of(A[rows])
-
-
-@dataclass(frozen=True)
-class GramFactor:
-    """V = U Uᵀ by way of W with W U = I, so that aᵀV⁺a = ‖W a‖² for points a."""
-
-    W: Floats
-    U: Floats
-
-
-def factor(space: RowSpace, rows: Floats, w: Floats) -> GramFactor:
-    """Factor V(w) by QR of √w · rows, which keeps the accuracy that V itself would lose."""
-    C = space.coordinates
-    order = np.argsort(-np.abs(rows).max(axis=1) * w, kind="stable")  # long rows first: stable
-    rows, w = rows[order], w[order]
-    back = np.diag(space.scales) if space.full else space.rows
-    R = np.linalg.qr((rows * np.sqrt(w)[:, None]) @ C, mode="r")
-    if len(R) < space.rank:
-        raise np.linalg.LinAlgError("too few rows for the rank")
-    inverse, _ = lapack.dtrtri(R)
-    return GramFactor(np.ascontiguousarray(np.triu(inverse).T @ C.T), (R @ back).T)
-
-
-class Screen:
-    """Leverages of all rows for one V, and bounds from them for any other."""
-
-    def __init__(self, A: Floats, first: GramFactor) -> None:
-        self.A = A
-        self._look(first)
-
-    def _look(self, factor: GramFactor) -> None:
-        """Make a pass over all rows; from now on this V is the one to compare with."""
-        self.factor = factor
-        self.d = leverages(self.A, factor.W)
-        if not np.isfinite(self.d.max()):
-            refuse_non_finite(self.A)
-        self._keep(np.inf)
-
-    def _keep(self, cutoff: float) -> None:
-        """Gather the rows whose leverage exceeds the cutoff, to look at them again and again."""
-        self.cutoff = cutoff
-        self.near = np.flatnonzero(self.d > cutoff)
-        self.near_points = self.A[self.near]
-
-    def rows_above(self, threshold: float, factor: GramFactor) -> tuple[Indices, Floats]:
-        """Return all rows whose leverage under ``factor`` exceeds the threshold, and theirs."""
-        if factor is not self.factor:
-            growth = float(np.linalg.norm(factor.W @ self.factor.U, 2)) ** 2
-            cutoff = threshold / growth
-            if cutoff < self.cutoff:
-                if np.count_nonzero(self.d > cutoff) > _FEW * len(self.A):
-                    self._look(factor)
-                else:
-                    self._keep(_MARGIN * cutoff)
-        if factor is self.factor:
-            (above,) = np.nonzero(self.d > threshold)
-            return above, self.d[above]
-        d = leverages(self.near_points, factor.W)
-        (above,) = np.nonzero(d > threshold)
-        return self.near[above], d[above]
 
 
 def cut_support(Y: Floats, w: Floats) -> Floats:
