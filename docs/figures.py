@@ -331,6 +331,7 @@ def _screenshot(path: Path, address: str, size: str) -> None:
     if browser is None:
         raise SystemExit(f"{path.name} is a page as a browser shows it: install Chromium.")
     flags = ["--headless", "--no-sandbox", "--hide-scrollbars", "--virtual-time-budget=2000"]
+    flags.append("--run-all-compositor-stages-before-draw")  # else tiles at the end stay blank
     subprocess.run(
         [browser, *flags, f"--window-size={size}", f"--screenshot={path}", address],
         check=True,
