@@ -229,8 +229,8 @@ def _add(campaign: Campaign, given: dict[str, str]) -> None:
     if status.looks_once and status.status == "finished":
         raise InputError(
             "the scores of this campaign were looked at once, and it is decided: who comes now "
-            "would be asked because of these scores, and could make nothing sure. Begin a new "
-            "campaign with these options and people, and those who come."
+            "could make nothing surer. Begin a new campaign with these options and people, and "
+            "those who come."
         )
     campaign.extend(**panel.newcomers(given))
 
