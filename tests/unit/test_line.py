@@ -648,3 +648,27 @@ def test_a_bar_that_all_options_lie_at_is_seldom_called(k: int, J: int, seed: in
         below += bool(answer.outside) or bool(short.outside.any())
     assert above <= 5, above
     assert below <= 5, below
+
+
+def test_an_audit_lists_all_options_of_an_event_those_who_are_wanted_first() -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        (f"f{i:02}", f"j{j}", event, 6.0 - 0.25 * ((5 * i) % 12) + 0.5 * rng.normal())
+        for event in ("may", "june") for i in range(12) for j in range(5)
+    ]  # fmt: skip
+    scores = pd.DataFrame(rows, columns=["option", "evaluator", "event", "score"])
+    for table, one in ((scores[scores["event"] == "may"], True), (scores, False)):
+        audit = eh.audit(table, option="option", evaluator="evaluator", score="score", event="event",
+                         top=3)  # fmt: skip
+        parts = [part for section in audit._report().sections for part in section.filled]
+        (found,) = (p for p in parts if getattr(p, "caption", "").startswith("Who is among the"))
+        whole = audit.decisions.shortlist.to_frame()  # type: ignore[union-attr]
+        assert (whole["verdict"] == "at the line").any()
+        if one:
+            names = [row[0] for row in found.rows]
+            assert sorted(names) == sorted(whole["option"])
+            assert set(names[:3]) == set(whole["option"][whole["fair"]])
+            assert "and who is not" in found.caption
+        else:
+            assert len(found.rows) < len(whole)
+            assert "those of whom that is sure, and those of whom it changes" in found.caption
