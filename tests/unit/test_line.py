@@ -17,6 +17,7 @@ from evenhand.certainty.chances import Drawn
 from evenhand.certainty.line import Field, line_of, ranks_of, settled
 from evenhand.certainty.models import OwnParts
 from evenhand.certainty.targets import Target
+from evenhand.report.model import Table
 
 Rng = np.random.Generator
 
@@ -672,3 +673,23 @@ def test_an_audit_lists_all_options_of_an_event_those_who_are_wanted_first() -> 
         else:
             assert len(found.rows) < len(whole)
             assert "those of whom that is sure, and those of whom it changes" in found.caption
+
+
+@pytest.mark.parametrize("top", [None, 3])
+def test_questions_that_change_nothing_that_is_shown_are_not_asked_next(top: int | None) -> None:
+    shown = []
+    for seed in (0, 1):
+        rng = np.random.default_rng(seed)
+        rows = [
+            (f"f{i}", f"j{j}", 6.0 - 0.5 * i + 0.5 * rng.normal())
+            for i in range(12) for j in range(5) if (5 * i + j) % 9
+        ]  # fmt: skip
+        answer = eh.decide(pd.DataFrame(rows, columns=["option", "evaluator", "score"]), top=top)
+        (section,) = (one for one in answer._report().sections if one.title == "Ask next")
+        for part in section.filled:
+            shown += [row[2:6] for row in part.rows] if isinstance(part, Table) else []
+        assert bool(section.filled) == bool(answer.next_questions)
+    assert shown
+    for error, then, chance, chance_then in shown:
+        changes = round(error, 3) != round(then, 3), f"{chance:.0%}" != f"{chance_then:.0%}"
+        assert any(changes)
