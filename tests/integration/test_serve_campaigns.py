@@ -340,3 +340,12 @@ def test_nothing_is_allowed_where_it_is_certain_already(store: Store, http: http
     assert refused.status_code == 400
     assert "certain already: nothing more would be asked" in refused.text
     assert campaign.status().hash == before.hash
+
+
+def test_the_seal_is_shown_as_it_is(store: Store, http: httpx.Client) -> None:
+    campaign = begun(store)
+    while campaign.status().hash[0] not in "abcdef":
+        answered(campaign, "Paul", 1)
+    seal = campaign.status().hash
+    assert seal in http.get(f"/campaigns/{campaign._follower.id}/verify").text
+    assert seal in str(campaign.verify())
