@@ -11,13 +11,15 @@ from pathlib import Path
 import httpx
 import pandas as pd
 import pytest
+from starlette.datastructures import QueryParams
 from test_untidy_tables import CASES, HEADER, rows, write_workbook
 
 import evenhand as eh
 from evenhand.campaigns.stores import open_store
 from evenhand.errors import InputError
-from evenhand.serve import make_app
+from evenhand.serve import make_app, panel
 from evenhand.serve.access import grant
+from evenhand.serve.uploads import _reading
 from served import serving
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -293,3 +295,22 @@ def test_a_score_far_from_all_others_is_asked_about(http: httpx.Client, tmp_path
     assert "77 is outside the scale" in html.unescape(declared.text)
     path.write_text("\n".join(["option,evaluator,score", *lines[:4], "b,q,10", *lines[5:]]))
     assert not [note for note in eh.read_scores(path).notes if note.assumption == "far"]
+
+
+SCALES = {"1-10": (1, 10), "1\u201310": (1, 10), "1 to 10": (1, 10), "1, 10": (1, 10),
+          "-5 to 5": (-5, 5), "\u22125 \u2013 5": (-5, 5), "0.5-7.5": (0.5, 7.5)}  # fmt: skip
+
+
+@pytest.mark.parametrize(("typed", "ends"), SCALES.items(), ids=list(SCALES))
+def test_a_scale_is_taken_as_people_type_it(typed: str, ends: tuple[float, float]) -> None:
+    assert panel.arguments(panel.GIVEN | {"scale": typed})["bounds"] == ends
+    assert [*map(float, _reading(QueryParams({"scale": typed}))["scale"])] == [*ends]
+
+
+def test_a_range_is_a_scale_on_the_page(tmp_path: Path, http: httpx.Client) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(LONG)
+    page = given(http, path)
+    for scale, code in (("1-10", 200), ("1 to 7", 400)):
+        params = chosen_on(page.text) | {"scale": scale}
+        assert http.get(f"{page.url.path}/answer", params=params).status_code == code

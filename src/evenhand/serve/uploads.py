@@ -30,6 +30,7 @@ from evenhand.scores.read import ReadOptions, laid_out, suggested
 from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
+from evenhand.serve.panel import typed_scale
 from evenhand.tables.opened import opened
 from evenhand.tables.sources import SourceTable
 
@@ -182,7 +183,9 @@ def _reading(chosen: QueryParams) -> ReadOptions:
     """Return what was said about a table, as `read_scores` takes it; nothing that was not."""
     said: dict[str, Any] = {p: v or None for p, v in chosen.items() if p in PARTS and v != _FIND}
     said |= {p: word for p, word in _TICKED.items() if chosen.get(p) == word}
-    for name in ("no_score", "grades", "scale"):
+    if ends := typed_scale(chosen.get("scale", "")):
+        said["scale"] = ends
+    for name in ("no_score", "grades"):
         if words := [word.strip() for word in chosen.get(name, "").split(",") if word.strip()]:
             said[name] = words
     if "grades" in said:
