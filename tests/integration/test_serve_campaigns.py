@@ -349,3 +349,15 @@ def test_the_seal_is_shown_as_it_is(store: Store, http: httpx.Client) -> None:
     seal = campaign.status().hash
     assert seal in http.get(f"/campaigns/{campaign._follower.id}/verify").text
     assert seal in str(campaign.verify())
+
+
+def test_who_was_invited_need_not_be(store: Store, http: httpx.Client) -> None:
+    where = f"/campaigns/{begun(store)._follower.id}"
+    mark = r'data-mark="(.*?)"'
+    before = http.get(f"{where}/live").text
+    assert "Next: invite the evaluators" in before  # in the part that is fetched again and again
+    http.post(f"{where}/links", data={"csrf": word(http), "what": "make"})
+    after = http.get(f"{where}/live").text
+    assert "Next: invite" not in after
+    assert "Next: invite" not in http.get(where).text
+    assert re.findall(mark, before)[0].split(".")[3] != re.findall(mark, after)[0].split(".")[3]

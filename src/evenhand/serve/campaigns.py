@@ -29,7 +29,7 @@ from evenhand.report.html import as_page
 from evenhand.report.model import Cell, Part, Table
 from evenhand.report.words import percent
 from evenhand.serve import panel
-from evenhand.serve.access import Access, Role
+from evenhand.serve.access import Access, Role, invited
 from evenhand.serve.curve import curves
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
@@ -312,11 +312,12 @@ def _standing(request: Request, name: str) -> dict[str, Any]:
         found = _found(campaign, status)
         was, until = status.hash, time.monotonic() + _PATIENCE * (time.monotonic() - begun)
         known[name] = was, status.status, until, found
+    links = bool(invited(request.app.state.store, name))
     last = max((one.last for one in holdings.values() if one.last is not None), default=None)
     return {
         "name": name, "number": campaign._follower.id, "status": status, "people": people,
-        "now": now, "last": last, "closed": _closed(status),
-        "mark": f"{was[:16]}.{status.hash[:16]}.{int(now // 60)}", **found,
+        "now": now, "last": last, "closed": _closed(status), "invited": links,
+        "mark": f"{was[:16]}.{status.hash[:16]}.{int(now // 60)}.{links:d}", **found,
     }  # fmt: skip
 
 
