@@ -361,3 +361,15 @@ def test_who_was_invited_need_not_be(store: Store, http: httpx.Client) -> None:
     assert "Next: invite" not in after
     assert "Next: invite" not in http.get(where).text
     assert re.findall(mark, before)[0].split(".")[3] != re.findall(mark, after)[0].split(".")[3]
+
+
+def test_what_is_wrong_with_a_campaign_is_said_of_its_fields(
+    store: Store, http: httpx.Client
+) -> None:
+    form = {"name": "x", "options": "Ann\nBo", "evaluators": "P\nQ", "top": "2", "do": "begin"}
+    new = http.post("/campaigns/new", data=form | {"csrf": word(http)}, files={"x": b""})
+    assert new.status_code == 400
+    assert "‘How many are wanted’ must be less than" in new.text
+    where = f"/campaigns/{begun(store, at_most=9)._follower.id}/do"
+    less = http.post(where, data={"what": "extend", "whom": "4", "csrf": word(http)})
+    assert "‘Evaluations at most’ must be a whole number, and at least the 9" in less.text

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pandas as pd
 import pytest
 from starlette.datastructures import QueryParams
@@ -314,3 +315,39 @@ def test_a_range_is_a_scale_on_the_page(tmp_path: Path, http: httpx.Client) -> N
     for scale, code in (("1-10", 200), ("1 to 7", 400)):
         params = chosen_on(page.text) | {"scale": scale}
         assert http.get(f"{page.url.path}/answer", params=params).status_code == code
+
+
+PYTHON = re.compile(
+    r"\b[a-z_]+=['\[(]|\bsay [a-z_]+=|\btop must be|\bat_most\b|\(evaluator_group\)"
+)
+
+
+def words_of(page: str) -> str:
+    text = re.sub(r"(?s)<(style|script|svg).*?</\1>|<[^>]*>", " ", page)
+    return " ".join(html.unescape(text).split())
+
+
+def test_pages_and_reports_from_pages_speak_no_python(tmp_path: Path, http: httpx.Client) -> None:
+    path, rng = tmp_path / "t.csv", np.random.default_rng(2)
+    lines = [
+        f"F{i},J{j},{'n/a' if (i, j) == (3, 2) else round(6 - i / 5 + rng.normal(), 1)},{'ABC'[i % 3]}"
+        for i in range(9) for j in range(5)
+    ]  # fmt: skip
+    path.write_text("\n".join(["Film,Juror,Mark,Country", *lines]) + "\n")
+    page = given(http, path)
+    where, chosen = page.url.path, chosen_on(page.text)
+    refused = html.unescape(http.get(f"{where}/answer", params=chosen).text)
+    assert "column 'Mark' is empty or 'n/a' (1 of 45 rows are)" in refused
+    chosen |= {"missing": "drop"}
+    for top in ("9", "0"):
+        refused = words_of(http.get(f"{where}/answer", params=chosen | {"top": top}).text)
+        assert "‘How many are wanted’ must be" in refused
+        assert not PYTHON.search(refused)
+    for top, heading in (("", "Who is best?"), ("3", "Who are the best?")):
+        params = chosen | {"top": top}
+        answer = http.get(f"{where}/answer", params=params)
+        assert f"<h2>{heading}</h2>" in answer.text
+        reports = [http.get(f"{where}/{one}.html", params=params) for one in ("audit", "decision")]
+        for shown in (answer, *reports):
+            assert "1 rows were left out since a cell was empty, as you asked for" in shown.text
+            assert not PYTHON.search(words_of(shown.text))

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter, File, Form, Request, UploadFile
@@ -23,7 +23,7 @@ from evenhand.cases import skating
 from evenhand.errors import Argument, EvenhandError, InputError, WrongCell, reworded
 from evenhand.readers.read import in_files
 from evenhand.report.html import as_page
-from evenhand.report.model import Report
+from evenhand.report.nouns import Rewording
 from evenhand.scores import Scores
 from evenhand.scores.grades import typed_grades
 from evenhand.scores.read import ReadOptions, laid_out, suggested
@@ -33,6 +33,9 @@ from evenhand.serve.pages import page
 from evenhand.serve.panel import typed_scale
 from evenhand.tables.opened import opened
 from evenhand.tables.sources import SourceTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 router = APIRouter(include_in_schema=False)
 
@@ -62,6 +65,8 @@ _TICKED = {"missing": "drop", "copies": "drop"}
 _MARKS = {",": "comma", ".": "point"}
 _EVENT, _PROGRAM = "ISU GP Rostelecom Cup 2016", "ICE DANCE FREE DANCE"
 _ADVICE = re.compile(r"\bsay [a-z_]+=|is named after #")
+_NAMED = re.compile(r"\b(top)(?= must be )")
+_ASIDE = re.compile(rf" \(({'|'.join(PARTS)})\)")
 _FIRST_ROWS = 8
 _DAY = 86_400.0
 _KEEP = "INSERT INTO upload (id, name, body, until) VALUES (:id, :name, :body, :until)"
@@ -131,7 +136,8 @@ def answer(request: Request, id: str) -> Response:
     return page(
         request, "answer.html", access, id=id, query=request.url.query, name=name, n=len(scores),
         notes=[(loud, _told(text)) for loud, text in notes],
-        audit=_plain(audit._report()), decision=_plain(decision._report()),
+        audit=_PLAIN.report(audit._report()), decision=_PLAIN.report(decision._report()),
+        several=request.query_params.get("top", "") not in ("", "1"),
     )  # fmt: skip
 
 
@@ -144,7 +150,7 @@ def report(request: Request, id: str, which: str) -> Response:
     _, audit, decision = _both(request, id)
     result: Any = audit if which == "audit" else decision
     return HTMLResponse(
-        as_page(result._report()), headers={"Content-Security-Policy": REPORT_POLICY}
+        as_page(_PLAIN.report(result._report())), headers={"Content-Security-Policy": REPORT_POLICY}
     )
 
 
@@ -203,14 +209,23 @@ def _reading(chosen: QueryParams) -> ReadOptions:
     return said  # type: ignore[return-value] # checked where it is used
 
 
-def _plain(report: Report) -> Report:
-    """Return a report whose facts speak of the page, and not of Python."""
-    return replace(report, facts=[(title, _told(fact)) for title, fact in report.told])
+class _Plain(Rewording):
+    """Words of the page, and not of Python; pictures have none of either."""
+
+    def __call__(self, text: str) -> str:
+        return _told(text)
+
+    def figure(self, figure: Figure) -> Figure:
+        return figure
+
+
+_PLAIN = _Plain()
 
 
 def in_words(message: str) -> str:
     """Return a message in words of the page, which has a field where Python has an argument."""
-    return reworded(message, _as_field)
+    named = _NAMED.sub(lambda found: f"‘{FIELDS[found[1]]}’", reworded(message, _as_field))
+    return _ASIDE.sub(lambda found: f" (‘{PARTS[found[1]].capitalize()}’)", named)
 
 
 def _told(note: str) -> str:
