@@ -330,9 +330,10 @@ def words_of(page: str) -> str:
 def test_pages_and_reports_from_pages_speak_no_python(tmp_path: Path, http: httpx.Client) -> None:
     path, rng = tmp_path / "t.csv", np.random.default_rng(2)
     lines = [
-        f"F{i},J{j},{'n/a' if (i, j) == (3, 2) else round(6 - i / 5 + rng.normal(), 1)},{'ABC'[i % 3]}"
-        for i in range(9) for j in range(5)
-    ]  # fmt: skip
+        f"F{i},J{j},{round(6 - i / 5 + rng.normal(), 1) if (i, j) != (3, 2) else 'n/a'},{i % 3}"
+        for i in range(9)
+        for j in range(5)
+    ]
     path.write_text("\n".join(["Film,Juror,Mark,Country", *lines]) + "\n")
     page = given(http, path)
     where, chosen = page.url.path, chosen_on(page.text)

@@ -192,7 +192,8 @@ def _refuse_in_vain(replica: Replica, more: dict[str, Any]) -> None:
         )
     if is_certain(after.policy):
         raise InputError("it is certain already: nothing more would be asked.")
-    why = after.policy.stopped_because or (
+    policy: Any = after.policy  # a search for certainty: others were refused
+    why = policy.stopped_because or (
         "all that may be asked was answered. Add evaluators, or begin a new campaign."
     )
     raise InputError(f"nothing more would be asked: {why}")

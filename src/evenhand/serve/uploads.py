@@ -31,6 +31,7 @@ from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
 from evenhand.serve.panel import typed_scale
+from evenhand.tables.columns import GROUP_WORDS
 from evenhand.tables.opened import opened
 from evenhand.tables.sources import SourceTable
 
@@ -51,6 +52,7 @@ PARTS = {
 FIELDS = {
     "top": "How many are wanted",
     "wide": "Columns that hold the scores of one evaluator each",
+    "evaluator_groups": "Groups of these evaluators, if they are known",
     "grades": "Grades, the best first, if scores are words",
     "scale": "Lowest and highest score that can be given",
     "no_score": "What stands in cells that have no score, if anything",
@@ -206,7 +208,22 @@ def _reading(chosen: QueryParams) -> ReadOptions:
                 "score."
             )
         said |= {"wide": wide, "score": "score"}
+    if typed := chosen.get("evaluator_groups", "").strip():
+        said["evaluator_group"] = _typed_groups(typed)
     return said  # type: ignore[return-value] # checked where it is used
+
+
+def _typed_groups(text: str) -> dict[str, str]:
+    """Return groups by evaluator as they are typed in: Anne=FRA, Elena=ITA, or one on each line."""
+    found: dict[str, str] = {}
+    for one in filter(None, map(str.strip, re.split(r"[,;\n]", text))):
+        name, _, group = (part.strip() for part in one.partition("="))
+        if not name or not group or found.setdefault(name, group) != group:
+            raise InputError(
+                f"under ‘{FIELDS['evaluator_groups']}’ stands each evaluator once with a group, as "
+                f"in Anne=FRA, Elena=ITA; got {one[:80]!r}."
+            )
+    return found
 
 
 class _Plain(Rewording):
@@ -376,6 +393,9 @@ def _seen(path: str, reading: ReadOptions, cells: Sequence[WrongCell]) -> Seen:
     except InputError:
         parts = suggested(table)
         return replace(seen, notes=(*seen.notes, *table.notes), parts=parts, guessed=bool(parts))
+    if layout.wide and "option_group" not in parts:
+        beside = (c for c in header if c not in layout.wide and c not in parts.values())
+        parts |= {"option_group": c for c in beside if c.casefold().startswith(GROUP_WORDS)}
     return replace(seen, notes=(*seen.notes, *layout.notes), parts=parts, wide=layout.wide)
 
 
