@@ -352,3 +352,38 @@ def test_pages_and_reports_from_pages_speak_no_python(tmp_path: Path, http: http
         for shown in (answer, *reports):
             assert "1 rows were left out since a cell was empty, as you asked for" in shown.text
             assert not PYTHON.search(words_of(shown.text))
+
+
+def test_groups_of_evaluators_who_have_columns_are_typed_in(
+    tmp_path: Path, http: httpx.Client
+) -> None:
+    path, rng = tmp_path / "t.csv", np.random.default_rng(5)
+    sides, judges = ("FRA", "ITA", "USA"), {"Anne": "FRA", "Elena": "ITA", "Bob": "USA", "Al": ""}
+    lines = [
+        ",".join([f"F{i}", sides[i % 3], *(
+            f"{5 + (side == sides[i % 3]) + 0.2 * rng.normal():.2f}" for side in judges.values()
+        )]) for i in range(12)
+    ]  # fmt: skip
+    path.write_text("\n".join([f"Film,Home country,{','.join(judges)}", *lines]) + "\n")
+    page = given(http, path)
+    where, chosen = page.url.path, chosen_on(page.text)
+    assert (chosen["option_group"], chosen["wide"]) == (["Home country"], list(judges))
+    without = words_of(http.get(f"{where}/answer", params=chosen).text)
+    assert "Say of which groups options and evaluators are" in without
+    groups = {name: side for name, side in judges.items() if side}
+    audit = eh.audit(path, wide=[*judges], option_group="Home country", evaluator_group=groups)
+    assert audit.bias.value > 0.5
+    for typed in ("Anne=FRA, Elena=ITA, Bob = USA", "Anne=FRA\r\nElena=ITA\r\nBob=USA\r\n"):
+        answer = http.get(f"{where}/answer", params=chosen | {"evaluator_groups": typed})
+        assert answer.status_code == 200
+        assert "Say of which groups" not in answer.text
+        assert " ".join(audit._report().verdict.split()) in words_of(answer.text)
+    for typed, why in (
+        ("Anne=FRA, Elana=ITA", "'Elana', who has no column"),
+        ("Anne", "got 'Anne'"),
+        ("Anne=FRA, Anne=ITA", "got 'Anne=ITA'"),
+    ):
+        refused = http.get(f"{where}/answer", params=chosen | {"evaluator_groups": typed})
+        assert refused.status_code == 400
+        assert why in html.unescape(refused.text)
+        assert typed in refused.text  # what was typed is still there

@@ -69,6 +69,7 @@ _EVENT, _PROGRAM = "ISU GP Rostelecom Cup 2016", "ICE DANCE FREE DANCE"
 _ADVICE = re.compile(r"\bsay [a-z_]+=|is named after #")
 _NAMED = re.compile(r"\b(top)(?= must be )")
 _ASIDE = re.compile(rf" \(({'|'.join(PARTS)})\)")
+_GROUP = rf"(?<![^\W_])(?:{'|'.join(GROUP_WORDS)})"
 _FIRST_ROWS = 8
 _DAY = 86_400.0
 _KEEP = "INSERT INTO upload (id, name, body, until) VALUES (:id, :name, :body, :until)"
@@ -209,7 +210,12 @@ def _reading(chosen: QueryParams) -> ReadOptions:
             )
         said |= {"wide": wide, "score": "score"}
     if typed := chosen.get("evaluator_groups", "").strip():
-        said["evaluator_group"] = _typed_groups(typed)
+        said["evaluator_group"] = groups = _typed_groups(typed)
+        if wide and (strange := [name for name in groups if name not in wide]):
+            raise InputError(
+                f"under ‘{FIELDS['evaluator_groups']}’ stands {strange[0]!r}, who has no column of "
+                f"scores; those who have one are {', '.join(map(repr, wide))}."
+            )
     return said  # type: ignore[return-value] # checked where it is used
 
 
@@ -394,8 +400,9 @@ def _seen(path: str, reading: ReadOptions, cells: Sequence[WrongCell]) -> Seen:
         parts = suggested(table)
         return replace(seen, notes=(*seen.notes, *table.notes), parts=parts, guessed=bool(parts))
     if layout.wide and "option_group" not in parts:
-        beside = (c for c in header if c not in layout.wide and c not in parts.values())
-        parts |= {"option_group": c for c in beside if c.casefold().startswith(GROUP_WORDS)}
+        beside = [c for c in header if c not in layout.wide and c not in parts.values()]
+        fits = [c for c in beside if re.search(_GROUP, c.casefold())]
+        parts |= {"option_group": fits[0]} if fits else {}
     return replace(seen, notes=(*seen.notes, *layout.notes), parts=parts, wide=layout.wide)
 
 
