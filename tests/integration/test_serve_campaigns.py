@@ -301,3 +301,75 @@ def test_nobody_joins_what_one_look_decided_but_a_new_form_is_filled_in(
     assert list(again.questions.evaluators) == [*JUDGES, "Uma"]
     assert again.questions.options.groups == tuple(OPTIONS.values())
     assert again.display["Ann"] == {"piece": "Air, in D"}
+
+
+@pytest.mark.parametrize("close", [False, True])
+def test_more_scores_are_refused_where_one_look_decided(
+    store: Store, http: httpx.Client, close: bool
+) -> None:
+    campaign = begun(store, looks="once")
+    rng = np.random.default_rng(3)
+    for name in JUDGES:
+        for ticket in campaign.ask(name, n=9):  # type: ignore[union-attr] # a list
+            campaign.tell(ticket, round(5 + rng.random(), 1) if close else marks(ticket.question))
+    where, more = f"/campaigns/{campaign._follower.id}", {"what": "extend", "whom": "20"}
+    for _ in range(2):  # before somebody asks, by which it is written down as decided, and after
+        before = campaign.status()
+        refused = http.post(f"{where}/do", data=more | {"csrf": word(http)})
+        assert refused.status_code == 400
+        assert "could make nothing surer. Begin a new campaign" in refused.text
+        assert campaign.status().hash == before.hash
+        campaign.ask("Paul")
+    assert campaign.status().status == "finished"
+    page = http.get(where).text
+    assert "Extend" not in page
+    assert "Begin a new one with these" in page
+
+
+def test_nothing_is_allowed_where_it_is_certain_already(store: Store, http: httpx.Client) -> None:
+    panel = eh.Questions.panel(OPTIONS, JUDGES, capacity=None)
+    campaign = begun(store, panel=panel, looks=None, at_most=400)
+    rng = np.random.default_rng(8)
+    while tickets := [t for who in JUDGES for t in campaign.ask(who, n=5) or []]:  # type: ignore[union-attr]
+        for ticket in tickets:
+            campaign.tell(ticket, 8.0 - 2.0 * ticket.question.option + rng.uniform(-0.5, 0.5))
+    before = campaign.status()
+    assert campaign.answer().sure
+    more = {"what": "extend", "whom": "900", "csrf": word(http)}
+    refused = http.post(f"/campaigns/{campaign._follower.id}/do", data=more)
+    assert refused.status_code == 400
+    assert "certain already: nothing more would be asked" in refused.text
+    assert campaign.status().hash == before.hash
+
+
+def test_the_seal_is_shown_as_it_is(store: Store, http: httpx.Client) -> None:
+    campaign = begun(store)
+    while campaign.status().hash[0] not in "abcdef":
+        answered(campaign, "Paul", 1)
+    seal = campaign.status().hash
+    assert seal in http.get(f"/campaigns/{campaign._follower.id}/verify").text
+    assert seal in str(campaign.verify())
+
+
+def test_who_was_invited_need_not_be(store: Store, http: httpx.Client) -> None:
+    where = f"/campaigns/{begun(store)._follower.id}"
+    mark = r'data-mark="(.*?)"'
+    before = http.get(f"{where}/live").text
+    assert "Next: invite the evaluators" in before  # in the part that is fetched again and again
+    http.post(f"{where}/links", data={"csrf": word(http), "what": "make"})
+    after = http.get(f"{where}/live").text
+    assert "Next: invite" not in after
+    assert "Next: invite" not in http.get(where).text
+    assert re.findall(mark, before)[0].split(".")[3] != re.findall(mark, after)[0].split(".")[3]
+
+
+def test_what_is_wrong_with_a_campaign_is_said_of_its_fields(
+    store: Store, http: httpx.Client
+) -> None:
+    form = {"name": "x", "options": "Ann\nBo", "evaluators": "P\nQ", "top": "2", "do": "begin"}
+    new = http.post("/campaigns/new", data=form | {"csrf": word(http)}, files={"x": b""})
+    assert new.status_code == 400
+    assert "‘How many are wanted’ must be less than" in new.text
+    where = f"/campaigns/{begun(store, at_most=9)._follower.id}/do"
+    less = http.post(where, data={"what": "extend", "whom": "4", "csrf": word(http)})
+    assert "‘Evaluations at most’ must be a whole number, and at least the 9" in less.text

@@ -9,15 +9,18 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import httpx
+import numpy as np
 import pandas as pd
 import pytest
+from starlette.datastructures import QueryParams
 from test_untidy_tables import CASES, HEADER, rows, write_workbook
 
 import evenhand as eh
 from evenhand.campaigns.stores import open_store
 from evenhand.errors import InputError
-from evenhand.serve import make_app
+from evenhand.serve import make_app, panel
 from evenhand.serve.access import grant
+from evenhand.serve.uploads import _reading
 from served import serving
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -293,3 +296,94 @@ def test_a_score_far_from_all_others_is_asked_about(http: httpx.Client, tmp_path
     assert "77 is outside the scale" in html.unescape(declared.text)
     path.write_text("\n".join(["option,evaluator,score", *lines[:4], "b,q,10", *lines[5:]]))
     assert not [note for note in eh.read_scores(path).notes if note.assumption == "far"]
+
+
+SCALES = {"1-10": (1, 10), "1\u201310": (1, 10), "1 to 10": (1, 10), "1, 10": (1, 10),
+          "-5 to 5": (-5, 5), "\u22125 \u2013 5": (-5, 5), "0.5-7.5": (0.5, 7.5)}  # fmt: skip
+
+
+@pytest.mark.parametrize(("typed", "ends"), SCALES.items(), ids=list(SCALES))
+def test_a_scale_is_taken_as_people_type_it(typed: str, ends: tuple[float, float]) -> None:
+    assert panel.arguments(panel.GIVEN | {"scale": typed})["bounds"] == ends
+    assert [*map(float, _reading(QueryParams({"scale": typed}))["scale"])] == [*ends]
+
+
+def test_a_range_is_a_scale_on_the_page(tmp_path: Path, http: httpx.Client) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(LONG)
+    page = given(http, path)
+    for scale, code in (("1-10", 200), ("1 to 7", 400)):
+        params = chosen_on(page.text) | {"scale": scale}
+        assert http.get(f"{page.url.path}/answer", params=params).status_code == code
+
+
+PYTHON = re.compile(
+    r"\b[a-z_]+=['\[(]|\bsay [a-z_]+=|\btop must be|\bat_most\b|\(evaluator_group\)"
+)
+
+
+def words_of(page: str) -> str:
+    text = re.sub(r"(?s)<(style|script|svg).*?</\1>|<[^>]*>", " ", page)
+    return " ".join(html.unescape(text).split())
+
+
+def test_pages_and_reports_from_pages_speak_no_python(tmp_path: Path, http: httpx.Client) -> None:
+    path, rng = tmp_path / "t.csv", np.random.default_rng(2)
+    lines = [
+        f"F{i},J{j},{round(6 - i / 5 + rng.normal(), 1) if (i, j) != (3, 2) else 'n/a'},{i % 3}"
+        for i in range(9)
+        for j in range(5)
+    ]
+    path.write_text("\n".join(["Film,Juror,Mark,Country", *lines]) + "\n")
+    page = given(http, path)
+    where, chosen = page.url.path, chosen_on(page.text)
+    refused = html.unescape(http.get(f"{where}/answer", params=chosen).text)
+    assert "column 'Mark' is empty or 'n/a' (1 of 45 rows are)" in refused
+    chosen |= {"missing": "drop"}
+    for top in ("9", "0"):
+        refused = words_of(http.get(f"{where}/answer", params=chosen | {"top": top}).text)
+        assert "‘How many are wanted’ must be" in refused
+        assert not PYTHON.search(refused)
+    for top, heading in (("", "Who is best?"), ("3", "Who are the best?")):
+        params = chosen | {"top": top}
+        answer = http.get(f"{where}/answer", params=params)
+        assert f"<h2>{heading}</h2>" in answer.text
+        reports = [http.get(f"{where}/{one}.html", params=params) for one in ("audit", "decision")]
+        for shown in (answer, *reports):
+            assert "1 rows were left out since a cell was empty, as you asked for" in shown.text
+            assert not PYTHON.search(words_of(shown.text))
+
+
+def test_groups_of_evaluators_who_have_columns_are_typed_in(
+    tmp_path: Path, http: httpx.Client
+) -> None:
+    path, rng = tmp_path / "t.csv", np.random.default_rng(5)
+    sides, judges = ("FRA", "ITA", "USA"), {"Anne": "FRA", "Elena": "ITA", "Bob": "USA", "Al": ""}
+    lines = [
+        ",".join([f"F{i}", sides[i % 3], *(
+            f"{5 + (side == sides[i % 3]) + 0.2 * rng.normal():.2f}" for side in judges.values()
+        )]) for i in range(12)
+    ]  # fmt: skip
+    path.write_text("\n".join([f"Film,Home country,{','.join(judges)}", *lines]) + "\n")
+    page = given(http, path)
+    where, chosen = page.url.path, chosen_on(page.text)
+    assert (chosen["option_group"], chosen["wide"]) == (["Home country"], list(judges))
+    without = words_of(http.get(f"{where}/answer", params=chosen).text)
+    assert "Say of which groups options and evaluators are" in without
+    groups = {name: side for name, side in judges.items() if side}
+    audit = eh.audit(path, wide=[*judges], option_group="Home country", evaluator_group=groups)
+    assert audit.bias.value > 0.5
+    for typed in ("Anne=FRA, Elena=ITA, Bob = USA", "Anne=FRA\r\nElena=ITA\r\nBob=USA\r\n"):
+        answer = http.get(f"{where}/answer", params=chosen | {"evaluator_groups": typed})
+        assert answer.status_code == 200
+        assert "Say of which groups" not in answer.text
+        assert " ".join(audit._report().verdict.split()) in words_of(answer.text)
+    for typed, why in (
+        ("Anne=FRA, Elana=ITA", "'Elana', who has no column"),
+        ("Anne", "got 'Anne'"),
+        ("Anne=FRA, Anne=ITA", "got 'Anne=ITA'"),
+    ):
+        refused = http.get(f"{where}/answer", params=chosen | {"evaluator_groups": typed})
+        assert refused.status_code == 400
+        assert why in html.unescape(refused.text)
+        assert typed in refused.text  # what was typed is still there

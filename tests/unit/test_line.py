@@ -17,6 +17,7 @@ from evenhand.certainty.chances import Drawn
 from evenhand.certainty.line import Field, line_of, ranks_of, settled
 from evenhand.certainty.models import OwnParts
 from evenhand.certainty.targets import Target
+from evenhand.report.model import Table
 
 Rng = np.random.Generator
 
@@ -648,3 +649,46 @@ def test_a_bar_that_all_options_lie_at_is_seldom_called(k: int, J: int, seed: in
         below += bool(answer.outside) or bool(short.outside.any())
     assert above <= 5, above
     assert below <= 5, below
+
+
+def test_an_audit_lists_all_options_of_an_event_those_who_are_wanted_first() -> None:
+    rng = np.random.default_rng(1)
+    rows = [
+        (f"f{i:02}", f"j{j}", event, 6.0 - 0.25 * ((5 * i) % 12) + 0.5 * rng.normal())
+        for event in ("may", "june") for i in range(12) for j in range(5)
+    ]  # fmt: skip
+    scores = pd.DataFrame(rows, columns=["option", "evaluator", "event", "score"])
+    for table, one in ((scores[scores["event"] == "may"], True), (scores, False)):
+        audit = eh.audit(table, event="event", top=3)
+        parts = [part for section in audit._report().sections for part in section.filled]
+        (found,) = (p for p in parts if getattr(p, "caption", "").startswith("Who is among the"))
+        whole = audit.decisions.shortlist.to_frame()  # type: ignore[union-attr]
+        assert (whole["verdict"] == "at the line").any()
+        if one:
+            names = [row[0] for row in found.rows]
+            assert sorted(names) == sorted(whole["option"])
+            assert set(names[:3]) == set(whole["option"][whole["fair"]])
+            assert "and who is not" in found.caption
+        else:
+            assert len(found.rows) < len(whole)
+            assert "those of whom that is sure, and those of whom it changes" in found.caption
+
+
+@pytest.mark.parametrize("top", [None, 3])
+def test_questions_that_change_nothing_that_is_shown_are_not_asked_next(top: int | None) -> None:
+    shown = []
+    for seed in (0, 1):
+        rng = np.random.default_rng(seed)
+        rows = [
+            (f"f{i}", f"j{j}", 6.0 - 0.5 * i + 0.5 * rng.normal())
+            for i in range(12) for j in range(5) if (5 * i + j) % 9
+        ]  # fmt: skip
+        answer = eh.decide(pd.DataFrame(rows, columns=["option", "evaluator", "score"]), top=top)
+        (section,) = (one for one in answer._report().sections if one.title == "Ask next")
+        for part in section.filled:
+            shown += [row[2:6] for row in part.rows] if isinstance(part, Table) else []
+        assert bool(section.filled) == bool(answer.next_questions)
+    assert shown
+    for error, then, chance, chance_then in shown:
+        changes = round(error, 3) != round(then, 3), f"{chance:.0%}" != f"{chance_then:.0%}"
+        assert any(changes)

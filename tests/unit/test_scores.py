@@ -268,8 +268,8 @@ SMALL = "option,evaluator,score\na,P,7\nb,P,5\na,Q,6.5\nb,Q,6\n"
     ("old", "new", "words"),
     [
         ("7", "", "line 2 ('a'), column 'score' is empty (1 of 4 rows are)"),
-        ("7", "n/a", "line 2 ('a'), column 'score' is empty (1 of 4 rows are)"),
-        ("7", "nan", "line 2 ('a'), column 'score' is empty (1 of 4 rows are)"),
+        ("7", "n/a", "line 2 ('a'), column 'score' is empty or 'n/a' (1 of 4 rows are)"),
+        ("7", "nan", "line 2 ('a'), column 'score' is empty or 'nan' (1 of 4 rows are)"),
         ("7", "inf", "line 2 ('a'), column 'score': inf is not a finite number"),
         ("7", "good", "line 2 ('a'), column 'score': 'good' is not a number"),
         ("7", '"7,5"', "line 2 ('a'), column 'score': '7,5' is not plainly a number"),

@@ -37,6 +37,7 @@ from evenhand.questions import Askable, Questions
 
 _MOST = 3_000  # effects, up to which all covariances are computed
 _NEAR = 1e-4  # share of the largest expected loss from which on an option is looked at
+_IN_VAIN = "No single answer of these evaluators would tell more than can be seen; ask others, too."
 _FLAT = 1e-9  # share of an answer's information that is put on what nothing else is known of
 
 
@@ -104,10 +105,13 @@ def line_questions(
         made[x] += 1
     if not listed:
         return NextQuestions((), math.inf, advice=nothing_left(questions, told))
-    said = f"Ask about {listed[0].label}"
+    listed = [one for one in listed if one.tells]
+    if not listed:
+        return NextQuestions((), math.inf, advice=_IN_VAIN)
+    said, tell = f"Ask about {listed[0].label}", "it tells"
     if len(listed) > 1:
-        said += f", then about {listed[1].label}"
-    return NextQuestions(listed, math.nan, advice=f"{said}: they tell most of who is at the line.")
+        said, tell = f"{said}, then about {listed[1].label}", "they tell"
+    return NextQuestions(listed, math.nan, advice=f"{said}: {tell} most of who is at the line.")
 
 
 def _lines(means: Floats, target: Target, level: float, parts: Sequence[Indices]) -> Floats:

@@ -50,6 +50,7 @@ _STATE = (
     f"{SCALE}."
 )
 _SAME = "Leads are the same on every item: {many:,} {what} in all would settle it if they stay so."
+_SEEN = 0.005  # share of an error, and change of a chance, that is more than rounding
 _ROUNDS = 4  # of an equation that settles at once
 
 
@@ -97,6 +98,12 @@ class NextQuestion:
     error_after: float
     chance: float
     chance_after: float
+
+    @property
+    def tells(self) -> bool:
+        """Whether its effect is large enough to be seen in a table; where it is unknown, too."""
+        falls = self.error - self.error_after
+        return not (falls < _SEEN * self.error and self.chance - self.chance_after < _SEEN)
 
 
 class NextQuestions(tuple[NextQuestion, ...]):

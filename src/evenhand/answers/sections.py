@@ -494,14 +494,17 @@ def _untold(answer: Answer) -> list[Part]:
 
 def _next(answer: Answer) -> list[Part]:
     """Return the next questions, and what each is expected to settle."""
-    asked = answer.next_questions
+    asked = [one for one in answer.next_questions if one.tells]
     if not asked:
-        return []
+        few = "No single answer would change an error or a chance by as much as is shown here."
+        return [Note(few)] if answer.next_questions else []
+    n = len(asked)
+    errors = alike([*(one.error for one in asked), *(one.error_after for one in asked)])
     columns: dict[str, list[Cell]] = {
         "question": [one.label for one in asked],
         "tells most of": [one.rival for one in asked],
-        "error of the lead": alike([one.error for one in asked]),
-        "error then": alike([one.error_after for one in asked]),
+        "error of the lead": errors[:n],
+        "error then": errors[n:],
         "chance that the rival is better": [_share(one.chance) for one in asked],
         "chance then": [_share(one.chance_after) for one in asked],
         "price": alike([one.price for one in asked]),

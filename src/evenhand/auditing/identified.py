@@ -80,7 +80,7 @@ def identified(effects: Effects) -> Identified:
         return Identified(
             False,
             "Nobody said who is partial to what.",
-            "Name the columns with the groups of options and of evaluators, or one that says how "
+            "Say of which groups options and evaluators are, or name a column that says how "
             "partial the evaluator is to the option.",
         )
     if isinstance(effects.met, FeatureColumns):

@@ -236,15 +236,20 @@ def _wanted(audit: Audit) -> list[Part]:
         "verdict": "surely",
         "changed_by": "changed by",
     }
+    frame, caption = found.to_frame(), f"Who is {found.wanted}"
     if len(audit.decisions) == 1:
         del names["event"]
-    frame = found.to_frame()
-    some = frame[(frame["changed_by"] != "") | ~frame["verdict"].isin(["at the line", "itself"])]
+        frame = frame.sort_values(["fair", "by_mean"], ascending=False, kind="stable")
+        caption += " and who is not, those who are with both off first"
+    else:  # of many events, what is worth a look
+        said = ~frame["verdict"].isin(["at the line", "itself"])
+        frame = frame[(frame["changed_by"] != "") | said]
+        caption += ": those of whom that is sure, and those of whom it changes"
     read = (
         f"'Surely' in or out is so of all options of an event at once, {percent(audit.bias.level)} "
         "sure. At the line a change is within noise, and nobody is wronged by more than that."
     )
-    return [frame_table(f"Who is {found.wanted}", some, names), Note(read)]
+    return [frame_table(caption, frame, names), Note(read)]
 
 
 def _decisions(audit: Audit) -> list[Part]:

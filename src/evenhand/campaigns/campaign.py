@@ -483,8 +483,8 @@ class Campaign:
         """Go on with more; a campaign that was decided goes on, too.
 
         What is certain stays so if those who come were not chosen by the scores that are in; else
-        see `Choice.extended`. After one look (``looks="once"``) that was not sure, nobody who comes
-        can make it so.
+        see `Choice.extended`. Refused where nothing more would be asked: it is certain already, or
+        was decided by one look (``looks="once"``), which nothing that comes can make surer.
 
         Parameters
         ----------

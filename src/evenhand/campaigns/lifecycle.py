@@ -16,6 +16,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import is_number
 from evenhand.campaigns.arguments import checked_display, checked_reason
+from evenhand.campaigns.as_given import is_certain
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.replica import Replica, asked_to
@@ -95,8 +96,13 @@ def extend(
     questions: Any,
     display: Any,
     newcomers: Mapping[str, Any] | None = None,
+    *,
+    in_vain: bool = False,
 ) -> None:
-    """Allow more evaluations or money, or add questions; a finished campaign goes on."""
+    """Allow more evaluations or money, or add questions; a finished campaign goes on.
+
+    What would have nobody asked anything is refused, unless it may be ``in_vain``.
+    """
     newcomers = {name: given for name, given in (newcomers or {}).items() if given is not None}
     if not newcomers and all(given is None for given in (at_most, budget, questions, display)):
         raise InputError(
@@ -110,7 +116,10 @@ def extend(
 
     def prepare(replica: Replica) -> dict[str, Any] | None:
         asked = _grown(replica.policy.actions, newcomers) if newcomers else questions
-        return _more(replica, at_most, budget, asked, display)
+        more = _more(replica, at_most, budget, asked, display)
+        if more is not None and not in_vain:
+            _refuse_in_vain(replica, more)
+        return more
 
     def change(replica: Replica, page: Page, more: dict[str, Any] | None) -> None:
         if more is not None:
@@ -166,6 +175,28 @@ def _more(
         "numbers": numbers,
         "display": shown,
     }
+
+
+def _refuse_in_vain(replica: Replica, more: dict[str, Any]) -> None:
+    """Raise `InputError` where something is decided, and would be looked for again for nothing."""
+    if all(more[what] is None for what in ("at_most", "budget", "questions")):
+        return
+    after = replica.extended(more)
+    plan = after.due_plan(np.zeros_like(after.pending))
+    if not after.finished and (plan is None or plan.get("order") != []):
+        return
+    if replica.settings["looks"] == "once" and after.policy.spent:
+        raise InputError(
+            "the scores of this campaign were looked at once, and it is decided: what comes now "
+            "could make nothing surer. Begin a new campaign with these options and people."
+        )
+    if is_certain(after.policy):
+        raise InputError("it is certain already: nothing more would be asked.")
+    policy: Any = after.policy  # a search for certainty: others were refused
+    why = policy.stopped_because or (
+        "all that may be asked was answered. Add evaluators, or begin a new campaign."
+    )
+    raise InputError(f"nothing more would be asked: {why}")
 
 
 def _numbers(replica: Replica, questions: Askable) -> list[int]:

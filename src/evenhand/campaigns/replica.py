@@ -17,6 +17,7 @@ other places; `Replica.places` knows where.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import math
@@ -301,6 +302,14 @@ class Replica:
             self._let(policy.allow, content["at_most"], content["budget"])
             if self.given is not None:
                 self.given.take("allow", content["at_most"], content["budget"])
+
+    def extended(self, content: Any) -> Replica:
+        """Return a copy that was extended, with everybody back who left."""
+        after = copy.deepcopy(self)
+        after._extended(content)
+        for name in list(after.left):
+            after._joined({"evaluator": name})
+        return after
 
     def _alarmed(self, content: Any) -> None:
         self.alarms.append(content["assumption"])

@@ -385,7 +385,7 @@ def begun(store: Store, content: dict[str, Any], given: Sequence[str]) -> Follow
         if now[limit] > there[limit]:
             more[limit] = now[limit]
     if any(more.values()):
-        extend(follower, **more, questions=None, display=None)
+        extend(follower, **more, questions=None, display=None, in_vain=True)
     return follower
 
 

@@ -155,6 +155,7 @@ def verification_report(found: RecordVerification) -> Report:
             ("Seal", found.seal),
         ],
         [Section("What is wrong", [Points(found.wrong)], "print")],
+        names=[found.seal[:16]] if found.seal else [],  # which has no capitals
     )
 
 

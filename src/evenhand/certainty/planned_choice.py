@@ -535,8 +535,8 @@ class PlannedChoice(Choice):
         if stop.reason == "spent" and not stop.options:
             return (
                 f"the chance of {self.delta:g} to be wrong is used up, since there was a look: "
-                "whatever comes now cannot make it certain. Make a new policy, for which these are "
-                "logged scores (observe), and say that you did."
+                "whatever comes now cannot make it certain. Begin anew, with other scores than "
+                "these."
             )
         if stop.reason == "spent" and self.inference.silent:
             return nothing_left_over(options, stop.options[0], n, self.inference.agree)

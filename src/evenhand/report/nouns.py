@@ -43,8 +43,63 @@ NOUNS: Mapping[str, tuple[str, ...]] = {
 _CONSONANT_U = ("uni", "use", "usu", "eu", "one")  # vowels that sound like consonants
 
 
+class Rewording:
+    """Says what reports say in other words."""
+
+    def __call__(self, text: str) -> str:
+        """Return a text in these words."""
+        raise NotImplementedError
+
+    def report(self, report: Report) -> Report:
+        """Return a report in these words."""
+        return replace(
+            report,
+            title=self(report.title),
+            verdict=self(report.verdict),
+            facts=[(self(title), self(text)) for title, text in report.facts],
+            sections=[
+                Section(self(one.title), partial(self._parts, one), one.depth)
+                for one in report.sections
+            ],
+        )
+
+    def figure(self, figure: Figure) -> Figure:
+        """Return a picture with its texts in these words; names on its axes stay."""
+        from matplotlib.text import Text  # noqa: PLC0415 # slow to load
+
+        for text in figure.findobj(Text):
+            text.set_text(self(text.get_text()))
+        return figure
+
+    def _parts(self, section: Section) -> list[Part]:
+        return [self._part(part) for part in section.filled]
+
+    def _part(self, part: Part) -> Part:
+        if isinstance(part, Table):
+            header = [self(name) for name in part.header]
+            return replace(part, caption=self(part.caption), header=header)
+        if isinstance(part, Facts):
+            entries = {self(name): value for name, value in part.entries.items()}
+            return Facts(self(part.caption), entries)
+        if isinstance(part, Points):
+            return Points([self(one) for one in part.sentences])
+        if isinstance(part, Note):
+            return Note(self(part.sentence))
+        if isinstance(part, Assumptions):
+            return Assumptions([(self(what), s, self(seen)) for what, s, seen in part.entries])
+        if isinstance(part, Picture):
+            draw: Callable[[], Figure] = part.draw
+            return replace(
+                part,
+                draw=lambda: self.figure(draw()),
+                description=self(part.description),
+                caption=self(part.caption),
+            )
+        return self(part)
+
+
 @dataclass(frozen=True)
-class Nouns:
+class Nouns(Rewording):
     """Nouns of one's own, singular and plural, by the words that they stand for."""
 
     said: Mapping[str, str]
@@ -97,53 +152,6 @@ class Nouns:
             _CONSONANT_U
         )
         return f"{article[0]}{'n' if vowel else ''}{found['gap']}{noun}"
-
-    def report(self, report: Report) -> Report:
-        """Return a report in these nouns."""
-        return replace(
-            report,
-            title=self(report.title),
-            verdict=self(report.verdict),
-            facts=[(self(title), self(text)) for title, text in report.facts],
-            sections=[
-                Section(self(one.title), partial(self._parts, one), one.depth)
-                for one in report.sections
-            ],
-        )
-
-    def figure(self, figure: Figure) -> Figure:
-        """Return a picture with its texts in these nouns; names on its axes stay."""
-        from matplotlib.text import Text  # noqa: PLC0415 # slow to load
-
-        for text in figure.findobj(Text):
-            text.set_text(self(text.get_text()))
-        return figure
-
-    def _parts(self, section: Section) -> list[Part]:
-        return [self._part(part) for part in section.filled]
-
-    def _part(self, part: Part) -> Part:
-        if isinstance(part, Table):
-            header = [self(name) for name in part.header]
-            return replace(part, caption=self(part.caption), header=header)
-        if isinstance(part, Facts):
-            entries = {self(name): value for name, value in part.entries.items()}
-            return Facts(self(part.caption), entries)
-        if isinstance(part, Points):
-            return Points([self(one) for one in part.sentences])
-        if isinstance(part, Note):
-            return Note(self(part.sentence))
-        if isinstance(part, Assumptions):
-            return Assumptions([(self(what), s, self(seen)) for what, s, seen in part.entries])
-        if isinstance(part, Picture):
-            draw: Callable[[], Figure] = part.draw
-            return replace(
-                part,
-                draw=lambda: self.figure(draw()),
-                description=self(part.description),
-                caption=self(part.caption),
-            )
-        return self(part)
 
 
 def _plural(noun: str) -> str:

@@ -363,8 +363,8 @@ def notes_on(
     if left_out:
         yield Finding.note(
             "missing",
-            f"{left_out:,} rows were left out since a cell was empty, as missing='drop' says. That "
-            "is harmless only if it has nothing to do with what the scores would have been.",
+            f"{left_out:,} rows were left out since a cell was empty, as you asked for. That is "
+            "harmless only if it has nothing to do with what the scores would have been.",
         )
     if repeats:
         yield Finding.note("repeats", f"{repeats:,} scores were given again by the same evaluator.")

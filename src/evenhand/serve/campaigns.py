@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 import tempfile
 import time
 import zipfile
@@ -29,11 +30,11 @@ from evenhand.report.html import as_page
 from evenhand.report.model import Cell, Part, Table
 from evenhand.report.words import percent
 from evenhand.serve import panel
-from evenhand.serve.access import Access, Role
+from evenhand.serve.access import Access, Role, invited
 from evenhand.serve.curve import curves
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
-from evenhand.serve.uploads import as_file
+from evenhand.serve.uploads import as_file, in_words
 
 router = APIRouter(include_in_schema=False)
 
@@ -48,6 +49,8 @@ _ON_A_PAGE = 100  # scores
 _GROWN = 0.1  # by which share of the evaluations a curve is behind before it is drawn anew
 _MANY = 50  # options, with which an answer takes longer, and a curve has fewer points
 _PATIENCE = 50.0  # times as long as it took to find an answer, before another is looked for
+_FIELDS = {"at_most": "Evaluations at most", "budget": "Money at most"}
+_LIMITS = re.compile(r"\b(at_most|budget)(?= must be )")
 _DONE = {
     "begin": "It has begun. Nobody is asked before you send them their link.",
     "pause": "It is paused: nobody is asked anything until it goes on.",
@@ -119,7 +122,7 @@ def begin(request: Request, form: Annotated[FormData, Depends(_form)]) -> Respon
         if given["options"].strip() and given["evaluators"].strip():
             told = panel.forecast(panel.questions(given), given)
     except eh.EvenhandError as error:
-        return _new(request, access, given, wrong=str(error))
+        return _new(request, access, given, wrong=in_words(str(error)))
     return _new(request, access, given, told=told, uploaded=uploaded)
 
 
@@ -216,8 +219,9 @@ def do(
         deeds[what]()
     except InputError as error:  # what was typed stays where it was
         typed = {"evaluators": evaluators, "options": options, "conflicts": conflicts}
+        wrong = _LIMITS.sub(lambda found: f"‘{_FIELDS[found[0]]}’", str(error))
         return page(
-            request, "campaign.html", access, 400, said="", wrong=str(error), typed=typed,
+            request, "campaign.html", access, 400, said="", wrong=wrong, typed=typed,
             **_standing(request, name),
         )  # fmt: skip
     return RedirectResponse(f"/campaigns/{number}?done={what}", 303)
@@ -229,8 +233,8 @@ def _add(campaign: Campaign, given: dict[str, str]) -> None:
     if status.looks_once and status.status == "finished":
         raise InputError(
             "the scores of this campaign were looked at once, and it is decided: who comes now "
-            "would be asked because of these scores, and could make nothing sure. Begin a new "
-            "campaign with these options and people, and those who come."
+            "could make nothing surer. Begin a new campaign with these options and people, and "
+            "those who come."
         )
     campaign.extend(**panel.newcomers(given))
 
@@ -312,11 +316,12 @@ def _standing(request: Request, name: str) -> dict[str, Any]:
         found = _found(campaign, status)
         was, until = status.hash, time.monotonic() + _PATIENCE * (time.monotonic() - begun)
         known[name] = was, status.status, until, found
+    links = bool(invited(request.app.state.store, name))
     last = max((one.last for one in holdings.values() if one.last is not None), default=None)
     return {
         "name": name, "number": campaign._follower.id, "status": status, "people": people,
-        "now": now, "last": last, "closed": _closed(status),
-        "mark": f"{was[:16]}.{status.hash[:16]}.{int(now // 60)}", **found,
+        "now": now, "last": last, "closed": _closed(status), "invited": links,
+        "mark": f"{was[:16]}.{status.hash[:16]}.{int(now // 60)}.{links:d}", **found,
     }  # fmt: skip
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,7 @@ EXAMPLE = {
 """What a form is filled in with for who wants to see an example."""
 
 _MOST_LINES, _MOST_COLUMNS, _MOST_IN_CELL = 5_000, 40, 20_000
+_ENDS = re.compile(r"(-?\d+(?:\.\d+)?)\s*(?:,|;|-|\u2013|to)\s*(-?\d+(?:\.\d+)?)")
 _NAMES = ("name", "option", "evaluator")
 
 
@@ -206,7 +208,7 @@ def _scale(text: str) -> dict[str, Any]:
     """Return the bounds of scores, or the grades; nothing if nothing is said."""
     if not text.strip():
         return {}
-    words = [word.strip() for word in text.split(",")]
+    words = typed_scale(text)
     try:
         low, high = map(float, words)
     except ValueError:
@@ -217,6 +219,12 @@ def _scale(text: str) -> dict[str, Any]:
             f"got {text!r}."
         ) from None
     return {"bounds": (low, high)}
+
+
+def typed_scale(text: str) -> list[str]:
+    """Return the ends of a scale as people type them (1-10, 1 to 10), or what is between commas."""
+    ends = _ENDS.fullmatch(text.strip().lower().replace("\u2212", "-"))
+    return [*ends.groups()] if ends else [word.strip() for word in text.split(",") if word.strip()]
 
 
 def whole(text: str, what: str = "this") -> int:

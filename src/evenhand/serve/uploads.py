@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter, File, Form, Request, UploadFile
@@ -23,15 +23,20 @@ from evenhand.cases import skating
 from evenhand.errors import Argument, EvenhandError, InputError, WrongCell, reworded
 from evenhand.readers.read import in_files
 from evenhand.report.html import as_page
-from evenhand.report.model import Report
+from evenhand.report.nouns import Rewording
 from evenhand.scores import Scores
 from evenhand.scores.grades import typed_grades
 from evenhand.scores.read import ReadOptions, laid_out, suggested
 from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
+from evenhand.serve.panel import typed_scale
+from evenhand.tables.columns import GROUP_WORDS
 from evenhand.tables.opened import opened
 from evenhand.tables.sources import SourceTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 router = APIRouter(include_in_schema=False)
 
@@ -47,6 +52,7 @@ PARTS = {
 FIELDS = {
     "top": "How many are wanted",
     "wide": "Columns that hold the scores of one evaluator each",
+    "evaluator_groups": "Groups of these evaluators, if they are known",
     "grades": "Grades, the best first, if scores are words",
     "scale": "Lowest and highest score that can be given",
     "no_score": "What stands in cells that have no score, if anything",
@@ -61,6 +67,9 @@ _TICKED = {"missing": "drop", "copies": "drop"}
 _MARKS = {",": "comma", ".": "point"}
 _EVENT, _PROGRAM = "ISU GP Rostelecom Cup 2016", "ICE DANCE FREE DANCE"
 _ADVICE = re.compile(r"\bsay [a-z_]+=|is named after #")
+_NAMED = re.compile(r"\b(top)(?= must be )")
+_ASIDE = re.compile(rf" \(({'|'.join(PARTS)})\)")
+_GROUP = rf"(?<![^\W_])(?:{'|'.join(GROUP_WORDS)})"
 _FIRST_ROWS = 8
 _DAY = 86_400.0
 _KEEP = "INSERT INTO upload (id, name, body, until) VALUES (:id, :name, :body, :until)"
@@ -130,7 +139,8 @@ def answer(request: Request, id: str) -> Response:
     return page(
         request, "answer.html", access, id=id, query=request.url.query, name=name, n=len(scores),
         notes=[(loud, _told(text)) for loud, text in notes],
-        audit=_plain(audit._report()), decision=_plain(decision._report()),
+        audit=_PLAIN.report(audit._report()), decision=_PLAIN.report(decision._report()),
+        several=request.query_params.get("top", "") not in ("", "1"),
     )  # fmt: skip
 
 
@@ -143,7 +153,7 @@ def report(request: Request, id: str, which: str) -> Response:
     _, audit, decision = _both(request, id)
     result: Any = audit if which == "audit" else decision
     return HTMLResponse(
-        as_page(result._report()), headers={"Content-Security-Policy": REPORT_POLICY}
+        as_page(_PLAIN.report(result._report())), headers={"Content-Security-Policy": REPORT_POLICY}
     )
 
 
@@ -182,7 +192,9 @@ def _reading(chosen: QueryParams) -> ReadOptions:
     """Return what was said about a table, as `read_scores` takes it; nothing that was not."""
     said: dict[str, Any] = {p: v or None for p, v in chosen.items() if p in PARTS and v != _FIND}
     said |= {p: word for p, word in _TICKED.items() if chosen.get(p) == word}
-    for name in ("no_score", "grades", "scale"):
+    if ends := typed_scale(chosen.get("scale", "")):
+        said["scale"] = ends
+    for name in ("no_score", "grades"):
         if words := [word.strip() for word in chosen.get(name, "").split(",") if word.strip()]:
             said[name] = words
     if "grades" in said:
@@ -197,17 +209,46 @@ def _reading(chosen: QueryParams) -> ReadOptions:
                 "score."
             )
         said |= {"wide": wide, "score": "score"}
+    if typed := chosen.get("evaluator_groups", "").strip():
+        said["evaluator_group"] = groups = _typed_groups(typed)
+        if wide and (strange := [name for name in groups if name not in wide]):
+            raise InputError(
+                f"under ‘{FIELDS['evaluator_groups']}’ stands {strange[0]!r}, who has no column of "
+                f"scores; those who have one are {', '.join(map(repr, wide))}."
+            )
     return said  # type: ignore[return-value] # checked where it is used
 
 
-def _plain(report: Report) -> Report:
-    """Return a report whose facts speak of the page, and not of Python."""
-    return replace(report, facts=[(title, _told(fact)) for title, fact in report.told])
+def _typed_groups(text: str) -> dict[str, str]:
+    """Return groups by evaluator as they are typed in: Anne=FRA, Elena=ITA, or one on each line."""
+    found: dict[str, str] = {}
+    for one in filter(None, map(str.strip, re.split(r"[,;\n]", text))):
+        name, _, group = (part.strip() for part in one.partition("="))
+        if not name or not group or found.setdefault(name, group) != group:
+            raise InputError(
+                f"under ‘{FIELDS['evaluator_groups']}’ stands each evaluator once with a group, as "
+                f"in Anne=FRA, Elena=ITA; got {one[:80]!r}."
+            )
+    return found
+
+
+class _Plain(Rewording):
+    """Words of the page, and not of Python; pictures have none of either."""
+
+    def __call__(self, text: str) -> str:
+        return _told(text)
+
+    def figure(self, figure: Figure) -> Figure:
+        return figure
+
+
+_PLAIN = _Plain()
 
 
 def in_words(message: str) -> str:
     """Return a message in words of the page, which has a field where Python has an argument."""
-    return reworded(message, _as_field)
+    named = _NAMED.sub(lambda found: f"‘{FIELDS[found[1]]}’", reworded(message, _as_field))
+    return _ASIDE.sub(lambda found: f" (‘{PARTS[found[1]].capitalize()}’)", named)
 
 
 def _told(note: str) -> str:
@@ -358,6 +399,10 @@ def _seen(path: str, reading: ReadOptions, cells: Sequence[WrongCell]) -> Seen:
     except InputError:
         parts = suggested(table)
         return replace(seen, notes=(*seen.notes, *table.notes), parts=parts, guessed=bool(parts))
+    if layout.wide and "option_group" not in parts:
+        beside = [c for c in header if c not in layout.wide and c not in parts.values()]
+        fits = [c for c in beside if re.search(_GROUP, c.casefold())]
+        parts |= {"option_group": fits[0]} if fits else {}
     return replace(seen, notes=(*seen.notes, *layout.notes), parts=parts, wide=layout.wide)
 
 

@@ -193,8 +193,11 @@ class Defects:
         if missing.count == n:
             self.add(" is empty in every row; name another, or leave it out", column)
         elif missing.count:
+            texts = self.source.texts(column)
+            said = [text for row in (missing.first, *missing.also) if (text := texts[row])]
+            empty = f"empty or {said[0]!r}" if said else "empty"
             self.add(
-                f" is empty ({missing.count:,} of {n:,} rows are); fill in the cells, remove the "
+                f" is {empty} ({missing.count:,} of {n:,} rows are); fill in the cells, remove the "
                 f"rows{remedy}",
                 column,
                 missing.first,

@@ -61,7 +61,8 @@ def extend(
 ) -> None:
     """Go on with more to spend, more options or more evaluators.
 
-    A campaign that was decided goes on, too. `--evaluators` alone names those who come in addition.
+    A campaign that was decided goes on, too, unless nothing more would be asked: it is certain, or
+    was decided by one look. `--evaluators` alone names those who come in addition.
     With `--options`, tables have all options and evaluators: those before, with the groups that
     they had, and the new ones.
 
