@@ -292,3 +292,18 @@ def test_newcomers_are_named_alone_on_the_command_line(
     campaign = eh.Campaign.open("c.db", "c")
     assert campaign._followed().questions.evaluator_groups == ("x", "y", "y", None)
     campaign.close()
+
+
+def test_a_run_that_is_certain_takes_a_higher_limit_and_asks_nothing(tmp_path: Path) -> None:
+    panel = eh.Questions.panel(["Ann", "Bo"], ["P", "Q", "R"], capacity=None)
+    asked: list[int] = []
+
+    def evaluate(question: eh.Question) -> float:
+        asked.append(question.index)
+        return 9.0 * (question.label == "Ann") + 0.1 * (len(asked) * 7 % 5)
+
+    first = eh.choose(panel, evaluate, at_most=200, store=tmp_path / "run.db")
+    n = len(asked)
+    again = eh.choose(panel, evaluate, at_most=300, store=tmp_path / "run.db")
+    assert first.sure
+    assert (again.label, again.sure, len(asked)) == (first.label, True, n)
