@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand.campaigns import lifecycle
 from evenhand.campaigns.events import START, Event, as_line, events_in, sealed
 from evenhand.campaigns.proof import examine
 from evenhand.campaigns.replica import Replica
@@ -162,7 +163,7 @@ def test_a_decision_follows_from_the_log(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("more", [panel("Ann Bo Cy", 4), panel("Ann Bo Cy Di", 2)])
 def test_a_campaign_that_gave_up_and_is_extended_verifies(
-    more: eh.Questions, tmp_path: Path
+    more: eh.Questions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing is left of δ after it: whatever comes is no certainty, and the record says so."""
     gave_up = 0
@@ -171,7 +172,11 @@ def test_a_campaign_that_gave_up_and_is_extended_verifies(
         with eh.Campaign.create(tmp_path / f"{seed}.db", "c", panel(capacity=2)) as campaign:
             answer = campaign.run(lambda question, rng=rng: float(rng.standard_normal()))
             gave_up += "too close" in str(answer.stopped_because)
-            campaign.extend(questions=more)
+            with pytest.raises(eh.InputError, match="nothing more would be asked"):
+                campaign.extend(questions=more)
+            with monkeypatch.context() as patch:  # as `choose(store=…)` may, with a higher limit
+                patch.setattr(lifecycle, "_refuse_in_vain", lambda *_: None)
+                campaign.extend(questions=more)
             answer = campaign.run(lambda question, rng=rng: float(rng.standard_normal()))
             found = campaign.verify()
             assert (found.wrong, found.decided) == ((), True)

@@ -175,7 +175,7 @@ def dependent(B: Floats) -> bool:
     Then rows lie on an ellipsoid without noise, more of them than a path can tell apart.
     """
     p = B.shape[1] * (B.shape[1] + 1) // 2
-    F = np.empty((p, p))
+    F = np.zeros((p, p))  # of which one triangle is written, and both are scaled
     moment_gram(B, np.ones(len(B)), F)
     sizes = np.sqrt(F.diagonal())
     if not sizes.all():
