@@ -219,24 +219,17 @@ def test_a_gate_has_codes_of_its_own_and_says_why_on_one_line(scores: pd.DataFra
             assert result.stdout == plain.stdout
 
 
-def test_slices_and_categories_are_those_of_the_library(scores: pd.DataFrame) -> None:
+def test_categories_are_those_of_the_library(scores: pd.DataFrame) -> None:
     names = {"option": "skater", "evaluator": "judge", "score": "points"}
-    scores["half"] = ["first" if x % 2 else "second" for x in range(len(scores))]
     scores["kind"] = scores["skater"].map(lambda name: "odd" if ord(name[-1]) % 2 else "even")
     scores.to_csv("more.csv", index=False)
-    for given, wanted in (
-        (("--slice", "half"), {"slices": "half"}),
-        (("--within", "kind"), {"within": "kind"}),
-    ):
-        answer = eh.decide(scores, **names, **wanted)
-        found = json.loads(run("more.csv", *COLUMNS, *given, "--json").stdout)
-        key = "slices" if "slices" in wanted else "target"
-        assert found[key] == answer.to_dict()[key]
-        shown = run("more.csv", *COLUMNS, *given, "--report", "page.html")
-        assert shown.exit_code == 0, shown.output
-        assert ("In each half" if key == "slices" else "By kind") in shown.stdout
-        assert next(iter(wanted.values())) in Path("page.html").read_text()
-    assert run("more.csv", *COLUMNS, "--within", "kind", "--slice", "half").exit_code == 2
+    answer = eh.decide(scores, **names, within="kind")
+    found = json.loads(run("more.csv", *COLUMNS, "--within", "kind", "--json").stdout)
+    assert found["target"] == answer.to_dict()["target"]
+    shown = run("more.csv", *COLUMNS, "--within", "kind", "--report", "page.html")
+    assert shown.exit_code == 0, shown.output
+    assert "By kind" in shown.stdout
+    assert "kind" in Path("page.html").read_text()
 
 
 def test_titles_and_nouns_are_those_of_the_user(scores: pd.DataFrame) -> None:

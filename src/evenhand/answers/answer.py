@@ -21,7 +21,6 @@ from evenhand.answers.question import Failure
 from evenhand.answers.requirement import required
 from evenhand.answers.scale import Scale, compares
 from evenhand.answers.sections import record_of, report_of
-from evenhand.answers.slices import Slices
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
 from evenhand.certainty.targets import Target
@@ -133,8 +132,6 @@ class Answer(Result):
     placing
         Where options stand against a target (``top``, ``bar``, ``against``), if there is one; then
         ``sure`` says that all of it is settled.
-    slices
-        What is said in every slice of the scores, such as a language, if they were asked for.
 
     Examples
     --------
@@ -179,7 +176,6 @@ class Answer(Result):
     chance: float = math.nan
     withdrawn: Withdrawals = field(default_factory=Withdrawals)
     placing: Placing | None = None
-    slices: Slices | None = None
 
     @property
     def target(self) -> Target | None:

@@ -39,7 +39,7 @@ def categories_of(
     if isinstance(within, Mapping):
         found = dict(within)
     else:
-        called, column = within, factor_of(table, within, "within")
+        called, column = within, _factor_of(table, within)
         options = table.option.codes if table.rival is None else None
         if options is None:
             raise InputError(
@@ -52,7 +52,7 @@ def categories_of(
                 raise InputError(
                     f"{table.where(row)}, column {within!r}: {name!r} is in {category!r}, and in "
                     f"{found[name]!r} above; an option has one category (within=). Where options "
-                    f"were tried on several kinds of items, say slices={within!r}."
+                    "were tried on several kinds of items, give decide the rows of one kind."
                 )
     lacking = [name for name in labels if name not in found]
     if lacking:
@@ -68,7 +68,7 @@ def categories_of(
     return Categories(called, names, codes)
 
 
-def factor_of(table: Scores, column: str, argument: str) -> Factor:
+def _factor_of(table: Scores, column: str) -> Factor:
     """Return a column of the scores as names; an error if it is not there, or has empty cells."""
     found = table.beside.get(column)
     by_part = {"item": table.item, "cluster": table.cluster, "evaluator": table.evaluator}
@@ -82,12 +82,12 @@ def factor_of(table: Scores, column: str, argument: str) -> Factor:
         if not table.beside:
             others = "no column is beside those with a part (of a wide table none is kept)"
         raise InputError(
-            f"{argument}={column!r} is no column of the scores that can be used: {others}."
+            f"within={column!r} is no column of the scores that can be used: {others}."
         )
     if (found.codes < 0).any():
         row = int(np.argmax(found.codes < 0))
         raise InputError(
-            f"{table.where(row)}, column {column!r}: the cell is empty; {argument}= needs it in "
+            f"{table.where(row)}, column {column!r}: the cell is empty; within= needs it in "
             "every row."
         )
     return found

@@ -18,7 +18,6 @@ from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.placing import placing_of
 from evenhand.answers.scale import compares
-from evenhand.answers.slices import slices_of, without
 from evenhand.arrays import Indices, is_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.auditing.bias import BiasEstimate
@@ -121,7 +120,6 @@ def decide(
     bar: float | None = None,
     against: str | None = None,
     within: str | Mapping[str, str] | None = None,
-    slices: str | None = None,
     option: str = "option",
     evaluator: str | None = "evaluator",
     score: str = "score",
@@ -184,10 +182,6 @@ def decide(
         are compared only inside their category, and ``top`` (1 if not said) is of each. All scores
         are fitted at once, so that evaluators have one leniency, and one bias, across categories;
         what is sure is so of all of them together.
-    slices
-        Column that items, or scores, are told apart by, such as a language: the same is answered in
-        every slice by its own rows, with one level over all of them (``answer.slices``), beside
-        win rates where items or comparisons pair the options.
     option, evaluator, score, rival
         The columns with these parts. In comparisons the score says by how much the option is
         better than its rival. A column of that name has the part where nothing else is said, if
@@ -268,11 +262,6 @@ def decide(
     >>> two.inside, two.outside, two.undecided
     (('Ann', 'Bo'), ('Cy',), ())
     """
-    if slices is not None and (within is not None or assigned != "before"):
-        raise InputError(
-            "slices= are for one look at scores that were assigned before any was seen, of options "
-            "that all compete: leave out within= and assigned=."
-        )
     if within is not None and top is None:
         if bar is not None or against is not None:
             raise InputError(
@@ -309,41 +298,11 @@ def decide(
         grades=grades,
         no_score=no_score,
         copies=copies,
-        beside=cluster == "cluster" or within is not None or slices is not None,
+        beside=cluster == "cluster" or within is not None,
         telling=True,
         attributes=attributes,
         lengths=True,
     )
-    if slices is not None:
-        rest = without(table, slices)
-        settings: dict[str, Any] = {
-            "tolerance": tolerance,
-            "top": top,
-            "bar": bar,
-            "against": against,
-            "cluster": None if cluster is None else "cluster",
-            "option_group": None if option_group is None else "option_group",
-            "evaluator_group": None if evaluator_group is None else "evaluator_group",
-            "scale": table.scale,
-            "repeats": True,
-            "bias": bias,
-            "position": position,
-            "noise_scale": noise_scale,
-            "deviation": deviation,
-            "scope": scope,
-            "trusted": trusted,
-            "seed": seed,
-        }
-        answer = decide(questions, rest, confidence, next_n=next_n, **settings)
-        found = slices_of(
-            answer,
-            table,
-            slices,
-            lambda some, level: decide(
-                questions, without(some, slices), level, next_n=0, **settings
-            ),
-        )
-        return replace(answer, slices=found)
     if questions is None and assigned == "before":
         table = against_baseline(table)
         if table.baseline is not None:

@@ -3,8 +3,7 @@
 *Sure*: with the confidence of the answer, of all options at once. *Probable*: the chance, which is
 an estimate, is as large as that confidence. Without a name it is required of the whole answer: that
 the choice is settled, or that every option is above the bar, or better than the one it is held
-against. What it takes is up to the tolerance: 'not worse by more than'. Where there are slices, no
-slice may surely fail, either.
+against. What it takes is up to the tolerance: 'not worse by more than'.
 """
 
 from __future__ import annotations
@@ -23,11 +22,8 @@ if TYPE_CHECKING:
 WAYS = ("sure", "probable")
 
 
-def required(answer: Answer, how: str, option: str | None, level: float | None = None) -> str:
-    """Return that what is required holds, in a sentence; `RequirementError` if it does not.
-
-    The level is that of the answer, or of all answers of which this is one.
-    """
+def required(answer: Answer, how: str, option: str | None) -> str:
+    """Return that what is required holds, in a sentence; `RequirementError` if it does not."""
     if how not in WAYS:
         raise InputError(f"require must be 'sure' or 'probable'; got {how!r}.")
     labels = answer.options.labels
@@ -38,21 +34,13 @@ def required(answer: Answer, how: str, option: str | None, level: float | None =
         raise InputError(
             "what is probable is said of a target: say top=1, top=m, bar= or against=, too."
         )
-    what = f"{how}, {percent(answer.confidence if level is None else level)}"
+    what = f"{how}, {percent(answer.confidence)}"
     if placing is None:
         wanted, met = _best(answer, option)
     elif option is None and placing.target.top is not None:
         wanted, met = _list(answer, placing, how)
     else:
         wanted, met = _each(answer, placing, how, option)
-    if met is not False and answer.slices is not None:
-        for name, here in answer.slices.answers.items():
-            try:
-                required(here, how, option, answer.confidence)
-            except (InputError, RequirementError) as error:
-                if isinstance(error, RequirementError) and error.surely:
-                    where = f"in the {answer.slices.column} {name!r}"
-                    raise RequirementError(f"{where}, {error}", surely=True) from None
     if met:
         return f"passed: {wanted} ({what})."
     if met is False:

@@ -17,7 +17,6 @@ from evenhand.answers.categories import Categories
 from evenhand.answers.least_squares import share_for_biases
 from evenhand.answers.line_words import groups
 from evenhand.answers.placing import Placing
-from evenhand.answers.slices import ALL, Slices
 from evenhand.assumptions import model
 from evenhand.checks.statistics import FEWEST
 from evenhand.numerics.intervals import Estimate
@@ -65,7 +64,6 @@ def report_of(answer: Answer) -> Report:
         [
             *_by_category(answer),
             Section("Ranking", partial(_ranking, answer), "brief"),
-            *_in_slices(answer),
             Section("Biases", partial(_biases, answer), "brief" if panel else "page"),
             Section("Ask next", partial(_next, answer), "brief"),
             Section("What fairness cost", lambda: [_learning(answer), _raw_loss(answer)]),
@@ -80,13 +78,12 @@ def report_of(answer: Answer) -> Report:
 
 def _names(answer: Answer) -> list[str]:
     """Return the user's own names, in what an answer says."""
-    questions, slices = answer.questions, answer.slices
+    questions = answer.questions
     inside = None if answer.placing is None else answer.placing.categories
     groups_ = questions.options.groups
     names = [*answer.options.labels, *questions.evaluators, *questions.items]
     names += [] if groups_ is None else [one for one in groups_ if one is not None]
     names += [] if inside is None else [inside.column, *inside.names]
-    names += [] if slices is None else [slices.column, *slices.names]
     # biases of attributes are called as their columns are
     names += [one.name for one in answer.biases if one.kind not in ("bias", "position")]
     return list(dict.fromkeys(map(str, names)))
@@ -121,7 +118,7 @@ def record_of(answer: Answer) -> dict[str, Any]:
         "questions_until_sure": questions.until_sure,
         "chance_to_settle": questions.chance,
         "advice": questions.advice,
-    } | ({} if answer.slices is None else {"slices": answer.slices.to_dict()})
+    }
 
 
 def placing_of(answer: Answer, placing: Placing) -> dict[str, Any]:
@@ -220,59 +217,6 @@ def _categories(answer: Answer, placing: Placing, inside: Categories) -> list[Pa
         f"and out count also a chance of {percent(placing.level)}."
     )
     return [Table("Who looks best in each", header, rows, range(len(rows))), Note(read)]
-
-
-def _in_slices(answer: Answer) -> list[Section]:
-    """Return what is said in every slice, if there are any."""
-    slices = answer.slices
-    if slices is None:
-        return []
-    return [Section(f"In each {short(slices.column)}", partial(_slices, slices), "brief")]
-
-
-def _slices(slices: Slices) -> list[Part]:
-    """Return what is said in every slice, and how to read that."""
-    rows = slices.rows
-    spans = [(row.lead.value, row.lead.low, row.lead.high) for row in rows]
-    digits, ends = _decimals(spans), _ends(spans)
-    columns: dict[str, Sequence[Cell]] = {
-        slices.column: [
-            Strong(row.slice) if row.slice == ALL else short(row.slice) for row in rows
-        ],
-        "scores": [row.scores for row in rows],
-        "option": [row.option and short(row.option) for row in rows],
-        "verdict": [row.verdict for row in rows],
-    }
-    if any(row.option is None for row in rows) and any(row.inside or row.outside for row in rows):
-        columns |= {
-            "surely in": [listed(row.inside, 12) or None for row in rows],
-            "surely out": [listed(row.outside, 12) or None for row in rows],
-        }
-    if any(row.option for row in rows):
-        columns |= {
-            "over": [row.rival and short(row.rival) for row in rows],
-            "lead": [rounded(row.lead.value, digits) for row in rows],
-            "low": [rounded(row.lead.low, digits) for row in rows],
-            "high": [rounded(row.lead.high, digits) for row in rows],
-            "": [Span(*span, ends) for span in spans],
-        }
-    else:
-        del columns["option"]
-    if any(not math.isnan(row.wins.value) for row in rows):
-        columns["wins"] = [_share(row.wins.value) for row in rows]
-        columns["wins, from"] = [_share(max(row.wins.low, 0.0)) for row in rows]
-        columns["to"] = [_share(min(row.wins.high, 1.0)) for row in rows]
-    read = (
-        f"What is sure in a {slices.column} is so of all {len(slices.names):,} of them at once "
-        f"({percent(slices.level)}): each is decided by its own rows at its share of the level "
-        "(Bonferroni), and so are its intervals. That of all rows is a statement of its own."
-    )
-    wins = "Wins are the share of items on which the option is above, ties half."
-    shown = list(zip(*columns.values(), strict=True))
-    return [
-        Table("The same question in each", list(columns), shown, range(len(shown))),
-        Note(f"{read} {wins}" if "wins" in columns else read),
-    ]
 
 
 def _standings(answer: Answer) -> Table:

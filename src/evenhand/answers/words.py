@@ -11,7 +11,6 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, NamedBias
 from evenhand.answers.line_words import target_facts, target_verdict
-from evenhand.answers.slices import sliced_in_words
 from evenhand.numerics.intervals import Estimate
 from evenhand.report.words import (
     counted,
@@ -182,10 +181,6 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
     said = said if best else []
     if answer.placing is not None and not is_apart(answer):
         said += target_facts(answer, answer.placing)
-    if answer.slices is not None:
-        against = None if answer.target is None else answer.target.against
-        said += [(f"By {short(answer.slices.column)}", sliced_in_words(answer.slices, against))]
-        said += [("In none", answer.slices.sentence(against))]
     if answer.decision.selection is not None:
         said += surely_in_words(answer)
     if isinstance(answer.options, ActionSet):

@@ -10,7 +10,7 @@ import typer
 from evenhand.answers import Answer
 from evenhand.answers import decide as decided
 from evenhand.answers.requirement import WAYS, required
-from evenhand.cli.columns import ATTRIBUTES, TABLE, ScoreTable, column, takes
+from evenhand.cli.columns import ATTRIBUTES, ScoreTable, column, takes
 from evenhand.cli.options import Against, AsJson, Bar, Call, Figure, Report, Title, Tolerance, Top
 from evenhand.cli.tables import attributes_in, check_files, columns_in, groups_in, table_at
 from evenhand.cli.terminal import calls_in, console, print_json, show
@@ -89,15 +89,6 @@ def decide(
             "Evaluators have one leniency across all. Also NAME=CATEGORY,…"
         ),
     ] = None,
-    slices: Annotated[
-        str | None,
-        typer.Option(
-            "--slice",
-            metavar="COL",
-            help="Answer the same in every slice, such as a language, with one level over all.",
-            rich_help_panel=TABLE,
-        ),
-    ] = None,
     confidence: Annotated[
         float, typer.Option(metavar="P", help="How sure the choice is to be.")
     ] = 0.95,
@@ -146,8 +137,6 @@ def decide(
 
     `evenhand decide runs.csv --against baseline --margin 0.02 --require sure`
 
-    `evenhand decide runs.csv --slice language`
-
     `evenhand decide log.json --report choice.html`
 
     **Exit codes**: 0 there is an answer, sure or not; with --require, it passes; 2 what was given
@@ -168,7 +157,6 @@ def decide(
             bar=bar,
             against=against,
             within=None if within is None else groups_in(within),
-            slices=slices,
             **table.parts(),
             cluster=columns_in(cluster),
             attributes=attributes_in(attributes),
