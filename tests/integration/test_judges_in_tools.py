@@ -66,9 +66,9 @@ def test_calls():
 EXAMPLE = Path(__file__).parents[2] / "examples" / "judged"
 
 
-def run(folder: Path) -> tuple[str, dict[str, int]]:
+def run(folder: Path, *more: str) -> tuple[str, dict[str, int]]:
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-rA", "--rootdir", str(folder), "test_it.py"],
+        [sys.executable, "-m", "pytest", "-qrA", "--rootdir", str(folder), *more, "test_it.py"],
         cwd=folder, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     words = done.stdout.splitlines()[-1].replace(",", "").split()
@@ -88,11 +88,12 @@ def test_a_suite_passes_fails_and_pays_once(tmp_path: Path) -> None:
     assert "CALLS 0" in said
 
 
-def test_the_example_passes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [(), ("-p", "no:cacheprovider")])
+def test_the_example_passes(tmp_path: Path, more: tuple[str, ...]) -> None:
     for name in ("conftest.py", "test_prompts.py"):
         shutil.copy(EXAMPLE / name, tmp_path)
     (tmp_path / "test_prompts.py").rename(tmp_path / "test_it.py")
-    said, counts = run(tmp_path)
+    said, counts = run(tmp_path, *more)
     assert counts == {"passed": 1}, said
 
 

@@ -145,12 +145,6 @@ def write_everything_wrong(path: Path) -> None:
     path.write_text(joined(HEADER, lines))
 
 
-def write_dates(path: Path) -> None:
-    lines = rows()
-    lines[4][4], lines[10][4] = "2024-05-07", "2024-06-05"
-    path.write_text(joined(HEADER, lines))
-
-
 def write_one_reviewer(path: Path) -> None:
     path.write_text(joined(HEADER, [line for line in rows() if line[2] == "Weber"]))
 
@@ -234,15 +228,6 @@ CASES: dict[str, tuple[Any, Case]] = {
                 "--copies drop",
             ),
             ("--missing", "drop", "--copies", "drop", "--scale", "1,100"),
-        ),
-    ),
-    "dates among scores": (
-        write_dates,
-        Case(
-            "dates.csv",
-            ("are taken for no score",),
-            ("'2024-05-07' is a date", "--no-score"),
-            ("--no-score", "2024-05-07,2024-06-05"),
         ),
     ),
     "one reviewer": (write_one_reviewer, Case("one.csv")),

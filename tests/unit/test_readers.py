@@ -301,32 +301,6 @@ def test_deepeval_in_its_wrapping_and_in_names_of_python_reads_the_same(tmp_path
     pd.testing.assert_frame_equal(read(tmp_path / f"{GPT}.json"), expected)
 
 
-def test_lm_eval_samples_have_the_names_of_their_models() -> None:
-    frame = read(LOGS / "lm_eval")
-    assert frame["option"].value_counts().to_dict() == {GPT: 5, CLAUDE: 5, LLAMA: 5}
-    assert set(frame["evaluator"]) == {"exact_match"}
-    exact = frame[frame["score"] == 1.0]
-    assert exact[["option", "item"]].to_numpy().tolist() == [[GPT, "0"]]  # 'Paris.' for 'Paris'
-
-
-def test_lm_eval_results_alone_have_a_score_for_each_task(tmp_path: Path) -> None:
-    """The mean of the samples, which the tool took itself."""
-    for path in (LOGS / "lm_eval").rglob("results*.json"):
-        shutil.copy(path, tmp_path)
-    means = read(LOGS / "lm_eval").groupby("option")["score"].mean()
-    totals = read(tmp_path, metric="exact_match").set_index("option")["score"]
-    pd.testing.assert_series_equal(totals.sort_index(), means.sort_index())
-
-
-def test_lm_eval_samples_alone_are_called_by_their_folder(tmp_path: Path) -> None:
-    (samples,) = (LOGS / "lm_eval" / GPT).glob("samples*.jsonl")
-    folder = tmp_path / "meta-llama__Llama-3-8B"
-    folder.mkdir()
-    shutil.copy(samples, folder)
-    frame = read(folder)
-    assert set(frame["option"]) == {"meta-llama/Llama-3-8B"}
-
-
 @pytest.mark.parametrize(
     ("path", "metric"),
     [
@@ -443,7 +417,6 @@ def test_files_cut_off_or_damaged_are_named(tmp_path: Path) -> None:
         ({"testCases": []}, "a test run of DeepEval without a single metric"),
         ([{"instruction": "?", "output": "!", "generator": "a"}], "not yet annotated"),
         ({"version": 2, "status": "error", "eval": {"model": "a"}}, "there are no scores in it"),
-        ([{"doc_id": 0, "doc": {}, "resps": [], "metrics": ["b"], "b": [1]}], "no scores in it"),
         ({"eval": {"model": "a"}, "samples": [{"id": 1, "error": {"message": "ouch"}}]}, "ouch"),
         ({"eval": {"model": "a"}, "samples": [{"id": 1, "scores": {"s": {"value": "Z"}}}]}, "'Z'"),
         (
@@ -739,7 +712,6 @@ MUTABLE = [
     LOGS / "promptfoo" / "prompts-results.json",
     *sorted((LOGS / "alpaca_eval").glob("*.json"))[:1],
     *sorted((LOGS / "deepeval").glob("*.json"))[:1],
-    *sorted((LOGS / "lm_eval").glob("*/*"))[:2],
 ]
 
 

@@ -734,9 +734,6 @@ def test_who_stands_aside_gives_no_score() -> None:
     scores = read(SMALL.replace("b,Q,6", "b,Q,COI"))
     assert len(scores) == 3
     assert "1 cell with 'COI' is taken for no score" in messages(scores)
-    said = refused(SMALL.replace("b,Q,6", "b,Q,absent"))
-    assert "no_score=['absent']" in said
-    assert len(read(SMALL.replace("b,Q,6", "b,Q,absent"), no_score="absent")) == 3
     both = SMALL.replace("b,Q,6", "b,Q,COI").replace("b,P,5", "b,P,")
     assert "line 3 ('b'), column 'score' is empty (1 of 4 rows are)" in refused(both)
 

@@ -138,7 +138,6 @@ def decide(
     missing: Literal["refuse", "drop"] = "refuse",
     decimal: str | None = None,
     grades: Grades = None,
-    no_score: Sequence[str] | str | None = None,
     copies: Literal["refuse", "drop"] = "refuse",
     bias: Bias = "common",
     position: bool = True,
@@ -204,7 +203,7 @@ def decide(
     attributes
         Columns that scores may react to and value does not, such as length, where all options were
         compared with one: they are taken off. If not said, the lengths of answers; (): none.
-    scale, wide, missing, decimal, grades, no_score, copies
+    scale, wide, missing, decimal, grades, copies
         How the table is read: the lowest and highest score that can be given (where it is sure, the
         answer says whether it is so for any scores between them); whether evaluators are columns;
         what becomes of rows with empty cells; what stands before decimals; words that scores are,
@@ -296,7 +295,6 @@ def decide(
         missing=missing,
         decimal=decimal,
         grades=grades,
-        no_score=no_score,
         copies=copies,
         beside=cluster == "cluster" or within is not None,
         telling=True,

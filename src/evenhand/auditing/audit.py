@@ -261,7 +261,6 @@ def audit(
     missing: Literal["refuse", "drop"] = "refuse",
     decimal: str | None = None,
     grades: Grades = None,
-    no_score: Sequence[str] | str | None = None,
     copies: Literal["refuse", "drop"] = "refuse",
     confidence: float = 0.95,
     top: int | None = None,
@@ -304,7 +303,7 @@ def audit(
         A column that says when a score was given, to look for drifts.
     scale
         The lowest and the highest score that can be given.
-    wide, repeats, missing, decimal, grades, no_score, copies
+    wide, repeats, missing, decimal, grades, copies
         How the table is written, see `evenhand.read_scores`. Scores that are words or letters are
         ``grades``, the best first.
     confidence
@@ -370,7 +369,6 @@ def audit(
         missing=missing,
         decimal=decimal,
         grades=grades,
-        no_score=no_score,
         copies=copies,
         beside=False,
         telling=True,

@@ -122,10 +122,6 @@ class ScoreTable:
             "are stated, A=4,B=3.",
         ),
     ] = None
-    no_score: Annotated[
-        str | None,
-        _reading(metavar="A,B,…", help="What says that there is no score, beside 'COI' and such."),
-    ] = None
     copies: Annotated[
         str,
         _reading(
@@ -172,7 +168,6 @@ class ScoreTable:
             "missing": missing_in(self.missing),
             "decimal": self.decimal,
             "grades": grades_in(self.grades),
-            "no_score": names_in(self.no_score),
             "copies": missing_in(self.copies),
         }
 

@@ -30,7 +30,7 @@ CANNOT_TELL = "cannot tell"
 @pytest.fixture
 def judged(request: pytest.FixtureRequest) -> Judged:
     """Have judges score options, or compare them, and require something of what they say."""
-    cache = request.config.cache
+    cache = getattr(request.config, "cache", None)  # absent with -p no:cacheprovider
     return Judged(None if cache is None else VerdictFiles(cache.mkdir("evenhand")))
 
 

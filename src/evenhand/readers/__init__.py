@@ -5,7 +5,7 @@ stands second; the score then says by how much the first is better); option_grou
 evaluator_group (families of models); length and rival_length where answers are there.
 
 - `documents`: files, by their first bytes: JSON, lines of it, archives; and plain tables;
-- `inspect_logs`, `promptfoo`, `alpaca_eval`, `deepeval`, `lm_eval`: logs of these tools;
+- `inspect_logs`, `promptfoo`, `alpaca_eval`, `deepeval`: logs of these tools;
 - `families`: whose model it is, by its name;
 - `frame`: a score as a log has it; which metric, what is an option, what an item;
 - `read`: all of it together.

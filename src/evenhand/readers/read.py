@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from evenhand.errors import InputError
-from evenhand.readers import alpaca_eval, deepeval, inspect_logs, lm_eval, promptfoo
+from evenhand.readers import alpaca_eval, deepeval, inspect_logs, promptfoo
 from evenhand.readers import documents as plain
 from evenhand.readers.documents import Archive, Document, TableFile, opened
 from evenhand.readers.families import Families, GivenFamilies
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 """A file, a folder, or several of them."""
 
-_LOGS: tuple[ModuleType, ...] = (inspect_logs, promptfoo, alpaca_eval, deepeval, lm_eval)
+_LOGS: tuple[ModuleType, ...] = (inspect_logs, promptfoo, alpaca_eval, deepeval)
 _FORMATS: dict[str, ModuleType] = {reader.NAME: reader for reader in (*_LOGS, plain)}
 _ENDINGS = {".eval", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".parquet", ".gz"}
 
@@ -42,8 +42,8 @@ def read_scores(
     """Return the scores in a table, or in logs of evaluation tools.
 
     Reads logs of Inspect, results of promptfoo, annotations of AlpacaEval, test runs of DeepEval,
-    results of lm-evaluation-harness, and tables; by what is in a file, not by its name. `audit`,
-    `decide` and `Questions.from_scores` read what they are given by this.
+    and tables; by what is in a file, not by its name. `audit`, `decide` and
+    `Questions.from_scores` read what they are given by this.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def read_scores(
         folder, or several paths: tools write one for each model or judge, and they are read
         together. Or `Scores`, of which more is asked.
     format
-        "inspect", "promptfoo", "alpaca_eval", "deepeval", "lm_eval" or "table"; None finds out.
+        "inspect", "promptfoo", "alpaca_eval", "deepeval" or "table"; None finds out.
     families
         Families of models by name, or by whole words in names, that come before those known: a
         mapping, or the path of a CSV file (columns ``name``, ``family``) or a JSON file. Where
@@ -154,12 +154,8 @@ def _of_logs(
     grades: Mapping[str, float],
 ) -> pd.DataFrame:
     """The scores of logs as a frame."""
-    logs = [document for document, reader in documents if reader is lm_eval]
-    kept = {id(document) for document in lm_eval.without_totals(logs)}
     records = []
     for document, reader in documents:
-        if reader is lm_eval and id(document) not in kept:
-            continue
         if hasattr(reader, "notes"):
             notes += [note for note in reader.notes(document) if note not in notes]
         records += list(reader.records(document))

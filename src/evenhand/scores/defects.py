@@ -58,27 +58,9 @@ def check_cells(
             if grades and not any(map(is_date, grades)):
                 _note_grades(found, column, grades, *scan.first_text)
                 continue
-        remedy = _none_of(scan) if is_score else ""
-        found.of_numbers(scan, is_time=column == parts.one("time"), remedy=remedy)
+        found.of_numbers(scan, is_time=column == parts.one("time"))
     for torn in read.torn:
         found.add(*_in_two_groups(found, torn))
-
-
-def _none_of(scan: ColumnScan) -> str:
-    """Say how to leave out what is no score; nothing where it may be a number."""
-    texts = [
-        text
-        for text, fits in zip(scan.levels, parsed(list(scan.levels))[1], strict=True)
-        if not fits
-    ]
-    if scan.n_elsewhere or not scan.n_numbers or not 0 < len(texts) <= _MOST_TEXTS:
-        return ""
-    if any("," in text or "'" in text or "]" in text for text in texts):
-        return ""
-    return f"; or, if that is no score, say no_score={texts!r}"
-
-
-_MOST_TEXTS = 6
 
 
 def _all_aside(is_score: bool, scan: ColumnScan, read: Columns) -> bool:
@@ -106,7 +88,7 @@ def _note_strange(found: Defects, column: str, read: Columns, marking: Marking) 
     more = f" ({len(read.strange):,} such texts: {listed(list(read.strange))})" * (len(also) > 0)
     found.add(
         f": {text!r} is none of the grades {listed(list(marking.grades), 20)}{more}{meant} Correct "
-        "the cells, declare the grade in grades=, or say no_score= if it is no score",
+        "the cells, or declare the grade in grades=",
         column,
         row,
         also,

@@ -26,7 +26,16 @@ from evenhand.tables.texts import is_absent, listed, written_elsewhere
 _ASIDE = {
     *("coi", "c.o.i.", "conflict", "conflict of interest", "conflicted", "conflict of interests"),
     *("recused", "recusal", "abstain", "abstained", "abstention", "declined", "decline"),
-    *("not reviewed", "no review", "did not review", "no score", "withdrawn", "excused", "biased"),
+    *(
+        "not reviewed",
+        "no review",
+        "did not review",
+        "no score",
+        "withdrawn",
+        "excused",
+        "biased",
+        "absent",
+    ),
     *("befangen", "enthaltung", "enthalten", "keine wertung", "conflit d'intérêts", "conflit"),
 }
 _NUMBER = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
@@ -41,16 +50,14 @@ _SIGN = {"+": 0, "": 1, "-": 2, "−": 2, "–": 2}
 
 @dataclass(frozen=True)
 class Marking:
-    """How cells with scores are read: declared grades as numbers, and words for no score."""
+    """How cells with scores are read: declared grades as numbers."""
 
     grades: Mapping[str, float] = field(default_factory=dict)
-    no_score: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, grades: Grades, no_score: Sequence[str] | str | None) -> Marking:
+    def of(cls, grades: Grades) -> Marking:
         """Return it, of what the user said."""
-        words = [no_score] if isinstance(no_score, str) else list(no_score or ())
-        return cls(grades_in(grades), frozenset(word.strip().casefold() for word in words))
+        return cls(grades_in(grades))
 
     @property
     def scale(self) -> tuple[float, float] | None:
@@ -82,7 +89,7 @@ def read_marks(cells: pa.Array, marking: Marking) -> Marks:
     cells = as_text(cells)
     names, codes = coded(cells)
     new: list[str | None] = [None if _is_none(name) else name for name in names]
-    aside = np.array([_stands_aside(name, marking) for name in names] + [False], dtype=np.bool_)
+    aside = np.array([_says_none(name) for name in names] + [False], dtype=np.bool_)
     new = [None if gone else name for name, gone in zip(new, aside[:-1], strict=True)]
     found = Marks(cells)
     if aside.any():
@@ -115,9 +122,8 @@ def stands_aside(text: str) -> bool:
     return text.strip().casefold().strip(" .!()[]") in _ASIDE or bool(_ASIDE_IN.search(text))
 
 
-def _stands_aside(name: str, marking: Marking) -> bool:
-    word = name.casefold()
-    return word in marking.no_score or word.strip(" .!()[]") in _ASIDE
+def _says_none(name: str) -> bool:
+    return name.casefold().strip(" .!()[]") in _ASIDE
 
 
 def all_plain(cells: pa.Array) -> bool:
@@ -170,7 +176,7 @@ def _numbers(names: list[str | None], found: Marks) -> list[str | None]:
 def share_of_marks(texts: Iterable[str | None], marking: Marking) -> float:
     """Return which share of cells with something in them may be scores."""
     known = [text for text in texts if text and not _is_none(text)]
-    known = [text for text in known if not _stands_aside(text, marking)]
+    known = [text for text in known if not _says_none(text)]
     if not known:
         return 0.0
     grades = {spelled(name) for name in marking.grades}
@@ -189,7 +195,7 @@ def loose_number(text: str) -> float | None:
 def as_grades(texts: Iterable[Any]) -> list[str]:
     """Return texts that may be grades, in the order of letters; none if they are too many."""
     found = list({spelled(str(t)): str(t).strip() for t in texts if t is not None}.values())
-    found = [t for t in found if not _is_none(t) and not _stands_aside(t, Marking())]
+    found = [t for t in found if not _is_none(t) and not _says_none(t)]
     if not 2 <= len(found) <= _MOST_GRADES or any(len(text) > 24 or "," in text for text in found):
         return []
     if all(re.fullmatch(r"[A-Za-z][+\-−–]?", text) for text in found):

@@ -340,7 +340,6 @@ class ReadOptions(TypedDict, total=False):
     that play no part (not of a wide table). ``scored``: whether there must be scores; else it will
     do who scored what. ``telling``: whether scores must tell something, two at least, that differ.
     ``grades``: words that scores are, the best first (equally spaced), or with numbers.
-    ``no_score``: texts that say that there is no score, beside 'COI', 'recused' and the like.
     ``copies``: what to do with rows that are the same in every cell. ``lengths``: whether the
     lengths of answers that were compared with one baseline are an attribute, if nobody says which
     are.
@@ -371,7 +370,6 @@ class ReadOptions(TypedDict, total=False):
     telling: bool
     lengths: bool
     grades: Grades
-    no_score: Sequence[str] | str | None
     copies: Literal["refuse", "drop"]
 
 
@@ -426,7 +424,7 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
     wide, scored = reading.get("wide", False), reading.get("scored", True)
     if not isinstance(wide, bool | Iterable | None):
         raise InputError(f"wide= is True, False or a list of columns; got {wide!r}")
-    marking = Marking.of(reading.get("grades"), reading.get("no_score"))
+    marking = Marking.of(reading.get("grades"))
     given = _given(reading)
     whole = opened(table, "scores", untidy=True)
     told = [*whole.notes]
@@ -473,7 +471,7 @@ def read_table(
     from evenhand.scores.marks import Marking  # noqa: PLC0415
     from evenhand.tables.cells import give_back  # noqa: PLC0415
 
-    marking = Marking.of(reading.get("grades"), reading.get("no_score"))
+    marking = Marking.of(reading.get("grades"))
     if isinstance(table, Scores):
         if reading.get("wide"):
             raise InputError("wide= is for tables, and these are scores; say it to read_scores")

@@ -55,7 +55,6 @@ FIELDS = {
     "evaluator_groups": "Groups of these evaluators, if they are known",
     "grades": "Grades, the best first, if scores are words",
     "scale": "Lowest and highest score that can be given",
-    "no_score": "What stands in cells that have no score, if anything",
     "missing": "Leave out lines without a score",
     "copies": "Of lines that are the same in every cell, keep one",
     "decimal": "What stands before decimals",
@@ -194,11 +193,8 @@ def _reading(chosen: QueryParams) -> ReadOptions:
     said |= {p: word for p, word in _TICKED.items() if chosen.get(p) == word}
     if ends := typed_scale(chosen.get("scale", "")):
         said["scale"] = ends
-    for name in ("no_score", "grades"):
-        if words := [word.strip() for word in chosen.get(name, "").split(",") if word.strip()]:
-            said[name] = words
-    if "grades" in said:
-        said["grades"] = typed_grades(said["grades"])
+    if words := [word.strip() for word in chosen.get("grades", "").split(",") if word.strip()]:
+        said["grades"] = typed_grades(words)
     if chosen.get("decimal") in _MARKS:
         said["decimal"] = chosen["decimal"]
     if wide := chosen.getlist("wide"):
@@ -376,7 +372,7 @@ def _asked_for(wrong: str) -> dict[str, str]:
     found = {}
 
     def take(argument: Argument) -> None:
-        if argument.name in ("grades", "no_score") and "…" not in argument.value:
+        if argument.name == "grades" and "…" not in argument.value:
             found[argument.name] = argument.value.replace(",", ", ")
 
     reworded(wrong, take)

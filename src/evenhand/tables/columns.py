@@ -204,9 +204,7 @@ class Defects:
                 missing.also,
             )
 
-    def of_numbers(
-        self, scan: ColumnScan, *, category: str = "", is_time: bool = False, remedy: str = ""
-    ) -> bool:
+    def of_numbers(self, scan: ColumnScan, *, category: str = "", is_time: bool = False) -> bool:
         """Take note of what is no number in a column of numbers; tell whether something is."""
         before, column = len(self), scan.name
         if scan.unsupported is not None:
@@ -218,7 +216,7 @@ class Defects:
             )
         elif scan.first_text is not None:
             row, text = scan.first_text
-            said = f": {text!r} {self._of_text(scan, text, category, is_time)}{remedy}"
+            said = f": {text!r} {self._of_text(scan, text, category, is_time)}"
             self.add(said, column, row, scan.texts_at)
         elif scan.points.doubtful is not None:
             row, text = scan.points.doubtful
