@@ -133,7 +133,7 @@ def prompts(path: Path) -> None:
 
 
 def season(path: Path) -> None:
-    """Draw scores for the own nation beside others, and the bias by several ways."""
+    """Draw scores for the own nation beside others, and the bias by two ways."""
     import evenhand as eh  # noqa: PLC0415
     from evenhand.cases.skating import scores  # noqa: PLC0415
 
@@ -142,12 +142,6 @@ def season(path: Path) -> None:
     columns = {"option": "skater", "evaluator": "judge"}
     columns |= {"option_group": "nation", "evaluator_group": "judge_nation"}
     audit = eh.audit(table, **columns, event=event)
-    features = ["base_value", "max_base", "n_elements", "n_flagged", "n_second_half"]
-    features += ["deductions", "start"]
-    alone = eh.audit(
-        table, option="skater", evaluator=None, event=event, partial="home",
-        option_group=None, evaluator_group=None, features=features,
-    )  # fmt: skip
     home = table["home"] == 1
     above = table["score"] - table["reference"]
     lenient = above[~home].groupby([table[c] for c in (*event, "judge")]).mean().rename("lenient")
@@ -172,7 +166,6 @@ def season(path: Path) -> None:
     shown = {
         "the audit": (audit.bias, "#D55E00", "D"),
         "as if scores were\nindependent": (audit.naive, FAINT, "s"),
-        "features alone,\nwithout judges": (alone.bias, "#0072B2", "o"),
     }
     for row, (bias, colour, marker) in enumerate(reversed(shown.values())):
         right.plot([bias.low, bias.high], [row, row], color=colour, lw=3, alpha=0.6)
@@ -180,8 +173,8 @@ def season(path: Path) -> None:
         right.text(bias.value, row + 0.16, f"{bias.value:.2f}", ha="center", fontsize=9, color=INK)
     right.set_yticks(range(len(shown)), list(shown)[::-1], color=INK)
     right.axvline(3.4, color=INK, ls="--", lw=1.0)
-    right.text(3.42, 2.55, "published, about 3.4", fontsize=8, color=INK)
-    right.set_ylim(-0.5, 2.8)
+    right.text(3.42, 1.55, "published, about 3.4", fontsize=8, color=INK)
+    right.set_ylim(-0.5, 1.8)
     right.set_xlabel("points for the own nation, with 95% intervals", color=INK)
     figure.suptitle(
         "Figure skating 2016–17: what judges give their own nation", color=INK, fontsize=12

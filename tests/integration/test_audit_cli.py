@@ -147,8 +147,9 @@ def test_columns_of_the_usual_names_need_no_words() -> None:
     right = eh.audit(tasting(), **PARTS | {"event": "colour"})
     assert plain["bias"]["value"] == right.bias.value
     unsaid = run("usual.csv", "--evaluator", "none")
-    assert unsaid.exit_code == 3
-    assert "Nobody says who gave the scores" in said(unsaid)
+    assert unsaid.exit_code == 2
+    assert "--evaluator" in said(unsaid)
+    assert "ActionSet" in said(unsaid)
 
 
 @pytest.mark.parametrize(

@@ -175,19 +175,6 @@ def test_a_bias_that_cannot_be_told_says_whom_to_ask() -> None:
         assert ask.option in reader.cells
 
 
-def test_by_features_alone_nobody_is_named() -> None:
-    rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"option": [f"o{i}" for i in range(40)], "size": rng.normal(size=40)})
-    frame["own"] = np.arange(40) % 2
-    frame["score"] = frame["size"] + frame["own"] + 0.1 * rng.normal(size=40)
-    audit = eh.audit(frame, features=["size"], partial="own")
-    assert audit.features_only
-    reader = read_document(as_page(report_of(audit)))
-    assert "nobody's bias can be told" in reader.text
-    assert "what the features say, exactly" in reader.text
-    assert "bias, by features alone" not in reader.cells  # the bias is that already
-
-
 HIDDEN = "\x1b[31m\u202eAnn\x07"
 
 

@@ -403,23 +403,6 @@ def test_comparisons_speak_of_standing_first() -> None:
     assert said.endswith("Nobody said who is partial to what.")
 
 
-def test_features_alone_never_say_yes() -> None:
-    frame = pd.DataFrame(
-        {
-            "option": [f"o{i}" for i in range(12)],
-            "size": np.arange(12.0),
-            "side": ["home", "away"] * 6,
-            "score": [2.0 * i + 3.0 * (i % 2 == 0) + 0.1 * (i % 3) for i in range(12)],
-        }
-    )
-    audit = eh.audit(frame, evaluator=None, option_group="side", features=["size"])
-    assert words.verdict(audit).startswith(
-        "By features alone, which may mislead: scores of home are 3."
-    )
-    assert "too high" in words.verdict(audit)
-    assert [finding.assumption for finding in audit.warnings if finding.alarm] == ["features"]
-
-
 def test_the_record_is_json_with_stable_names() -> None:
     audit = eh.audit(duels(groups=True))
     record = json.loads(json.dumps(audit.to_dict(), allow_nan=False))

@@ -396,28 +396,6 @@ def test_groups_that_never_meet_are_told() -> None:
     assert not messages(read(text.format("FRA", "ITA") + "b,Q,4,ITA,ITA\n", **groups))
 
 
-@pytest.mark.parametrize(
-    ("groups", "words"),
-    [
-        ("xyzx", "line 4 ('c'), column 'group': a third group, 'z'"),
-        ("xy-x", "line 4 ('c'), column 'group': no group"),
-        ("xxxx", "line 2 ('a'), column 'group': the only group, 'x'"),
-        ("xyxy", ""),
-    ],
-)
-def test_features_alone_need_two_groups(groups: str, words: str) -> None:
-    text = "option,score,size,group\n" + "".join(
-        f"{name},{row},{row * row},{group.replace('-', '')}\n"
-        for row, (name, group) in enumerate(zip("abcd", groups, strict=True))
-    )
-    parts: dict[str, Any] = {"features": ["size"], "option_group": "group"}
-    if words:
-        assert words in refused(text, **parts)
-    else:
-        assert len(read(text, **parts)) == 4
-    assert len(read(text, **parts | {"features": ()})) == 4
-
-
 def test_dates_in_columns_of_frames_are_no_scores() -> None:
     frame = pd.DataFrame({"option": ["a", "b"], "evaluator": "P"})
     frame["score"] = pd.to_datetime(["2016-01-05", "2016-01-06"])

@@ -393,7 +393,7 @@ def _shortlist(
     """Return what the bias and leniency change among those wanted; None where nobody can say."""
     if effects is None or bias is None or table.item is not None:
         return None
-    if table.event is not None or table.features:
+    if table.event is not None:
         return None
     return shortlist(table, bias, target, surely=False)
 

@@ -6,7 +6,6 @@
 - `pairs`: variance components, what an evaluator sees in an option and noise;
 - `placebo`: permutation test, the same bias with groups dealt out at random;
 - `individual_biases`: that of each evaluator, and towards each group, and how much they differ;
-- `features`: a bias by features alone, where nobody said who scored;
 - `rules`, `leads`: what options are worth by a rule, and how sure a lead is;
 - `decisions`: which winners would change under which rule, and at which bias;
 - `diagnosis`, `dependence`: what scores say about the model;

@@ -15,7 +15,6 @@ from evenhand.auditing.bias import BiasEstimate, clustered, here, plain
 from evenhand.auditing.decisions import Decisions, decisions
 from evenhand.auditing.diagnosis import Influence, diagnose, ends, influences, spacings
 from evenhand.auditing.effects import Effects, standing_first, two_way
-from evenhand.auditing.features import FeatureBias, by_features
 from evenhand.auditing.identified import Identified, identified
 from evenhand.auditing.individual_biases import Each, Spreads, of_evaluators, of_favoured
 from evenhand.auditing.pairs import PairEffect, pair_effect
@@ -28,7 +27,7 @@ from evenhand.errors import InputError
 from evenhand.readers import read_scores
 from evenhand.report.model import Report
 from evenhand.report.result import Result
-from evenhand.scores import Factor, Scores
+from evenhand.scores import Factor
 from evenhand.scores.baseline import against_baseline
 from evenhand.scores.grades import Grades
 from evenhand.scores.scores import Finding
@@ -52,8 +51,6 @@ class Audit(Result):
         options that come back.
     naive
         The same with an interval as if all scores were independent: too short.
-    by_features
-        The bias by features alone, where some were given, with its warning.
     seed
         Where permutations of groups come from.
     target
@@ -77,7 +74,6 @@ class Audit(Result):
     effects: Effects
     bias: BiasEstimate
     naive: BiasEstimate
-    by_features: FeatureBias | None = None
     seed: int = 0
     target: Target | None = None
 
@@ -178,12 +174,10 @@ class Audit(Result):
     def warnings(self) -> tuple[Finding, ...]:
         """What the scores say about the model: alarms first, then notes."""
         scores = self.effects.scores
-        found = [] if self.features_only else list(diagnose(self.effects, self.bias))
-        if self.features_only or self.effects.freedom <= 0:
+        found = list(diagnose(self.effects, self.bias))
+        if self.effects.freedom <= 0:
             found += ends(scores)
         found += spacings(scores, 1 if self.target is None else self.target.top or 1)
-        if self.by_features is not None:
-            found.append(self.by_features.warning)
         found += self.identified.notes
         found += scores.notes
         return tuple(sorted(found, key=lambda finding: not finding.alarm))
@@ -208,11 +202,6 @@ class Audit(Result):
                 f"{len(kinds.codes):,}."
             )
         return Each(self.effects, "kind", kinds.codes, kinds.names, {}, self.bias.level).frame
-
-    @property
-    def features_only(self) -> bool:
-        """Whether nothing but features tells the bias: no two evaluators scored the same."""
-        return self.by_features is not None and self.by_features.effects is self.effects
 
     @property
     def favoured(self) -> str:
@@ -253,7 +242,6 @@ def audit(
     partial: str | None = None,
     reference: str | None = None,
     attributes: Sequence[str] | None = None,
-    features: Sequence[str] = (),
     time: str | None = None,
     scale: tuple[float, float] | None = None,
     wide: bool | Sequence[str] = False,
@@ -297,8 +285,6 @@ def audit(
     attributes
         Columns that scores may react to and worth does not, such as length. If not said, the
         lengths of answers where a log compares all with one baseline; (): none.
-    features
-        Columns that tell worth, where no two evaluators scored the same thing: a second best.
     time
         A column that says when a score was given, to look for drifts.
     scale
@@ -361,7 +347,6 @@ def audit(
         partial=partial,
         reference=reference,
         attributes=attributes,
-        features=features,
         time=time,
         scale=scale,
         wide=wide,
@@ -377,18 +362,12 @@ def audit(
     scores = against_baseline(scores)
     if target is not None:
         refuse_unfit(scores, target)
-    if scores.features and _nobody_to_compare(scores):
-        found = by_features(scores, confidence)
-        return Audit(
-            found.effects, found.bias, plain(found.effects, confidence), found, seed, target
+    if scores.evaluator is None and scores.rival is None and scores.reference is None:
+        raise InputError(
+            "an audit compares what several evaluators gave to the same options, and no column "
+            "says who gave which score. Name it: evaluator=. Where nobody knows, but features say "
+            "what options are worth, make an ActionSet of them for decide."
         )
     effects = two_way(scores)
     bias = common_bias(effects, confidence)
-    beside = by_features(scores, confidence, bias.value) if scores.features else None
-    return Audit(effects, bias, plain(effects, confidence), beside, seed, target)
-
-
-def _nobody_to_compare(scores: Scores) -> bool:
-    """Tell whether nothing but features can tell a bias: no two evaluators, and no reference."""
-    known = 0 if scores.evaluator is None else len(scores.evaluator)
-    return known < 2 and scores.reference is None and scores.rival is None
+    return Audit(effects, bias, plain(effects, confidence), seed, target)

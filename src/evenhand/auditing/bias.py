@@ -414,7 +414,7 @@ def _means(effects: Effects) -> list[tuple[Codes, int]]:
     """Return the levels whose means the effects take off."""
     scores = effects.scores
     if not len(effects.leniencies()):
-        return []  # options stand on both sides, or only features count: nothing is for granted
+        return []  # options stand on both sides: nothing is for granted
     return [scores.chairs] if scores.reference is not None else [scores.scored, scores.chairs]
 
 

@@ -23,7 +23,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,27 +52,6 @@ class FittedEffects(NamedTuple):
     part: Codes
 
 
-class Explaining(Protocol):
-    """What takes off effects: a `Projection`, or `features.Columns`."""
-
-    @property
-    def rank(self) -> int:
-        """How many independent numbers the effects explain."""
-
-    def without(self, values: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return what is left of numbers, and the coefficients of both kinds of effects."""
-
-    @property
-    def alone(self) -> bool:
-        """Whether it is known that no two rows have the same effects."""
-
-    def left_over(self, column: Callable[[slice], Floats]) -> float:
-        """Return the squared length of what is left of a column, given a few rows at a time."""
-
-    def forget(self) -> None:
-        """Drop what is large and can be made again."""
-
-
 @dataclass(frozen=True, eq=False)
 class Effects:
     """Scores and partiality less what options and evaluators explain, and the bias in them."""
@@ -96,7 +75,7 @@ class Effects:
     part: Codes = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     _values: Floats = field(default_factory=lambda: np.zeros(0))
     _leniencies: Floats = field(default_factory=lambda: np.zeros(0))
-    met: Explaining | None = None  # takes off the effects of options and evaluators
+    met: Projection | None = None  # takes off the effects of options and evaluators
 
     @property
     def noise(self) -> float:
@@ -279,7 +258,7 @@ def beside(
     scores: Scores,
     y: Floats,
     regressors: dict[str, Floats],
-    met: Explaining,
+    met: Projection,
     valued: tuple[Codes, int],
     levels: Callable[[Floats, Floats], FittedEffects],
     name: str | None = None,

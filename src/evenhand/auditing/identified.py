@@ -21,7 +21,6 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, sides, two_way, whose_position
-from evenhand.auditing.features import FeatureColumns
 from evenhand.numerics.row_space import identifying
 from evenhand.numerics.tolerance import ROUNDING
 from evenhand.scores import Scores
@@ -82,14 +81,6 @@ def identified(effects: Effects) -> Identified:
             "Nobody said who is partial to what.",
             "Say of which groups options and evaluators are, or name a column that says how "
             "partial the evaluator is to the option.",
-        )
-    if isinstance(effects.met, FeatureColumns):
-        return Identified(
-            False,
-            "Who is partial to what follows from the features: a bias looks the same as what they "
-            "are worth.",
-            "Leave out features that follow from the groups, or have several evaluators score the "
-            "same things.",
         )
     without = two_way(replace(scores, attributes={})) if scores.attributes else effects
     if without.told:

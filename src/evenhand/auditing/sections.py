@@ -77,7 +77,7 @@ def _names(scores: Scores) -> list[str]:
     """Return the user's own names, in what an audit says."""
     factors = (scores.option, scores.evaluator, scores.item, scores.event, scores.cluster)
     names = [name for factor in factors if factor is not None for name in factor.names]
-    return [*names, *scores.groups, *scores.attributes, *scores.features, *scores.beside]
+    return [*names, *scores.groups, *scores.attributes, *scores.beside]
 
 
 def _picture(audit: Audit) -> list[Part]:
@@ -112,8 +112,6 @@ def _size(audit: Audit) -> list[Part | None]:
     rows += [[name, *_numbers(found)] for name, found in audit.attributes.items()]
     if audit.position is not None:
         rows.append(["standing first", *_numbers(audit.position)])
-    if audit.by_features is not None and not audit.features_only:
-        rows.append(["bias, by features alone", *_numbers(audit.by_features.bias)])
     level = percent(audit.bias.level)
     return [Table(f"What scores rise with ({level} intervals)", header, rows), _why(audit)]
 
@@ -179,8 +177,6 @@ def _permutations(audit: Audit) -> list[Part]:
 
 
 def _who(audit: Audit) -> list[Part]:
-    if audit.features_only:
-        return ["By features alone nobody's bias can be told from those of others."]
     found = _known(audit.evaluators)
     if not len(found):
         return ["No single bias could be told from those of others."]
@@ -198,8 +194,6 @@ def _who(audit: Audit) -> list[Part]:
 
 
 def _favoured(audit: Audit) -> list[Part]:
-    if audit.features_only:
-        return []
     columns = {audit.favoured: "favoured"} | _EACH
     found = _known(audit.groups)
     return [frame_table("Those who are favoured, the surest first", found, columns, {"q": Chance})]
@@ -307,8 +301,6 @@ def _model(audit: Audit) -> str:
     """Return what scores are taken to be, but for bias and noise."""
     scores = audit.effects.scores
     everybody = "what the evaluator adds to everybody at that event"
-    if audit.features_only:
-        return "A score is taken to be what the features say, exactly"
     if scores.rival is not None:
         return (
             "A verdict is taken to be by how much one option is worth more than the other, what "
@@ -322,8 +314,8 @@ def _model(audit: Audit) -> str:
 def _checks(audit: Audit) -> list[tuple[str, Standing, str]]:
     """Return the assumptions that scores can contradict, each with what became of it."""
     effects = audit.effects
-    left = effects.told and effects.freedom > 0 and not audit.features_only
-    few = "Features alone do not tell." if audit.features_only else "Too few scores are left."
+    left = effects.told and effects.freedom > 0
+    few = "Too few scores are left."
     timed = "No column says when scores were given." if effects.scores.time is None else few
     entries = [
         ("The bias and the use of the scale are the same all over.", ("slopes",), left, few),

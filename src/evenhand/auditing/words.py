@@ -52,8 +52,6 @@ def verdict(audit: Audit) -> str:
             return _against_one(audit)
         return f"These scores can't tell whether there is a bias. {audit.identified}"
     said = _sized(bias, _Subject(*_subject(audit)), audit.effects.noise)
-    if audit.features_only:
-        return f"By features alone, which may mislead: {said.removeprefix('Yes: ')}"
     seen = bias.low > 0.0 or bias.high < 0.0
     return f"{said} {decided(audit)}".rstrip() if seen else said
 
@@ -118,13 +116,6 @@ def _sized(bias: BiasEstimate, of: _Subject, noise: float) -> str:
 def _subject(audit: Audit) -> tuple[str, str, str]:
     """Return how the bias of an audit is spoken of."""
     scores = audit.effects.scores
-    if audit.features_only and audit.by_features is not None and audit.by_features.favoured:
-        group = short(audit.by_features.favoured)
-        return (
-            f"scores of {group} are {{}} too high",
-            f"scores of {group} are {{}} too low",
-            f"what is added to {group}",
-        )
     if scores.stated is None:
         return (
             "evaluators add {} to their own group",

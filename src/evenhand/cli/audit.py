@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from evenhand.auditing import audit as audited
-from evenhand.cli.columns import ATTRIBUTES, FEATURES, ScoreTable, column, takes
+from evenhand.cli.columns import ATTRIBUTES, ScoreTable, column, takes
 from evenhand.cli.options import Against, AsJson, Bar, Call, Figure, Report, Title, Tolerance, Top
 from evenhand.cli.tables import attributes_in, check_files
-from evenhand.cli.terminal import calls_in, names_in, show
+from evenhand.cli.terminal import calls_in, show
 
 _NOT_IDENTIFIABLE = 3
 
@@ -33,7 +33,6 @@ def audit(
         column("What the score should have been, where something impartial knows."),
     ] = None,
     attributes: Annotated[str | None, ATTRIBUTES] = None,
-    features: Annotated[str | None, FEATURES] = None,
     confidence: Annotated[
         float, typer.Option(metavar="P", help="Confidence of the intervals.")
     ] = 0.95,
@@ -77,7 +76,6 @@ def audit(
         **table.parts(),
         reference=reference,
         attributes=attributes_in(attributes),
-        features=names_in(features) or (),
         confidence=confidence,
         top=top,
         bar=bar,

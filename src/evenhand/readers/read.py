@@ -63,7 +63,7 @@ def read_scores(
     columns
         Which column has which part, where its name does not say so: ``option``, ``evaluator``,
         ``score``, ``rival``, ``item``, ``event``, ``cluster``, ``option_group``, ``rival_group``,
-        ``evaluator_group``, ``partial``, ``reference``, ``attributes``, ``features``, ``time``; and
+        ``evaluator_group``, ``partial``, ``reference``, ``attributes``, ``time``; and
         how the table is written: ``scale``, ``wide``, ``missing``, ``decimal``. See `audit`. In a
         log, ``option`` is what is compared: "model", "prompt", or whatever it has several of;
         models where they differ, else what does.

@@ -224,29 +224,6 @@ def check_spelling(found: Defects, parts: Parts, read: Columns) -> None:
         )
 
 
-def check_two_groups(found: Defects, parts: Parts, read: Columns) -> None:
-    """Note more or fewer than two groups where features alone have to tell the bias."""
-    group, option = parts.one("option_group"), parts.one("option")
-    alone = parts.all("features") and not parts.one("partial") and "evaluator" not in read.members
-    if not alone or group is None or option is None:
-        return
-    members, codes = read.members["option"], read.names[option].codes
-    known = [read.groups[code] for code in np.unique(members[members >= 0]).tolist()]
-    odd = np.flatnonzero((members < 0) | (members > 1) | (len(known) < 2))
-    if not odd.size:
-        return
-    row = int(np.argmax(np.isin(codes, odd)))
-    own = members[codes[row]]
-    what = "no group" if own < 0 else "the only group" if len(known) < 2 else "a third group"
-    found.add(
-        f": {what}{'' if own < 0 else f', {read.groups[own]!r}'}, where features= needs two and "
-        f"every option in one of them ({len(known)} are there: {listed(known)}); make a column "
-        "with two, or one that is 1 for those who may be favoured (partial=)",
-        group,
-        read.row(row),
-    )
-
-
 def alike_names(ours: Sequence[str], theirs: Sequence[str]) -> list[tuple[str, str]]:
     """Return names that differ in capitals, blanks and marks only."""
     bare = {_bare(name): name for name in theirs}

@@ -66,7 +66,7 @@ _MARKS = 0.5  # share of cells that may be scores, of a column that holds an eva
 _LAST = 4  # lines at the end of a table that may be totals
 _MOST_NAMES = 10_000  # whose spellings are compared
 _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
-_BY_COLUMN = ("attributes", "features")  # parts whose columns keep their names
+_BY_COLUMN = ("attributes",)  # parts whose columns keep their names
 
 
 class Wide(SourceTable):
@@ -385,7 +385,7 @@ class Kept(SourceTable):
         if scores.evaluator is not None:
             of["evaluator_group"] = _groups(scores, scores.evaluator.codes, scores.evaluator_group)
         of |= {"partial": scores.stated, "reference": scores.reference, "time": scores.time}
-        of |= {**scores.attributes, **scores.features}
+        of |= scores.attributes
         kept = {name: column for name, column in of.items() if column is not None}
         self._columns = kept | {n: column for n, column in scores.beside.items() if n not in kept}
         super().__init__("the scores", list(self._columns))

@@ -35,7 +35,7 @@ BY_NAME = (
 )
 """Parts that a column of the same name plays, where there is one and nothing else was said."""
 
-SEVERAL = ("item", "event", "cluster", "attributes", "features")
+SEVERAL = ("item", "event", "cluster", "attributes")
 """Parts that several columns may play together."""
 
 OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
@@ -62,7 +62,7 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
 }
 """What else people call a column with a part: it is found by that, if one such column is there."""
 
-NUMBERS = ("score", "partial", "reference", "time", "attributes", "features")
+NUMBERS = ("score", "partial", "reference", "time", "attributes")
 """Parts that columns of numbers play; the others are names."""
 
 
@@ -70,7 +70,6 @@ _UNSAID = {part: part for part in ("option", "score", *BY_NAME)} | {
     "partial": None,
     "reference": None,
     "attributes": None,
-    "features": (),
     "time": None,
 }
 
@@ -358,7 +357,6 @@ class ReadOptions(TypedDict, total=False):
     partial: str | None
     reference: str | None
     attributes: Sequence[str] | None
-    features: Sequence[str]
     time: str | None
     scale: tuple[float, float] | None
     wide: bool | Sequence[str]
@@ -509,7 +507,6 @@ def read_table(
     if repeats is not True:
         defects.check_repeats(found, parts, read, copies_only=repeats == "unless copied")
     defects.check_spelling(found, parts, read)
-    defects.check_two_groups(found, parts, read)
     found.refuse()
     if parts.one("score"):
         defects.check_told(found, parts, read, telling=telling)
@@ -637,7 +634,6 @@ def _scores(
         time=numbers("time"),
         scale=scale,
         called=parts.called,
-        features={column: read.numbers[column] for column in parts.all("features")},
     )
 
 

@@ -284,8 +284,6 @@ class Scores:
         What the columns are called in the user's table, by the part that they play.
     notes
         What the owner of the table should know about it.
-    features
-        Columns of numbers that value depends on, such as the difficulty of a programme.
     beside
         Columns of the table that play no part, as names.
     place
@@ -322,7 +320,6 @@ class Scores:
     scale: tuple[float, float] | None = None
     called: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[Finding, ...] = ()
-    features: Mapping[str, Floats] = field(default_factory=dict)
     beside: Mapping[str, Factor] = field(default_factory=dict)
     place: Callable[[int], str] | None = field(default=None, repr=False)
     baseline: int | None = None
@@ -432,7 +429,6 @@ class Scores:
             reference=at(self.reference),
             attributes={name: column[rows] for name, column in self.attributes.items()},
             time=at(self.time),
-            features={name: column[rows] for name, column in self.features.items()},
             beside={n: Factor(f.codes[rows], f.names) for n, f in self.beside.items()},
             place=None if self.place is None else _placed(self.place, rows),
         )
