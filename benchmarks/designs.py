@@ -9,9 +9,6 @@ something measured in the same run on the same data, on one thread:
 
 Beside them: SciPy's HiGHS on the same linear programs and CVXPY with Clarabel on the same
 log-determinant problems, on the sizes they can do. `--quick` leaves those out.
-
-`--large ROWS` is about designs larger than memory instead: a file of ROWS × 16 numbers, in units of
-summing it once in blocks, with the passes made and the memory that was the program's own.
 """
 
 from __future__ import annotations
@@ -21,13 +18,10 @@ import os
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"  # before NumPy is loaded
 
-import tempfile
-import threading
 import time
 import tracemalloc
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import cvxpy as cp
@@ -230,87 +224,14 @@ def alignment(console: Console) -> None:
     console.print(f"α for k = 500, d = 10: {alpha:.6g} in {time.perf_counter() - start:.2f} s")
 
 
-def own_memory() -> int:
-    """Return the bytes that are the process's own: not the file's pages, which anyone may drop."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon"))
-
-
-class PeakMemory:
-    """The most memory that was the process's own while it was open, looked at 50 times a second."""
-
-    def __enter__(self) -> PeakMemory:
-        self.bytes, self._over = own_memory(), threading.Event()
-        self._thread = threading.Thread(target=self._look)
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        while not self._over.wait(0.02):
-            self.bytes = max(self.bytes, own_memory())
-
-
-def large_cloud(kind: str, k: int, m: int, path: Path) -> None:
-    rng = np.random.default_rng(24)
-    rows = np.lib.format.open_memmap(path, "w+", np.float64, (k, m))
-    for start in range(0, k, 2**18):
-        n = min(2**18, k - start)
-        X = rng.standard_normal((n, m), np.float32).astype(np.float64)
-        if kind == "t, 3 df":
-            X /= np.sqrt(rng.chisquare(3, (n, 1)) / 3)
-        if kind == "near-sphere":
-            X *= (1.0 + 1e-5 * rng.standard_normal((n, 1))) / np.linalg.norm(X, axis=1)[:, None]
-        if kind == "lattice":
-            X = rng.integers(-3, 4, (n, m))
-        rows[start : start + n] = X
-    rows.flush()
-
-
-def larger_than_memory(console: Console, k: int, m: int = 16) -> None:
-    console.print(f"{k:,} × {m} ({k * m * 8 / 1e9:.1f} GB) from a .npy file")
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "points.npy"
-        for kind in ("Gaussian", "near-sphere", "t, 3 df", "lattice"):
-            large_cloud(kind, k, m, path)
-            rows = np.load(path, mmap_mode="r")
-            for name in ("G", "c"):
-                start, cpu = time.perf_counter(), time.process_time()
-                for first in range(0, k, 2**18):
-                    rows[first : first + 2**18].sum()
-                plain, plain_cpu = time.perf_counter() - start, time.process_time() - cpu
-                with PeakMemory() as peak:
-                    start, cpu = time.perf_counter(), time.process_time()
-                    if name == "G":
-                        design = eh.g_optimal_design(path)
-                    else:
-                        design = eh.c_optimal_design(path, np.eye(m)[-1])
-                    taken, taken_cpu = time.perf_counter() - start, time.process_time() - cpu
-                assert design.certificate.gap <= 1e-6, design.certificate.gap
-                console.print(
-                    f"{kind:12s} {name}: {design.passes:.2f} passes, {taken:.1f} s "
-                    f"({taken / plain:.1f} times summing the file; of processor time "
-                    f"{taken_cpu / plain_cpu:.1f} times), {peak.bytes / 1e6:.0f} MB of its own, "
-                    f"support {len(design.support)}, gap {design.certificate.gap:.0e}"
-                )
-            del rows
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="leave the other solvers out")
     parser.add_argument("--tiny", action="store_true", help="just to see that it runs")
-    parser.add_argument("--large", type=int, metavar="ROWS", help="designs larger than memory")
     arguments = parser.parse_args(argv)
     sizes = SMALL if arguments.tiny else LARGE
     console = Console(width=110)
     with threadpool_limits(1):
-        if arguments.large:
-            larger_than_memory(console, arguments.large)
-            return
         our_times(console, sizes)
         ordinary_times(console, sizes)
         if arguments.tiny:

@@ -71,14 +71,9 @@ def as_vector(values: ArrayLike, length: int, name: str) -> Floats:
 
 
 def refuse_non_finite(
-    points: Floats,
-    name: str = "points",
-    columns: Sequence[str] | None = None,
-    start: int = 0,
+    points: Floats, name: str = "points", columns: Sequence[str] | None = None
 ) -> None:
-    """Raise an error that names the first entry that is NaN or infinite, if there is one; the first
-    row given is number ``start``.
-    """
+    """Raise an error that names the first entry that is NaN or infinite, if there is one."""
     for first in range(0, len(points), _CHUNK):
         finite = np.isfinite(points[first : first + _CHUNK])
         if finite.all():
@@ -87,8 +82,8 @@ def refuse_non_finite(
         row = first + at
         called = "" if columns is None else f" ({columns[column]!r})"
         raise InputError(
-            f"{name}[{start + row}, {column}]{called} is {points[row, column]}; every entry must be"
-            " finite. Fill it in, or leave the row or the column out."
+            f"{name}[{row}, {column}]{called} is {points[row, column]}; every entry must be "
+            "finite. Fill it in, or leave the row or the column out."
         )
 
 

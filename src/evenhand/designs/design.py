@@ -147,8 +147,6 @@ class Design(ArrayValue, Result):
     excess
         How much more than ``value`` the pulls cost, relatively: 0, unless options of cost zero
         would need infinitely many pulls to attain it.
-    passes
-        How often all points were read, where they were read by blocks; else None.
 
     Examples
     --------
@@ -170,7 +168,6 @@ class Design(ArrayValue, Result):
     direction: Floats | None = None
     costs: Floats | None = None
     excess: float = 0.0
-    passes: float | None = None
 
     @property
     def support(self) -> NDArray[np.intp]:
@@ -186,7 +183,6 @@ class Design(ArrayValue, Result):
             "value": self.value,
             "mass": self.mass,
             "excess": self.excess,
-            "passes": self.passes,
             "weights": self.weights,
             "direction": self.direction,
             "costs": self.costs,
@@ -265,12 +261,7 @@ def checked(design: Design, points: Floats, scales: Floats, tol: float) -> Desig
     """Return the design, or raise `AccuracyError` if its value is above its proven bound by more
     than ``tol``, relatively; ``scales`` are (m,) the magnitudes of the points' columns.
     """
-    return checked_on(points[design.support], design, scales, tol)
-
-
-def checked_on(rows: Floats, design: Design, scales: Floats, tol: float) -> Design:
-    """Return the design as `checked`, given the points in its support only."""
-    fault = _fault(design, rows, scales, tol)
+    fault = _fault(design, points[design.support], scales, tol)
     if fault is not None:
         raise AccuracyError(
             f"the {design.criterion}-optimal design came out wrong: {fault}. The points are too "

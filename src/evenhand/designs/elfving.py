@@ -11,17 +11,14 @@ Its solutions are the c-optimal designs: one direction of the parameter, at the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Floats, Indices, as_points, as_vector, refuse_non_finite
 from evenhand.designs._simplex import elfving_basis
-from evenhand.designs.blockwise import Kept, optimum, spanning, spanning_free
-from evenhand.designs.design import Certificate, Design, checked_on
-from evenhand.designs.screen import factor
+from evenhand.designs.design import Certificate, Design, checked
 from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics._passes import rows_beyond
@@ -30,13 +27,10 @@ from evenhand.numerics.row_space import (
     SAMPLED_PER_COLUMN,
     DoubtfulRankError,
     RowSpace,
-    leverages,
-    products,
     row_space,
     sample_rows,
 )
 from evenhand.numerics.solves import RefinedSolver
-from evenhand.tables.blocks import Blocks, opened_blocks
 
 TOLERANCE = 1e-9
 """How far |a·u| may exceed √cost, relatively, before its row has to enter the basis."""
@@ -56,8 +50,6 @@ FREE_EXCESS = 0.01
 """How much more than κ the pulls may cost where options of cost zero would need infinitely many."""
 
 _GAP = 1e-6  # what the value is proven to, at least; the simplex stops at 1e-9
-
-_LARGE_SAMPLE = 4096  # rows to begin with where all are read by blocks, at least
 
 _LEAST = 1e-145  # of a weight: squares of weights are to be floats, with room to spare
 
@@ -352,15 +344,14 @@ def _feasible(solution: ElfvingSolution, c: Floats, excess: float) -> ElfvingSol
 
 
 def c_optimal_design(
-    points: ArrayLike | Any, direction: ArrayLike, costs: ArrayLike | None = None
+    points: ArrayLike, direction: ArrayLike, costs: ArrayLike | None = None
 ) -> Design:
     """Return the cheapest way to estimate ``direction · parameter`` with unit variance.
 
     Parameters
     ----------
     points
-        (k, m) matrix, one row per option. Larger than memory, and then read by blocks: a
-        memory-mapped array, the path of a .npy or Parquet file, a pyarrow dataset, a Dask array.
+        (k, m) matrix, one row per option.
     direction
         (m,) vector c.
     costs
@@ -373,8 +364,7 @@ def c_optimal_design(
     >>> design.support, round(design.value, 12)   # a slope is best read off the two ends
     (array([0, 2]), 1.0)
     """
-    blocks = opened_blocks(points)
-    A = as_points(points) if blocks is None else blocks
+    A = as_points(points)
     k, m = A.shape
     c = as_vector(direction, m, "direction")
     if not c.any():
@@ -387,87 +377,10 @@ def c_optimal_design(
             raise InputError(f"costs[{x}] is {cost[x]}; a cost must be ≥ 0.")
         s = np.sqrt(cost)
         cost.flags.writeable = False  # so that the design need not copy them
-    if isinstance(A, Blocks):
-        return _large(A, c, cost, s)
     program = ElfvingProgram(A, s)
     design = _design(program.solve(c), k, c, cost, s)
-    return _checked(design, A[design.support], program.space)
-
-
-@dataclass(frozen=True, eq=False)
-class PooledSolution:
-    """The program's solution over a pool of rows, numbered as all rows are."""
-
-    solution: ElfvingSolution
-    program: ElfvingProgram
-    pool: Kept
-
-
-class PricedProblem:
-    """The problem by blocks: a level is |a·u| / √cost, or 0 where the cost is 0 and u vanishes."""
-
-    limit = 1.0 + TOLERANCE
-
-    def __init__(self, c: Floats, s: Floats | None, first: Kept, space: RowSpace) -> None:
-        self.c, self.s, self.space = c, s, space
-        n = len(first.rows)
-        self._metric = factor(space, first.rows, np.full(n, 1.0 / n))
-
-    def solve(self, pool: Kept) -> PooledSolution:
-        """Return the optimum over the pool, whose first rows are the basis."""
-        s = None if self.s is None else self.s[pool.indices]
-        program = ElfvingProgram(pool.rows, s, self.space if s is None or s.all() else None)
-        return PooledSolution(program.solve_within(self.c), program, pool)
-
-    def used(self, optimum: PooledSolution) -> Kept:
-        """Return the rows of the basis."""
-        return optimum.pool.of(optimum.solution.rows)
-
-    def levels(self, optimum: PooledSolution, indices: Indices | slice, rows: Floats) -> Floats:
-        """Return |a·u| / √cost."""
-        return self._priced(np.abs(products(rows, optimum.solution.dual)), indices)
-
-    def reach(self, indices: slice, rows: Floats) -> float:
-        """Return the largest ‖W a‖ / √cost."""
-        return float(self._priced(np.sqrt(leverages(rows, self._metric.W)), indices).max())
-
-    def change(self, old: PooledSolution, new: PooledSolution) -> float:
-        """Return ‖Uᵀ(u_new − u_old)‖."""
-        return float(np.linalg.norm(self._metric.U.T @ (new.solution.dual - old.solution.dual)))
-
-    def bound(self, change: float, left: float, reach: float) -> float:
-        """Return left + ‖Uᵀ(u_new − u_old)‖ · reach."""
-        return left + change * reach
-
-    def _priced(self, sizes: Floats, indices: Indices | slice) -> Floats:
-        if self.s is None:
-            return sizes
-        s = self.s[indices]
-        return np.divide(sizes, s, out=np.zeros_like(sizes), where=s > 0.0)
-
-
-def _large(blocks: Blocks, c: Floats, cost: Floats | None, s: Floats | None) -> Design:
-    """Return the design over all rows of the blocks."""
-    sample = Kept(*blocks.sample(max(_LARGE_SAMPLE, 8 * SAMPLED_PER_COLUMN * blocks.shape[1])))
-    first, space = spanning(blocks, sample)
-    refuse_outside(space, c)
-    if s is not None and not s.all():
-        first = spanning_free(blocks, first, s)
-    with space.blamed():
-        found, level = optimum(blocks, PricedProblem(c, s, first, space), first)
-        found.program.refuse_sensitive(found.solution, np.abs(c))
-        solution = _feasible(found.solution, c, max(level - 1.0, 0.0))
-    solution = replace(solution, rows=found.pool.indices[solution.rows])
-    design = replace(_design(solution, blocks.shape[0], c, cost, s), passes=blocks.passes)
-    order = np.argsort(found.pool.indices)
-    at = np.searchsorted(found.pool.indices, design.support, sorter=order)
-    return _checked(design, found.pool.rows[order[at]], space)
-
-
-def _checked(design: Design, rows: Floats, space: RowSpace) -> Design:
-    """Return the design as `checked`; a fault names the columns that are to blame."""
-    with space.blamed():
-        return checked_on(rows, design, space.scales, _GAP)
+    with program.space.blamed():
+        return checked(design, A, program.space.scales, _GAP)
 
 
 def _design(

@@ -15,17 +15,13 @@ and `enclosing` takes over.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Floats, Indices, as_points
 from evenhand.designs._ascent import interior_point, multiplicative, newton
 from evenhand.designs._caratheodory import empty_rows, moment_tableau
-from evenhand.designs.blockwise import Kept, optimum, spanning
-from evenhand.designs.design import Certificate, Design, checked, checked_on
+from evenhand.designs.design import Certificate, Design, checked
 from evenhand.designs.enclosing import dependent, enclosing, relaxed
 from evenhand.designs.screen import GramFactor, Screen, factor
 from evenhand.errors import AccuracyError, InputError
@@ -39,7 +35,6 @@ from evenhand.numerics.row_space import (
     row_space,
     sample_rows,
 )
-from evenhand.tables.blocks import Blocks, opened_blocks
 
 # Wendel: the hull of n symmetric random points in p dimensions holds the centre with probability
 # 1/2 at n = 2p and almost surely a little beyond. So many rows on one ellipsoid carry its V.
@@ -64,14 +59,13 @@ _DEPENDENT = 1e-10  # moments that differ by less, as a share of the largest, ar
 _GROWTH = 1e-9  # growth of the total weight that may be rounding
 
 
-def g_optimal_design(points: ArrayLike | Any, tol: float = 1e-6) -> Design:
+def g_optimal_design(points: ArrayLike, tol: float = 1e-6) -> Design:
     """Return the design that minimises the largest variance of any option's evaluation.
 
     Parameters
     ----------
     points
-        (k, m) matrix, one row per option; any rank r. Larger than memory, and then read by blocks:
-        a memory-mapped array, the path of a .npy or Parquet file, a pyarrow dataset, a Dask array.
+        (k, m) matrix, one row per option; any rank r.
     tol
         The largest leverage will be at most r (1 + tol).
 
@@ -85,24 +79,16 @@ def g_optimal_design(points: ArrayLike | Any, tol: float = 1e-6) -> Design:
     """
     if not (isinstance(tol, (int, float)) and 0 < tol < 1):
         raise InputError(f"tol must lie between 0 and 1; got {tol!r}.")
-    blocks = opened_blocks(points)
-    if blocks is None:
-        A = as_points(points)
-        k, m = A.shape
-        space = row_space(A, sample_rows(k, max(1024, 48 * m)))
-    else:
-        m = blocks.shape[1]
-        size = max(_SMALL, int(_FAR * _ROOM * m * (m + 1) / 2), _SPREAD * m)
-        first, space = spanning(blocks, Kept(*blocks.sample(size)))
+    A = as_points(points)
+    k, m = A.shape
+    space = row_space(A, sample_rows(k, max(1024, 48 * m)))
     if space.rank == 0:
         raise InputError("all points are zero; there is nothing to estimate.")
     if space.doubt:
         raise DoubtfulRankError(space.doubt, DOUBT)
     with space.blamed():
         try:
-            return (
-                _g_optimal(A, space, tol) if blocks is None else _large(blocks, first, space, tol)
-            )
+            return _g_optimal(A, space, tol)
         except np.linalg.LinAlgError as error:
             raise AccuracyError(
                 "the G-optimal design broke down: the points are singular to working precision. "
@@ -204,62 +190,6 @@ def _enclosed(
         return enclosing(A, space, factor(space, A[sample], w), 0.5 * tol)
     except np.linalg.LinAlgError:  # rows of very different lengths: working sets have a basis
         return None
-
-
-@dataclass(frozen=True, eq=False)
-class Ellipsoid:
-    """The optimum over a pool of rows: the support, its weights, and V."""
-
-    support: Kept
-    weights: Floats
-    factor: GramFactor
-
-
-class LeverageProblem:
-    """The problem by blocks: a level is a leverage over the rank."""
-
-    def __init__(self, space: RowSpace, tol: float) -> None:
-        self.space, self._tol, self.limit = space, tol, 1.0 + tol
-
-    def solve(self, pool: Kept) -> Ellipsoid:
-        """Return the optimum over the pool, whose first rows are the basis."""
-        weights = _g_optimal(pool.rows, self.space, self._tol / 4).weights
-        (used,) = np.nonzero(weights)
-        support = pool.of(used)
-        return Ellipsoid(support, weights[used], factor(self.space, support.rows, weights[used]))
-
-    def used(self, solution: Ellipsoid) -> Kept:
-        """Return the support."""
-        return solution.support
-
-    def levels(self, solution: Ellipsoid, _: Indices | slice, rows: Floats) -> Floats:
-        """Return leverages over the rank."""
-        return leverages(rows, solution.factor.W) / self.space.rank
-
-    def reach(self, _: slice, __: Floats) -> float:
-        """Return nothing: levels are all that the bound needs."""
-        return 0.0
-
-    def change(self, old: Ellipsoid, new: Ellipsoid) -> float:
-        """Return λ_max(V_new⁺ V_old)."""
-        return float(np.linalg.norm(new.factor.W @ old.factor.U, 2)) ** 2
-
-    def bound(self, change: float, left: float, _: float) -> float:
-        """Return λ_max(V_new⁺ V_old) · left."""
-        return change * left
-
-
-def _large(blocks: Blocks, first: Kept, space: RowSpace, tol: float) -> Design:
-    """Return the design over all rows of the blocks."""
-    solution, level = optimum(blocks, LeverageProblem(space, tol), first)
-    largest = level * space.rank
-    order = np.argsort(solution.support.indices)
-    weights = np.zeros(blocks.shape[0])
-    weights[solution.support.indices] = solution.weights
-    weights.flags.writeable = False  # so that the design need not copy them
-    certificate = Certificate(largest, float(space.rank), solution.factor.W / np.sqrt(largest))
-    design = Design("G", weights, largest, largest, certificate, passes=blocks.passes)
-    return checked_on(solution.support.rows[order], design, space.scales, tol)
 
 
 def _from_inside(B: Floats, w: Floats, d: Floats, tol: float, others: Floats) -> None:

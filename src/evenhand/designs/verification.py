@@ -16,7 +16,6 @@ from scipy.linalg import lapack, qr, solve_triangular
 
 from evenhand.arrays import Floats, unmasked
 from evenhand.errors import InputError
-from evenhand.tables.blocks import Blocks, opened_blocks
 
 if TYPE_CHECKING:
     from evenhand.designs.design import Design
@@ -70,21 +69,16 @@ def recompute(design: Design, points: ArrayLike, tol: float | None) -> Recomputa
 
 
 class _Points:
-    """The matrix that a design is for, in memory or read by blocks, looked through once."""
+    """The matrix that a design is for, looked through once."""
 
     def __init__(
         self, points: ArrayLike, shape: tuple[int, int], support: NDArray[np.intp]
     ) -> None:
-        blocks = opened_blocks(points)
-        self._held: Floats | Blocks
-        if blocks is None:
-            self._held = np.asarray(unmasked(points, "points"), dtype=np.float64)
-        else:
-            self._held = blocks
-        if self._held.shape != shape:
+        self.whole: Floats = np.asarray(unmasked(points, "points"), dtype=np.float64)
+        if self.whole.shape != shape:
             raise InputError(
                 f"points must be the {shape} matrix that the design is for; got shape "
-                f"{self._held.shape}."
+                f"{self.whole.shape}."
             )
         self.rows = np.empty((len(support), shape[1]))
         self.finite = True
@@ -98,21 +92,8 @@ class _Points:
 
     def chunks(self) -> Iterator[tuple[int, Floats]]:
         """Return the rows, some at a time, and the number of the first of them."""
-        if isinstance(self._held, Blocks):
-            for b in range(len(self._held)):
-                for start, piece in self._held.pieces(b):
-                    for at in range(0, len(piece), _CHUNK):
-                        yield start + at, piece[at : at + _CHUNK]
-        else:
-            for start in range(0, len(self._held), _CHUNK):
-                yield start, self._held[start : start + _CHUNK]
-
-    @property
-    def whole(self) -> Floats:
-        """The matrix in memory."""
-        if isinstance(self._held, Blocks):
-            return np.concatenate([a.copy() for _, a in self.chunks()])
-        return self._held
+        for start in range(0, len(self.whole), _CHUNK):
+            yield start, self.whole[start : start + _CHUNK]
 
 
 def _compare(reasons: list[str], what: str, found: float, stated: float) -> None:

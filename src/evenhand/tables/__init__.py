@@ -7,7 +7,6 @@
 - `cells`: the cells of one column as texts, categories, numbers, dates; what is in them;
 - `sources`: frames, rows and Parquet files as a `SourceTable`, whose columns are read whole and
   whose rows have places; `opened` tells which it is, and reads CSV and Excel files;
-- `blocks`: matrices larger than memory, read by blocks of rows;
 - `matrix`: the whole way to the matrix of an action set;
 - `written`: tables that are written.
 
