@@ -127,7 +127,7 @@ def test_evaluators_side_by_side_are_compared_with_their_clock(tmp_path: Path) -
     for found, told in ((beside, "16"), (rounds, "16,rounds"), (alone, None)):
         more = () if told is None else ("--parallel", told)
         assert answer(*arguments, *more) == found, "a store keeps them apart"
-    assert len(list((tmp_path / "runs").glob("*.parquet"))) == 3
+    assert len(list((tmp_path / "runs").glob("*.parquet"))) == 6
     shown = " ".join(run(*arguments, "--parallel", "16", "--details").stdout.split())
     assert "16 evaluators, who take 1 in the median, with sigma 1" in shown
     assert shown.count("clock") >= 2

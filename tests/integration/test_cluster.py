@@ -183,8 +183,7 @@ def test_a_worker_that_is_killed_changes_no_bit(
     (running.folder / "slow_policy.py").write_text(SLOW)
     monkeypatch.syspath_prepend(running.folder)
     one, two = (running.worker() for _ in range(2))
-    log, path = running.folder / "ran", tmp_path / "runs.parquet"
-    parts = tmp_path / "runs.parquet.parts"
+    log, path = running.folder / "ran", tmp_path / "runs"
     source = importlib.import_module("slow_policy").Slow
     policies = {"slow": source, "priced": "priced-exploration"}
     arguments = (PROBLEM, policies, [200, 5000], 40)
@@ -198,7 +197,7 @@ def test_a_worker_that_is_killed_changes_no_bit(
             "both workers and the store",
             lambda: (
                 future.done()
-                or (len(set(pids(log))) == 2 and len(list(parts.glob("[!.]*.parquet"))) >= 2)
+                or (len(set(pids(log))) == 2 and len(list(path.glob("[!.]*.parquet"))) >= 2)
             ),
         )
         # rows are in the store, and others are still to come

@@ -27,7 +27,6 @@ IN_PAPERS = (
     "lingame",
     "peps",
     "rage",
-    "xy-adaptive",
     "top-two",
 )
 

@@ -35,7 +35,6 @@ ESTIMATES_NOISE = {
     "rage",
     "top-two",
     "track-and-stop",
-    "xy-adaptive",
 }
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -357,16 +356,3 @@ def test_evaluations_that_take_no_time_have_no_clock() -> None:
     results = simulate(PROBLEM, "uniform", 200, 2)
     assert results.outcomes()["clock"].tolist() == [0.0, 0.0]
     assert not {"mean_clock", "mean_spent"} & set(results.summary())
-
-
-def test_a_store_tells_evaluators_apart(tmp_path: Path) -> None:
-    store = tmp_path / "runs.parquet"
-    whole = simulate(PROBLEM, "uniform", 100, 4, parallel=6)
-    simulate(PROBLEM, "uniform", 100, 2, parallel=6, store=store)
-    more = simulate(PROBLEM, "uniform", 100, 4, parallel=6, store=store)
-    assert more.outcomes().equals(whole.outcomes())
-    kept = Parallel(6)
-    others = [None, 5, replace(kept, rounds=True), replace(kept, latency=Latency.constant(1.0))]
-    for other in others:
-        with pytest.raises(eh.InputError, match=r"other evaluators \(6 evaluators, who take 1"):
-            simulate(PROBLEM, "uniform", 100, 4, parallel=other, store=store)

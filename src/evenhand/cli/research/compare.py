@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from evenhand.cli.options import AsJson, Cluster, Seed, Workers
-from evenhand.cli.research.workers import POLICIES, Rerun, processors, worker_pool
+from evenhand.cli.research.workers import POLICIES, processors, worker_pool
 from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, names_in, print_json, progress, whole_number
 from evenhand.errors import InputError
@@ -33,7 +33,7 @@ def compare(
             "other widths: ids-log, ids-directed-half, ids-directed-log-half. With --suite certain "
             "those that stop: also lingape-usual and track-and-stop-usual, with a threshold that "
             "is not proved, and priced-sure. With --suite classical also frank-wolfe-sampling, "
-            "lingame, peps, rage, xy-adaptive and top-two, and each with -usual.",
+            "lingame, peps, rage and top-two, and each with -usual.",
         ),
     ] = None,
     suite: Annotated[
@@ -76,11 +76,9 @@ def compare(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Keep the runs in this folder, a file per problem; what it holds already is not "
-            "run again.",
+            help="Keep the runs in this folder; what it holds already is not run again.",
         ),
     ] = None,
-    rerun: Rerun = False,
     details: Annotated[
         bool, typer.Option("--details", help="Print a table for every instance as well.")
     ] = False,
@@ -134,7 +132,7 @@ def compare(
         worker_pool(workers, cluster, default=processors()) as pool,
         progress("comparing", steps(benchmark)) as done,
     ):
-        outcomes = measure(benchmark, players, seed, pool, store=store, rerun=rerun, done=done)
+        outcomes = measure(benchmark, players, seed, pool, store=store, done=done)
     comparison = Comparison(benchmark, seed, outcomes)
     if figure is not None:
         comparison.plot(figure)

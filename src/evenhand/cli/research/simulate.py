@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from evenhand.cli.options import AsJson, Cluster, Seed, Workers
-from evenhand.cli.research.workers import POLICIES, Rerun, worker_pool
+from evenhand.cli.research.workers import POLICIES, worker_pool
 from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, print_json, whole_number
 from evenhand.errors import InputError
@@ -81,11 +81,10 @@ def simulate(
     store: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE.parquet",
-            help="Keep the runs here; what it holds already is not run again.",
+            metavar="DIR",
+            help="Keep the runs in this folder; what it holds already is not run again.",
         ),
     ] = None,
-    rerun: Rerun = False,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw regret over time to FILE.png, .svg or .pdf."),
@@ -105,7 +104,7 @@ def simulate(
 
     `evenhand simulate --family random,k=50,d=5 --horizon 1e4 --horizon 1e6 --figure r.png`
 
-    `evenhand simulate --problem skaters.json --store runs.parquet`
+    `evenhand simulate --problem skaters.json --store runs`
 
     **Exit codes**: 0 fine; 2 what was given cannot be used.
     """
@@ -131,7 +130,6 @@ def simulate(
             seed,
             executor,
             store=store,
-            rerun=rerun,
         )
     if figure is not None:
         # What Theorems 1 and 2 promise, they promise for B = 1.

@@ -6,9 +6,6 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Annotated
-
-import typer
 
 from evenhand.errors import InputError
 from evenhand.research.simulation.cluster import cluster_executor
@@ -17,20 +14,11 @@ from evenhand.research.simulation.executors import end_with_parent
 POLICIES = (
     "priced-exploration, fair-phased-elimination, explore-then-commit, ids, ids-directed, "
     "thompson-sampling, oful-debiased, oful-evaluation, oful, phased-elimination, uniform, "
-    "greedy-questions, ossb, oracle; "
+    "greedy-questions, oracle; "
     "careful-choice, certain-choice, certain-bias, planned-choice, lingape, track-and-stop, "
-    "frank-wolfe-sampling, lingame, peps, rage, xy-adaptive, top-two, which stop when they are sure"
+    "frank-wolfe-sampling, lingame, peps, rage, top-two, which stop when they are sure"
 )
 """The policies that come with the package, for help texts: the ones to use first."""
-
-Rerun = Annotated[
-    bool,
-    typer.Option(
-        "--rerun",
-        help="Run again what --store holds of policies whose code has changed since; without "
-        "this, such runs are refused.",
-    ),
-]
 
 
 def processors() -> int:

@@ -6,26 +6,22 @@ that refuses an instance has nothing to count, and its reason is kept.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.errors import EvenhandError, InputError
-from evenhand.files import make_folder
 from evenhand.policies.base import Policy
 from evenhand.policies.registry import built_in_policies, policy_class, registered_policies
 from evenhand.research.comparison.instances import Benchmark, Counted, Instance
 from evenhand.research.environments.problem import BiasedLinearBandit
-from evenhand.research.simulation import Parallel, Runs, simulate
+from evenhand.research.simulation import Runs, simulate
 from evenhand.research.simulation.experiment import Contender
-from evenhand.research.simulation.storage import problem_digest
 
 FLAGSHIP = "priced-exploration"
 SUREST = "certain-choice"
@@ -35,7 +31,6 @@ ORACLE = "oracle"
 PAPER = "fair-phased-elimination"
 
 _MOSTLY = 0.5
-_SLOW = {"ossb"}  # works out designs all the time: it takes part if named
 
 Done = Callable[[], None]
 
@@ -73,7 +68,6 @@ _IN_PAPERS = (
     "lingame",
     "peps",
     "rage",
-    "xy-adaptive",
     "top-two",
 )
 CLASSICAL = (
@@ -95,8 +89,7 @@ def entrants(
     """Return who takes part, where regret or evaluations are counted; or those named, or given.
 
     For regret all registered policies and variants, but not built-in ones that stop by themselves,
-    which look for certainty, nor OSSB, which is slow. Where evaluations are counted, `SURE`, or
-    `CLASSICAL`.
+    which look for certainty. Where evaluations are counted, `SURE`, or `CLASSICAL`.
 
     Examples
     --------
@@ -110,7 +103,7 @@ def entrants(
     ...     name = "mine"
     >>> players = [*entrants([Mine]), *entrants(counted="evaluations", classical=True)]
     >>> len(players), players[0].name
-    (18, 'mine')
+    (16, 'mine')
     """
     given = [] if names is None else list(names)
     own = {cls.name: Contender(cls.name, cls) for cls in given if not isinstance(cls, str)}
@@ -125,7 +118,7 @@ def entrants(
         called = [entrant.name for entrant in (CLASSICAL if classical else SURE)]
     elif names is None:
         stopping = {name for name, cls in built_in_policies().items() if not cls.spends_all}
-        playing = [name for name in registered if name not in stopping | _SLOW]
+        playing = [name for name in registered if name not in stopping]
         called = [*playing, *(entrant.name for entrant in VARIANTS)]
     for name in called:
         source = known[name].source if name in known else name
@@ -201,7 +194,6 @@ def measure(
     executor: Executor | None = None,
     *,
     store: str | os.PathLike[str] | None = None,
-    rerun: bool = False,
     done: Done = lambda: None,
 ) -> tuple[Outcome, ...]:
     """Let every entrant play every instance; return what came of it, instance by instance.
@@ -217,10 +209,7 @@ def measure(
     executor
         Who runs it, as for `simulate`.
     store
-        A folder with one Parquet file per problem and kind of evaluators. What it holds already
-        is not run again, and refused where the code has changed.
-    rerun
-        Whether such runs are run again instead, as by `simulate`.
+        A folder that keeps the runs, as for `simulate`.
     done
         Told after each of the `steps`.
 
@@ -232,9 +221,6 @@ def measure(
     >>> [outcome.cost.shape for outcome in measure(small, entrants(["uniform"]))]
     [(1, 2)]
     """
-    if store is not None:
-        make_folder(Path(store))
-    beside = benchmark.parallel
     outcomes: list[Outcome] = []
     for instance in benchmark.instances:
         problems = instance.shape.problems(instance.horizon)
@@ -255,10 +241,9 @@ def measure(
                     seed,
                     executor,
                     checkpoints=(),
-                    store=None if store is None else _shelf(Path(store), instance, problem, beside),
-                    rerun=rerun,
+                    store=store,
                     progress=False,
-                    parallel=beside,
+                    parallel=benchmark.parallel,
                 )
                 for one in results.runs:
                     runs[one.policy].append(one)
@@ -305,13 +290,3 @@ def _refusal(
         if counted == "evaluations" and policy.spends_all:
             return "it never stops by itself: it spends all evaluations there are."
     return None
-
-
-def _shelf(
-    folder: Path, instance: Instance, problem: BiasedLinearBandit, parallel: Parallel | None
-) -> Path:
-    """Return the file of a problem's runs: a store holds runs of one problem and one kind."""
-    name = f"{instance.suite}-{problem_digest(problem)[:12]}"
-    if parallel is not None:
-        name += f"-{hashlib.sha256(parallel.words.encode()).hexdigest()[:12]}"
-    return folder / f"{name}.parquet"

@@ -18,7 +18,6 @@ left, it is told from all others. Shares are exact to 2%.
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
@@ -35,34 +34,41 @@ from evenhand.research.rivals.tracking import TrackingPolicy
 _LONGEST = 2.0**60
 
 
-class RoundPolicy(TrackingPolicy):
-    """A policy that has a design for those who are left in every round, and drops some after it.
+@registered
+class RAGE(TrackingPolicy):
+    """Evaluates by rounds of doubled accuracy among the options that are left, until it is sure."""
 
-    One of this kind has a ``name`` and writes `length` and `left`.
-    """
+    name: ClassVar[str] = "rage"
 
     def prepare(self) -> None:
         """Have everybody in the first round."""
         self._left: NDArray[np.bool_] = np.ones(len(self.options), dtype=np.bool_)
         self._number = 0  # of the round
         self._ends = 0.0  # evaluations in all at which it is over
-        self._precision = 0.0  # ρ over the evaluations of the round
         self._before = self.ledger.counts.copy(), self.ledger.sums.copy()
 
-    @abstractmethod
-    def length(self, spread: float) -> float:
-        """Return how many evaluations a round takes whose design has this ρ."""
+    @property
+    def _accuracy(self) -> float:
+        return self.value_bound / 2.0 ** (min(self._number, 500) + 2)
 
-    @abstractmethod
-    def left(self) -> NDArray[np.bool_]:
-        """Tell (k,) who is left after a round."""
+    def _length(self, spread: float) -> float:
+        """Return what takes all leads among those left to the accuracy of the round."""
+        odds = (self._number * len(self.options)) ** 2 / (1.0 - self.confidence)
+        return 2.0 * (self.noise / self._accuracy) ** 2 * spread * math.log(odds)
+
+    def _unbeaten(self) -> NDArray[np.bool_]:
+        """Tell whom nobody leads by the accuracy of the round, by its own scores."""
+        counts, sums = self._before
+        fit = self._ellipsoid.fit(self.ledger.counts - counts, self.ledger.sums - sums)
+        value = self.frame.values @ (fit if fit.identified else self.fit).parameter
+        return np.asarray(value > value[self._left].max() - self._accuracy)
 
     def next_shares(self, evaluations: int) -> Floats:
         """Return the same shares until a round is over; then those for who is left."""
         if self._evaluations < self._ends:
             return self._shares
         if self._number:
-            self._left = self._left & self.left()
+            self._left = self._left & self._unbeaten()
             if not self._left.any():  # none of them leads all others
                 self._left = np.ones(len(self._left), dtype=np.bool_)
         self._number += 1
@@ -71,8 +77,8 @@ class RoundPolicy(TrackingPolicy):
             shares, spread = _all_apart(self.actions)
         else:
             shares, spread = _shares_apart(self.frame, some)
-        n = min(max(1.0, math.ceil(self.length(spread))), _LONGEST)
-        self._ends, self._precision = self._evaluations + n, spread / n
+        n = min(max(1.0, math.ceil(self._length(spread))), _LONGEST)
+        self._ends = self._evaluations + n
         self._before = self.ledger.counts.copy(), self.ledger.sums.copy()
         return shares
 
@@ -83,7 +89,6 @@ class RoundPolicy(TrackingPolicy):
             "left": self._left,
             "number": self._number,
             "ends": self._ends,
-            "precision": self._precision,
             "before_counts": counts,
             "before_sums": sums,
         }
@@ -95,7 +100,6 @@ class RoundPolicy(TrackingPolicy):
         self._left = recalled(memory, "left", (len(self.options),), bool)
         self._number = recalled(memory, "number", (), int, 0)
         self._ends = recalled(memory, "ends", (), least=0.0)
-        self._precision = recalled(memory, "precision", (), least=0.0)
         self._before = (
             recalled_counts(memory, "before_counts", q),
             recalled(memory, "before_sums", (q,)),
@@ -122,26 +126,3 @@ def _shares_apart(frame: OptionFrame, some: Indices) -> tuple[Floats, float]:
         return frame.weights, 1.0
     shares, f = proportions(frame.points, rows)
     return shares, float(f.max())
-
-
-@registered
-class RAGE(RoundPolicy):
-    """Evaluates by rounds of doubled accuracy among the options that are left, until it is sure."""
-
-    name: ClassVar[str] = "rage"
-
-    @property
-    def _accuracy(self) -> float:
-        return self.value_bound / 2.0 ** (min(self._number, 500) + 2)
-
-    def length(self, spread: float) -> float:
-        """Return what takes all leads among those left to the accuracy of the round."""
-        odds = (self._number * len(self.options)) ** 2 / (1.0 - self.confidence)
-        return 2.0 * (self.noise / self._accuracy) ** 2 * spread * math.log(odds)
-
-    def left(self) -> NDArray[np.bool_]:
-        """Tell whom nobody leads by the accuracy of the round, by its own scores."""
-        counts, sums = self._before
-        fit = self._ellipsoid.fit(self.ledger.counts - counts, self.ledger.sums - sums)
-        value = self.frame.values @ (fit if fit.identified else self.fit).parameter
-        return np.asarray(value > value[self._left].max() - self._accuracy)

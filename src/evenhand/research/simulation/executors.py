@@ -34,13 +34,6 @@ from typing import Any
 from evenhand.errors import EvenhandError, InputError
 from evenhand.research.simulation.experiment import Experiment, Piece
 from evenhand.research.simulation.results import Runs
-from evenhand.research.simulation.source_code import (
-    NO_FILE,
-    NO_MODULES,
-    build,
-    fingerprints,
-    module_fingerprint,
-)
 
 _FEW_RUNS = 16  # not worth starting processes for
 _PIECES_PER_WORKER = 16  # so that nobody waits long for the last worker
@@ -170,7 +163,6 @@ def _run_on_cluster(
     shared = _Shared(experiment, cloudpickle.dumps)
     shared.refuse_what_cannot_be_sent()
     digest, content = shared.packed
-    standing = _standing(_modules(experiment))
     with warnings.catch_warnings():
         # The advice, to send a future in place of large data, is what is being followed.
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
@@ -181,7 +173,10 @@ def _run_on_cluster(
         yield from _as_they_come(
             [
                 executor.submit(
-                    pickle.loads, _Call(standing, digest, piece).packed, buffers=[sent], pure=False
+                    pickle.loads,
+                    _Call(_versions(), digest, piece).packed,
+                    buffers=[sent],
+                    pure=False,
                 )
                 for piece in pieces
             ]
@@ -191,8 +186,8 @@ def _run_on_cluster(
 class _Call:
     """A piece that is run by unpickling it, given the experiment's bytes as a buffer."""
 
-    def __init__(self, standing: dict[str, str], digest: bytes, piece: Piece) -> None:
-        self._standing = standing
+    def __init__(self, versions: dict[str, str], digest: bytes, piece: Piece) -> None:
+        self._versions = versions
         self._digest = digest
         self._piece = piece
 
@@ -203,35 +198,17 @@ class _Call:
     def __reduce__(self) -> tuple[Any, ...]:
         # The buffer stands for the experiment, whose bytes travel once, not with every piece.
         place = pickle.PickleBuffer(b"")
-        return _run_on_worker, (self._standing, self._digest, place, self._piece)
+        return _run_on_worker, (self._versions, self._digest, place, self._piece)
 
 
-def _run_on_worker(standing: dict[str, str], digest: bytes, content: bytes, piece: Piece) -> Runs:
-    shared = _LATEST.get(digest)  # whoever has unpacked it has been asked
-    if shared is None:
-        here = _standing([name for name in standing if name not in _standing([])])
-        other = [name for name in standing if here[name] not in (standing[name], NO_FILE)]
-        if other:
-            ours, theirs = ({name: one[name] for name in other} for one in (here, standing))
-            raise InputError(
-                f"a worker of the cluster has {_listed(ours)}, and this process has "
-                f"{_listed(theirs)}; another version may give other numbers. Install the same on "
-                "every worker, and start them again."
-            )
-        shared = _unpacked(digest, content)
-    return _run(shared, piece)
-
-
-def _modules(experiment: Experiment) -> list[str]:
-    """Return the user's own modules that the policies of an experiment stand on."""
-    parts = [part for one in experiment.contenders for part in one.parts]
-    return [name for name in fingerprints(parts) if name.partition(".")[0] not in NO_MODULES]
-
-
-def _standing(modules: Sequence[str]) -> dict[str, str]:
-    """Return what results stand on in this process: versions, evenhand's code, and modules."""
-    own = {name: module_fingerprint(name) for name in modules}
-    return {**_versions(), "code of evenhand": build(kernels=False), **own}
+def _run_on_worker(versions: dict[str, str], digest: bytes, content: bytes, piece: Piece) -> Runs:
+    if versions != _versions():
+        raise InputError(
+            f"a worker of the cluster has {_listed(_versions())}, and this process has "
+            f"{_listed(versions)}; another version may give other numbers. Install the same on "
+            "every worker, and start them again."
+        )
+    return _run(_unpacked(digest, content), piece)
 
 
 @cache

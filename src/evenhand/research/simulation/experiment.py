@@ -46,11 +46,6 @@ class Contender:
         """Return the same contender, told more."""
         return replace(self, options=(*self.options, *options.items()))
 
-    @property
-    def parts(self) -> tuple[object, ...]:
-        """What it is made of."""
-        return self.source, *(value for _, value in self.options)
-
     def policy(self, problem: BiasedLinearBandit, horizon: int, seed: int) -> Policy:
         """Make the policy."""
         return policy_for(problem, self.source, horizon, seed=seed, **dict(self.options))

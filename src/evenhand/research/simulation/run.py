@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 
 import numpy as np
 
@@ -36,7 +36,6 @@ def simulate(
     checkpoints: Sequence[int] | None = None,
     piece_size: int | None = None,
     store: str | os.PathLike[str] | None = None,
-    rerun: bool = False,
     progress: bool | None = None,
     parallel: int | Parallel | None = None,
 ) -> Results:
@@ -71,13 +70,10 @@ def simulate(
     piece_size
         Most replications that a worker takes at a time.
     store
-        A Parquet file that keeps the runs. What it holds already is not run again, so a simulation
-        that was killed goes on where it was, and one with more replications, horizons or policies
-        only adds what is missing. It knows the code: runs of a policy whose class, module, or any
-        other module of yours that it imports has changed since, or of another evenhand, are
-        refused.
-    rerun
-        Whether such runs are dropped from the store and run again instead; others stay.
+        A folder that keeps the runs, in a Parquet file per problem, policy, horizon and seed. What
+        it holds already is not run again, so a simulation that was killed goes on where it was,
+        and one with more replications, horizons or policies only adds what is missing. Where the
+        file that a policy is written in has changed since, its runs are run again.
     progress
         Whether to show a progress bar; if not given, when the error stream is a terminal.
     parallel
@@ -119,27 +115,27 @@ def simulate(
     _refuse_what_cannot_start(experiment, horizons)
     wanted = [Piece(c, T, 0, n) for c in range(len(experiment.contenders)) for T in horizons]
 
-    kept = nullcontext() if store is None else RunStore.opened(store, experiment, rerun=rerun)
-    with kept as shelf:
-        done: dict[tuple[str, int], list[Runs]] = {
-            _key(experiment, piece): [] if shelf is None else shelf.runs(*_key(experiment, piece))
-            for piece in wanted
-        }
-        missing = [
-            part for piece in wanted for part in _missing(piece, done[_key(experiment, piece)])
-        ]
-        pieces = pieces_of(missing, executor, piece_size)
-        n_wanted = n * len(wanted)
-        n_missing = sum(len(piece) for piece in pieces)
-        with (
-            closing(run_pieces(experiment, pieces, executor)) as finished,
-            _progress_bar(progress, n_wanted, n_wanted - n_missing) as advance,
-        ):
-            for runs in finished:
-                if shelf is not None:
-                    shelf.add(runs)
-                done[runs.policy, runs.horizon].append(runs)
-                advance(len(runs))
+    kept = None if store is None else RunStore(store, experiment)
+    done: dict[tuple[str, int], list[Runs]] = {
+        _key(experiment, piece): [] if kept is None else kept.runs(*_key(experiment, piece))
+        for piece in wanted
+    }
+    missing = [part for piece in wanted for part in _missing(piece, done[_key(experiment, piece)])]
+    pieces = pieces_of(missing, executor, piece_size)
+    n_wanted = n * len(wanted)
+    n_missing = sum(len(piece) for piece in pieces)
+    with (
+        closing(run_pieces(experiment, pieces, executor)) as finished,
+        _progress_bar(progress, n_wanted, n_wanted - n_missing) as advance,
+    ):
+        for runs in finished:
+            if kept is not None:
+                kept.add(runs)
+            done[runs.policy, runs.horizon].append(runs)
+            advance(len(runs))
+    if kept is not None:
+        for key, some in done.items():
+            kept.put_together(*key, some)
     merged = (Runs.merged(done[_key(experiment, piece)]) for piece in wanted)
     asked = tuple(runs.take(np.flatnonzero(runs.replication < n)) for runs in merged)
     return Results(problem, asked, experiment.seed)
