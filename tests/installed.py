@@ -48,7 +48,7 @@ campaign = eh.Campaign.create("cup.db", "cup", eh.Questions.panel(options, peopl
 ticket = campaign.ask("P")
 assert campaign.tell(ticket, 5.0).counted
 campaign.close()
-heavy = {"sqlalchemy", "alembic", "dask", "psycopg", "openpyxl", "optuna", "pytest", "mypy"}
+heavy = {"sqlalchemy", "alembic", "dask", "psycopg", "openpyxl", "pytest", "mypy"}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 table.to_csv("scores.csv", index=False)
 table.to_parquet("scores.parquet")

@@ -11,7 +11,7 @@ mean of others' scores in the place of v̂ would have one: its noise is in the c
 
 Every question that has a p-value is asked at 2% over the number of questions. The p-values are
 nearly right, and so on scores that follow the model anything at all is found in at most 5% of
-tables (simulated: `benchmarks/audit_checks.py`). An alarm is what moves the bias out of its own
+tables. An alarm is what moves the bias out of its own
 interval; all else is a note.
 """
 
