@@ -253,7 +253,7 @@ def heard(audit: eh.Audit, worth: np.ndarray, favour: float) -> dict[str, bool]:
     verdict = made.verdict[0]
     seen = said.startswith("Yes")
     blamed = seen and sentence.startswith("With it taken off")
-    (by_bias,) = [rule for rule in made.rules if rule.rule == "mean"]
+    (by_bias,) = [rule for rule in made.rules if rule.rule == "bias"]
     return {
         "yes": seen,
         "yes, and there is one": seen and favour != 0.0,
@@ -262,7 +262,6 @@ def heard(audit: eh.Audit, worth: np.ndarray, favour: float) -> dict[str, bool]:
         and audit.bias.covers(favour),
         "the bias is blamed for the winner": blamed,
         "blamed, and the mean without it has another": blamed and bool(by_bias.flipped[0]),
-        "another by leniency, not by the bias": seen and "is not the bias" in sentence,
         "wrong": verdict == "wrong",
         "wrong, and the winner is not the best": verdict == "wrong" and winner != best,
         "wrong, and the fair winner is better": verdict == "wrong" and worth[fair] > worth[winner],

@@ -84,7 +84,7 @@ def test_words_and_tables_say_who_and_what() -> None:
 
 
 def test_winners_that_change_are_listed() -> None:
-    table = tasting(favour=9.0)
+    table = tasting(favour=30.0)
     table.to_csv("partial.csv", index=False)
     flips = eh.audit(table, **PARTS).flips
     flips = flips[flips["flipped"]]

@@ -202,8 +202,7 @@ def test_what_leniency_changes_is_not_put_down_to_the_bias() -> None:
         return words.decided(audit_of(small(rows, home, loud), 1.0, 0.9, 1.1))
 
     lenient = (
-        "Ann wins by these scores with it and without it. What changes the winner is not the bias: "
-        "with leniency taken off, Bo leads"
+        "Ann wins by these scores with it and without it. With leniency taken off as well, Bo leads"
     )
     assert said(0.01) == f"{lenient}, by more than noise."
     assert said(0.4) == f"{lenient}, but not by more than noise."
@@ -232,8 +231,7 @@ def test_many_events_are_counted() -> None:
     audit = audit_of(panel(events=3), 0.1, 0.05, 0.15)
     assert words.decided(audit) == "By the mean of these scores it changes no winner of 3 events."
     assert words.flips(audit) == (
-        "Winners that change, of 3: with the bias taken off, 0 by the mean, 0 by the trimmed mean; "
-        "without partial evaluators, 0. First three that do: 0, 0, 0."
+        "Winners that change, of 3: with the bias taken off, 0. With leniency taken off as well, 0."
     )
     assert words.fragile(audit) == "Of 3 winners, 3 safe."
     for_bo = np.tile([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0], 3)  # by P, a third of the mean

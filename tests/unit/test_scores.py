@@ -664,20 +664,6 @@ def test_what_is_no_grade_is_refused_with_the_nearest() -> None:
         assert "grades=" in refused(LETTERS, grades=wrong)
 
 
-def test_whether_another_spacing_of_grades_changes_the_best_is_said() -> None:
-    # a has one top grade and one low; b two in the middle: who is best hangs on the steps
-    rows = [("a", "P", "A"), ("a", "Q", "D"), ("b", "P", "B"), ("b", "Q", "C"), ("c", "P", "D")]
-    rows += [("c", "Q", "D"), ("d", "P", "D"), ("d", "Q", "C")]
-    table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
-    for said in (eh.audit(table, grades=list("ABCD")), eh.decide(table, grades=list("ABCD"))):
-        note = next(one.message for one in said.warnings if one.assumption == "grades")
-        assert "It hangs on how far grades lie apart" in note
-    table["score"] = [{"a": "A", "b": "B", "c": "C", "d": "D"}[o] for o in table["option"]]
-    found = eh.audit(table, grades=list("ABCD"))
-    note = next(one.message for one in found.warnings if one.assumption == "grades")
-    assert note.endswith("the same option would be best.")
-
-
 def test_letters_of_tools_are_read_only_where_all_are() -> None:
     tool = read("option,evaluator,score\na,P,C\nb,P,I\na,Q,C\nb,Q,P\n")
     assert tool.score.tolist() == [1.0, 0.0, 1.0, 0.5]

@@ -23,7 +23,7 @@ from evenhand.assumptions import taken_for_granted
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.dependence import copies as copied
 from evenhand.auditing.dependence import findings, rivals_in_orders, together
-from evenhand.auditing.diagnosis import diagnose, ends, spacings
+from evenhand.auditing.diagnosis import diagnose, ends
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.individual_biases import of_evaluators, of_favoured
 from evenhand.auditing.one_baseline import scores_by_baseline
@@ -345,7 +345,6 @@ def decide(
     checked = findings(together(table, beside)) if table.cluster is None else []
     if effects is None or effects.freedom <= 0:
         checked += ends(table)
-    checked += spacings(table, 1 if target is None or target.top is None else target.top)
     if effects is not None and audited is not None:
         checked += [*copied(table), *diagnose(effects, audited, for_choice=True)]
         if said.decision.loss <= tolerance and said.decision.label in table.option.names:

@@ -15,7 +15,8 @@
 
 from evenhand.auditing.audit import Audit, audit
 from evenhand.auditing.bias import BiasEstimate
+from evenhand.auditing.decisions import Decisions, decisions
 from evenhand.auditing.individual_biases import BiasSpread
 from evenhand.auditing.placebo import Placebo
 
-__all__ = ["Audit", "BiasEstimate", "BiasSpread", "Placebo", "audit"]
+__all__ = ["Audit", "BiasEstimate", "BiasSpread", "Decisions", "Placebo", "audit", "decisions"]

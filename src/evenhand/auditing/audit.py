@@ -13,7 +13,7 @@ from evenhand.arrays import is_number
 from evenhand.auditing import one_baseline
 from evenhand.auditing.bias import BiasEstimate, clustered, here, plain
 from evenhand.auditing.decisions import Decisions, decisions
-from evenhand.auditing.diagnosis import Influence, diagnose, ends, influences, spacings
+from evenhand.auditing.diagnosis import Influence, diagnose, ends, influences
 from evenhand.auditing.effects import Effects, standing_first, two_way
 from evenhand.auditing.identified import Identified, identified
 from evenhand.auditing.individual_biases import Each, Spreads, of_evaluators, of_favoured
@@ -146,14 +146,12 @@ class Audit(Result):
     @cached_property
     def decisions(self) -> Decisions:
         """What the scores decide at every event, and what would change that."""
-        theirs = self.evaluators["shrunk"].to_numpy(dtype=float)
-        own = np.where(np.isnan(theirs), self.bias.value, theirs) if len(theirs) else None
         scores = self.effects.scores
         added = np.zeros(len(scores)) if self.attributes else None
         for name, bias in self.attributes.items():
             if added is not None and np.isfinite(bias.value):
                 added += bias.value * scores.attributes[name]
-        return decisions(scores, self.bias, own, added, self.target)
+        return decisions(scores, self.bias, added, self.target)
 
     @cached_property
     def flips(self) -> pd.DataFrame:
@@ -177,7 +175,6 @@ class Audit(Result):
         found = list(diagnose(self.effects, self.bias))
         if self.effects.freedom <= 0:
             found += ends(scores)
-        found += spacings(scores, 1 if self.target is None else self.target.top or 1)
         found += self.identified.notes
         found += scores.notes
         return tuple(sorted(found, key=lambda finding: not finding.alarm))

@@ -47,14 +47,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 RULES = {
-    "mean": "the mean, with the bias off, against the mean",
-    "trimmed mean": "the mean without the highest and the lowest score, with the bias off, against "
-    "the same of scores as given",
-    "recusal": "the mean without scores of partial evaluators, against the mean",
-    "recusal and leniency": "two-way values without scores of partial evaluators, against the mean",
-    "leniency": "values without leniency or position, but with the bias, against the mean",
+    "bias": "the mean with the bias off, against the mean",
     "bias and leniency": "values without bias, leniency, position and attributes, against the mean",
-    "own biases": "the mean with each evaluator's own bias off, against the mean",
     "reference": "the mean of the references, against the mean of scores",
 }
 """What each rule compares: who wins by it, against who wins without."""
@@ -205,7 +199,6 @@ class Decisions:
                 "baseline": [name for rule in rules for name in self.names(rule.baseline)],
                 "tied": [names for rule in rules for names in self.tied(rule)],
                 "flipped": _joined([rule.flipped for rule in rules], np.bool_),
-                "podium_changed": _joined([rule.podium_changed for rule in rules], np.bool_),
                 "margin": _joined([rule.margin for rule in rules], np.float64),
             }
         )
@@ -228,48 +221,30 @@ def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
 def decisions(
     scores: Scores,
     bias: BiasEstimate,
-    own: Floats | None = None,
     attributes: Floats | None = None,
     target: Target | None = None,
 ) -> Decisions:
-    """Return what scores decide, and what a bias changes: the common one, or (evaluators,) shrunken
-    ones; ``attributes``: (n,) what these add to each score; ``target``: what is wanted.
+    """Return what scores decide, and what a common bias changes; ``attributes``: (n,) what these
+    add to each score; ``target``: what is wanted.
     """
     ballots = Ballots.of(scores)
-    y, p, contests = ballots.score, ballots.partial, ballots.contests
-    known, impartial = bool(np.isfinite(bias.value)), ~ballots.own
+    p, contests = ballots.partial, ballots.contests
+    known = bool(np.isfinite(bias.value))
     beta = bias.value if known else 0.0
-    plain = ballots.mean(y)
-
-    def compared(rule: str, values: Floats, before: Floats = plain) -> RuleComparison:
-        return RuleComparison.of(rule, contests, values, before)
-
-    rules = []
-    if known:
-        rules.append(compared("mean", plain - beta * ballots.mean(p)))
-        rules.append(compared("trimmed mean", ballots.trimmed(beta), ballots.trimmed()))
-    if not impartial.all():
-        rules.append(compared("recusal", ballots.mean(y, impartial)))
+    plain = ballots.mean(ballots.score)
     way = fair_way(scores, ballots)
     worth = scores.centred if attributes is None else scores.centred - attributes
     at_zero, per_bias = way.lines(worth, p[: len(scores)])
     fair = at_zero - beta * per_bias
-    if scores.reference is not None:
-        rules.append(compared("reference", fair))
-    elif ballots.levels is not None or ballots.compared:
-        if ballots.levels is not None and not impartial.all():
-            rules.append(compared("recusal and leniency", ballots.two_way(y, impartial)))
-        lenient = at_zero if attributes is None else way.lines(scores.score, p[: len(scores)])[0]
-        rules.append(compared("leniency", lenient))
-        rules.append(compared("bias and leniency", fair))
-    if known and own is not None and ballots.evaluator is not None:
-        rules.append(compared("own biases", ballots.mean_without(own)))
+    values = {"bias": plain - beta * ballots.mean(p)} if known else {}
+    values["bias and leniency" if scores.reference is None else "reference"] = fair
+    rules = [RuleComparison.of(rule, contests, of, plain) for rule, of in values.items()]
     lines = _Lines(contests, at_zero, per_bias)
-    winner = contests.podium(contests.order(contests.places(plain), contests.places(fair)))[:, 0]
-    podium = contests.podium(contests.order(contests.places(fair), contests.places(plain)))
+    winner = contests.leading(contests.order(contests.places(plain), contests.places(fair)))[:, 0]
+    leading = contests.leading(contests.order(contests.places(fair), contests.places(plain)))
     ranked = ~contests.any_of(np.isnan(fair))
-    fair_winner, runner_up = (np.where(ranked, podium[:, step], -1) for step in (0, 1))
-    lead = np.where(ranked, contests.lead(fair, podium), np.nan)
+    fair_winner, runner_up = (np.where(ranked, entries, -1) for entries in leading.T)
+    lead = np.where(ranked, contests.lead(fair, leading), np.nan)
     fitted = int(known) + int(attributes is not None)
     errors = way.errors(worth - beta * p[: len(scores)], fair, fitted)
     tests = [

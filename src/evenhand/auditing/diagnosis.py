@@ -18,7 +18,7 @@ interval; all else is a note.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -30,7 +30,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.scale_use import unequal_use, values_by_row
-from evenhand.report.words import decimals, fixed, joined, number, p_value, short
+from evenhand.report.words import decimals, fixed, number, p_value, short
 from evenhand.scores import Scores
 from evenhand.scores.baseline import BASELINE
 from evenhand.scores.scores import Codes, Factor, Finding, crossed, less_means, sums_over
@@ -399,54 +399,6 @@ def ends(scores: Scores) -> Iterator[Finding]:
             f"alike there, and nobody can {'take off' if lowest else 'add'} as much as elsewhere.",
             alarm=False,
         )
-
-
-def spacings(scores: Scores, top: int = 1) -> Iterator[Finding]:
-    """Yield whether the best, or the ``top`` best, would be others if steps between grades were
-    larger near the top, or near the bottom: each twice the next.
-    """
-    if len(scores.grades) < 3 or scores.event is not None or scores.rival is not None:
-        return
-    if scores.evaluator is None or len(scores.option) <= top:
-        return
-    grades = sorted(set(scores.grades.values()))
-    given = _best(scores, top)
-    steps = 2.0 ** np.arange(len(grades) - 1)
-    other = {
-        where: _best(
-            scores, top, dict(zip(grades, np.concatenate([[0.0], sizes.cumsum()]), strict=True))
-        )
-        for where, sizes in (("top", steps), ("bottom", steps[::-1]))
-    }
-    changed = {where: best for where, best in other.items() if best != given}
-    who = "the same option would be" if top == 1 else f"the same {top:,} options would be"
-    said = (
-        "Were steps between grades larger near the top, or near the bottom (each twice the next), "
-        f"{who} best."
-    )
-    if changed:
-        parts = [
-            f"larger near the {where} (each twice the next), {joined(sorted(best - given), 5)} "
-            f"would be among the best {top:,} instead of {joined(sorted(given - best), 5)}"
-            for where, best in changed.items()
-        ]
-        said = f"It hangs on how far grades lie apart: were steps {'; were they '.join(parts)}."
-    yield Finding("grades", said, alarm=False)
-
-
-def _best(scores: Scores, top: int, numbers: Mapping[float, float] | None = None) -> set[str]:
-    """Return the best by two-way values, if grades were these numbers."""
-    if numbers is not None:
-        y = np.array([numbers[one] for one in scores.score.tolist()])
-        scores = replace(scores, score=y, scale=None)
-    effects = two_way(scores)
-    codes, n = effects.valued
-    of = np.zeros(n, dtype=np.intp)
-    of[codes] = scores.option.codes
-    values = np.bincount(of, effects.values(), minlength=len(scores.option))
-    times = np.maximum(np.bincount(of, minlength=len(scores.option)), 1)
-    order = np.argsort(-values / times, kind="stable")
-    return {scores.option.names[code] for code in order[:top].tolist()}
 
 
 def _strays(effects: Effects, for_choice: bool) -> Iterator[Finding]:

@@ -318,12 +318,9 @@ class LeadDuels:
         first, second = rows[:n], rows[n:]
         event, size = contests.event[first], len(contests)
         left = self._met[0].without(y)[0].reshape(-1)
-        pairs = [np.minimum(first, second), np.maximum(first, second)]
-        if self.ballots.evaluator is None:
-            pairs.append(np.arange(n, dtype=np.int32))
-        else:
-            pairs.append(self.ballots.evaluator[:n])
-        pair, n_pairs = crossed(*pairs)
+        evaluator = self.scores.evaluator
+        who = np.arange(n, dtype=np.int32) if evaluator is None else evaluator.codes
+        pair, n_pairs = crossed(np.minimum(first, second), np.maximum(first, second), who)
         of_pair = np.zeros(n_pairs, dtype=np.int32)
         of_pair[pair] = event
         together = sums_over(pair, n_pairs, np.where(first <= second, left, -left))

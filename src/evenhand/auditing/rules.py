@@ -16,9 +16,8 @@ Levels of what is scored and of who scores are fitted together: y = v_o + s_c + 
 `Projection` solves the normal equations. Least squares have a = Σ y over o and b = Σ y over c; with
 a = d and b = 0, d·v is the variance of the estimate d·v̂, in units of that of the noise.
 
-Rules are means, trimmed means, recusal, and two-way effects. A rule is linear in the scores, but
-for the trimmed mean: with a bias β taken off, values are v(y) − β v(p). So which β makes another
-option win is a division.
+Rules are means and two-way effects, linear in the scores: with a bias β taken off, values are
+v(y) − β v(p). So which β makes another option win is a division.
 """
 
 from __future__ import annotations
@@ -33,12 +32,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.projections import Projection
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
-from evenhand.scores.scores import Codes, chunks, crossed, sums_over
-
-PODIUM = 3
-"""Places that are looked at beside the first."""
-
-_LEAST_TRIMMED = 3
+from evenhand.scores.scores import Codes, crossed, sums_over
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,16 +110,16 @@ class Contests:
         """(entries,) entries event by event, the first first; of those that tie, by ``also``."""
         return np.lexsort((self.option, also, places, self.event))
 
-    def podium(self, order: Indices) -> Indices:
-        """(events, 3) the first three entries of each event in some order; −1 for nobody."""
-        steps = np.arange(PODIUM)
+    def leading(self, order: Indices) -> Indices:
+        """(events, 2) the first two entries of each event in some order; −1 for nobody."""
+        steps = np.arange(2)
         there = steps < self.sizes[:, None]
         at = np.minimum(self.starts[:, None] + steps, len(order) - 1)
         return np.where(there, order[at], -1)
 
-    def lead(self, values: Floats, podium: Indices) -> Floats:
+    def lead(self, values: Floats, leading: Indices) -> Floats:
         """(events,) the first less the second: 0 where they tie, infinite without a second."""
-        first, second = podium[:, 0], podium[:, 1]
+        first, second = leading.T
         lead = values[first] - values[second]
         tied = np.abs(lead) <= self.enough(values)
         return np.where(second < 0, np.inf, np.where(tied, 0.0, lead))
@@ -193,7 +187,6 @@ class Ballots:
 
     score: Floats  # (rows,) y, from the origin of their level
     partial: Floats  # (rows,) p
-    evaluator: Codes | None  # (rows,) who; None where nobody said
     chair: Codes | None  # (rows,) who at which event; None where nobody said, or in comparisons
     contests: Contests  # what the rows are about
     compared: bool = False  # whether each score makes two rows
@@ -203,82 +196,42 @@ class Ballots:
         """Return the rows of a table of scores."""
         contests = Contests.of(scores)
         partial = np.zeros(len(scores)) if scores.partial is None else scores.partial
-        who = None if scores.evaluator is None else scores.evaluator.codes
         if scores.rival is None:
-            chair = None if who is None else scores.chairs[0]
-            return cls(scores.centred, partial, who, chair, contests)
-        who = None if who is None else np.tile(who, 2)
+            chair = None if scores.evaluator is None else scores.chairs[0]
+            return cls(scores.centred, partial, chair, contests)
         y, p = (np.concatenate([x, -x]) for x in (scores.score, partial))
-        return cls(y, p, who, None, contests, compared=True)
+        return cls(y, p, None, contests, compared=True)
 
     def turned(self, x: Floats) -> Floats:
         """(rows,) numbers by score, as they count for the option of each row."""
         return np.concatenate([x, -x]) if self.compared else x
-
-    @property
-    def own(self) -> NDArray[np.bool_]:
-        """(rows,) whether the evaluator is partial, to or against."""
-        return np.asarray(self.partial != 0.0)
 
     @cached_property
     def counts(self) -> NDArray[np.int64]:
         """(scored,) how many rows are about each."""
         return np.bincount(self.contests.scored, minlength=len(self.contests.entry))
 
-    def mean(self, values: Floats, rows: NDArray[np.bool_] | None = None) -> Floats:
-        """(entries,) the mean of some rows; NaN where there is none of one."""
-        scored, n = self.contests.scored, len(self.contests.entry)
-        if rows is None:
-            means = sums_over(scored, n, values) / self.counts
-        else:
-            there = sums_over(scored, n, rows)
-            means = np.full(n, np.nan)
-            np.divide(sums_over(scored, n, values, rows), there, out=means, where=there > 0)
-        return self.contests.of_entries(means)
-
-    def mean_without(self, own: Floats) -> Floats:
-        """(entries,) the mean once (evaluators,) the bias of each is taken off."""
-        assert self.evaluator is not None
-        total = np.zeros(len(self.counts))
-        for rows in chunks(len(self.score), least=len(total)):
-            left = self.score[rows] - own[self.evaluator[rows]] * self.partial[rows]
-            total += np.bincount(self.contests.scored[rows], left, minlength=len(total))
-        return self.contests.of_entries(total / self.counts)
-
-    def trimmed(self, bias: float = 0.0) -> Floats:
-        """(entries,) the mean without the highest and the lowest score (of one or two, the mean),
-        less a bias.
-        """
-        highest, lowest = np.full(len(self.counts), -np.inf), np.full(len(self.counts), np.inf)
-        total = np.zeros(len(self.counts))
-        for rows in chunks(len(self.score), least=len(total)):
-            scored, left = self.contests.scored[rows], self.score[rows] - bias * self.partial[rows]
-            np.maximum.at(highest, scored, left)
-            np.minimum.at(lowest, scored, left)
-            total += np.bincount(scored, left, minlength=len(total))
-        enough = self.counts >= _LEAST_TRIMMED
-        total = np.where(enough, total - highest - lowest, total)
-        return self.contests.of_entries(total / np.where(enough, self.counts - 2, self.counts))
+    def mean(self, values: Floats) -> Floats:
+        """(entries,) the mean of the rows."""
+        totals = sums_over(self.contests.scored, len(self.contests.entry), values)
+        return self.contests.of_entries(totals / self.counts)
 
     @cached_property
     def levels(self) -> Levels | None:
         """All rows, to be fitted by levels of what is scored and of who scores; None without."""
-        return None if self.chair is None else self._levels(self.contests.scored, self.chair)
+        if self.chair is None:
+            return None
+        n_chairs = int(self.chair.max(initial=-1)) + 1
+        return Levels(self.contests.scored, self.chair, len(self.counts), n_chairs)
 
-    def two_way(self, values: Floats, rows: NDArray[np.bool_] | None = None) -> Floats:
+    def two_way(self, values: Floats) -> Floats:
         """(entries,) values less what lenient and severe evaluators add, the mean if nobody knows;
         NaN at events where no chain of evaluators links some options with the others.
         """
-        if self.chair is None or self.levels is None:
-            return self.mean(values, rows)
-        levels = self.levels
-        if rows is not None:
-            levels, values = (
-                self._levels(self.contests.scored[rows], self.chair[rows]),
-                values[rows],
-            )
-        found = self.contests.of_entries(levels.fitted(values))
-        linked = self.contests.alike(levels.parts)
+        if self.levels is None:
+            return self.mean(values)
+        found = self.contests.of_entries(self.levels.fitted(values))
+        linked = self.contests.alike(self.levels.parts)
         return np.where(linked[self.contests.event], found, np.nan)
 
     def average_leniency(self, values: Floats) -> Floats:
@@ -296,10 +249,6 @@ class Ballots:
         seats = np.bincount(event[there], minlength=len(contests))
         return np.asarray((sums_over(event[there], len(contests), lenient) / seats)[contests.event])
 
-    def _levels(self, scored: Codes, chair: Codes) -> Levels:
-        assert self.chair is not None
-        return Levels(scored, chair, len(self.counts), int(self.chair.max(initial=-1)) + 1)
-
 
 @dataclass(frozen=True, eq=False)
 class RuleComparison:
@@ -309,7 +258,6 @@ class RuleComparison:
     winner: Indices  # (events,) the entry that wins by the rule; −1 where options cannot be ranked
     baseline: Indices  # (events,) the one that wins without it
     flipped: NDArray[np.bool_]  # (events,) whether another wins; a tie changes nothing
-    podium_changed: NDArray[np.bool_]  # (events,) whether the first three or their order change
     margin: Floats  # (events,) lead by the rule: 0 in a tie, infinite without a rival
     # (entries,) whether each wins without the rule, alone or in a tie
     first_before: NDArray[np.bool_]
@@ -319,14 +267,13 @@ class RuleComparison:
         """Return who wins by some values, against who wins by others; (entries,) both."""
         ranked = ~(contests.any_of(np.isnan(values)) | contests.any_of(np.isnan(before)))
         places, places_before = contests.places(values), contests.places(before)
-        podium = contests.podium(contests.order(places, places_before))
-        earlier = contests.podium(contests.order(places_before, places))
+        leading = contests.leading(contests.order(places, places_before))
+        earlier = contests.leading(contests.order(places_before, places))
         return cls(
             rule,
-            np.where(ranked, podium[:, 0], -1),
+            np.where(ranked, leading[:, 0], -1),
             np.where(ranked, earlier[:, 0], -1),
-            ranked & (podium[:, 0] != earlier[:, 0]),
-            ranked & (podium != earlier).any(axis=1),
-            np.where(ranked, contests.lead(values, podium), np.nan),
+            ranked & (leading[:, 0] != earlier[:, 0]),
+            np.where(ranked, contests.lead(values, leading), np.nan),
             places_before == 0,
         )

@@ -248,10 +248,7 @@ def _wanted(audit: Audit) -> list[Part]:
 
 def _decisions(audit: Audit) -> list[Part]:
     made = audit.decisions
-    rules: list[list[Cell]] = [
-        [RULES.get(one.rule, one.rule), int(one.flipped.sum()), int(one.podium_changed.sum())]
-        for one in made.rules
-    ]
+    rules: list[list[Cell]] = [[RULES[one.rule], int(one.flipped.sum())] for one in made.rules]
     events = made.to_frame()
     doubtful = events[events["verdict"].isin(["wrong", "fragile"])].sort_values(
         ["verdict", "tipping_favour"], ascending=[False, True], kind="stable"
@@ -268,7 +265,7 @@ def _decisions(audit: Audit) -> list[Part]:
         del names["event"]
     found: list[Part] = []
     if audit.effects.told:
-        found.append(Table("What changes, by rule", ["rule", "winners", "first three"], rules))
+        found.append(Table("What changes, by rule", ["rule", "winners"], rules))
     if len(doubtful):
         found += [
             frame_table("Decisions that are wrong or fragile", doubtful, names),
@@ -395,13 +392,7 @@ def record_of(audit: Audit) -> dict[str, Any]:
         f"by_{audit.favoured}": audit.groups.to_dict("records"),
         "pair": {**asdict(audit.pair), "share": audit.pair.share},
         "influences": audit.influences,
-        "flips": {
-            rule.rule: {
-                "winners": int(rule.flipped.sum()),
-                "podiums": int(rule.podium_changed.sum()),
-            }
-            for rule in decided.rules
-        },
+        "flips": {rule.rule: int(rule.flipped.sum()) for rule in decided.rules},
         "decisions": decided.to_frame().to_dict("records"),
         "wanted": None
         if decided.shortlist is None

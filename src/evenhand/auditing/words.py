@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 _MOST_NAMES = 3
 _LEAST_DRAWS = 19  # of which a scatter is worth a word
 _FEW = 5  # degrees of freedom: evaluators are too few to speak for others
-_PODIUMS = ("mean", "trimmed mean", "recusal")
 _NONE_SHOWS = "No score shows a favour that all evaluators share: it looks like worth"
 
 
@@ -181,7 +180,7 @@ def decided(audit: Audit) -> str:
     """Return which winners the bias makes, and which leniency; "" if nothing competes."""
     found = audit.decisions
     known = (found.contests.sizes > 1) & (np.array(found.verdict) != "unknown")
-    n, by_mean = int(known.sum()), found.rule("mean")
+    n, by_mean = int(known.sum()), found.rule("bias")
     if n == 0 or by_mean is None:
         return ""
     if n == 1:
@@ -236,12 +235,7 @@ def _one_event(audit: Audit, by_mean: RuleComparison, event: int) -> str:
     beyond = _beyond(found, event, fair in firsts)
     if fair == without:
         return f"{said}{'' if found.verdict[event] == 'safe' else beyond}."
-    alone = found.rule("leniency")
-    if not changed and alone is not None and alone.winner[event] == fair:
-        cause = f"What changes the winner is not the bias: with {_lenient(audit)} taken off"
-    else:
-        cause = _all_off(audit)
-    return f"{said}. {cause}, {_name(found, fair)} leads{beyond}."
+    return f"{said}. {_all_off(audit)}, {_name(found, fair)} leads{beyond}."
 
 
 def _beyond(found: Decisions, event: int, same: bool) -> str:
@@ -398,22 +392,16 @@ def who(audit: Audit) -> str:
 
 
 def flips(audit: Audit) -> str:
-    """Return how many winners and podiums change by each rule."""
+    """Return how many winners change by each rule."""
     found = audit.decisions
-    rules = [rule for rule in found.rules if rule.rule in _PODIUMS]
-    n = int((found.contests.sizes > 1).sum())
-    if n < 2 or not rules:
+    n, bias = int((found.contests.sizes > 1).sum()), found.rule("bias")
+    if n < 2 or bias is None:
         return ""
-    changed = {rule.rule: int(rule.flipped.sum()) for rule in rules}
-    podiums = {rule.rule: int(rule.podium_changed.sum()) for rule in rules}
-    off = ", ".join(f"{changed[rule]:,} by the {rule}" for rule in changed if rule != "recusal")
-    said = []
-    if off:
-        said.append(f"with the bias taken off, {off}")
-    if "recusal" in changed:
-        said.append(f"without partial evaluators, {changed['recusal']:,}")
-    three = ", ".join(f"{count:,}" for count in podiums.values())
-    return f"Winners that change, of {n:,}: {'; '.join(said)}. First three that do: {three}."
+    fair = next(rule for rule in found.rules if rule is not bias)
+    return (
+        f"Winners that change, of {n:,}: with the bias taken off, {int(bias.flipped.sum()):,}. "
+        f"{_all_off(audit)}, {int(fair.flipped.sum()):,}."
+    )
 
 
 def wanted(audit: Audit) -> str:
