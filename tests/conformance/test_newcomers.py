@@ -39,7 +39,7 @@ def answered(campaign: eh.Campaign, evaluator: str, most: int = 100) -> set[str]
 
 
 @pytest.mark.parametrize("looks", ["once", None])
-def test_people_who_come_are_asked_and_the_record_is_confirmed(store: Store, looks: Any) -> None:
+def test_people_who_come_are_asked_and_the_record_verifies(store: Store, looks: Any) -> None:
     panel = eh.Questions.panel(OPTIONS, JUDGES, capacity=1 if looks else None)
     campaign = eh.Campaign.create(store, "prize", panel, looks=looks)
     answered(campaign, "Paul", 2)

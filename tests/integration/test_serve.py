@@ -313,7 +313,7 @@ def test_formulas_are_texts_wherever_they_come_out(owner: Owner) -> None:
 # ---------------------------------------------------------------------- I can ask
 
 
-def test_a_campaign_from_its_beginning_to_its_proof(owner: Owner) -> None:
+def test_a_campaign_from_its_beginning_to_its_record(owner: Owner) -> None:
     checked = owner.post("/campaigns/new", **CUP | {"do": "check", "lead": "1", "noise": "1"})
     assert "can be compared" in checked.text
     assert '<td>Paul</td><td class="n">3</td><td class="n">33%</td>' in checked.text  # the plan

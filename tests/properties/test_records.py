@@ -1,4 +1,4 @@
-"""Random campaigns: whatever happened to them, their records verify, and choices are confirmed."""
+"""Random campaigns: whatever happened to them, their records verify."""
 
 from __future__ import annotations
 
@@ -152,5 +152,4 @@ def test_what_happened_to_a_campaign_is_no_reason_not_to_verify(
     life.campaign.close()
     assert found.wrong == ()
     assert found.evaluations == status.evaluations
-    assert not found.decided or found.confirmed[0].startswith("what is lost")
     assert len(life.told) >= 12

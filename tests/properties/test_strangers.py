@@ -22,11 +22,8 @@ import pytest
 import children
 import evenhand as eh
 from evenhand.campaigns.events import START, Event, as_line, events_in, seal
-from evenhand.campaigns.proof import examine
 from evenhand.campaigns.verification import verify_file
-from evenhand.plain import decoded
 from mutations import mutated, places
-from records import played
 
 NAMES = {"Ann": "fr", "Bo": "it", "Cy": "fr"}
 JUDGES = {"P": "fr", "Q": "it"}
@@ -147,7 +144,7 @@ def a_record(path: Path) -> None:
 
 
 def other_records(folder: Path) -> None:
-    """Make campaigns of the other policies that a proof knows, and of one that it does not."""
+    """Make campaigns of other policies."""
     options = eh.ActionSet([[1.0], [2.0], [4.0]], ["home", "away", "away"])
     for name, asked, policy in (
         ("planned", eh.Questions.panel(NAMES, JUDGES, capacity=2), None),
@@ -209,31 +206,6 @@ def test_mutated_records_are_refused_or_do_not_verify(
 ) -> None:
     seed, n = tries
     ended_well(verify_mutated, tmp_path / "store.db", seed, n // 5)
-
-
-def examine_mutated(seed: int, n: int) -> None:
-    """Have the proof read logs of which a part is something else: of all policies that it knows."""
-    panel, people = (eh.Questions.panel(NAMES, JUDGES, capacity=n) for n in (None, 4))
-    options = eh.ActionSet([[1.0], [2.0], [4.0]], ["home", "away", "away"])
-    logs = [
-        played(panel, np.arange(6.0), 1, noise=0.5, stop=20),
-        played(people, np.arange(6.0), 1, noise=0.5, looks="always"),
-        played(options, np.arange(3.0), 1, noise=0.5, at_most=60),
-    ]
-    assert len({log[0][1]["policy"]["policy"] for log in logs}) == 3
-    where = [places(log) for log in logs]
-    for i in range(n):
-        rng, which = np.random.default_rng([seed, i]), i % len(logs)
-        with suppress(eh.InputError, UnicodeError):  # as JSON is refused before
-            log = decoded(json.dumps(mutated(logs[which], rng, where[which])))
-            assert isinstance(examine(log).wrong, tuple), (seed, i)
-
-
-def test_mutated_logs_are_confirmed_or_not_but_never_break_the_proof(
-    tries: tuple[int, int],
-) -> None:
-    seed, n = tries
-    ended_well(examine_mutated, seed, n // 5)
 
 
 def use_mutated_stores(path: Path, seed: int, n: int) -> None:

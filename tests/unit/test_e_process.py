@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+import oracles
 from evenhand.arrays import Floats
 from evenhand.certainty._evidence import log_moment
 from evenhand.certainty.e_process import StageReading, interval, one_sided
@@ -140,3 +141,26 @@ def test_a_fixed_design_with_unknown_noise_ends_where_its_evidence_is_enough() -
         w * 1.5 * term(1.5 * x) for x, w in zip(nodes.tolist(), weights.tolist(), strict=True)
     )
     assert value == pytest.approx(20.0, rel=1e-3)
+
+
+@pytest.mark.parametrize("freedom", [math.inf, 4.0, 40.0])
+def test_intervals_of_two_plans_end_where_the_oracle_has_enough(freedom: float) -> None:
+    """The oracle has the exact moment, where evidence here is by a lower bound."""
+    rng = np.random.default_rng(0)
+    n, scatter, failure = 20, 0.0 if math.isinf(freedom) else 1.3 * freedom, 0.03
+    stages, plans = [], []
+    for _ in range(2):
+        J, spread, unit = rng.uniform(0.5, 30.0, n), rng.uniform(0.1, 2.0, n), 1.1
+        at, centre = rng.normal(size=n) / np.sqrt(J), spread * rng.normal(size=n)
+        ones = np.ones(n)
+        stages.append(
+            StageReading(at, J, scatter * ones, freedom * ones, centre, spread, unit * ones)
+        )
+        plans.append(oracles.Reading(at, J, scatter, freedom, centre, spread, unit))
+    middle, low, high = interval(stages, failure)
+    for end in (low, high):
+        far = np.isinf(end)
+        had = oracles.against_equality(plans, np.where(far, middle, end))[~far]
+        assert (had >= math.log(1.0 / failure) - 1e-7).all()
+        near = np.where(far, middle, end - 1e-3 * (end - middle))
+        assert (oracles.against_equality(plans, near)[~far] < math.log(1.0 / failure)).all()

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
 import evenhand as eh
+import oracles
 from evenhand.arrays import Floats
-from evenhand.campaigns.proof.loudness import heard
-from evenhand.campaigns.proof.squares import Fit
 from evenhand.certainty.arrow.model import ArrowModel
 from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.models import freedom_of, in_pairs, own_variances, with_own_noise
@@ -84,7 +83,7 @@ def test_both_algebras_do_what_the_definition_says(seed: int) -> None:
     rows = questions.points
     within = np.array([((one - one.mean()) ** 2).sum() if len(one) else 0.0 for one in y])
     parts = counts.astype(float), feedback.means, within
-    reference = heard(Fit.of(rows, *parts, noise_known=False), rows, *parts, questions.about[:, 0])
+    reference = oracles.with_own_noise(rows, *parts, questions.about[:, 0])
     k = len(questions.options)
     directions = np.pad(np.eye(k)[:1] - np.eye(k)[1:], [(0, 0), (0, questions.n_attributes)])
     for model in (DenseModel(questions), ArrowModel(questions)):

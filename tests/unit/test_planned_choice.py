@@ -11,9 +11,8 @@ import pytest
 from scipy import optimize, stats
 
 import evenhand as eh
+import oracles
 from evenhand import families
-from evenhand.campaigns.proof.loudness import heard
-from evenhand.campaigns.proof.squares import Fit
 from evenhand.cases.panels import skating_panels
 from evenhand.certainty import aim as aims
 from evenhand.certainty.one_look_plans import even_order, in_turns
@@ -328,7 +327,7 @@ def test_real_judges_are_asked_once_each_and_leniencies_add_to_zero() -> None:
     A = panel.questions().points
     theta = np.linalg.lstsq(A, panel.scores, rcond=None)[0]
     told = np.ones(len(A)), panel.scores, np.zeros(len(A))
-    fit = heard(Fit.of(A, *told, noise_known=False), A, *told, panel.questions().about[:, 0])
+    fit = oracles.with_own_noise(A, *told, panel.questions().about[:, 0])
     sd = math.sqrt(fit.of_rows(np.eye(A.shape[1])[6:7]).variances[0])
     assert bias.value == pytest.approx(theta[6])
     assert bias.high - bias.value == pytest.approx(stats.t.isf(0.025, fit.freedom) * sd)

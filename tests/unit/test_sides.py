@@ -1,4 +1,4 @@
-"""A bar, and one option: who is above is found, ties are safe, and the proof sees what is false."""
+"""A bar, and one option: who is above is found, and ties are safe."""
 
 from __future__ import annotations
 
@@ -12,11 +12,8 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.campaigns.proof import examine
 from evenhand.certainty.record import Stop
 from evenhand.certainty.targets import Target
-from records import Log, changed
-from records import played as logged
 
 # ---------------------------------------------------------------------- on records
 
@@ -153,13 +150,6 @@ def test_an_expected_loss_ends_it_by_estimate() -> None:
 # ---------------------------------------------------------------------- campaigns
 
 
-def log_of(given: dict[str, Any], seed: int, stop: int | None = None, spread: float = 1.0) -> Log:
-    means = np.array([spread * mean(*label.split(" by ")) for label in PANEL.labels])
-    policy = eh.CertainChoice(PANEL, seed=seed, **given)
-    return logged(PANEL, means, seed, policy=policy, stop=stop)
-
-
-WHAT = {"top": "which are the best"} | dict.fromkeys(("bar", "against"), "which are wanted")
 GIVEN = [
     {"bar": 0.8},
     {"bar": 1.0, "tolerance": 0.5},
@@ -167,60 +157,6 @@ GIVEN = [
     {"against": "A", "tolerance": 0.5},
     {"top": 3, "tolerance": 0.4},
 ]
-
-
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("given", GIVEN)
-def test_the_proof_confirms_targets_by_its_own_account(given: dict[str, Any], seed: int) -> None:
-    for stop, spread in ((60, 0.4), (250, 0.4), (None, 1.0)):
-        found = examine(log_of(given, seed, stop, spread))
-        assert found.wrong == ()
-        assert WHAT[next(iter(given))] in found.confirmed
-
-
-@pytest.mark.parametrize("stop", [150, None])
-@pytest.mark.parametrize("given", GIVEN[:4])
-def test_what_was_not_shown_of_sides_is_not_confirmed(
-    given: dict[str, Any], stop: int | None
-) -> None:
-    log = log_of(given, 1, stop, 0.4 if stop else 1.0)
-    answer = log[-1][1]["answer"]
-    said, forged = answer["target"], []
-    assert examine(log).wrong == ()
-    for x in GROUPS:
-        if x not in said["inside"]:
-            forged.append({"inside": [*said["inside"], x]})
-        if x not in said["outside"]:
-            forged.append({"outside": [*said["outside"], x]})
-    if stop is not None:
-        assert said["undecided"]
-        forged.append({"wrong_at_most": 0})
-        assert examine(changed(log, [-1, 1, "answer", "loses_at_most"], 0.0)).wrong
-    for part in forged:
-        assert examine(changed(log, [-1, 1, "answer", "target"], said | part)).wrong, part
-
-
-def test_a_loss_within_the_tolerance_that_was_not_shown_is_not_confirmed() -> None:
-    log = log_of(GIVEN[4], 1, 100, 0.3)
-    assert examine(log).wrong == ()
-    assert log[-1][1]["answer"]["loses_at_most"] > 0.4
-    assert examine(changed(log, [-1, 1, "answer", "loses_at_most"], 0.4)).wrong
-
-
-@pytest.mark.parametrize("given", GIVEN[:4])
-def test_plans_and_scores_that_were_changed_are_seen(given: dict[str, Any]) -> None:
-    log = log_of(given, 2)
-    plans = [
-        i for i, (kind, told) in enumerate(log) if kind == "planned" and told["plan"]["places"]
-    ]
-    plan = log[plans[-1]][1]["plan"]
-    place: list[Any] = [plans[-1], 1, "plan"]
-    assert examine(changed(log, [*place, "leaders"], plan["rivals"])).wrong
-    for name in ("leaders", "rivals"):
-        other = [5 if x in (-1, 0) else x for x in plan[name]]
-        assert other == plan[name] or examine(changed(log, [*place, name], other)).wrong
-    leads = [10.0 for _ in plan["expected"]["leads"]]
-    assert examine(changed(log, [*place, "expected", "leads"], leads)).wrong
 
 
 @pytest.mark.parametrize("given", GIVEN)
@@ -235,9 +171,7 @@ def test_a_campaign_finds_its_target_and_verifies(tmp_path: Path, given: dict[st
         answer = campaign.run(evaluate)
         assert answer.sure
         assert answer.target == Target(**given)
-        found = campaign.verify()
-        assert found
-        assert WHAT[next(iter(given))] in found.confirmed
+        assert campaign.verify()
         if "top" not in given:
             assert answer.undecided == ()
             assert {*answer.inside, *answer.outside} == {*"ABCDEF"} - {given.get("against")}

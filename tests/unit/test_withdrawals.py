@@ -13,11 +13,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.campaigns.export import events_of
-from evenhand.campaigns.proof import examine
-from evenhand.campaigns.proof.record import record_of
-from evenhand.certainty.choice import Choice
 from evenhand.policies.conclusion import conclusion_of
-from rotation import nightly
 
 OPTIONS, JUDGES = ["Ann", "Bo", "Cy", "Di"], ["P", "Q", "R", "S", "T"]
 Mean = Callable[[eh.Question], float]
@@ -157,57 +153,6 @@ def test_without_the_score_sure_and_with_it_not_is_not_sure_unless_it_was_blind(
     assert "(blind). Else more scores do not help" in words
     assert "without regard to any score, as was said" in " ".join(str(answers[True]).split())
     assert answers[False].loss > answers[True].loss == 0.0
-
-
-def test_a_decision_that_leaves_out_what_was_withdrawn_is_not_confirmed(tmp_path: Path) -> None:
-    """Forged: it states what the record without the score says, or drops the other certificate."""
-    jury = Jury(tmp_path, 3, lead(0.0), looks="once")
-    ahead = jury.answer().label
-    for _ in range(6):
-        jury.withdraw_lowest(ahead, 3)
-        if jury.answer().withdrawn.sure_without:
-            break
-    log = jury.log()
-    assert not jury.campaign.answer().sure
-    assert log[-1][0] == "decided"
-    assert examine(log).wrong == ()
-    log[-1][1]["answer"]["loses_at_most"] = 0.0
-    assert any("put back that were withdrawn" in text for text in examine(log).wrong)
-    del log[-1][1]["as_given"]
-    assert any("put back that were withdrawn" in text for text in examine(log).wrong)
-    for kind, content in log:
-        if kind == "withdrawn":
-            content["blind"] = True  # then it would hold; but the seals say that it was not
-    assert examine(log).wrong == ()
-
-
-@pytest.mark.parametrize("seed", [0, *nightly(range(1, 6))])
-def test_each_plan_has_the_first_scores_of_its_tickets(tmp_path: Path, seed: int) -> None:
-    """The record as it was given, folded score by score and read by the proof, plan by plan."""
-    jury = Jury(tmp_path, seed, lead(0.3), capacity=None, at_most=150)
-    rng = np.random.default_rng(seed)
-    for _ in range(4):
-        jury.answer(rounds=2)
-        gone = {one.evaluation for one in jury.campaign.answer().withdrawn}
-        for number in rng.permutation([x for x in jury.scores if x not in gone])[:2].tolist():
-            jury.campaign.withdraw(number, "a slip", blind=bool(rng.random() < 0.3))
-    jury.answer(rounds=3)
-    replica = jury.campaign._followed()
-    assert replica.given is not None
-    policy = replica.given.policy
-    assert isinstance(policy, Choice)
-    record = record_of(jury.log(), len(policy.record.rounds))
-    first: dict[int, float] = {}  # by ticket
-    for number, (_, score, ticket) in jury.scores.items():
-        if not replica.withdrawn.get(number, False):
-            first.setdefault(ticket, score)
-    for ours, theirs in zip(policy.record.rounds, record.rounds, strict=True):
-        counts, means, _ = theirs.scores.means(len(policy.questions))
-        np.testing.assert_array_equal(ours.total.counts, counts)
-        np.testing.assert_allclose(ours.total.means, means, rtol=1e-12, atol=1e-12)
-        assert {round(y, 9) for _, y in theirs.told} <= {round(y, 9) for y in first.values()}
-        assert len(theirs.told) <= theirs.plan.number
-    assert jury.campaign.verify()
 
 
 def test_a_search_goes_on_to_be_sure_though_an_early_score_was_withdrawn(tmp_path: Path) -> None:

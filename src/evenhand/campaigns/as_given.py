@@ -31,7 +31,6 @@ from typing import Any
 
 from evenhand.certainty.choice import Choice
 from evenhand.policies.base import Policy
-from evenhand.policies.conclusion import certificate_of
 from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
 from evenhand.questions import Askable
@@ -116,12 +115,6 @@ class AsGiven:
         policy, self.policy = self.policy, None
         if isinstance(policy, Choice) and not self.certain:  # else it says nothing of what is added
             self._let(lambda: setattr(self, "policy", policy.extended(questions)))
-
-    def certificate(self) -> dict[str, Any]:
-        """Return the certificate of what it says, and how many plans it knows; empty if lost."""
-        if not isinstance(self.policy, Choice):
-            return {}
-        return {**certificate_of(self.policy), "plans": len(self.policy.record.rounds)}
 
     def _let(self, work: Any) -> None:
         """Do something; a policy that breaks on it says no more."""

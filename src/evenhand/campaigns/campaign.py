@@ -697,9 +697,8 @@ class Campaign:
     def verify(self, seal: str | None = None) -> RecordVerification:
         """Return whether the record is whole, and the decision follows from it.
 
-        The chain of seals is checked, tickets and evaluations are held against it, decisions are
-        replayed, and the last is confirmed from plans and scores alone, by code that shares no
-        mathematics with what decided.
+        The chain of seals is checked, tickets and evaluations are held against it, and every
+        decision is computed again from the log before it.
 
         Parameters
         ----------

@@ -112,9 +112,6 @@ KINDS: Mapping[Kind, Mapping[str, Any]] = {
         "answer": dict[str, Any],
         "because": str | None,
         "evaluations": int,
-        "certificate": dict[str, Any],
-        # that of the record as it was given, where something was withdrawn; empty if it is lost
-        "as_given?": dict[str, Any],
     },
 }
 """What an event of each kind says; see `plain.Form`."""

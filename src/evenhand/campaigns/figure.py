@@ -1,4 +1,4 @@
-"""Pictures of campaigns: what came of every evaluator; what of a decision was confirmed."""
+"""Pictures of campaigns: what came of every evaluator; what is wrong with a record."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from matplotlib.ticker import MaxNLocator
 
 from evenhand.campaigns.status import Status
 from evenhand.campaigns.verification import RecordVerification
-from evenhand.report.pictures import FAINT, INK, STYLES, frame, literal, new_figure
+from evenhand.report.pictures import INK, STYLES, frame, literal, new_figure
 from evenhand.report.words import short
 
 _MOST_ROWS = 40
-_HELD, _WRONG, _TAKEN = STYLES[2], STYLES[1], (FAINT, "o")
+_HELD, _WRONG = STYLES[2], STYLES[1]
 
 
 def draw_status(status: Status, axes: Axes | None = None) -> Figure:
@@ -43,11 +43,10 @@ def draw_status(status: Status, axes: Axes | None = None) -> Figure:
 
 
 def draw_verification(found: RecordVerification, axes: Axes | None = None) -> Figure:
-    """Draw what is wrong or, if nothing is, what was confirmed and what only replayed."""
+    """Draw what is wrong or, if nothing is, what fits together."""
     rows = [(text, _WRONG) for text in found.wrong] or [
         ("seals, events and tables fit together", _HELD),
-        *((f"confirmed from plans and scores alone: {text}", _HELD) for text in found.confirmed),
-        *((f"by replay only: {text}", _TAKEN) for text in found.taken),
+        *([("the decision follows from the log", _HELD)] if found.decided else []),
     ]
     if axes is None:
         title = "The record does not verify" if found.wrong else "The record is whole"

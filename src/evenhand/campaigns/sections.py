@@ -134,6 +134,12 @@ def _picture(status: Status) -> Picture | None:
     return Picture("status", status.plot, said) if status.evaluators else None
 
 
+_ANEW = (
+    "A whole history that was written anew, with new seals: only a seal that was written down "
+    "elsewhere at the time finds that."
+)
+
+
 def verification_report(found: RecordVerification) -> Report:
     """Return whether a record is whole, and what its decision follows from."""
     own = version("evenhand")
@@ -145,14 +151,13 @@ def verification_report(found: RecordVerification) -> Report:
     )
     if found.wrong:
         said = f"The record does not verify{other and f' (replayed{other})'}."
-    by_scores = f"From plans and scores alone: {', '.join(found.confirmed)}."
+    anew = "" if found.wrong or found.known else _ANEW
     return Report(
         "Is the record whole, and does the decision follow from it?",
         said,
         [
-            ("Confirmed", by_scores if found.confirmed and not found.wrong else ""),
-            ("Replayed", f"{', '.join(found.taken)}." if found.taken and not found.wrong else ""),
             ("Seal", found.seal),
+            ("Not found", anew),
         ],
         [Section("What is wrong", [Points(found.wrong)], "print")],
         names=[found.seal[:16]] if found.seal else [],  # which has no capitals

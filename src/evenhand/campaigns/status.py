@@ -21,7 +21,7 @@ from evenhand.certainty import PlannedChoice
 from evenhand.certainty.choice import Choice
 from evenhand.certainty.record import Plan
 from evenhand.policies.base import Policy
-from evenhand.policies.conclusion import certificate_of, chance_of, checks_of, forecast_of
+from evenhand.policies.conclusion import chance_of, checks_of, forecast_of
 from evenhand.policies.messages import Finding, Selection
 from evenhand.questions import HandOut
 from evenhand.report.model import Report
@@ -327,14 +327,12 @@ def _waits_for(replica: Replica) -> str:
 
 def decision_of(replica: Replica) -> dict[str, Any]:
     """Return what the record says of a decision."""
-    answer, given = answer_from(replica), replica.given
-    decision = {
+    answer = answer_from(replica)
+    return {
         "answer": answer.to_dict(),
         "because": answer.stopped_because,
         "evaluations": replica.counted,
-        "certificate": certificate_of(replica.policy),
     }
-    return decision if given is None else decision | {"as_given": given.certificate()}
 
 
 def hand_out_from(replica: Replica) -> HandOut | None:

@@ -3,12 +3,12 @@
 - Every event must have the seal that follows from the one before it, be of its form, and fit those
   before it: what counts was asked for, and counts once. The campaign's row must end with the last,
   and tickets and evaluations in their tables must be what the events say.
-- *Replay*: every decision must be what this evenhand says when it is told the log.
-- *Proof*: the certificate and the intervals of the last decision are confirmed from plans and
-  scores alone, by code that shares no mathematics with what decided (`proof`).
+- *Replay*: every decision must be what this evenhand says when it is told the log before it. An
+  error in evenhand itself is repeated, not found.
 
-docs/research/records.md has a table of what is found, and what is not. Who writes a whole new
-chain can be found out only by a seal that somebody has written down: give it as ``seal``.
+docs/research/records.md has a table of what is found, and what is not. A whole history that was
+written anew, with new seals, is found only by a seal that somebody has written down elsewhere:
+give it as ``seal``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from evenhand.campaigns import ledger
 from evenhand.campaigns.events import START, TURNS, Event, events_in, seal
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
-from evenhand.campaigns.proof import Examination, examine
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.status import decision_of
 from evenhand.campaigns.stores.session import Session
@@ -64,9 +63,9 @@ class RecordVerification(Result):
     made_by
         The version of evenhand that the record was begun with; another may round, or plan and
         decide, otherwise.
-    confirmed, taken
-        What of the last decision was confirmed from plans and scores alone, and what was not: only
-        replay says it.
+    known
+        Whether it was held against a seal that was written down. If not, a whole history written
+        anew is not found.
 
     Examples
     --------
@@ -88,8 +87,7 @@ class RecordVerification(Result):
     evaluations: int
     decided: bool
     made_by: str = ""
-    confirmed: tuple[str, ...] = ()
-    taken: tuple[str, ...] = ()
+    known: bool = False
 
     def __bool__(self) -> bool:
         return not self.wrong
@@ -160,19 +158,16 @@ def _verified(
 
     wrong += _attempted(read, wrong) or []
     decisions = [i for i, (kind, _) in enumerate(log) if kind == "decided"]
-    found = Examination(())
     if decisions and len(log) == len(events) and log[0][0] == "created":
         wrong += _attempted(lambda: _replayed(events, log, decisions), wrong) or []
-        found = _attempted(lambda: examine(log[: decisions[-1] + 1]), wrong) or found
     return RecordVerification(
-        (*wrong, *found.wrong)[:_MOST],
+        tuple(wrong[:_MOST]),
         len(events),
         events[-1].hash.hex() if events else "",
         len(books.counts),
         bool(decisions),
         log[0][1].get("evenhand", "") if log else "",
-        found.confirmed,
-        found.taken,
+        known is not None,
     )
 
 

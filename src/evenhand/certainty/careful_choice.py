@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -188,22 +187,6 @@ class CarefulChoice(Choice):
             leads = now.look.linear_leads(now.option)
         loss = max(0.0, -float(leads[:, 1].min()))
         return self.decided(now.option, loss=loss, leads=leads, certainty=now.certainty)
-
-    def certificate(self) -> dict[str, Any]:
-        """Return the chance of being wrong that the lead over each rival has.
-
-        Returns
-        -------
-        dict
-            ``exact`` is whether leads are those of exact features, and ``chance`` that of one of
-            them; if they are not, of one over an option of the same group. Empty before the first
-            batch is whole.
-        """
-        now = self.conclusion
-        if now is None:
-            return {}
-        exact, levels = now.certainty == "features exact", now.look.levels
-        return {"exact": exact, "chance": levels.linear if exact else levels.duel}
 
     def bias(self) -> Estimate:
         """Return the (first) bias; its interval allows for what the features do not explain.

@@ -379,25 +379,6 @@ class CertainChoice(Choice):
         )
         return found if kinds is None else (kinds, *found)
 
-    def certificate(self) -> dict[str, Any]:
-        """Return where the evidence against each rival of the option that leads sufficed.
-
-        Returns
-        -------
-        dict
-            ``sufficed`` has lists of a rival, a plan, and how many of its scores it took; ``ended``
-            the plans that an answer ended.
-        """
-        now, option = self.inference.evidence(), self._option
-        own = list(now.where)
-        if isinstance(self.inference, Inference):  # else leads are those of several
-            own = [one for one in own if one[0] == option or not self.aim.slack]
-            own = [one for one in own if one[1] != option]
-        return {
-            "sufficed": [[one[1], *now.where[one]] for one in own],
-            "ended": sorted(now.cut),
-        }
-
     def chance(self) -> float:
         """Return how probable it is that as many as `forecast` says settle it; NaN if unknown.
 

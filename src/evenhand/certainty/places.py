@@ -207,7 +207,7 @@ class SetInference(InOrder[SetEvidence]):
     def _begun(self, r: int, now: SetEvidence) -> SetEvidence:
         plan = self.record.rounds[r].plan
         places = now.places if plan.places is None else now.places.arranged(plan.places)
-        return replace(now, answer=None, places=places, where=dict(now.where))
+        return replace(now, answer=None, places=places)
 
     @property
     def needed(self) -> tuple[float, float]:
@@ -243,12 +243,10 @@ class SetInference(InOrder[SetEvidence]):
         wealth, within = places.wealth.copy(), now.within
         beaten = (wealth[cells] + evidence >= enough) & (wealth[cells] < np.inf)
         wealth[cells] = np.where(beaten, np.inf, wealth[cells])
-        now = replace(now, where=self._noted(now, plan, beaten, (r, count)))
         if within is not None:
             at, within = (plan.leaders, plan.rivals), within.copy()
             close = (within[at] + more >= of_pairs) & (within[at] < np.inf)
             within[at] = np.where(close, np.inf, within[at])
-            now = replace(now, where=self._noted(now, plan, close, (r, count), kind=1))
         now = replace(now, places=places.with_wealth(wealth), within=within)
         if not self.is_certain(now, plan.among):
             return now

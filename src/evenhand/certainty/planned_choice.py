@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, Unpack
+from typing import ClassVar, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -452,23 +452,6 @@ class PlannedChoice(Choice):
         if said.level == 0.0:  # an alarm
             selection = Selection(selection.chosen)
         return replace(said, withstands=0.0, selection=selection)
-
-    def certificate(self) -> dict[str, Any]:
-        """Return which looks there were, and what chance of being wrong each of them had.
-
-        Returns
-        -------
-        dict
-            ``looks`` has lists of the first and the last plan of a design, how many scores of the
-            last were in, the option that led, and which share of δ the look had; ``began`` is the
-            first plan of the design in force, and ``chance`` what share of δ its intervals have.
-        """
-        said, looks = self.inference.said(), self.inference.said().looks
-        return {
-            "looks": [[x.began, x.plan, x.count, x.leader, x.failure / self.delta] for x in looks],
-            "began": said.began,
-            "chance": 1.0 - said.gone if self.looks == "always" or said.used >= 1.0 else 0.0,
-        }
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with its interval."""

@@ -104,7 +104,7 @@ class SideInference(InOrder[SideEvidence]):
         return start if len(self.options) else replace(start, answer=self.aim.against)
 
     def _begun(self, r: int, now: SideEvidence) -> SideEvidence:
-        return replace(now, answer=None, where=dict(now.where))
+        return replace(now, answer=None)
 
     def guessed(self, plan: Plan) -> tuple[Indices, Indices]:
         """Return (n,) the options that a plan tests, and on which side it has them."""
@@ -135,7 +135,7 @@ class SideInference(InOrder[SideEvidence]):
         at = self.guessed(plan)
         found = (wealth[at] + self._evidence(r, told) >= self.enough) & ~now.sides.certain[at[0]]
         wealth[at] = np.where(found, np.inf, wealth[at])
-        now = replace(now, sides=Sides(wealth), where=self._noted(now, plan, found, (r, count)))
+        now = replace(now, sides=Sides(wealth))
         if not self.is_certain(now, plan.among):
             return now
         cut = now.cut if count >= plan.number else now.cut | {r}

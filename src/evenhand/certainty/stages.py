@@ -73,9 +73,6 @@ ROUNDING = 1e-14
 class Shown:
     """What some plans have shown, whatever is wanted of the options."""
 
-    # the certificate: by leader and option (of several leads by plan and kind, too), the plan, and
-    # how many of its scores it took
-    where: dict[tuple[int, ...], tuple[int, int]] = field(default_factory=dict)
     answer: int | None = None  # an option that leads where it is certain what was wanted
     cut: frozenset[int] = frozenset()  # plans that an answer ended
 
@@ -171,15 +168,6 @@ class InOrder(ABC, Generic[S]):
         self._under_way = r, len(round_.blocks), now
         return now
 
-    @staticmethod
-    def _noted(
-        now: Shown, plan: Plan, which: NDArray[np.bool_], at: tuple[int, int], kind: int = 0
-    ) -> dict[tuple[int, ...], tuple[int, int]]:
-        """Return the certificate with some leads of a plan that had enough evidence at a look."""
-        assert plan.leaders is not None
-        pairs = zip(plan.leaders[which].tolist(), plan.rivals[which].tolist(), strict=True)
-        return now.where | {(x, y, at[0], kind): at for x, y in pairs}
-
     def _prior(self, plan: Plan) -> tuple[Floats, Floats]:
         assert plan.expected is not None
         return prior(plan.expected, -self.aim.slack)
@@ -233,7 +221,7 @@ class Inference(InOrder[Evidence]):
         return Evidence(np.zeros(k), np.zeros(k, dtype=np.bool_), answer=0 if alike else None)
 
     def _begun(self, r: int, now: Evidence) -> Evidence:
-        return replace(now, answer=None, gains=dict(now.gains), where=dict(now.where))
+        return replace(now, answer=None, gains=dict(now.gains))
 
     def is_certain(self, now: Evidence, among: Indices | None = None) -> bool:
         """Tell whether all rivals of the answer are rejected."""
@@ -247,11 +235,10 @@ class Inference(InOrder[Evidence]):
         behind = now.behind(leader)
         beaten = rivals[(now.of(leader)[rivals] + evidence >= self.aim.enough) & ~behind[rivals]]
         behind[beaten] = True
-        where = now.where | {(leader, x): (r, count) for x in beaten.tolist()}
         if self.aim.slack:
-            now = replace(now, cleared=now.cleared | {leader: behind}, where=where)
+            now = replace(now, cleared=now.cleared | {leader: behind})
         else:
-            now = replace(now, rejected=behind, where=where)
+            now = replace(now, rejected=behind)
         if len(self.open(now, leader, plan.among)) == 0:
             whole = count >= plan.number
             return replace(now, answer=leader, cut=now.cut if whole else now.cut | {r})

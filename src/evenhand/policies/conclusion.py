@@ -2,8 +2,8 @@
 
 What a policy says beside its decision and the bias is its own: searches for certainty
 (`evenhand.certainty.Choice`) say most of it, and one of your own may have any of these:
-``values()``, ``biases()``, ``difference(a, b)``, ``forecast()``, ``chance()``, ``certificate()``
-and ``stopped_because``.
+``values()``, ``biases()``, ``difference(a, b)``, ``forecast()``, ``chance()`` and
+``stopped_because``.
 """
 
 from __future__ import annotations
@@ -200,16 +200,6 @@ def chance_of(policy: object) -> float:
 def checks_of(policy: Policy) -> Checks:
     """Return what watches a policy's evaluations for what contradicts the assumptions."""
     return policy._watch
-
-
-def certificate_of(policy: Policy) -> dict[str, Any]:
-    """Return a policy's certificate: what has to be known to check its decision by its scores.
-
-    Whole numbers count from 0. Empty where the policy has none.
-    """
-    say = getattr(policy, "certificate", None)
-    certificate: dict[str, Any] = {} if say is None else say()
-    return certificate
 
 
 def end_of(policy: Policy) -> str | None:

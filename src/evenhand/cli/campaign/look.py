@@ -133,9 +133,9 @@ def verify(
 ) -> None:
     """Is the record whole, and does the decision follow from it?
 
-    The chain of seals is checked, tickets and evaluations are held against it, decisions are
-    replayed, and the last is confirmed from plans and scores alone, by code that shares no
-    mathematics with what decided.
+    The chain of seals is checked, tickets and evaluations are held against it, and every decision
+    is computed again from the log before it. A whole history that was written anew is found only
+    by `--seal`.
 
     **Examples**
 
