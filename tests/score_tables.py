@@ -71,6 +71,8 @@ def table(rng: np.random.Generator) -> Table | None:
     frame = pd.DataFrame(cells)
     if len(cells) < 2 or frame["score"].nunique() < 2:
         return None
+    if compared and frame["score"].min() * frame["score"].max() >= 0.0:  # refused: who won?
+        return None
     names = set(frame["option"]) | (set(frame["rival"]) if compared else set())
     options = tuple(sorted(int(name[1:]) for name in names))
     if len(options) < 2:

@@ -27,7 +27,7 @@ from evenhand.certainty.choice import checked_bounds
 from evenhand.errors import InputError
 from evenhand.policies.messages import Decision
 from evenhand.questions import Questions
-from evenhand.scores.grades import grades_in, spelled
+from evenhand.scores.grades import VERDICTS, grades_in, spelled, verdict_in
 from evenhand.tables.texts import is_absent
 
 Kind = Literal["votes", "verdicts"]
@@ -36,7 +36,6 @@ Bounds = tuple[float, float]
 _ENDS: dict[str, Bounds] = {"votes": (0.0, 1.0), "verdicts": (-1.0, 1.0)}
 _LARGEST = 1e150  # the squares of a hundred million such scores still have a sum
 _MOST_LETTERS = 240  # of all grades, in the rule of a spreadsheet's cells
-_VERDICTS: dict[str, float] = {"first": 1.0, "second": -1.0, "tie": 0.0}
 
 
 class ReplyScale:
@@ -65,8 +64,7 @@ class ReplyScale:
                 "use Questions.comparisons(...), or leave out scores='verdicts'."
             )
         self.grades = _checked_grades(grades, kind, bounds, comparing) if grades else {}
-        words = _VERDICTS if kind == "verdicts" else self.grades
-        self._words = {spelled(word): score for word, score in words.items()}
+        self._words = VERDICTS if kind == "verdicts" else self.grades
         if self.grades:
             bounds = (min(self.grades.values()), max(self.grades.values()))
         self.kind, self._comparing = kind, comparing
@@ -84,8 +82,8 @@ class ReplyScale:
 
     def read(self, question: Question, reply: object) -> float:
         """Return the score in a reply, or raise `InputError` with what is wrong with it."""
-        if isinstance(reply, str) and self.knows(reply):
-            return self._words[spelled(reply)]
+        if isinstance(reply, str) and (known := self._worth(reply, *question.labels)) is not None:
+            return known
         if self.kind is not None and isinstance(reply, bool | np.bool_):
             reply = float(reply) if self.kind == "votes" else 2.0 * float(reply) - 1.0
         about = repr(question.label)
@@ -115,7 +113,13 @@ class ReplyScale:
 
     def knows(self, word: str) -> bool:
         """Tell whether a text is one of the words that are replies."""
-        return spelled(word) in self._words
+        return self._worth(word) is not None
+
+    def _worth(self, word: str, *about: str) -> float | None:
+        """Return what a word counts as a reply on options of these names; None for no reply."""
+        if self.kind == "verdicts":
+            return verdict_in(word, *about)
+        return next((at for one, at in self.grades.items() if spelled(one) == spelled(word)), None)
 
     def allows(self, number: float) -> bool:
         """Tell whether a number can be a reply, by the ends that were stated."""
@@ -124,12 +128,12 @@ class ReplyScale:
     @property
     def cells(self) -> Bounds | tuple[str, ...] | None:
         """What a cell of a sheet may be filled in with: ends, or words; None for any number."""
-        return tuple(_VERDICTS if self.kind == "verdicts" else self.grades) or self._ends
+        return tuple(self._words) or self._ends
 
     def wanted(self) -> str:
         """Return in words what evaluators are to write."""
         if self._words:
-            *words, last = _VERDICTS if self.kind == "verdicts" else self.grades
+            *words, last = self._words
             return f"{', '.join(words)} or {last}"
         ends = "" if self._ends is None else f" from {self._ends[0]:g} to {self._ends[1]:g}"
         what = "0 or 1" if self.kind == "votes" else f"a number{ends}"
@@ -144,8 +148,9 @@ class ReplyScale:
 
     def word(self, score: float) -> str:
         """Return what was replied as people say it: a grade, a verdict, or a number."""
-        words = _VERDICTS if self.kind == "verdicts" else self.grades
-        return next((word for word, at in words.items() if at == score), f"{self.reply(score):g}")
+        return next(
+            (word for word, at in self._words.items() if at == score), f"{self.reply(score):g}"
+        )
 
 
 def _checked_grades(

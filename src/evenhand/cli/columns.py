@@ -40,8 +40,8 @@ OPTION = column("Names of the options: what is scored.")
 EVALUATOR = column("Names of the evaluators: who gives the scores.")
 SCORE = column("The scores.")
 RIVAL = column(
-    "In comparisons: the option that stands second. The score then says by how much the first is "
-    "better."
+    "In comparisons: the option that stands second. The score then says who won (first, second, "
+    "tie; 1 or 0), or by how much the first is better."
 )
 OPTION_GROUP = column(
     "Groups of options, such as nations: evaluators may favour their own. An empty cell is in "

@@ -317,7 +317,9 @@ class JudgePanel:
                     row[size] = float(self._length(self._texts.text(name, one.item)))
             row["evaluator_group"] = own[who]
             rows.append(row | {"cost": one.reply.cost, "reply": one.reply.said or None})
-        return pd.DataFrame(rows).dropna(axis="columns", how="all")
+        found = pd.DataFrame(rows).dropna(axis="columns", how="all")
+        found.attrs["signed"] = True
+        return found
 
     @property
     def _compares(self) -> bool:

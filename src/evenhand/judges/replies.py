@@ -22,20 +22,8 @@ import numpy as np
 
 from evenhand.arrays import is_number
 from evenhand.errors import InputError
+from evenhand.scores.grades import verdict_in
 
-_VERDICTS = {
-    "a": 1.0,
-    "first": 1.0,
-    "b": -1.0,
-    "second": -1.0,
-    "tie": 0.0,
-    "a>>b": 1.0,
-    "a>b": 0.5,
-    "a=b": 0.0,
-    "b>a": -0.5,
-    "b>>a": -1.0,
-}
-_MARKS = _VERDICTS | {"c": 0.0}  # as in the prompts in which [[C]] is a tie
 _VERDICT_KEYS = ("verdict", "winner", "preference", "better", "choice")
 _SCORE_KEYS = ("score", "rating", "grade")
 
@@ -73,8 +61,10 @@ def read_verdict(reply: object) -> float:
         return float(reply)
     said = _said(reply, _VERDICT_KEYS)
     if isinstance(said, str):
-        known = _MARKS if said is not reply and _marked(reply) else _VERDICTS
-        found = known.get("".join(said.split()).rstrip(".").lower())
+        marked_tie = said.lower() == "c" and said is not reply and bool(_marked(reply))
+        found = (
+            0.0 if marked_tie else verdict_in(said)
+        )  # [[C]] is a tie in the prompts that have it
         if found is not None:
             return found
     elif said is not None:

@@ -310,7 +310,9 @@ def _with_families(
         if name in table:
             columns[name] = table[name].astype("float" if table[name].isna().any() else "int")
     kept = {name: column for name, column in columns.items() if column.notna().any()}
-    return pd.DataFrame(kept).reset_index(drop=True)
+    frame = pd.DataFrame(kept).reset_index(drop=True)
+    frame.attrs["signed"] = True
+    return frame
 
 
 def _of_panel(judge: str, families: Families) -> str | None:

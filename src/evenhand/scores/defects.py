@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
+from evenhand.scores.grades import verdict_in
 from evenhand.scores.layouts import Columns, Torn, Wide
 from evenhand.scores.marks import Marking, as_grades
 from evenhand.scores.read import Parts, shown, unused
@@ -53,6 +55,12 @@ def check_cells(
             scan.missing.count == read.n_rows
         ):
             found.of_cells(column, _given(scan.missing, read, is_score), read.n_rows, _DROP)
+        if is_score and scan.first_text is not None and parts.one("rival"):
+            texts = enumerate(found.source.texts(column))
+            odd = (one for one in texts if one[1] and verdict_in(one[1]) is None)
+            row, strange = next(odd, scan.first_text)
+            found.add(f": {strange!r} is no verdict; {_VERDICTS}", column, row)
+            continue
         if is_score and scan.first_text is not None and not scan.n_numbers:
             grades = as_grades(found.source.read([column])[column].to_pylist())
             if grades and not any(map(is_date, grades)):
@@ -119,6 +127,49 @@ def check_scores(
         _note_beyond(found, read, column, scores, scale)
     elif len(scores) and np.isfinite(scores).all():
         _note_dates(found, read, column, scores)
+
+
+_VERDICTS = (
+    "where options are compared, write first, second or tie (A, B, model_a, model_b, win, loss, or "
+    "the name of the better one will do), 1 and 0, or by how much the first is better, below 0 "
+    "where the second is"
+)
+
+
+def leads(
+    found: Defects, parts: Parts, read: Columns, scale: tuple[float, float] | None
+) -> tuple[Columns, tuple[float, float] | None]:
+    """Return the scores of comparisons as leads of the first option, and the ends of these: 1 and 0
+    are a win and a loss, ½ is a tie, and the middle of a scale without a sign is one, too. Refuse
+    others that never change their sign.
+    """
+    column = parts.one("score")
+    scores = np.zeros(0) if column is None else read.numbers[column]
+    one_sided = len(scores) > 0 and ((scores >= 0.0).all() or (scores <= 0.0).all())
+    if column is None or read.verdicts or not one_sided or not scores.any():
+        return read, scale
+    said = "Comparisons: 1 is read as a win of the option, 0 as a loss"
+    if {0.0} < set(np.unique(scores).tolist()) <= {0.0, 0.5, 1.0}:
+        new, ends = 2.0 * scores - 1.0, (-1.0, 1.0)
+        said += ", ½ as a tie" if (scores == 0.5).any() else ""
+    elif scale is not None and scale[0] * scale[1] >= 0.0:
+        middle, half = 0.5 * (scale[0] + scale[1]), 0.5 * (scale[1] - scale[0])
+        new, ends, said = scores - middle, (-half, half), f"Comparisons: {middle:g} is a tie"
+    elif scale is not None:
+        return read, scale
+    else:
+        low, high = float(scores.min()), float(scores.max())
+        most = max(-low, high)
+        found.add(
+            f": scores go from {low:g} to {high:g}, which never tells one option's wins from the "
+            f"other's; {_VERDICTS}. If {0.5 * (low + high):g} is a tie, say scale=({low:g}, "
+            f"{high:g}); if one was always better, scale=({-most:g}, {most:g})",
+            column,
+            read.row(0),
+        )
+        found.refuse()
+    read = replace(read, numbers={**read.numbers, column: new}, notes=(*read.notes, f"{said}."))
+    return read, None if scale is None else ends
 
 
 def check_told(found: Defects, parts: Parts, read: Columns, *, telling: bool = True) -> None:

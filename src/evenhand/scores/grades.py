@@ -1,6 +1,6 @@
-"""Grades: ordered words that somebody declared, the best first, and the numbers they stand for.
+"""Words that are scores: grades that somebody declared, the best first; verdicts on two options.
 
-They are equally spaced steps unless their numbers are stated.
+Grades are equally spaced steps unless their numbers are stated.
 """
 
 from __future__ import annotations
@@ -60,6 +60,46 @@ def typed_grades(names: Sequence[str]) -> Grades:
             "grades= states numbers as A=4,B=3,C=2, or names grades, the best first, as A,B,C; "
             f"got {', '.join(names)!r}."
         ) from None
+
+
+VERDICTS = {"first": 1.0, "second": -1.0, "tie": 0.0}
+"""Verdicts as they are asked for: which of two options is better."""
+_VERDICTS = {
+    **dict.fromkeys(("first", "a", "modela", "model1", "left", "option", "a>>b"), 1.0),
+    **dict.fromkeys(("win", "won", "wins", "true"), 1.0),
+    **dict.fromkeys(("second", "b", "modelb", "model2", "right", "rival", "b>>a"), -1.0),
+    **dict.fromkeys(("loss", "lose", "lost", "loses", "false"), -1.0),
+    **dict.fromkeys(("tie", "tiebothbad", "both", "bothbad", "draw", "a=b"), 0.0),
+    **{"a>b": 0.5, "b>a": -0.5},
+}
+
+
+def verdict_in(text: str, first: str = "", second: str = "") -> float | None:
+    """Return what a verdict says of two options: 1 for the first, −1 for the second, 0 for a tie;
+    None if it is none. The names of the two may be given, and be the verdict.
+
+    Examples
+    --------
+    >>> [verdict_in(text) for text in ("A", "model_b", "Tie (bothbad)", "lost", "A>B", "7")]
+    [1.0, -1.0, 0.0, -1.0, 0.5, None]
+    >>> verdict_in("gpt-4", "llama", "GPT-4")
+    -1.0
+    """
+    bare = _bare(text)
+    found = _VERDICTS.get(bare)
+    named = 1.0 if bare == _bare(first) else -1.0 if bare == _bare(second) else None
+    if not bare or named is None or first == second:
+        return found
+    if found is not None and found != named:
+        raise InputError(
+            f"{text!r} may be the option of that name or the {'first' if found > 0 else 'second'} "
+            f"of {first!r} and {second!r}; write first, second or tie"
+        )
+    return named
+
+
+def _bare(text: str) -> str:
+    return re.sub(r"[\s_().]|(?<=\w)-(?=\w)", "", text.casefold())
 
 
 def spelled(name: str) -> str:

@@ -29,6 +29,7 @@ from evenhand.scores.marks import (
     all_plain,
     loose_number,
     read_marks,
+    read_verdicts,
     share_of_marks,
 )
 from evenhand.scores.read import BY_NAME, SEVERAL, Parts, shown
@@ -409,12 +410,14 @@ class Kept(SourceTable):
             if numbers is not None and texts.null_count < len(texts):
                 whole = bool((numbers == np.floor(numbers)).all())  # false for NaN
                 cells[column] = pa.array(numbers.astype(np.int64) if whole else numbers)
-        return pd.DataFrame(
+        frame = pd.DataFrame(
             {
                 c: (as_text(own) if pa.types.is_dictionary(own.type) else own).to_pandas()
                 for c, own in cells.items()
             }
         )
+        frame.attrs["signed"] = True
+        return frame
 
     def given(self, asked: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
         """Return what is asked of these scores, by the names of this table (a part that nobody
@@ -487,6 +490,7 @@ class Columns:
     rows: NDArray[np.int64] | None  # (n,) those that were kept; None where all were
     scale: tuple[float, float] | None = None  # that the scores themselves state
     n_aside: int = 0  # rows of those who stood aside
+    verdicts: bool = False  # scores are words that say which of two options is better
     strange: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # no grades: row, nearest
     notes: tuple[str, ...] = ()
 
@@ -512,7 +516,7 @@ def read_columns(
     texts = [*parts.names, *groupings]
     cells = source.read([*dict.fromkeys([*texts, *parts.numbers])], names=texts)
     n = len(next(iter(cells.values())))
-    marks = _marks(cells, parts.one("score"), marking)
+    marks = _marks(cells, parts, marking)
     of_numbers = {c: _plain(cells.pop(c)) for c in parts.numbers}
     rows, no_grades = None, _first_rows(cells, of_numbers, marks, parts)
     if drop or marks.aside is not None:
@@ -562,13 +566,15 @@ def read_columns(
         rows=rows,
         scale=marks.scale,
         n_aside=0 if marks.aside is None else int(marks.aside.sum()),
+        verdicts=marks.verdicts,
         strange=no_grades,
         notes=(*marks.notes, *joined),
     )
 
 
-def _marks(cells: dict[str, Cells], column: str | None, marking: Marking) -> Marks:
+def _marks(cells: dict[str, Cells], parts: Parts, marking: Marking) -> Marks:
     """Return what was done to the cells of a column of scores, and put what they came to there."""
+    column, rival = parts.one("score"), parts.one("rival")
     if column is None:
         return Marks(pa.array([]))
     own = cells[column]
@@ -576,7 +582,9 @@ def _marks(cells: dict[str, Cells], column: str | None, marking: Marking) -> Mar
     own = own.dictionary_decode() if pa.types.is_dictionary(own.type) else own
     if marking.grades and not is_text(own.type):
         own = as_text(own)
-    found = read_marks(own, marking)
+    verdicts = read_verdicts(own, cells[str(parts.one("option"))], cells[rival]) if rival else None
+    found = read_marks(own if verdicts is None else verdicts.cells, marking)
+    found.verdicts = verdicts is not None
     found.given = own if found.strange else None
     cells[column] = found.cells
     return found

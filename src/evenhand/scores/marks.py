@@ -16,11 +16,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from evenhand.scores.grades import Grades, assumed_of, grades_in, spelled
+from evenhand.scores.grades import Grades, assumed_of, grades_in, spelled, verdict_in
 from evenhand.scores.read import WORDS
+from evenhand.scores.scores import crossed
 from evenhand.tables.cells import as_text, coded, is_text, plain_numbers
+from evenhand.tables.sources import Cells
 from evenhand.tables.texts import is_absent, listed, written_elsewhere
 
 _ASIDE = {
@@ -80,6 +83,7 @@ class Marks:
     # texts that are no grades, with the nearest one, where grades were declared
     strange: dict[str, str] = field(default_factory=dict)
     given: pa.Array | None = None  # the cells as they were, where some are strange
+    verdicts: bool = False  # whether they are words that say which of two options is better
 
 
 def read_marks(cells: pa.Array, marking: Marking) -> Marks:
@@ -105,6 +109,30 @@ def read_marks(cells: pa.Array, marking: Marking) -> Marks:
         return found
     found.cells = pa.array([*new, None], pa.string()).take(pa.array(codes % (len(new) + 1)))
     return found
+
+
+def read_verdicts(cells: pa.Array, first: Cells, second: Cells) -> Marks | None:
+    """Return a column of words, or truth values, that say which of two options is better, as 1, −1
+    and 0; None where a cell says something else.
+    """
+    if pa.types.is_boolean(cells.type):
+        return Marks(pc.subtract(pc.multiply(cells.cast(pa.float64()), 2.0), 1.0), verdicts=True)
+    if not is_text(cells.type):
+        return None
+    columns = [coded(own) for own in (cells, first, second)]
+    codes, n = crossed(*(own + 1 for _, own in columns))
+    rows = np.zeros(n, dtype=np.int64)
+    rows[codes] = np.arange(len(codes))
+    new: list[str | None] = []
+    for row in rows.tolist():
+        text, option, rival = (names[own[row]] if own[row] >= 0 else "" for names, own in columns)
+        if not text or _is_none(text) or _says_none(text):
+            new.append(text or None)
+        elif (worth := verdict_in(text, option, rival)) is None:
+            return None
+        else:
+            new.append(str(worth))
+    return Marks(pa.array(new, pa.string()).take(pa.array(codes)), verdicts=True)
 
 
 def _is_none(name: str) -> bool:

@@ -40,22 +40,48 @@ SEVERAL = ("item", "event", "cluster", "attributes")
 
 OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     "option": (
-        *("model", "system", "candidate", "generator", "generator 1", "application", "applicant"),
+        *(
+            "model",
+            "model a",
+            "system",
+            "candidate",
+            "generator",
+            "generator 1",
+            "application",
+            "applicant",
+        ),
         *("proposal", "submission", "paper", "project", "entry", "contestant", "nominee"),
         *("antrag", "bewerber", "bewerberin", "bewerbung", "kandidat", "kandidatin", "projekt"),
         *("candidat", "dossier", "projet", "candidato", "propuesta", "proyecto", "progetto"),
     ),
-    "rival": ("generator 2",),
+    "rival": ("generator 2", "model b"),
     "evaluator": (
         *("judge", "grader", "annotator", "rater", "reviewer", "referee", "assessor", "juror"),
+        *("judge model", "grader model", "evaluator model", "annotator model", "scorer", "labeler"),
+        *("labeller", "taster"),
         *("examiner", "voter", "jury member", "panel member"),
         *("gutachter", "gutachterin", "gutachter:in", "jurymitglied", "juror:in", "prüfer"),
         *("évaluateur", "rapporteur", "relecteur", "juré", "evaluador", "revisor", "jurado"),
         *("valutatore", "revisore", "beoordelaar", "recensent"),
     ),
-    "item": ("prompt", "question", "instruction", "sample", "task"),
+    "item": (
+        *("prompt", "question", "instruction", "sample", "task", "example", "document"),
+        *("prompt id", "question id", "instruction id", "sample id", "task id", "example id"),
+        *("item id", "doc id", "document id"),
+    ),
     "score": (
-        *("rating", "grade", "mark", "marks", "points", "vote", "punkte", "punktzahl", "bewertung"),
+        *(
+            "rating",
+            "winner",
+            "grade",
+            "mark",
+            "marks",
+            "points",
+            "vote",
+            "punkte",
+            "punktzahl",
+            "bewertung",
+        ),
         *("wertung", "points attribués", "puntuación", "puntos", "calificación", "punteggio"),
         *("voto", "punten", "ocena", "punkty", "poäng", "pontos", "pontuação"),
     ),
@@ -496,6 +522,11 @@ def read_table(
     parts = layout.parts(partial(_hint, table, source, given))
     drop = [*parts.names, *parts.numbers] if missing == "drop" else []
     drop += parts.all("score") if wide else ()
+    if parts.one("rival") and marking.grades:
+        raise InputError(
+            "grades= says how good one option is, and here two are compared; leave grades= out, "
+            "and write first, second or tie"
+        )
     read = read_columns(source, parts, decimal=decimal, drop=drop, marking=marking)
     give_back()
     scale = scale or marking.scale or read.scale
@@ -508,6 +539,8 @@ def read_table(
         defects.check_repeats(found, parts, read, copies_only=repeats == "unless copied")
     defects.check_spelling(found, parts, read)
     found.refuse()
+    if parts.one("rival") and not (isinstance(table, Scores) or _is_signed(table)):
+        read, scale = defects.leads(found, parts, read, scale)
     if parts.one("score"):
         defects.check_told(found, parts, read, telling=telling)
     if families is not None and given["partial"] is None:
@@ -592,6 +625,11 @@ def _beside(source: SourceTable, columns: list[str], read: Columns) -> dict[str,
             names, codes = coded(source.read([column], [column])[column])
             found[column] = Factor(codes if read.rows is None else codes[read.rows], tuple(names))
     return found
+
+
+def _is_signed(table: Any) -> bool:
+    """Whether a frame is of ours, in which a comparison says by how much the first is better."""
+    return bool(getattr(table, "attrs", {}).get("signed"))
 
 
 def _said_of(table: Any) -> list[str]:

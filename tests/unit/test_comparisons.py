@@ -1,0 +1,120 @@
+"""Comparisons as people write them: who won, in words or in numbers, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+import evenhand as eh
+from evenhand.cli import app
+from evenhand.judges import Judge, comparisons
+
+WON = [i % 10 == 0 for i in range(100)]  # 'weak' wins 10 of 100 against 'strong'
+
+
+def battles(scores: list[Any], **columns: Any) -> pd.DataFrame:
+    return pd.DataFrame(
+        {"option": "weak", "rival": "strong", "item": range(len(scores)), "score": scores} | columns
+    )
+
+
+SIGNED = eh.decide(battles([2 * won - 1 for won in WON]))
+WAYS = [
+    (True, False), (1, 0), (1.0, 0.0), ("1", "0"), ("A", "B"), ("model_a", "model_b"),
+    ("Model A", "Model B"), ("first", "Second"), ("left", "right"), ("option", "rival"),
+    ("win", "loss"), ("win", "lose"), ("won", "lost"), ("True", "False"), ("weak", "strong"),
+    ("yes", "no"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("win", "loss"), WAYS)
+def test_a_win_is_a_win_however_it_is_written(win: Any, loss: Any) -> None:
+    said = eh.decide(battles([win if won else loss for won in WON]))
+    assert (said.label, said.sure) == ("strong", True)
+    pd.testing.assert_frame_equal(said.standings, SIGNED.standings)
+
+
+@pytest.mark.parametrize("tie", ["tie", "tie (bothbad)", "both", "both_bad", "Draw"])
+def test_ties_are_in_the_middle(tie: str) -> None:
+    words = [tie if i % 3 == 0 else "A" if i % 3 == 1 else "B" for i in range(30)]
+    assert eh.read_scores(battles(words)).score.tolist() == [0.0, 1.0, -1.0] * 10
+    halves = [{tie: 0.5, "A": 1.0, "B": 0.0}[word] for word in words]
+    assert eh.read_scores(battles(halves)).score.tolist() == [0.0, 1.0, -1.0] * 10
+
+
+def test_wins_and_ties_in_words_are_no_losses() -> None:
+    assert eh.read_scores(battles(["A", "tie", "A"])).score.tolist() == [1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("scores", [[1, 2], [1, 5, 3], [0.2, 0.9], [0, 2], [-3, -1], [0, 0.7, 1]])
+def test_numbers_that_never_change_sign_are_refused_with_what_to_say(scores: list[float]) -> None:
+    table = battles(scores * 4)
+    with pytest.raises(eh.InputError, match="first, second or tie") as error:
+        eh.decide(table)
+    low, high = min(scores), max(scores)
+    assert f"scale=({low:g}, {high:g})" in str(error.value)
+    middle = eh.read_scores(table, scale=(low, high)).score
+    np.testing.assert_allclose(middle, np.array(scores * 4) - 0.5 * (low + high))
+    kept = eh.read_scores(table, scale=(-5, 5)).score  # what never happened could have
+    assert kept.tolist() == scores * 4
+
+
+def test_strengths_with_a_sign_stay_as_they_are() -> None:
+    assert eh.read_scores(battles([2, -1, 0, 1])).score.tolist() == [2, -1, 0, 1]
+
+
+@pytest.mark.parametrize("call", [eh.decide, eh.audit])
+def test_grades_are_neither_taken_nor_offered(call: Any) -> None:
+    table = battles(["good", "bad"] * 5, evaluator="P")
+    with pytest.raises(eh.InputError, match="two are compared"):
+        call(table, grades=["good", "bad"])
+    with pytest.raises(eh.InputError, match="first, second or tie") as error:
+        call(table)
+    assert "grades" not in str(error.value)
+
+
+def test_a_name_that_is_also_a_place_is_refused() -> None:
+    table = pd.DataFrame([("B", "A", "A"), ("A", "B", "A")], columns=["option", "rival", "score"])
+    with pytest.raises(eh.InputError, match="may be the option of that name"):
+        eh.read_scores(table)
+    assert eh.read_scores(table.iloc[1:]).score.tolist() == [1.0]
+
+
+def test_both_orders_with_0_and_1_invent_no_bias_of_position() -> None:
+    rng = np.random.default_rng(4)
+    rows = [
+        (*pair, judge, item, int(rng.random() < (0.8 if pair[0] == "strong" else 0.2)))
+        for item in range(40) for judge in ("P", "Q", "R")
+        for pair in (("strong", "weak"), ("weak", "strong"))
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["option", "rival", "evaluator", "item", "score"])
+    signed = table.assign(score=2 * table["score"] - 1)
+    assert str(eh.audit(table).bias) == str(eh.audit(signed).bias)
+    assert eh.decide(table).label == "strong"
+
+
+def test_battles_of_an_arena_are_read_by_the_names_of_their_columns(tmp_path: Path) -> None:
+    lines = ["question_id,model_a,model_b,winner"]
+    lines += [f"q{i},haiku,opus,{'model_a' if i % 5 == 0 else 'model_b'}" for i in range(60)]
+    (tmp_path / "battles.csv").write_text("\n".join(lines))
+    done = CliRunner().invoke(app, ["decide", str(tmp_path / "battles.csv"), "--json"])
+    assert done.exit_code == 0, done.output
+    assert eh.decide(tmp_path / "battles.csv").label == "opus"
+
+
+@pytest.mark.parametrize(("win", "loss"), [*WAYS[4:14], ("Ann", "Ann")])
+def test_who_chooses_and_who_decides_read_the_same_words(win: str, loss: str) -> None:
+    def compare(question: eh.Question) -> str:
+        return win if question.labels[0] == "Ann" else loss
+
+    asked = eh.Questions.comparisons(["Ann", "Bo"], ["P", "Q"])
+    assert eh.choose(asked, compare, scores="verdicts", at_most=400).label == "Ann"
+    if win != "Ann":  # a judge is not told whose the texts are
+        judge = Judge(lambda first, second: win if first == "good" else loss, name="P")
+        panel = comparisons({"Ann": "good", "Bo": "bad"}, [judge])
+        assert panel.choose(at_most=200, progress=False).label == "Ann"
