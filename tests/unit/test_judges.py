@@ -7,7 +7,6 @@ import shelve
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ import pytest
 
 import evenhand as eh
 from evenhand.judges import Judge, Reply, comparisons, panel, read_score, read_verdict
-from evenhand.judges.repeats import found_to_repeat
 from evenhand.questions import UNLIMITED
 
 ITEMS = tuple(f"q{i}" for i in range(12))
@@ -219,79 +217,37 @@ def test_a_judge_of_some_items_is_asked_about_these() -> None:
         panel(options, [Judge(lambda *shown: 1.0, name="some", items=["q99"])])
 
 
-def test_lengths_are_those_of_what_is_shown() -> None:
-    """Each version of a question has the mean of the differences of its own items."""
-    rng = np.random.default_rng(3)
-    options = {o: {i: "x" * int(rng.integers(1, 500)) for i in ITEMS} for o in "ab"}
-    made = comparisons(
-        options,
-        [Judge(lambda *s: 0.0, name="P"), Judge(lambda *s: 0.0, name="Q", reacts_to_length=False)],
-        length=len,
-    )
-    questions = made.questions
-    place = questions.attribute_names.index("length in doublings")
-    differences = {i: np.log2(len(options["a"][i]) / len(options["b"][i])) for i in ITEMS}
-    seen: list[str] = []
-    for x in range(len(questions)):
-        pool, column = made._pools[x], questions.attributes[x, place]
-        if questions.evaluator_of(x) == "Q":
-            assert column == 0.0
-            assert (questions.capacity[x] == 0) == (not pool)
-            continue
-        sign = 1.0 if questions.about[x, 0] == 0 else -1.0
-        assert column == pytest.approx(sign * np.mean([differences[i] for i in pool]))
-        seen += [] if sign < 0 else list(pool)
-    assert sorted(seen) == sorted(ITEMS)  # the strata of 'a against b' are all of its items
-
-
-def test_one_text_each_cannot_tell_length_from_worth() -> None:
-    made = comparisons({"a": "x", "b": "xxxx"}, [Judge(lambda *s: 0.0, name="P")], length=len)
-    assert not made.questions.check().comparable
-    neutral = Judge(lambda *s: 0.0, name="Q", reacts_to_length=False)
-    judged = comparisons({"a": "x", "b": "xxxx"}, [Judge(lambda *s: 0.0, name="P"), neutral],
-                         length=len)  # fmt: skip
-    assert judged.questions.check().fine
-
-
-def biased(
-    rng: np.random.Generator, worth: dict[str, float], own: str, first: float, longer: float
-) -> Any:
+def biased(rng: np.random.Generator, worth: dict[str, float], own: str, first: float) -> Any:
     """Return a judge whose biases are known; what it says is linear in them."""
 
     def call(one: str, other: str, item: str) -> float:
         a, b = one.split("|", maxsplit=1)[0], other.split("|", maxsplit=1)[0]
-        lead = worth[a] - worth[b] + first + longer * np.log2(len(one) / len(other))
-        lead += 0.2 * ((a == own) - (b == own))
+        lead = worth[a] - worth[b] + first + 0.2 * ((a == own) - (b == own))
         return float(np.clip(lead + 0.2 * rng.normal(), -1.0, 1.0))
 
     return call
 
 
 @pytest.mark.parametrize("parallel", [1, 4])
-def test_the_best_is_found_and_the_three_biases_are_told(parallel: int) -> None:
+def test_the_best_is_found_and_favours_and_positions_are_told(parallel: int) -> None:
     rng = np.random.default_rng(5)
     worth = {"alpha": 0.1, "beta": 0.0, "gamma": 0.3, "delta": -0.1}
-    options = {
-        o: {i: f"{o}|{i}|" + "x" * int(rng.lognormal(5.0, 0.6)) for i in ITEMS} for o in worth
-    }
+    options = {o: {i: f"{o}|{i}" for i in ITEMS} for o in worth}
     made = comparisons(
         options,
         [
-            Judge(biased(rng, worth, "alpha", 0.1, 0.06), name="P", family="A", price=0.1),
-            Judge(biased(rng, worth, "beta", 0.05, 0.1), name="Q", family="B", price=0.1),
-            Judge(biased(rng, worth, "", 0.0, 0.0), name="human", price=2.0,
-                  reacts_to_length=False),
+            Judge(biased(rng, worth, "alpha", 0.1), name="P", family="A", price=0.1),
+            Judge(biased(rng, worth, "beta", 0.05), name="Q", family="B", price=0.1),
+            Judge(biased(rng, worth, "", 0.0), name="human", price=2.0),
         ],
         family={"alpha": "A", "beta": "B"},
-        length=len,
-    )  # fmt: skip
+    )
     # Which thread draws which noise is chance, and of a hundred draws some raise a false alarm.
     answer = made.choose(at_most=4000, parallel=parallel, checks=parallel == 1)
     assert (answer.label, answer.sure) == ("gamma", True)
     truth = {
         "own family of P": 0.2, "own family of Q": 0.2,
         "first by P": 0.1, "first by Q": 0.05, "first by human": 0.0,
-        "length in doublings by P": 0.06, "length in doublings by Q": 0.1,
     }  # fmt: skip
     told = {bias.name: bias for bias in answer.biases}
     assert set(told) == set(truth)
@@ -300,8 +256,25 @@ def test_the_best_is_found_and_the_three_biases_are_told(parallel: int) -> None:
     prices = frame["evaluator"].map({"P": 0.1, "Q": 0.1, "human": 2.0}).sum()
     assert answer.spent <= len(frame)  # some may have been on their way when it was sure
     assert parallel > 1 or frame["cost"].sum() == pytest.approx(answer.paid)
-    # those who say something else the second time were asked two questions more than is told
-    assert frame["cost"].sum() - prices == pytest.approx(0.1 + 0.1 + 2.0, abs=4.5)
+    assert frame["cost"].sum() == pytest.approx(prices)
+
+
+def test_an_audit_of_the_record_tells_what_length_adds() -> None:
+    rng = np.random.default_rng(3)
+    options = {o: {i: "x" * int(rng.integers(1, 500)) for i in ITEMS} for o in "abc"}
+
+    def call(first: str, second: str, item: str) -> float:
+        return float(np.clip(0.001 * (len(first) - len(second)) + 0.2 * rng.normal(), -1.0, 1.0))
+
+    made = comparisons(options, [Judge(call, name=name) for name in "PQ"], length=len)
+    made.choose(at_most=300)
+    frame = made.record()
+    for side, size in (("option", "length"), ("rival", "rival_length")):
+        shown = [len(options[o][i]) for o, i in zip(frame[side], frame["item"], strict=True)]
+        assert frame[size].tolist() == shown
+    audit = eh.audit(frame, repeats=True, attributes=["length"])
+    assert audit.attributes["length"].covers(0.001)
+    assert not audit.attributes["length"].covers(0.0)
 
 
 def test_the_price_may_depend_on_the_texts() -> None:
@@ -475,7 +448,7 @@ def opinions(seed: int, n: int, digits: int) -> list[Judge]:
 
     def judge(name: str) -> Judge:
         likes = {option: round(5.0 + rng.normal(), digits) for option in "abc"}
-        return Judge(lambda text: likes[text], name=name)
+        return Judge(lambda text: likes[text], name=name, once=True)
 
     return [judge(f"judge {j}") for j in range(n)]
 
@@ -483,7 +456,7 @@ def opinions(seed: int, n: int, digits: int) -> list[Judge]:
 @pytest.mark.parametrize("digits", [3, 0])
 @pytest.mark.parametrize("drawn", [False, True])
 def test_what_is_repeated_is_no_evidence(digits: int, drawn: bool) -> None:
-    """Judges who repeat themselves about options that are alike, beside one who does not."""
+    """Judges with one answer each about options that are alike, beside one who draws anew."""
     sure = 0
     rng = np.random.default_rng(0)
     for seed in range(20):
@@ -494,42 +467,9 @@ def test_what_is_repeated_is_no_evidence(digits: int, drawn: bool) -> None:
             )
         answer = panel(options, jury).choose()
         sure += answer.sure
-        assert any(one.assumption == "once" for one in answer.warnings)
+        assert any(one.assumption == "once" for one in answer.warnings) == drawn
         assert answer.spent <= 9
     assert sure <= 3  # at a level of 5%
-
-
-def test_a_judge_that_repeats_itself_is_asked_twice_about_two_questions() -> None:
-    asked: Counter[tuple[str, ...]] = Counter()
-
-    def model(first: str, second: str, item: str) -> str:
-        asked[first, second, item] += 1
-        return f"On {item} the answer {first!r} reads better than {second!r} does. [[A]]"
-
-    made = comparisons(by_item("a", "b", "c"), [Judge(model)])
-    answer = made.choose(at_most=40)
-    assert sorted(asked.values(), reverse=True)[:3] == [2, 2, 1]
-    assert made.questions.capacity.tolist() == [len(ITEMS)] * 6
-    assert [one.message for one in answer.warnings if one.assumption == "once"] == [
-        "model was asked once about each item: replies to the same question are the same word for "
-        "word, so asking again would add nothing."
-    ]
-    assert answer.paid == sum(asked.values())
-
-
-def test_one_that_does_not_is_asked_again_and_what_it_said_first_counts() -> None:
-    rng = np.random.default_rng(1)
-    asked: list[str] = []
-
-    def model(text: str) -> float:
-        asked.append(text)
-        return float(text) + rng.normal()
-
-    made = panel({"a": "1", "b": "1.05"}, [Judge(model)])
-    answer = made.choose(at_most=50)
-    assert made.questions.capacity.tolist() == [UNLIMITED] * 2
-    assert not any(one.assumption == "once" for one in answer.warnings)
-    assert answer.spent == len(asked) == len(made.record()) == answer.paid
 
 
 def test_a_temperature_of_zero_says_once() -> None:
@@ -537,21 +477,6 @@ def test_a_temperature_of_zero_says_once() -> None:
     assert Judge(lambda text: 1.0, name="P", settings={"temperature": 0.7}).once is None
     sampled = Judge(lambda text: 1.0, name="P", settings={"temperature": 0}, once=False)
     assert sampled.once is False
-
-
-@pytest.mark.parametrize("chance", [0.5, 0.7])
-def test_bare_marks_that_are_drawn_anew_are_mostly_not_taken_for_repeated(chance: float) -> None:
-    """A judge of two marks repeats itself by chance: eight questions tell, where two would not."""
-
-    def draws(seed: int) -> Callable[[int], Reply]:
-        rng = np.random.default_rng(seed)
-        return lambda _: Reply(float(rng.random() < chance))
-
-    found = Counter(found_to_repeat(draws(seed), 20) for seed in range(400))
-    p = chance**2 + (1.0 - chance) ** 2
-    error = np.sqrt(p**8 * (1.0 - p**8) / 400)
-    assert found["yes"] == 0
-    assert found["perhaps"] / 400 == pytest.approx(p**8, abs=4.0 * error + 1e-3)
 
 
 # ---------------------------------------------------------------------- paired items

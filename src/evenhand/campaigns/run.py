@@ -37,7 +37,6 @@ from evenhand.campaigns.lifecycle import AWAY, extend, give_another_chance, leav
 from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.status import answer_from
 from evenhand.campaigns.stores import Store, open_store
-from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tell import end_lease, fail, release, renew, tell
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import ConflictError, EvenhandError, InputError
@@ -45,7 +44,7 @@ from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import forecast_of
 from evenhand.policies.messages import Decision
 from evenhand.policies.state import restore
-from evenhand.questions import Askable, Questions
+from evenhand.questions import Askable
 
 LEASE = 60.0
 """Seconds for which a run holds tickets; it renews them while it lives."""
@@ -403,20 +402,6 @@ def _refuse_other_texts(store: Store, before: dict[str, str], now: dict[str, str
         f"{store.name!r} holds a choice that was begun with other texts: {names[0]}{more} {kind}. "
         "Scores of both must not be mixed: give another store, or the texts as they were."
     )
-
-
-def questions_in(store: str | os.PathLike[str] | Store) -> Questions | None:
-    """Return what is asked in the choice that a store holds; None if it holds none."""
-
-    def look(session: Session) -> Questions | None:
-        id = find(session, CHOICE)
-        if id is None:
-            return None
-        (first,) = events_after(session, id, 0, 1)
-        return restore(first.content["policy"]).questions
-
-    with _opened(store) as opened:
-        return opened.read(look)
 
 
 @dataclass(frozen=True)

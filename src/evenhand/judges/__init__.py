@@ -3,8 +3,6 @@
 - `replies`: the score or the verdict in what a judge said, read strictly;
 - `judge`: whom to call, at what price, how often again when it fails;
 - `texts`: what the judges are shown of options, over items;
-- `versions`: questions in as many versions as lengths need;
-- `repeats`: whether a judge says the same when it is asked again;
 - `paired`: all options on the same items, and one look;
 - `panel`: from options and judges to what `choose` takes.
 """

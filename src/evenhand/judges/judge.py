@@ -51,15 +51,12 @@ class Judge:
     once
         Whether it has one answer to each question and item, as people, tables of labels and models
         at temperature 0 have. Items are then drawn without repetition, and there are no more
-        answers than items. None: where questions may come again, that is found out by asking some
-        of them twice.
+        answers than items. False if not said, unless ``settings`` have a ``temperature`` of 0.
     items
         The items that it can be asked about; all if not given.
-    reacts_to_length
-        Whether it may favour long answers, or short ones.
     settings
         By name, what it was made with: the model, its parameters, its instructions. A store keeps a
-        hash of each and refuses to go on with others; a ``temperature`` of 0 says ``once``.
+        hash of each and refuses to go on with others.
 
     Examples
     --------
@@ -78,7 +75,6 @@ class Judge:
     parse: Callable[[Any], Any] | None = field(default=None, repr=False)
     once: bool | None = None
     items: Sequence[str] | None = None
-    reacts_to_length: bool = True
     cost: Callable[[Any], float] | None = field(default=None, repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
 

@@ -18,7 +18,7 @@ from evenhand.answers.run import INTERRUPTED
 from evenhand.arrays import is_number
 from evenhand.certainty.alike import trusted_ones
 from evenhand.certainty.planned_choice import PlannedChoice
-from evenhand.judges.versions import Pool
+from evenhand.judges.texts import Pool
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.identifiable import refuse_incomparable
 

@@ -1,21 +1,15 @@
 """From options and judges to what `choose` takes: what can be asked, and a function that asks it.
 
-Notation: y = v_a − v_b + π_j + β_j (f_a − f_b) + λ_j (ℓ_a − ℓ_b) + noise for 'a against b' by judge
-j, and y = v_a + s_j + β_j f_a + λ_j ℓ_a + noise for a score, where ℓ is the length of what is shown
-in powers of two: λ is what twice the length adds.
+Notation: y = v_a − v_b + π_j + β_j (f_a − f_b) + noise for 'a against b' by judge j, and
+y = v_a + s_j + β_j f_a + noise for a score.
 
-An option is judged over a pool of items, of which every call draws one. Without lengths a draw is
-from the whole pool and independent of all others, so that the mean answer to a question is the
-mean over the pool: how items differ is noise. With lengths the items of a question are sorted by
-ℓ_a − ℓ_b and cut into halves, each a version of the question with the mean of its own; draws are
-from one half. That tells λ from the values, which the same two texts shown
-again and again could not, and takes for granted that apart from length an option leads by as much
-in each.
+An option is judged over a pool of items, of which every call draws one. A draw is from the whole
+pool and independent of all others, so that the mean answer to a question is the mean over the pool:
+how items differ is noise.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import threading
@@ -27,16 +21,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.answers import Answer, Question, Reply, choose
-from evenhand.arrays import Indices
-from evenhand.campaigns.run import questions_in, told_in
+from evenhand.campaigns.run import told_in
 from evenhand.certainty.alike import trusted_ones
-from evenhand.errors import AbsentError, EvenhandError, InputError
+from evenhand.errors import InputError
 from evenhand.judges.judge import Judge
 from evenhand.judges.paired import ONLY_SEARCH, PairedItems
-from evenhand.judges.repeats import Repeats, found_to_repeat, on_repeats
 from evenhand.judges.replies import read_score, read_verdict
-from evenhand.judges.texts import Text, Texts
-from evenhand.judges.versions import Length, versions_of
+from evenhand.judges.texts import Pool, Text, Texts
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.scores.scores import Finding
 from evenhand.tables import listed
@@ -46,13 +37,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Family = Mapping[str, str | None] | Callable[[str], str | None]
+Length = Callable[[str], float]
 Design = Literal["paired", "search"]
 
 _ALL_ONCE = (
     "Some judges have one answer to each question, and options are one text each: so all judges "
     "were asked once. Try options on several items to learn more."
 )
-_PROBES = 8  # questions that a judge may be asked twice, to find out whether it repeats itself
 
 
 def comparisons(
@@ -86,8 +77,8 @@ def comparisons(
     position
         Whether judges may favour what is shown first, each by its own amount.
     length
-        How long a text is, such as ``len``: judges may then favour long texts, each by its own
-        amount. None: they do not.
+        How long a text is, such as ``len``: `JudgePanel.record` then has the lengths of what was
+        shown, for an audit of what they add (``attributes=["length"]``).
     bias
         As for `Questions.comparisons`: every judge a favour for the own family of its own, or one.
     items
@@ -129,7 +120,6 @@ def panel(
     family: Family | None = None,
     scale: tuple[float, float] | None = None,
     leniency: bool = True,
-    length: Length | None = None,
     bias: Literal["common", "evaluator", "group"] = "common",
     items: Sequence[str] | None = None,
     workload: Any = None,
@@ -140,7 +130,7 @@ def panel(
 
     Parameters
     ----------
-    options, judges, family, length, items, workload, cache, seed
+    options, judges, family, items, workload, cache, seed
         As for `comparisons`.
     scale
         Lowest and highest score that there is; what lies beyond is not a score, and the judge is
@@ -174,7 +164,7 @@ def panel(
     def read(reply: object) -> float:
         return read_score(reply, scale)
 
-    return JudgePanel(base, texts, jury, read, length, cache, seed, scale)
+    return JudgePanel(base, texts, jury, read, None, cache, seed, scale)
 
 
 @dataclass(frozen=True)
@@ -232,15 +222,16 @@ class JudgePanel:
         seed: int,
         scale: tuple[float, float] | None = None,
     ) -> None:
-        self._base, self._texts, self._judges = base, texts, dict(judges)
+        self._texts, self._judges = texts, dict(judges)
         self._read, self._length, self._seed, self._scale = read, length, seed, scale
-        self.questions, self._pools = versions_of(base, texts, judges, length)
+        if length is not None:
+            texts.known("length")
+        self._pools = {name: _pool(judge, texts) for name, judge in judges.items()}
+        self.questions = _priced(base, texts, self._judges, self._pools)
         self._cache, self._lock = cache, threading.Lock()
         self._shown: Counter[tuple[str, ...]] = Counter()
-        self._ready: defaultdict[tuple[str, ...], list[Reply]] = defaultdict(list)
         # by judge, for what no verdict came of
         self._owed: defaultdict[str, float] = defaultdict(float)
-        self._gone: dict[str, AbsentError] = {}
         self._answered: list[_Answered] = []
         self._design: PairedItems | None = None  # of the run that goes on
         self._of_store: PairedItems | None = None  # and of what the store has
@@ -285,7 +276,6 @@ class JudgePanel:
                 self._design = None
             return made.answer(ran, self._rows(began), confidence, settings)
         if settings.get("policy") is None:
-            self._find_out()
             self._even_out()
         answer = self._settled(choose(self.questions, self.evaluate, confidence, **settings))
         return replace(answer, warnings=(*answer.warnings, *self._found))
@@ -362,39 +352,18 @@ class JudgePanel:
         against = None
         if self._compares:
             against = "each verdict compares two options on one item already"
-        elif self._length is not None:
-            against = "what lengths add is told by versions of a question"
         elif used := [one for one in ONLY_SEARCH if settings.get(one) is not None]:
             against = f"it takes no {used[0]}"
         else:
-            made = PairedItems.of(self.questions, self._pools, self._seed, self._scale, settings)
+            made = PairedItems.of(
+                self.questions, list(self._pools.values()), self._seed, self._scale, settings
+            )
             if isinstance(made, PairedItems):
                 return made
             against = made
         if design == "paired":
             raise InputError(f"design='paired' cannot be had here: {against}.")
         return None
-
-    def _find_out(self) -> None:
-        """Find out which judges say the same when they are asked the same again."""
-        begun = None if self._store is None else questions_in(self._store)
-        if begun is not None and len(begun) != len(self.questions):
-            return  # of another choice, which `choose` refuses
-        for name, judge in list(self._judges.items()):
-            if judge.once is not None:
-                continue
-            own = np.flatnonzero(self.questions.evaluator == self.questions.evaluators.index(name))
-            if begun is not None:
-                limited = bool((begun.capacity[own] < UNLIMITED).all())
-                found: Repeats = "as before" if limited else "no"
-            else:
-                found = self._asked_twice(judge, own)
-            if found != "no":
-                self._judges[name] = replace(judge, once=True)
-                self._found.append(on_repeats(name, found))
-        if self._found:
-            made = versions_of(self._base, self._texts, self._judges, self._length)
-            self.questions, self._pools = made
 
     def _even_out(self) -> None:
         """Ask nobody many times about single texts where another has one answer to each."""
@@ -408,66 +377,15 @@ class JudgePanel:
         self.questions = questions._changed(capacity=np.ones(len(questions), dtype=np.int64))
         self._found.append(Finding("once", _ALL_ONCE, alarm=False))
 
-    def _asked_twice(self, judge: Judge, own: Indices) -> Repeats:
-        """Ask a judge some of its questions twice; what it says of them first is kept for later."""
-        rng = np.random.default_rng([self._seed, 2, *judge.name.encode()])
-        probes = [
-            self._texts.shown(
-                [self.questions.items[o] for o in self.questions.options_of(x)],
-                self._pools[x][rng.integers(len(self._pools[x]))],
-            )
-            for x in rng.permutation(own).tolist()[:_PROBES]
-            if self._pools[x]
-        ]
-        heard: defaultdict[tuple[str, ...], list[Reply]] = defaultdict(list)
-
-        def ask(x: int) -> Reply:
-            reply = self._now(judge, probes[x])
-            heard[judge.name, *probes[x]].append(replace(reply, cost=0.0))
-            self._owed[judge.name] += reply.cost or 0.0
-            return reply
-
-        try:
-            found = found_to_repeat(ask, len(probes))
-        except AbsentError as error:
-            self._gone[judge.name] = error
-            found = "no"
-        except EvenhandError:  # the run will say so
-            found = "no"
-        for shown, replies in heard.items():
-            self._ready[shown] += replies if found == "no" else replies[:1]
-        return found
-
-    def _now(self, judge: Judge, shown: tuple[str, ...]) -> Reply:
-        """Return the verdict of a judge, awaited or not, before a run."""
-        if not judge.is_async:
-            return self._verdict(judge, shown)
-        replies: list[Reply | BaseException] = []
-
-        def wait() -> None:
-            try:
-                replies.append(asyncio.run(self._verdict_async(judge, shown)))
-            except BaseException as error:
-                replies.append(error)
-
-        thread = threading.Thread(target=wait)  # where a loop may be running, as in a notebook
-        thread.start()
-        thread.join()
-        (reply,) = replies
-        if isinstance(reply, BaseException):
-            raise reply
-        return reply
-
     # ------------------------------------------------------------------ asking
 
     def _ask(self, question: Question) -> Reply:
         judge, item, shown = self._handed(question)
-        return self._noted(question, item, self._kept(judge, shown) or self._verdict(judge, shown))
+        return self._noted(question, item, self._verdict(judge, shown))
 
     async def _ask_async(self, question: Question) -> Reply:
         judge, item, shown = self._handed(question)
-        reply = self._kept(judge, shown) or await self._verdict_async(judge, shown)
-        return self._noted(question, item, reply)
+        return self._noted(question, item, await self._verdict_async(judge, shown))
 
     def _handed(self, question: Question) -> tuple[Judge, str | None, tuple[str, ...]]:
         """Return who is asked, on which item, and what is shown."""
@@ -480,22 +398,12 @@ class JudgePanel:
         # the same, in however many threads, and after a restart.
         if design is not None:
             return design.items[question.turn % len(design.items)]
-        judge, pool = self._judges[str(question.evaluator)], self._pools[question.index]
+        judge, pool = self._judges[str(question.evaluator)], self._pools[str(question.evaluator)]
         if judge.once:
             order = np.random.default_rng([self._seed, 0, question.index]).permutation(len(pool))
             return pool[int(order[question.turn % len(pool)])]
         draw = np.random.default_rng([self._seed, 1, question.number])
         return pool[draw.integers(len(pool))]
-
-    def _kept(self, judge: Judge, shown: tuple[str, ...]) -> Reply | None:
-        """Return what the judge said of this before the run, once."""
-        with self._lock:
-            ready = self._ready.get((judge.name, *shown))
-            if ready:
-                return ready.pop(0)
-            if judge.name in self._gone:
-                raise self._gone.pop(judge.name)
-        return None
 
     def _verdict(self, judge: Judge, shown: tuple[str, ...]) -> Reply:
         key, known = self._cached(judge, shown)
@@ -557,6 +465,47 @@ class JudgePanel:
 
 def _by_name(names: Sequence[str], groups: Sequence[str | None] | None) -> dict[str, str | None]:
     return dict.fromkeys(names) if groups is None else dict(zip(names, groups, strict=True))
+
+
+def _pool(judge: Judge, texts: Texts) -> Pool:
+    """Return the items that a judge can be asked about; one of no name if there are none."""
+    if judge.items is None:
+        return texts.items or (None,)
+    strange = [item for item in judge.items if item not in texts.items]
+    if strange or not judge.items:
+        raise InputError(
+            f"{judge.name} has items of its own, but {listed(list(map(str, strange))) or 'none'} "
+            "of them is there; options must have a text for each."
+        )
+    return tuple(judge.items)
+
+
+def _priced(
+    base: Questions, texts: Texts, jury: Mapping[str, Judge], pools: Mapping[str, Pool]
+) -> Questions:
+    """Return the questions at their prices, those of judges who answer once as often as items."""
+    if any(callable(judge.price) for judge in jury.values()):
+        texts.known("a price by text")
+    prices, capacity = np.ones(len(base)), np.full(len(base), UNLIMITED)
+    for x, who in enumerate(base.evaluator.tolist()):
+        judge = jury[base.evaluators[who]]
+        names = tuple(base.items[option] for option in base.options_of(x))
+        prices[x] = _price(judge, texts, names, pools[judge.name])
+        if judge.once:
+            capacity[x] = len(pools[judge.name])
+    return base._changed(prices=prices, capacity=capacity)
+
+
+def _price(judge: Judge, texts: Texts, names: tuple[str, ...], pool: Pool) -> float:
+    """Return what an answer costs on average over a pool."""
+    if not callable(judge.price):
+        return judge.price
+    price = float(np.mean([judge.price_of(texts.shown(names, item)) for item in pool]))
+    if not np.isfinite(price) or price <= 0.0:
+        raise InputError(
+            f"the price of {judge.name} for {names[0]!r} is {price!r}; it must be > 0."
+        )
+    return price
 
 
 def jury_of(judges: Sequence[Judge]) -> dict[str, Judge]:

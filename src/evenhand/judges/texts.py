@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from evenhand.errors import InputError
 from evenhand.tables import listed
 
 Text = str | Mapping[str, str] | Callable[[str], str]
+Pool = tuple[str | None, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,10 +84,3 @@ class Texts:
                 f"{why} needs the texts beforehand, and {listed(made)} is a function; give its "
                 "texts by item."
             )
-
-    def doublings(self, option: str, item: str | None, length: Callable[[str], float]) -> float:
-        """Return the length of a text, in powers of two."""
-        size = float(length(self.text(option, item)))
-        if not math.isfinite(size) or size < 0.0:
-            raise InputError(f"length gave {size!r} for a text of {option!r}; it must be ≥ 0.")
-        return math.log2(max(size, 1.0))
