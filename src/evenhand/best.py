@@ -7,7 +7,7 @@ in units of a score leave times it again; leads, losses and tolerances are amoun
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, Literal
 
 from evenhand.errors import InputError
@@ -71,6 +71,20 @@ def oriented(
 def sign(best: Best | None) -> int:
     """Return −1 where the lowest scores are the best, else +1."""
     return -1 if best == "low" else 1
+
+
+def turned(scale: Sequence[float] | None, best: Best | None) -> tuple[float, float] | None:
+    """Return the ends of a scale times the sign, the lower one first.
+
+    Examples
+    --------
+    >>> turned((1.0, 5.0), "low")
+    (-5.0, -1.0)
+    """
+    if scale is None:
+        return None
+    ends = sorted(sign(best) * float(end) for end in scale)
+    return ends[0], ends[1]
 
 
 def direction(best: Best | None) -> str:

@@ -147,6 +147,7 @@ def test_a_sure_answer_says_all_of_it() -> None:
         "Rival       Bo comes closest, behind by 1.50 (0.75 to 2.25).",
         "Bias        1.25 too much for home, 1.25 too little for away (0.50 to 2.00).",
         "Raw scores  By the mean scores alone it would have been Bo (6.50 against 6.00).",
+        "Direction   Higher is better.",
         "Cost        120 evaluations of at most 900.",
         "Stopped     Ann leads everybody for certain.",
     ]

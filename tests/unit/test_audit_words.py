@@ -405,7 +405,7 @@ def test_the_record_is_json_with_stable_names() -> None:
     audit = eh.audit(duels(groups=True))
     record = json.loads(json.dumps(audit.to_dict(), allow_nan=False))
     names = (
-        "verdict scores options evaluators events bias here naive ranking position attributes "
+        "verdict scores best options evaluators events bias here naive ranking position attributes "
         "placebo spread by_evaluator by_group pair influences flips decisions wanted warnings "
         "cannot_tell"
     )

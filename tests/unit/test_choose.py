@@ -442,7 +442,7 @@ def test_scores_without_noise_find_the_best_whatever_the_order_of_arrival() -> N
         ({"deviation": -0.1}, "deviation must be a number ≥ 0"),
         ({"scores": "marks"}, "scores must be 'votes', 'verdicts' or None"),
         ({"scores": "votes", "bounds": (0, 1)}, "leave out bounds"),
-        ({"bounds": (1, 0)}, "bounds must be the lowest and the highest possible score"),
+        ({"bounds": (1, 1)}, "bounds= is the lowest and the highest score"),
         ({"progress": "yes"}, "progress must be True, False, None or a function"),
         ({"policy": "uniform"}, "policy must be a Policy"),
         ({"at_most": 50}, "was made for 4 evaluations in all, which cannot become 50"),

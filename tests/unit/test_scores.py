@@ -362,7 +362,7 @@ def test_scores_keep_to_a_stated_scale() -> None:
     assert "line 2 ('a'), column 'score': 7 is outside the scale from 0 to 6 (2 of 4" in said
     dates = "option,evaluator,score\na,P,42374\nb,P,42381\n"
     assert read(dates, scale=(0, 100_000)).score.tolist() == [42374.0, 42381.0]
-    for scale in ((7, 5), (0,), "wide", (0, float("nan"))):
+    for scale in ((7, 7), (0,), "wide", (0, float("nan"))):
         assert "scale=" in refused(SMALL, scale=scale)
 
 

@@ -23,6 +23,7 @@ from evenhand.answers.scale import Scale, compares
 from evenhand.answers.sections import record_of, report_of
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
+from evenhand.best import Best, turned
 from evenhand.certainty.targets import Target
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
@@ -129,6 +130,10 @@ class Answer(Result):
         worked out from that. "" where `choose` asked.
     scale
         The lowest and highest score there is, if anybody said.
+    best
+        Whether the "high" or the "low" scores are the best. Values, biases, the scale and a bar are
+        on the scale that scores were given on; leads and losses are amounts, above 0 for what is
+        better.
     placing
         Where options stand against a target (``top``, ``bar``, ``against``), if there is one; then
         ``sure`` says that all of it is settled.
@@ -176,6 +181,7 @@ class Answer(Result):
     chance: float = math.nan
     withdrawn: Withdrawals = field(default_factory=Withdrawals)
     placing: Placing | None = None
+    best: Best = "high"
 
     @property
     def target(self) -> Target | None:
@@ -389,6 +395,33 @@ class Answer(Result):
     def __repr__(self) -> str:
         shown = ("option", "label", "sure", "certainty", "loss", "spent")
         return f"Answer({', '.join(f'{name}={getattr(self, name)!r}' for name in shown)})"
+
+
+def as_scored(answer: Answer, best: Best | None) -> Answer:
+    """Return an answer that was worked out by maximising, on the scale that scores were given on.
+
+    All that is in units of a score is turned where the lowest scores are the best; what was
+    concluded, ``conclusion`` and ``decision``, is not.
+    """
+    if best != "low":
+        return answer
+    placing = answer.placing
+    if placing is not None:
+        short = placing.shortlist
+        short = None if short is None else replace(short, target=short.target.turned)
+        placing = replace(placing, target=placing.target.turned, shortlist=short)
+    return replace(
+        answer,
+        bias=-answer.bias,
+        biases=answer.biases.turned(),
+        ranking=tuple(
+            replace(one, raw=-one.raw, value=-one.value, low=-one.high, high=-one.low)
+            for one in answer.ranking
+        ),
+        scale=turned(answer.scale, best),
+        placing=placing,
+        best="low",
+    )
 
 
 def answer_of(policy: Policy, **terms: Any) -> Answer:

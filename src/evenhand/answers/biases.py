@@ -115,6 +115,13 @@ class Biases(tuple[NamedBias, ...]):
             for one, other in zip(self, others, strict=True)
         )
 
+    def turned(self) -> Biases:
+        """Return the same of scores with the other sign."""
+        return Biases(
+            replace(b, estimate=-b.estimate, low=-b.high, high=-b.low, shrunk=-b.shrunk)
+            for b in self
+        )
+
     def without_intervals(self) -> Biases:
         """Return the estimates alone."""
         return Biases(replace(one, low=-math.inf, high=math.inf) for one in self)

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from evenhand.actions import ActionSet
-from evenhand.answers.answer import Answer, answer_of
+from evenhand.answers.answer import Answer, answer_of, as_scored
 from evenhand.answers.crews import Evaluate, crew_for
 from evenhand.answers.run import Attendance, Available, Run, run
 from evenhand.answers.scale import Bounds, Kind, ReplyScale, compares
 from evenhand.answers.watch import Progress, watching
 from evenhand.arrays import is_number
 from evenhand.assumptions import taken_for_granted
+from evenhand.best import Best, oriented, sign
 from evenhand.certainty.careful_choice import CarefulChoice
 from evenhand.certainty.certain_choice import CertainChoice
 from evenhand.certainty.choice import Choice, limit_of
@@ -24,7 +25,7 @@ from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import checks_of
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.identifiable import refuse_incomparable
-from evenhand.scores.scores import Finding
+from evenhand.scores.scores import Finding, Level
 
 Looks = Literal["always", "once"]
 
@@ -65,6 +66,7 @@ def choose(
     bar: float | None = None,
     against: str | None = None,
     expected_loss: float | None = None,
+    best: Best | None = None,
 ) -> Answer:
     """Have options evaluated until it is sure which one is really the best, and say so.
 
@@ -155,6 +157,11 @@ def choose(
         Where what is asked depends on what came back: the asking ends, too, when the best, or the
         ``top`` that look best, are expected to lose no more than that per place: an estimate, by
         which nothing is sure.
+    best
+        Whether the "high" or the "low" scores are the best; "high" if not said. Where the lowest
+        are, a ``bar`` is what options may be worth at most, and in comparisons a score below the
+        middle is for the first. ``bounds=(5, 1)`` says the same. The policy is told the scores
+        turned, with the highest the best; the answer is on the scale of the scores.
 
     Returns
     -------
@@ -206,6 +213,8 @@ def choose(
         raise InputError(
             f"available must be a function that returns names of evaluators; got {available!r}."
         )
+    bounds, best = oriented(bounds, best, "bounds")
+    best = best or "high"
     if store is not None:
         from evenhand.campaigns.run import choose_on  # noqa: PLC0415 # the door upstairs
 
@@ -232,7 +241,8 @@ def choose(
                 "bar": bar,
                 "against": against,
                 "expected_loss": expected_loss,
-            },
+            }
+            | ({"best": best} if best == "low" else {}),
         }
         run_by = {
             "evaluate": evaluate,
@@ -243,7 +253,8 @@ def choose(
         }
         return choose_on(store, options, made, run_by)
     asked = asked_of(options, deviation)
-    reading = ReplyScale(scores, bounds, comparing=compares(Questions.of(asked)))
+    reading = ReplyScale(scores, bounds, comparing=compares(Questions.of(asked)), best=best)
+    bar = -bar if best == "low" and is_number(bar) else bar
     if policy is None:
         settings: dict[str, Any] = {
             "at_most": at_most,
@@ -261,6 +272,7 @@ def choose(
     else:
         _adopt(policy, asked, at_most, budget)
         refuse_other_target(policy, top, bar, against)
+    checks_of(policy).level = Level(sign=sign(best))
     with watching(policy, progress) as watch:
         ran = (
             Run("there is no other option")
@@ -278,7 +290,7 @@ def choose(
         )
     if policy.spent + policy.observed > 0:
         checks_of(policy).look()  # at all there is, before anything is said
-    return answer_of(
+    answer = answer_of(
         policy,
         confidence=confidence,
         tolerance=tolerance,
@@ -289,6 +301,7 @@ def choose(
         notes=[*absences(ran.left), *notes_on(policy, checks)],
         scale=reading.limits,
     )
+    return as_scored(answer, best)
 
 
 def refuse_other_target(
@@ -425,7 +438,7 @@ def notes_on(policy: Policy, checks: bool = True) -> list[Finding]:
     exact = policy.recommend().certainty == "features exact"
     notes = taken_for_granted(policy.actions, exact, checks)
     if isinstance(policy, PlannedChoice) and policy.bounds is not None:
-        low, high = policy.bounds
+        low, high = sorted(checks_of(policy).level.sign * end for end in policy.bounds)
         said = _ANY_SCORES.format(low=f"{low:g}", high=f"{high:g}")
         notes.append(Finding("bounds", said, alarm=False))
     return notes

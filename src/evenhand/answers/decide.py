@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.answers.answer import Answer, answer_from, answer_of
+from evenhand.answers.answer import Answer, answer_from, answer_of, as_scored
 from evenhand.answers.categories import Categories, categories_of
 from evenhand.answers.choose import notes_on
 from evenhand.answers.line_questions import line_questions
@@ -29,6 +29,7 @@ from evenhand.auditing.individual_biases import of_evaluators, of_favoured
 from evenhand.auditing.one_baseline import scores_by_baseline
 from evenhand.auditing.scale_use import common_bias, leads_by_scale
 from evenhand.auditing.shortlists import Shortlist, shortlist
+from evenhand.best import Best, sign, turned
 from evenhand.certainty.aim import model_of
 from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.by_items import by_items
@@ -133,6 +134,7 @@ def decide(
     time: str | None = None,
     attributes: Sequence[str] | None = None,
     scale: tuple[float, float] | None = None,
+    best: Best | None = None,
     wide: bool | Sequence[str] = False,
     repeats: bool = False,
     missing: Literal["refuse", "drop"] = "refuse",
@@ -203,6 +205,11 @@ def decide(
     attributes
         Columns that scores may react to and value does not, such as length, where all options were
         compared with one: they are taken off. If not said, the lengths of answers; (): none.
+    best
+        Whether the "high" or the "low" scores are the best, as where 1 is the best mark or place.
+        Then a ``bar`` is what they may be worth at most, and in comparisons a score below 0 says
+        that the option is better. Values, the bar and biases stay on the scale of the scores; leads
+        and tolerances are amounts. ``scale=(5, 1)`` says the same.
     scale, wide, missing, decimal, grades, copies
         How the table is read: the lowest and highest score that can be given (where it is sure, the
         answer says whether it is so for any scores between them); whether evaluators are columns;
@@ -290,6 +297,7 @@ def decide(
         partial=partial,
         time=time,
         scale=scale,
+        best=best,
         wide=wide,
         repeats=True if repeats else "unless copied",
         missing=missing,
@@ -301,6 +309,8 @@ def decide(
         attributes=attributes,
         lengths=True,
     )
+    if target is not None and table.best == "low":
+        target = replace(target, best="low").turned
     if questions is None and assigned == "before":
         table = against_baseline(table)
         if table.baseline is not None:
@@ -312,12 +322,16 @@ def decide(
             "(assigned='before'): they are for one look."
         )
     if isinstance(assigned, Policy | Mapping):
-        return _by_policy(assigned, questions, table, place, tolerance, deviation)
+        answer = _by_policy(assigned, questions, table.maximised, place, tolerance, deviation)
+        return as_scored(answer, table.best)
     if assigned not in ("before", "adaptively"):
         raise InputError(
             "assigned must be 'before', 'adaptively', or the policy that chose what was scored (or "
             f"its state); got {assigned!r}."
         )
+    # Policies and fits maximise, so that they have the scores turned where the lowest are the best;
+    # an audit speaks of the scores as they were given. `as_scored` turns the answer back.
+    given, table = table, table.maximised
     log = log_of(questions, table, bias, position, place)
     if trusted is not None:
         names = trusted_among(trusted, log.questions.evaluators)
@@ -332,21 +346,22 @@ def decide(
     compared = _compared(log)
     if not compared:
         log = replace(log, asked=_comparable(log.questions))
-    given, log = log, log.centred(table.level)
+    whole, log = log, log.centred(table.level._replace(sign=sign(given.best)))
     said, fit = _concluded(
         log, compared, assigned, confidence, tolerance, noise_scale, scope, table.scale
     )
     several = table.evaluator is not None and len(table.evaluator) > 1
-    effects = two_way(table) if several else None
+    effects = two_way(given) if several else None
     audited = None if effects is None else common_bias(effects, confidence)
-    if effects is not None and audited is not None and scope == "like these":
-        said = _of_others_too(said, effects, audited)
+    ours = -audited if audited is not None and given.best == "low" else audited
+    if effects is not None and ours is not None and scope == "like these":
+        said = _of_others_too(said, effects, ours)
     beside = table.beside if cluster == "cluster" else {}
     checked = findings(together(table, beside)) if table.cluster is None else []
     if effects is None or effects.freedom <= 0:
-        checked += ends(table)
+        checked += ends(given)
     if effects is not None and audited is not None:
-        checked += [*copied(table), *diagnose(effects, audited, for_choice=True)]
+        checked += [*copied(given), *diagnose(effects, audited, for_choice=True)]
         if said.decision.loss <= tolerance and said.decision.label in table.option.names:
             leader = table.option.names.index(said.decision.label)
             checked += rivals_in_orders(table, leader, 1.0 - confidence)
@@ -357,28 +372,28 @@ def decide(
         tolerance=tolerance,
         features_exact=deviation == 0,
         stopped_because=None if compared else _apart(log),
-        notes=_notes(log, said, table),
+        notes=_notes(log, said, given),
         checked=checked,
-        scale=(0.0, 1.0) if _only_votes(table) else table.scale,
+        scale=turned((0.0, 1.0), given.best) if _only_votes(given) else table.scale,
         variances={} if effects is None else _own_variances(effects, said),
     )
-    best = target is None or (target.top == 1 and categories is None)
-    if best and answer.sure and table.scale is not None and fit is None and assigned == "before":
-        answer = replace(answer, warnings=(*answer.warnings, _on_scale(given, answer, table.scale)))
+    one = target is None or (target.top == 1 and categories is None)
+    if one and answer.sure and table.scale is not None and fit is None and assigned == "before":
+        answer = replace(answer, warnings=(*answer.warnings, _on_scale(whole, answer, given)))
     answer = replace(
         answer,
         assumed=_ADAPTIVELY
         if assigned == "adaptively"
-        else _items(log, fit) + (_BEFORE if best else _BEFORE.replace(_BY_TEST, ",")),
+        else _items(log, fit) + (_BEFORE if one else _BEFORE.replace(_BY_TEST, ",")),
     )
     if target is not None:
-        short = None if categories else _shortlist(table, effects, audited, target)
-        return _aimed(answer, target, categories, short, log, fit, noise_scale, next_n, seed)
+        short = None if categories else _shortlist(table, effects, ours, target)
+        answer = _aimed(answer, target, categories, short, log, fit, noise_scale, next_n, seed)
+        return as_scored(answer, given.best)
     settled = answer.certainty is not None and answer.loss <= answer.tolerance
     wanted = 0 if settled or answer.alarms else next_n
-    return replace(
-        answer, next_questions=_next(log, fit, answer, assigned, noise_scale, wanted, seed)
-    )
+    found = _next(log, fit, answer, assigned, noise_scale, wanted, seed)
+    return as_scored(replace(answer, next_questions=found), given.best)
 
 
 def _fitting(target: Target, log: Log) -> Target:
@@ -623,7 +638,7 @@ def _put_back(said: Conclusion, log: Log, seen: Indices) -> Conclusion:
     )
 
 
-def _on_scale(log: Log, answer: Answer, scale: tuple[float, float]) -> Finding:
+def _on_scale(log: Log, answer: Answer, table: Scores) -> Finding:
     """Return whether a choice is sure for any scores on the scale, and not of usual noise alone."""
     told = log.feedback
     policy = PlannedChoice(
@@ -631,13 +646,13 @@ def _on_scale(log: Log, answer: Answer, scale: tuple[float, float]) -> Finding:
         planned=told.counts,
         confidence=answer.confidence,
         tolerance=answer.tolerance,
-        bounds=scale,
+        bounds=turned(table.scale, table.best),
         scope=answer.conclusion.scope,
     )
     policy.ask()
     policy.tell(told)
     found = policy.inference.certain == answer.option
-    text = _ANY_SCORES if found else _USUAL_SCORES
+    text, scale = _ANY_SCORES if found else _USUAL_SCORES, table.scale or (-math.inf, math.inf)
     return Finding("bounds", text.format(low=f"{scale[0]:g}", high=f"{scale[1]:g}"), alarm=False)
 
 

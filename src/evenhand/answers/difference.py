@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.answers.scale import Scale
 from evenhand.arrays import Floats
+from evenhand.best import sign
 from evenhand.certainty.look import difference_by
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
@@ -97,7 +98,7 @@ def _by_leads(answer: Answer, a: int, b: int) -> Floats:
         ends = (lead.value, lead.low, lead.high)
         value, low, high = ends if answer.option == a else (-ends[0], -ends[2], -ends[1])
         return np.array([value, low, high, low])
-    value = answer.standing(a).value - answer.standing(b).value
+    value = sign(answer.best) * (answer.standing(a).value - answer.standing(b).value)
     return np.array([value, -math.inf, math.inf, -math.inf])
 
 

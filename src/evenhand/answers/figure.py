@@ -17,6 +17,7 @@ from evenhand.answers.answer import Answer, Standing
 from evenhand.answers.biases import NamedBias
 from evenhand.answers.sections import spoken_of
 from evenhand.answers.words import verdict
+from evenhand.best import direction
 from evenhand.numerics.intervals import Estimate
 from evenhand.report.model import first_places
 from evenhand.report.pictures import (
@@ -48,6 +49,7 @@ class AnswerPicture:
     bias_label: str  # what a bias above 0 means
     biases: tuple[NamedBias, ...] | None = None  # drawn instead, if evaluators
     n_biases: int = 0
+    leniency: str = "lenient (+), severe (−)"
 
     @property
     def note(self) -> str:
@@ -91,7 +93,7 @@ class AnswerPicture:
                 one.high,
                 (INK, "o" if one.kind == "leniency" else "D"),
                 hollow=one.kind == "leniency",
-                heading="lenient (+), severe (−)" if place == first > 0 else "",
+                heading=self.leniency if place == first > 0 else "",
             )
             for place, one in enumerate(self.biases)
         ]
@@ -99,7 +101,7 @@ class AnswerPicture:
 
 def answer_picture(answer: Answer) -> AnswerPicture:
     """Work out which options and biases to draw."""
-    options = answer.options
+    options, low = answer.options, answer.best == "low"
     places = first_places(len(answer.ranking), spoken_of(answer), _MOST_ROWS)
     picture = AnswerPicture(
         title=verdict(answer),
@@ -108,22 +110,25 @@ def answer_picture(answer: Answer) -> AnswerPicture:
         chosen=answer.option,
         group_names=None,
         level=answer.confidence,
-        value_label="value, in units of the scores",
+        value_label=f"value, in units of the scores: {direction(answer.best).lower()[:-1]}",
         bias=answer.bias,
         bias_label="",
+        leniency="severe (+), lenient (−)" if low else "lenient (+), severe (−)",
     )
     if isinstance(options, ActionSet):
         names = options.group_names
         label = f"scores per 1 of {short(options.attribute_names[0])}"
         if names is not None:
-            label = f"too much for {short(names[1])},\ntoo little for {short(names[0])}"
+            much, little = ("too high", "too low") if low else ("too much", "too little")
+            label = f"{much} for {short(names[1])},\n{little} for {short(names[0])}"
         return replace(picture, group_names=names, bias_label=label)
     if answer.compared:
         chosen = answer.standing(answer.option)
         picture = replace(
             picture,
             rows=tuple(replace(one, raw=one.raw - chosen.raw) for one in picture.rows),
-            value_label=f"value, measured from {short(chosen.option)}",
+            value_label=f"value, measured from {short(chosen.option)}: "
+            f"{direction(answer.best).lower()[:-1]}",
         )
     groups = tuple(dict.fromkeys(group for group in options.groups or () if group is not None))
     if len(groups) > len(STYLES):  # too many to be told apart: named instead

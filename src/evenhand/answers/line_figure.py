@@ -17,6 +17,7 @@ from evenhand.answers.answer import Answer, Standing
 from evenhand.answers.line_words import chance_in_words, groups
 from evenhand.answers.placing import Placing
 from evenhand.answers.words import is_apart, verdict
+from evenhand.best import direction, sign
 from evenhand.report.model import first_places
 from evenhand.report.pictures import (
     FAINT,
@@ -92,6 +93,7 @@ def line_picture(answer: Answer, placing: Placing) -> LinePicture:
     names = ("in", "at the line", "out")
     if target.bar is not None:
         names = ("above", "at the bar", "below")
+        names = names if answer.best == "high" else names[::-1]
     if own is not None:
         better = "better" if not target.tolerance else "better, or not worse"
         names = (better, "cannot tell", "worse")
@@ -103,7 +105,7 @@ def line_picture(answer: Answer, placing: Placing) -> LinePicture:
         said,
         f"value, measured from {short(answer.label)}"
         if answer.compared
-        else "value, in units of the scores",
+        else f"value, in units of the scores: {direction(answer.best).lower()[:-1]}",
         answer.confidence,
         len(ranking),
         names,
@@ -111,7 +113,7 @@ def line_picture(answer: Answer, placing: Placing) -> LinePicture:
 
 
 def _value(answer: Answer, one: Standing) -> float:
-    return -one.lead if answer.compared else one.value
+    return -sign(answer.best) * one.lead if answer.compared else one.value
 
 
 def _row(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.answers.placing import Placing, Verdict
 from evenhand.auditing.words import listed_changes
+from evenhand.best import sign
 from evenhand.report.words import counted, listed, number, percent, short
 
 if TYPE_CHECKING:
@@ -135,10 +136,10 @@ def target_facts(answer: Answer, placing: Placing) -> list[tuple[str, str]]:
 def _by_mean(answer: Answer, placing: Placing) -> str:
     """Return who is among the best of a category by the mean scores, and not among the chosen."""
     assert placing.categories is not None
-    first: list[int] = []
+    first, up = list[int](), sign(answer.best)
     raw = {one.index: one.raw for one in answer.ranking if not math.isnan(one.raw)}
     for some in placing.categories.parts:
-        known = sorted((x for x in some.tolist() if x in raw), key=lambda x: -raw[x])
+        known = sorted((x for x in some.tolist() if x in raw), key=lambda x: -up * raw[x])
         first += known[: placing.target.top]
     labels, chosen = answer.options.labels, set(placing.chosen)
     gone = [short(labels[x]) for x in first if x not in chosen]

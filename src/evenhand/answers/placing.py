@@ -60,6 +60,13 @@ SAID: dict[str, dict[str, str]] = {
         "probably out": "probably below",
         "out": "surely below",
     },
+    "bar, low": {
+        "in": "surely below",
+        "probably in": "probably below",
+        "open": "at the bar",
+        "probably out": "probably above",
+        "out": "surely above",
+    },
     "against": {
         "in": "better",
         "probably in": "probably better",
@@ -153,7 +160,8 @@ class Placing:
         kind = self.target.kind
         if verdict == "probably in" and kind == "against" and self.target.tolerance > 0.0:
             return "probably not worse"
-        return SAID[kind][verdict]
+        low = kind == "bar" and self.target.best == "low"
+        return SAID["bar, low" if low else kind][verdict]
 
     @property
     def settled(self) -> bool:

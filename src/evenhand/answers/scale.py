@@ -23,6 +23,7 @@ import numpy as np
 from evenhand.answers.biases import Biases, NamedBias
 from evenhand.answers.question import Question
 from evenhand.arrays import Floats, is_number
+from evenhand.best import Best, sign, turned
 from evenhand.certainty.choice import checked_bounds
 from evenhand.errors import InputError
 from evenhand.policies.messages import Decision
@@ -39,7 +40,9 @@ _MOST_LETTERS = 240  # of all grades, in the rule of a spreadsheet's cells
 
 
 class ReplyScale:
-    """Which scores are possible, and how to read one."""
+    """Which scores are possible, and how to read one: as a policy is told it, turned where the
+    lowest are the best.
+    """
 
     # `kind` is "votes" (0 or 1), "verdicts" ('first', 'second', 'tie', a truth value or a number
     # from −1 to 1) or None (any number, or one of the words in `grades`); `limits` bound the scores
@@ -52,6 +55,7 @@ class ReplyScale:
         *,
         comparing: bool,
         grades: Mapping[str, float] | None = None,
+        best: Best = "high",
     ) -> None:
         if kind not in (None, "votes", "verdicts"):
             raise InputError(f"scores must be 'votes', 'verdicts' or None; got {kind!r}.")
@@ -63,6 +67,10 @@ class ReplyScale:
                 "verdicts say which of two options is better, but here questions are about one; "
                 "use Questions.comparisons(...), or leave out scores='verdicts'."
             )
+        if best == "low" and (kind == "verdicts" or grades):
+            what = "grades name the best first" if grades else "verdicts say who is better"
+            raise InputError(f"{what}; leave out best='low', which is for numbers.")
+        self.best, self._sign = best, sign(best)
         self.grades = _checked_grades(grades, kind, bounds, comparing) if grades else {}
         self._words = VERDICTS if kind == "verdicts" else self.grades
         if self.grades:
@@ -78,7 +86,7 @@ class ReplyScale:
         """Lowest and highest score that a policy is told; None if nobody says."""
         if self._ends is None:
             return None
-        return self._ends[0] - self._middle, self._ends[1] - self._middle
+        return turned((self._ends[0] - self._middle, self._ends[1] - self._middle), self.best)
 
     def read(self, question: Question, reply: object) -> float:
         """Return the score in a reply, or raise `InputError` with what is wrong with it."""
@@ -109,7 +117,7 @@ class ReplyScale:
                 f"the score of {about} must lie in [{self._ends[0]:g}, {self._ends[1]:g}]; got "
                 f"{score:g}."
             )
-        return score - self._middle
+        return self._sign * (score - self._middle)
 
     def knows(self, word: str) -> bool:
         """Tell whether a text is one of the words that are replies."""
@@ -140,11 +148,12 @@ class ReplyScale:
         if not self._comparing:
             return what
         even = f"{self._middle:g}"
-        return f"{what}: the more it is above {even}, the better is the first of the two"
+        side = "above" if self.best == "high" else "below"
+        return f"{what}: the more it is {side} {even}, the better is the first of the two"
 
     def reply(self, score: float) -> float:
         """Return the number that was replied, of a score that was read."""
-        return score + self._middle
+        return self._sign * score + self._middle
 
     def word(self, score: float) -> str:
         """Return what was replied as people say it: a grade, a verdict, or a number."""

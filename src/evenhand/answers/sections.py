@@ -95,6 +95,7 @@ def record_of(answer: Answer) -> dict[str, Any]:
     return {
         "target": None if placing is None else placing_of(answer, placing),
         "option": answer.label,
+        "best": answer.best,
         "sure": answer.sure,
         "certainty": answer.certainty,
         "scope": answer.scope,

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, NamedBias
 from evenhand.answers.line_words import target_facts, target_verdict
+from evenhand.best import Best, direction, sign
 from evenhand.numerics.intervals import Estimate
 from evenhand.report.words import (
     counted,
@@ -184,11 +185,12 @@ def facts(answer: Answer) -> list[tuple[str, str]]:
     if answer.decision.selection is not None:
         said += surely_in_words(answer)
     if isinstance(answer.options, ActionSet):
-        said += [("Bias", bias_in_words(answer.options, answer.bias))]
+        said += [("Bias", bias_in_words(answer.options, answer.bias, answer.best))]
     else:
-        said += [("Bias", biases_in_words(answer.biases))]
+        said += [("Bias", biases_in_words(answer.biases, answer.best))]
         said += [("Evaluators", evaluators_in_words(answer.biases))]
     said += [("Raw scores", raw_in_words(answer))] if best else []
+    said += [("Direction", direction(answer.best))]
     if answer.assumed:
         said += [
             ("Why", end(answer) if best or is_apart(answer) else ""),
@@ -263,7 +265,7 @@ def tied(answer: Answer) -> str:
     return f"{listed(names)} {'has' if len(names) == 1 else 'have'} the same features: any will do."
 
 
-def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
+def bias_in_words(actions: ActionSet, bias: Estimate, best: Best = "high") -> str:
     """Return who is favoured, by how much, and how well that is known; "" if nobody can be."""
     if actions.n_attributes == 0:
         return ""
@@ -276,6 +278,9 @@ def bias_in_words(actions: ActionSet, bias: Estimate) -> str:
             less, more = more, less
             bias = -bias
         size, span = size_and_span(bias)
+        if best == "low":
+            favour = f"{size} too low for {less}, in its favour"
+            return f"{doubt}{favour}, {size} too high for {more}{span}."
         return f"{doubt}{size} too much for {more}, {size} too little for {less}{span}."
     size, span = size_and_span(bias)
     others = listed(actions.attribute_names[1:])
@@ -295,7 +300,7 @@ def _with_first_attribute(actions: ActionSet) -> str:
     return f"where {short(column.source)} is {short(column.category)}{instead}"
 
 
-def biases_in_words(biases: Biases) -> str:
+def biases_in_words(biases: Biases, best: Best = "high") -> str:
     """Return who gets how much too much, the largest biases first; "" if nobody can."""
     told = [bias for bias in biases if bias.kind != "leniency"]
     if not told:
@@ -303,7 +308,7 @@ def biases_in_words(biases: Biases) -> str:
     known = sorted((bias for bias in told if bias.known), key=lambda bias: -abs(bias.estimate))
     if not known:
         return "not known: the scores so far do not show it."
-    said = "; ".join(_bias(bias) for bias in known[:_FEW])
+    said = "; ".join(_bias(bias, best) for bias in known[:_FEW])
     more, lost = len(known) - _FEW, len(told) - len(known)
     if more > 0:
         said += f"; {counted(more, 'smaller one')} in answer.biases"
@@ -312,15 +317,17 @@ def biases_in_words(biases: Biases) -> str:
     return f"{said}."
 
 
-def _bias(bias: NamedBias) -> str:
+def _bias(bias: NamedBias, best: Best) -> str:
     estimate = bias.interval
     perhaps = "" if bias.low > 0.0 or bias.high < 0.0 else "perhaps "
     if bias.kind == "bias":
-        much = "too much"
+        much, little = "too much for", "too little for"
+        if best == "low":
+            much, little = "too high, against", "too low, in favour of"
         if bias.estimate < 0.0:
-            much, estimate = "too little", Estimate(-bias.estimate, -bias.high, -bias.low, 0.0)
+            much, estimate = little, -estimate
         size, span = size_and_span(estimate)
-        return f"{perhaps}{size} {much} for the {short(bias.name)}{span}"
+        return f"{perhaps}{size} {much} the {short(bias.name)}{span}"
     size, span = size_and_span(estimate)
     whose = "" if bias.evaluator is None else f" with {short(bias.evaluator)}"
     if bias.kind == "position":
@@ -362,10 +369,11 @@ def raw_in_words(answer: Answer) -> str:
     if answer.decision.selection is not None:
         return _raw_of_several(answer)
     if is_apart(answer):
-        return f"The highest mean is that of {short(answer.options.labels[answer.raw_choice])}."
+        name = short(answer.options.labels[answer.raw_choice])
+        return f"The {_first(answer)} mean is that of {name}."
     if answer.raw_choice == answer.option:
         means = "mean verdict" if answer.compared else "mean score"
-        return f"The highest {means} is that of the same option."
+        return f"The {_first(answer)} {means} is that of the same option."
     best = answer.standing(answer.raw_choice)
     own = answer.standing(answer.option)
     means = "mean verdicts" if answer.compared else "mean scores"
@@ -376,15 +384,20 @@ def raw_in_words(answer: Answer) -> str:
     return f"{said} ({fixed(best.raw, digits)} against {fixed(own.raw, digits)})."
 
 
+def _first(answer: Answer) -> str:
+    """Return which of the scores are the best."""
+    return "lowest" if answer.best == "low" else "highest"
+
+
 def _raw_of_several(answer: Answer) -> str:
     """Return which others the scores alone would have chosen, where several are wanted."""
     known = [one for one in answer.ranking if not math.isnan(one.raw)]
-    best = sorted(known, key=lambda one: -one.raw)[: len(answer.chosen)]
+    best = sorted(known, key=lambda one: -sign(answer.best) * one.raw)[: len(answer.chosen)]
     means = "mean verdicts" if answer.compared else "mean scores"
     others = [one.option for one in best if one.option not in answer.chosen]
     missing = [x for x in answer.chosen if x not in [one.option for one in best]]
     if not others:
-        return f"The highest {means} are those of the same options."
+        return f"The {_first(answer)} {means} are those of the same options."
     return (
         f"By the {means} alone {listed(others)} would be among them instead of {listed(missing)}."
     )

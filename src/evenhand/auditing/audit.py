@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,6 +22,7 @@ from evenhand.auditing.placebo import Placebo, placebo
 from evenhand.auditing.scale_use import allowing_for_scale, common_bias
 from evenhand.auditing.shortlists import refuse_unfit
 from evenhand.auditing.words import cannot_tell
+from evenhand.best import Best
 from evenhand.certainty.targets import Target
 from evenhand.errors import InputError
 from evenhand.readers import read_scores
@@ -241,6 +242,7 @@ def audit(
     attributes: Sequence[str] | None = None,
     time: str | None = None,
     scale: tuple[float, float] | None = None,
+    best: Best | None = None,
     wide: bool | Sequence[str] = False,
     repeats: bool = False,
     missing: Literal["refuse", "drop"] = "refuse",
@@ -286,6 +288,10 @@ def audit(
         A column that says when a score was given, to look for drifts.
     scale
         The lowest and the highest score that can be given.
+    best
+        Whether the "high" or the "low" scores are the best, as where 1 is the best mark or place:
+        who gives its own group less then favours it. Biases stay on the scale of the scores, so
+        that such a favour is below 0. ``scale=(5, 1)`` says the same.
     wide, repeats, missing, decimal, grades, copies
         How the table is written, see `evenhand.read_scores`. Scores that are words or letters are
         ``grades``, the best first.
@@ -346,6 +352,7 @@ def audit(
         attributes=attributes,
         time=time,
         scale=scale,
+        best=best,
         wide=wide,
         repeats=repeats,
         missing=missing,
@@ -358,6 +365,7 @@ def audit(
     )
     scores = against_baseline(scores)
     if target is not None:
+        target = replace(target, best=scores.best)
         refuse_unfit(scores, target)
     if scores.evaluator is None and scores.rival is None and scores.reference is None:
         raise InputError(

@@ -227,6 +227,21 @@ def decisions(
     """Return what scores decide, and what a common bias changes; ``attributes``: (n,) what these
     add to each score; ``target``: what is wanted.
     """
+    if scores.best == "low":  # rules and tests maximise
+        found = decisions(
+            scores.maximised,
+            -bias,
+            None if attributes is None else -attributes,
+            None if target is None else target.turned,
+        )
+        short = found.shortlist
+        return replace(
+            found,
+            bias=bias,
+            wins_from=-found.wins_to,
+            wins_to=-found.wins_from,
+            shortlist=None if short is None else replace(short, target=short.target.turned),
+        )
     ballots = Ballots.of(scores)
     p, contests = ballots.partial, ballots.contests
     known = bool(np.isfinite(bias.value))

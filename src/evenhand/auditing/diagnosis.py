@@ -30,6 +30,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.scale_use import unequal_use, values_by_row
+from evenhand.best import sign
 from evenhand.report.words import decimals, fixed, number, p_value, short
 from evenhand.scores import Scores
 from evenhand.scores.baseline import BASELINE
@@ -185,7 +186,7 @@ def _slope(look: _Examined) -> ResidualTest | None:
 
     def found() -> Finding:
         ends = np.quantile(values[p != 0.0], [_TENTH, 1.0 - _TENTH])
-        low, high = term.bias + term.slope.value * (ends - middle)
+        low, high = (term.bias + term.slope.value * (ends - middle))[:: sign(effects.scores.best)]
         return Finding(
             "slopes",
             f"The bias is not the same for good and for bad options: about {number(low)} for the "
@@ -309,10 +310,12 @@ def _noise_by_level(look: _Examined) -> ResidualTest | None:
     def found() -> Finding:
         low, high = np.quantile(x, [_TENTH, 1.0 - _TENTH])
         ends = np.maximum(size.mean() + slope * np.array([low, high]), 0.0) / math.sqrt(2 / math.pi)
+        up = sign(scores.best)
+        ends = ends[::up]
         return Finding(
             "noise",
-            f"Scores scatter {'more' if slope > 0 else 'less'} where options are better: by about "
-            f"{number(ends[0])} for the worst tenth, {number(ends[1])} for the best "
+            f"Scores scatter {'more' if up * slope > 0 else 'less'} where options are better: by "
+            f"about {number(ends[0])} for the worst tenth, {number(ends[1])} for the best "
             f"({p_value(chance)}). The interval allows for that.",
             alarm=False,
             p_value=chance,
@@ -330,13 +333,13 @@ def _drift(look: _Examined) -> ResidualTest | None:
 
     def found() -> Finding:
         moved = _moved(term, bias)
+        more = "lenient" if sign(effects.scores.best) * term.slope.value > 0 else "severe"
         beside = f" With that taken off, the bias is {number(term.bias)}." if moved else ""
         return Finding(
             "drift",
-            f"Evaluators become {'more lenient' if term.slope.value > 0 else 'more severe'} with "
-            f"time, by {number(abs(term.slope.value))} within one standard deviation of it "
-            f"({p_value(term.slope.chance)}).{beside} Give each part of the time as an event of "
-            "its own, or ask in random order.",
+            f"Evaluators become more {more} with time, by {number(abs(term.slope.value))} within "
+            f"one standard deviation of it ({p_value(term.slope.chance)}).{beside} Give each part "
+            "of the time as an event of its own, or ask in random order.",
             alarm=moved,
             p_value=term.slope.chance,
         )
@@ -353,9 +356,10 @@ def _bias_drift(look: _Examined) -> ResidualTest | None:
         return None
 
     def found() -> Finding:
+        up = sign(effects.scores.best) * term.slope.value > 0.0
         return Finding(
             "drift",
-            f"The bias {'grows' if term.slope.value > 0 else 'shrinks'} with time, by "
+            f"The bias {'grows' if up else 'shrinks'} with time, by "
             f"{number(abs(term.slope.value))} within one standard deviation of it "
             f"({p_value(term.slope.chance)}): the bias that is given is a mean over the time.",
             alarm=_moved(term, bias),

@@ -20,6 +20,7 @@ from evenhand.arrays import Floats
 from evenhand.auditing.audit import Audit
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.words import verdict
+from evenhand.best import Best, direction
 from evenhand.report.pictures import (
     FAINT,
     INK,
@@ -83,6 +84,7 @@ class AuditPicture:
     events: tuple[EventMark, ...]
     n_tipped: int
     n_events: int  # with those that no favour can tip
+    best: Best = "high"
 
     @property
     def known(self) -> bool:
@@ -124,6 +126,7 @@ def audit_picture(audit: Audit) -> AuditPicture:
         events=_evenly(events),
         n_tipped=len(events),
         n_events=len(audit.decisions),
+        best=audit.effects.scores.best,
     )
 
 
@@ -230,7 +233,8 @@ def _draw_evaluators(axes: Axes, picture: AuditPicture) -> None:
         _band(axes, picture.prediction, 0.10)
         _band(axes, (bias.low, bias.high), 0.28)
     draw_forest(axes, _rows(picture), zero=True, ends=picture.ends, fewest=_LEAST_ROWS)
-    axes.set_title("by how much scores are too high", loc="left", fontsize=8.5, color=FAINT)
+    said = f"by how much scores are too high; {direction(picture.best).lower()[:-1]}"
+    axes.set_title(said, loc="left", fontsize=8.5, color=FAINT)
 
 
 def _draw_placebo(axes: Axes, picture: AuditPicture) -> None:

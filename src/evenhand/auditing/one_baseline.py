@@ -79,5 +79,6 @@ def ranking(effects: Effects, level: float) -> pd.DataFrame:
         rows.append((name, given, value, value - half, value + half, n))
     columns = ["option", "as given", "value", "low", "high", "items"]
     frame = pd.DataFrame(rows, columns=columns)
-    frame["rank as given"] = frame["as given"].rank(ascending=False, method="min").astype(int)
-    return frame.sort_values("value", ascending=False, kind="stable").reset_index(drop=True)
+    up = scores.best == "low"
+    frame["rank as given"] = frame["as given"].rank(ascending=up, method="min").astype(int)
+    return frame.sort_values("value", ascending=up, kind="stable").reset_index(drop=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.auditing import words
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.decisions import RULES
+from evenhand.best import Best, sign
 from evenhand.report.model import (
     Assumptions,
     Cell,
@@ -153,13 +154,15 @@ def _ranking(audit: Audit) -> list[Part]:
     columns = {"option": "option", "value": "value", "low": "low", "high": "high"}
     baseline, told = scores.option.names[scores.baseline], frame.copy()
     said = f"By how much an option is better than {baseline}, and the interval by items"
+    if scores.best == "low":
+        said = f"What an option scores against {baseline}, where less is better, by items"
     if scores.attributes:
         said += f", with {joined(list(scores.attributes))} taken off; 'as given' without that"
         columns |= {"as given": "as given", "rank as given": "rank as given"}
     if float(abs(scores.score).max()) <= 1.0:
-        told["win rate"] = 50.0 * (1.0 + told["value"])
+        told["win rate"] = 50.0 * (1.0 + sign(scores.best) * told["value"])
         columns["win rate"] = "win rate, %"
-        said += ". A win rate is half of 1 and the value"
+        said += f". A win rate is half of 1 {'and' if scores.best == 'high' else 'less'} the value"
     title = f"Options against {baseline}, the best first ({percent(audit.bias.level)} intervals)"
     return [frame_table(title, told, columns), Note(f"{said}.")]
 
@@ -177,7 +180,7 @@ def _permutations(audit: Audit) -> list[Part]:
 
 
 def _who(audit: Audit) -> list[Part]:
-    found = _known(audit.evaluators)
+    found = _known(audit.evaluators, audit.effects.scores.best)
     if not len(found):
         return ["No single bias could be told from those of others."]
     columns = {"evaluator": "evaluator", "group": "group"} | _EACH
@@ -195,13 +198,14 @@ def _who(audit: Audit) -> list[Part]:
 
 def _favoured(audit: Audit) -> list[Part]:
     columns = {audit.favoured: "favoured"} | _EACH
-    found = _known(audit.groups)
+    found = _known(audit.groups, audit.effects.scores.best)
     return [frame_table("Those who are favoured, the surest first", found, columns, {"q": Chance})]
 
 
-def _known(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return those who have a bias that is known, the surest first, then the largest."""
-    found = frame[frame["shrunk"].notna()].sort_values("shrunk", ascending=False, kind="stable")
+def _known(frame: pd.DataFrame, best: Best) -> pd.DataFrame:
+    """Return those who have a bias that is known, the surest first, then the largest favour."""
+    known = frame[frame["shrunk"].notna()]
+    found = known.sort_values("shrunk", ascending=best == "low", kind="stable")
     return found.sort_values("q", kind="stable")
 
 
@@ -367,6 +371,7 @@ def record_of(audit: Audit) -> dict[str, Any]:
     return {
         "verdict": words.verdict(audit),
         "scores": len(scores),
+        "best": scores.best,
         "options": len(scores.option),
         "evaluators": 0 if scores.evaluator is None else len(scores.evaluator),
         "events": len(decided),

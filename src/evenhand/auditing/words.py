@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.effects import Effects
+from evenhand.best import Best, direction
 from evenhand.report.words import (
     abridged,
     counted,
@@ -50,7 +51,7 @@ def verdict(audit: Audit) -> str:
         if _only_attributes(audit):
             return _against_one(audit)
         return f"These scores can't tell whether there is a bias. {audit.identified}"
-    said = _sized(bias, _Subject(*_subject(audit)), audit.effects.noise)
+    said = _sized(bias, _subject(audit), audit.effects.noise)
     seen = bias.low > 0.0 or bias.high < 0.0
     return f"{said} {decided(audit)}".rstrip() if seen else said
 
@@ -61,6 +62,14 @@ class _Subject(NamedTuple):
     adds: str
     takes: str
     what: str
+    best: Best = "high"
+
+    def to(self, whom: str, best: Best) -> _Subject:
+        """Return the same with whom it favours, where the lowest scores are the best."""
+        if best == "high":
+            return self
+        adds, takes = f"{self.adds}, against {whom}", f"{self.takes}, in favour of {whom}"
+        return _Subject(adds, takes, self.what, best)
 
 
 _FIRST = _Subject(
@@ -106,29 +115,30 @@ def _sized(bias: BiasEstimate, of: _Subject, noise: float) -> str:
             "sure), and that is wider than single scores scatter."
         )
     low, high = (fixed(end, digits) for end in (bias.low, bias.high))
+    beyond = f"more than {high}" if of.best == "high" else f"less than {low}"
     return (
-        f"No bias is shown: {of.what} may be anything from {low} to {high} points; more than "
-        f"{high} is excluded ({level} sure)."
+        f"No bias is shown: {of.what} may be anything from {low} to {high} points; {beyond} is "
+        f"excluded ({level} sure)."
     )
 
 
-def _subject(audit: Audit) -> tuple[str, str, str]:
+def _subject(audit: Audit) -> _Subject:
     """Return how the bias of an audit is spoken of."""
     scores = audit.effects.scores
     if scores.stated is None:
-        return (
+        return _Subject(
             "evaluators add {} to their own group",
             "evaluators take {} off their own group",
             "what evaluators add to their own group",
-        )
+        ).to("it", scores.best)
     column = short(scores.called.get("partial", "partiality"))
     plain = set(np.unique(scores.stated).tolist()) <= {-1.0, 0.0, 1.0}
     where = f"where {column} is 1" if plain else f"for every 1 of {column}"
-    return (
+    return _Subject(
         f"evaluators add {{}} {where}",
         f"evaluators take off {{}} {where}",
         f"what evaluators add {where}",
-    )
+    ).to("the option", scores.best)
 
 
 def _others(audit: Audit) -> str:
@@ -153,7 +163,7 @@ def _further(audit: Audit) -> list[tuple[BiasEstimate, _Subject]]:
     """Return biases beside partiality: for standing first, and along attributes."""
     found = []
     if audit.position is not None:
-        found.append((audit.position, _FIRST))
+        found.append((audit.position, _FIRST.to("it", audit.effects.scores.best)))
     scores = audit.effects.scores
     found += [_along(scores, name, bias) for name, bias in audit.attributes.items()]
     return found
@@ -162,11 +172,11 @@ def _further(audit: Audit) -> list[tuple[BiasEstimate, _Subject]]:
 def _along(scores: Scores, name: str, bias: BiasEstimate) -> tuple[BiasEstimate, _Subject]:
     """Return the bias along an attribute, of as much of it as is worth a word, and its words."""
     if name == POSITION and scores.baseline is not None:
-        return bias, _FIRST
+        return bias, _FIRST.to("it", scores.best)
     unit = _unit(scores.attributes[name])
     every = f"every {unit:,.15g} of {short(name)}"
     words = (f"{every} adds {{}}", f"{every} takes off {{}}", f"what {every} adds")
-    return bias.times(unit), _Subject(*words)
+    return bias.times(unit), _Subject(*words).to("the option", scores.best)
 
 
 def attribute(effects: Effects, name: str, level: float) -> str:
@@ -268,6 +278,7 @@ def facts(audit: Audit) -> list[tuple[str, str]]:
         ("Wanted", wanted(audit)),
         ("How sure", fragile(audit)),
         ("Pairs", pairs(audit)),
+        ("Direction", direction(audit.effects.scores.best)),
     ]
     said += [
         ("WARNING" if finding.alarm else "Note", " ".join(finding.message.split()))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.arrays import is_number
+from evenhand.best import Best
 from evenhand.errors import InputError
 
 _NAMED = 5  # options that an error names
@@ -19,7 +20,8 @@ class Target:
     """What is wanted: the ``top`` options, those above a ``bar``, or those that beat one option.
 
     Exactly one of the three. With a ``tolerance`` an option that is worse by no more than that
-    counts as good enough: 'not worse than' the bar or the option it is ``against``.
+    counts as good enough: 'not worse than' the bar or the option it is ``against``. Where the
+    lowest scores are ``best``, those are wanted that are below the bar.
 
     Examples
     --------
@@ -33,6 +35,7 @@ class Target:
     bar: float | None = None
     against: str | None = None
     tolerance: float = 0.0
+    best: Best = "high"
 
     def __post_init__(self) -> None:
         given = [name for name in _KINDS if getattr(self, name) is not None]
@@ -68,11 +71,18 @@ class Target:
         bar: Any = None,
         against: Any = None,
         tolerance: Any = 0.0,
+        best: Best | None = None,
     ) -> Target | None:
         """Return the target that arguments of these names say; None where none of them is given."""
         if top is None and bar is None and against is None:
             return None
-        return cls(top, bar, against, tolerance)
+        return cls(top, bar, against, tolerance, best or "high")
+
+    @property
+    def turned(self) -> Target:
+        """The same of scores with the other sign."""
+        bar = None if self.bar is None else -self.bar
+        return replace(self, bar=bar, best="low" if self.best == "high" else "high")
 
     def among(self, labels: Sequence[str], compared: bool = False) -> Target:
         """Return the target, or say why options of these names cannot have it; ``compared`` says
@@ -114,7 +124,8 @@ class Target:
             return "the best" if self.top == 1 else f"the best {self.top:,}"
         less = f"no more than {self.tolerance:g} " if self.tolerance else ""
         if self.bar is not None:
-            return f"{less}below {self.bar:g}" if less else f"above {self.bar:g}"
+            worse, better = ("below", "above") if self.best == "high" else ("above", "below")
+            return f"{less}{worse} {self.bar:g}" if less else f"{better} {self.bar:g}"
         return f"{less}worse than {self.against!r}" if less else f"better than {self.against!r}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -278,7 +278,7 @@ class Checks:
         rho, p = dependence(usual, found)
         self._sound("dependence", p, lambda: words.dependence(rho, self._terms))
         slope, p = drift(found)
-        self._sound("drift", p, lambda: words.drift(slope, self._terms))
+        self._sound("drift", p, lambda: words.drift(self.level.sign * slope, self._terms))
         variance, df = self.pooled_scatter()
         if df and 0.0 < math.sqrt(variance) < step:
             notes.append(Finding("rounding", words.rounding(step, math.sqrt(variance)), False))
@@ -323,7 +323,8 @@ class Checks:
             return [Finding("looks", words.not_checked(len(seen), lack.df, self._terms), False)]
         worst = np.argsort(-np.abs(left.standardised), kind="stable")[:_NAMED]
         worst = worst[np.abs(left.standardised[worst]) > 2.0]
-        named = [(self.questions.label(int(seen[i])), float(left.raw[i])) for i in worst]
+        off = self.level.sign * left.raw
+        named = [(self.questions.label(int(seen[i])), float(off[i])) for i in worst]
         options = tuple(int(x) for x in seen[worst])
         if self._sound("fit", lack.p_value, lambda: words.fit(lack, named, self._terms), options):
             constant = self._constant(seen, left)
@@ -390,7 +391,7 @@ class Checks:
         n, loud = self.counts[x], 1.0 if self.questions.noise is None else self.questions.noise[x]
 
         def shown(mean: float) -> str:
-            return f"{mean * loud + self.level.origin:.4g}"
+            return f"{self.level.sign * (mean * loud + self.level.origin):.4g}"
 
         what = shown(y) if b == 1 else f"among {b:.0f} with mean {shown(y)}"
         without = f"mean {shown(self.means[x])}"

@@ -60,6 +60,10 @@ PRICES = column(
     "The price of an answer, in the table of evaluators; of options alone, what an evaluation of "
     "each costs, for κ(Δ)."
 )
+BEST = _reading(
+    metavar="high|low",
+    help="Whether the highest scores are the best, or the lowest, as of ranks and marks from 1.",
+)
 DECIMAL = _reading(metavar=". or ,", help="What stands before decimals; found out if not said.")
 
 
@@ -93,8 +97,12 @@ class ScoreTable:
     ] = None
     scale: Annotated[
         str | None,
-        _reading(metavar="LOW,HIGH", help="The lowest and highest score that can be given."),
+        _reading(
+            metavar="LOW,HIGH",
+            help="The lowest and highest score that can be given; 5,1 where 1 is the best.",
+        ),
     ] = None
+    best: Annotated[str | None, BEST] = None
     wide: Annotated[
         str | None,
         _reading(
@@ -163,6 +171,7 @@ class ScoreTable:
             "partial": self.partial,
             "time": self.time,
             "scale": scale_in(self.scale),
+            "best": self.best,
             "wide": self.wide == "all" or names_in(self.wide) or False,
             "repeats": self.repeats,
             "missing": missing_in(self.missing),

@@ -112,7 +112,8 @@ def scale_in(text: str | None) -> tuple[float, float] | None:
         low, high = (float(end) for end in text.split(","))
     except ValueError:
         raise InputError(
-            f"--scale is the lowest and the highest score, such as 0,10; got {text!r}."
+            f"--scale is the lowest and the highest score, such as 0,10, or 5,1 where 1 is the "
+            f"best; got {text!r}."
         ) from None
     return low, high
 

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from scipy import special
@@ -43,8 +44,8 @@ class Estimate:
         """Tell whether the interval holds the given number."""
         return self.low <= truth <= self.high
 
-    def __neg__(self) -> Estimate:
-        return Estimate(-self.value, -self.high, -self.low, self.level)
+    def __neg__(self) -> Self:
+        return replace(self, value=-self.value, low=-self.high, high=-self.low)
 
     @classmethod
     def without_interval(cls, value: float = math.nan, level: float = 0.0) -> Estimate:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -33,7 +34,41 @@ from evenhand.tables.texts import is_date, listed, parsed
 # Up to so many scores are far, if they are apart from all others (of which there are enough) by so
 # many times the range of these; and nobody types more than so many.
 _MOST_FAR, _ENOUGH, _FAR, _MOST_TYPED = 3, 8, 3.0, 100_000
+
+# Texts by which 1 (or 0) is the best score, or by which it may be; the last of columns alone, since
+# a title 'Note: …' or 'Place: …' says nothing of scores.
+_GOOD = r"(?:the\s+)?(?:best|excellent|outstanding|exceptional|very\s+good|sehr\s+gut|strongest)\b"
+_ONE = r"(?<![\w.,])[01](?:[.,]0+)?(?![\d.,]*\d)"
+_LOW_IS_BEST = re.compile(
+    rf"{_ONE}\s*(?:=|\(|is\b|means\b|ist\b)\s*{_GOOD}"
+    rf"|{_ONE}\s*[-–—:]?\s*{_GOOD}(?!\s+(?!(?:to|and|bis|through)\b|\d)\w)"
+    rf"|{_GOOD}\s*(?:=|:|\(|is\b|ist\b)\s*{_ONE}"
+    r"|\blow(?:er|est)?\s*(?:=|is|are)\s*(?:the\s+)?(?:better|best)\b"
+    r"|\b(?:rank|ranks|ranked|ranking|rankings|placing|placings|placement|placements"
+    r"|platzierung|platzierungen|rang|rangliste|classement)\b",
+    re.IGNORECASE,
+)
+_PLACES = re.compile(
+    r"\b(?:place|places|platz|plätze|rangplatz|note|noten|schulnote|gesamtnote)\b", re.IGNORECASE
+)
 _DROP = ", or say missing='drop' to leave these scores out"
+
+
+def refuse_unclear(notes: Sequence[str], columns: Sequence[str], table: str) -> None:
+    """Raise an error if a title, a note or the names of the scores' columns say that the lowest
+    scores may be the best, which nobody has said or denied.
+    """
+    said = next((note for note in notes if _LOW_IS_BEST.search(note)), None)
+    if said is None:
+        texts = [column.replace("_", " ") for column in columns]
+        if not all(_LOW_IS_BEST.search(text) or _PLACES.search(text) for text in texts):
+            return
+        said = f"The scores are in {shown(columns)}."
+    raise InputError(
+        f"{table}: are the lowest scores the best? {said} Say best='low' if the lowest are the "
+        "best, such as ranks or marks from 1, or best='high' if the highest are (on the command "
+        "line --best low or --best high)."
+    )
 
 
 def check_cells(

@@ -417,6 +417,7 @@ class Kept(SourceTable):
             }
         )
         frame.attrs["signed"] = True
+        frame.attrs |= {"best": self._scores.best} if self._scores.best == "low" else {}
         return frame
 
     def given(self, asked: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:

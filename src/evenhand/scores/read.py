@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 import numpy as np
 
 from evenhand.arrays import Floats
+from evenhand.best import Best, checked_best, oriented
 from evenhand.errors import InputError
 from evenhand.scores.grades import Grades
 from evenhand.scores.scores import Codes, Factor, Finding, Scores, crossed, taken_together
@@ -356,18 +357,20 @@ class ReadOptions(TypedDict, total=False):
     ``partial`` to ``time`` are columns of numbers; ``time`` may hold dates, which count in days. In
     comparisons, a column ``length`` with ``rival_length`` beside it counts as the difference.
 
-    ``scale``: the lowest and highest score that can be given. ``wide``: whether the table has a row
-    for each option and a column for each evaluator, or which columns these are; where ``evaluator``
-    has a column, they are items; empty cells are no scores. ``repeats``: whether an evaluator may
-    have scored the same thing several times; "unless copied": yes, but rows that are the same in
-    every cell are refused. ``missing``: what to do with rows where a cell is empty. ``decimal``:
-    what stands before decimals in texts; found out if not said. ``beside``: whether to keep columns
-    that play no part (not of a wide table). ``scored``: whether there must be scores; else it will
-    do who scored what. ``telling``: whether scores must tell something, two at least, that differ.
-    ``grades``: words that scores are, the best first (equally spaced), or with numbers.
-    ``copies``: what to do with rows that are the same in every cell. ``lengths``: whether the
-    lengths of answers that were compared with one baseline are an attribute, if nobody says which
-    are.
+    ``scale``: the lowest and highest score that can be given; (5, 1) says that 1 is the best.
+    ``best``: whether the "high" or the "low" scores are the best; "high" if not said, but where a
+    title, a note or the name of the scores' column says that it may be the lowest. ``wide``:
+    whether the table has a row for each option and a column for each evaluator, or which columns
+    these are; where ``evaluator`` has a column, they are items; empty cells are no scores.
+    ``repeats``: whether an evaluator may have scored the same thing several times; "unless copied":
+    yes, but rows that are the same in every cell are refused. ``missing``: what to do with rows
+    where a cell is empty. ``decimal``: what stands before decimals in texts; found out if not said.
+    ``beside``: whether to keep columns that play no part (not of a wide table). ``scored``: whether
+    there must be scores; else it will do who scored what. ``telling``: whether scores must tell
+    something, two at least, that differ. ``grades``: words that scores are, the best first (equally
+    spaced), or with numbers. ``copies``: what to do with rows that are the same in every cell.
+    ``lengths``: whether the lengths of answers that were compared with one baseline are an
+    attribute, if nobody says which are.
     """
 
     option: str | Sequence[str]
@@ -385,6 +388,7 @@ class ReadOptions(TypedDict, total=False):
     attributes: Sequence[str] | None
     time: str | None
     scale: tuple[float, float] | None
+    best: Best | None
     wide: bool | Sequence[str]
     repeats: bool | Literal["unless copied"]
     missing: Literal["refuse", "drop"]
@@ -483,17 +487,23 @@ def read_table(
     **reading: Unpack[ReadOptions],
 ) -> Scores:
     """Return the scores in a table; an `InputError` names row and column of what is wrong."""
-    scale = _checked_scale(reading.get("scale"))
+    scale, best = oriented(reading.get("scale"), reading.get("best"))
     repeats, missing = reading.get("repeats", False), reading.get("missing", "refuse")
     decimal, telling = reading.get("decimal"), reading.get("telling", True)
     lengths = _wants_lengths(reading)
     _check_words(missing, decimal, reading.get("copies", "refuse"))
     # All that follows works with pyarrow, which takes long to import.
     from evenhand.scores import defects  # noqa: PLC0415
-    from evenhand.scores.defects import notes_on, on_far_scores, on_standing  # noqa: PLC0415
+    from evenhand.scores.defects import (  # noqa: PLC0415
+        notes_on,
+        on_far_scores,
+        on_standing,
+        refuse_unclear,
+    )
     from evenhand.scores.layouts import Kept, looks_wide, read_columns  # noqa: PLC0415
     from evenhand.scores.marks import Marking  # noqa: PLC0415
     from evenhand.tables.cells import give_back  # noqa: PLC0415
+    from evenhand.tables.untidy import ABOVE  # noqa: PLC0415
 
     marking = Marking.of(reading.get("grades"))
     if isinstance(table, Scores):
@@ -507,7 +517,8 @@ def read_table(
             given["attributes"] = _lengths(kept, given)
             new = new or bool(given["attributes"])
         checked = table.place is None or (repeats is True and not telling)
-        if not new and checked and scale is None:
+        best = best or table.best
+        if not new and checked and scale is None and best == table.best:
             return table
         layout = Layout(kept, kept, given)
         notes = [note for note in table.notes if note.assumption in _OF_TABLES]
@@ -515,11 +526,18 @@ def read_table(
         layout = laid_out(table, **reading)
         notes = [Finding.note("log", text) for text in (*said, *_said_of(table))]
         notes += [Finding.note("table", text) for text in layout.notes]
+        best = best or checked_best(getattr(table, "attrs", {}).get("best"))
     source, given, wide = layout.source, dict(layout.given), bool(layout.wide)
     named: dict[str, dict[str, str | None]] = {
         part: dict(v) for part, v in given.items() if isinstance(v, Mapping)
     }
     parts = layout.parts(partial(_hint, table, source, given))
+    scored = parts.one("score") is not None and parts.one("rival") is None
+    if best is None and not marking.grades and scored:
+        titles = [text for text in layout.notes if text.startswith(ABOVE)]
+        refuse_unclear([*titles, *_said_of(table)], layout.wide or parts.all("score"), source.name)
+    if best is not None and marking.grades:
+        raise InputError("grades= names the best first: leave out best=, which is for numbers")
     drop = [*parts.names, *parts.numbers] if missing == "drop" else []
     drop += parts.all("score") if wide else ()
     if parts.one("rival") and marking.grades:
@@ -545,7 +563,7 @@ def read_table(
         defects.check_told(found, parts, read, telling=telling)
     if families is not None and given["partial"] is None:
         named |= _families(families, given, parts, read)
-    scores = _scores(parts, read, named, scale)
+    scores = _scores(parts, read, named, scale, best or "high")
     lost = read.n_rows - len(scores) - read.n_aside if missing == "drop" and not wide else 0
     known = parts.one("evaluator") is not None
     of = parts.one("score")
@@ -642,6 +660,7 @@ def _scores(
     read: Columns,
     named: Mapping[str, Mapping[str, str | None]],
     scale: tuple[float, float] | None,
+    best: Best,
 ) -> Scores:
     option, score = parts.one("option"), parts.one("score")
     assert option is not None
@@ -672,6 +691,7 @@ def _scores(
         time=numbers("time"),
         scale=scale,
         called=parts.called,
+        best=best,
     )
 
 
@@ -737,21 +757,6 @@ def _hint(table: Any, source: SourceTable, given: Mapping[str, Any]) -> str:
     if index:
         hints.append(f"{shown(index)} is the frame's index: give frame.reset_index()")
     return "\n".join(hints)
-
-
-def _checked_scale(scale: Any) -> tuple[float, float] | None:
-    if scale is None:
-        return None
-    try:
-        low, high = (float(end) for end in scale)
-    except (TypeError, ValueError, OverflowError):
-        low = high = math.nan
-    if not -math.inf < low < high < math.inf:
-        raise InputError(
-            f"scale= is the lowest and the highest score that can be given, such as (0, 10); got "
-            f"{scale!r}"
-        )
-    return low, high
 
 
 def _check_words(missing: str, decimal: str | None, copies: str) -> None:

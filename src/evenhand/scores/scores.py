@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
+from evenhand.best import Best, turned
 from evenhand.errors import InputError
 from evenhand.values import ArrayValue
 
@@ -292,6 +293,9 @@ class Scores:
         In comparisons of all options with one, which stands second in all of them: its number.
     grades
         Grades with the numbers that they were read as, the best first; empty for other scores.
+    best
+        Whether the "high" or the "low" scores are the best. In comparisons, where the low ones are,
+        a score below 0 says that the first option is better.
 
     Examples
     --------
@@ -324,6 +328,7 @@ class Scores:
     place: Callable[[int], str] | None = field(default=None, repr=False)
     baseline: int | None = None
     grades: Mapping[str, float] = field(default_factory=dict)
+    best: Best = "high"
 
     def __len__(self) -> int:
         """Return how many scores there are."""
@@ -360,7 +365,8 @@ class Scores:
         """Return the scores as a pandas frame, a row each.
 
         Columns have the names of the parts: ``option``, ``evaluator``, ``item``, ``score``, and so
-        on; those that play no part follow, under their own.
+        on; those that play no part follow, under their own. Where the lowest scores are the best,
+        ``attrs["best"]`` says so, and whoever reads the frame takes it from there.
 
         Examples
         --------
@@ -380,11 +386,13 @@ class Scores:
         Examples
         --------
         >>> Scores(np.array([7.0]), Factor.of(["Ann"]), None).to_dict()
-        {'scores': 1, 'called': {}, 'columns': {'option': ['Ann'], 'score': [7.0]}, 'notes': []}
+        {'scores': 1, 'best': 'high', 'called': {},
+         'columns': {'option': ['Ann'], 'score': [7.0]}, 'notes': []}
         """
         frame = self.to_frame()
         return {
             "scores": len(self),
+            "best": self.best,
             "called": dict(self.called),
             "columns": {
                 str(name): [None if cell != cell else cell for cell in column.tolist()]  # noqa: PLR0124 # NaN
@@ -392,6 +400,19 @@ class Scores:
             },
             "notes": [note.message for note in self.notes],
         }
+
+    @property
+    def maximised(self) -> Scores:
+        """The same scores with the highest the best: turned where the lowest are."""
+        if self.best == "high":
+            return self
+        return replace(
+            self,
+            score=-self.score,
+            reference=None if self.reference is None else -self.reference,
+            scale=turned(self.scale, "low"),
+            best="high",
+        )
 
     def where(self, row: int) -> str:
         """Return where a score stands in the user's table."""
@@ -485,10 +506,13 @@ def _placed(place: Callable[[int], str], rows: Indices) -> Callable[[int], str]:
 
 
 class Level(NamedTuple):
-    """What is taken off all scores, and below what a difference of them is rounding."""
+    """What is taken off all scores, and below what a difference of them is rounding; the sign that
+    scores have that were turned before that, since the lowest are the best.
+    """
 
     origin: float = 0.0
     grain: float = 0.0
+    sign: int = 1
 
 
 AS_GIVEN = Level()

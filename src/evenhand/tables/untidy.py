@@ -34,6 +34,9 @@ _OLD = "cp1252"
 _SEPARATORS = ",;\t|"
 _BLANK = re.compile(r"(?m)^[ \t,;|]*[\t,;|][ \t,;|]*\r?$")  # separators, and nothing between them
 
+ABOVE = "Above the header stands"
+"""How a note on titles begins."""
+
 Line = tuple[str, Sequence[Any]]
 """Where a line stands, and its cells; None for an empty one."""
 
@@ -63,7 +66,7 @@ def tidied(lines: Sequence[Line]) -> Tidy:
         start, names, both, body = start + 1, both, None, body[1:]
     if start:
         titles = [", ".join(filter(None, _texts(cells))) for _, cells in kept[:start]]
-        notes.append(f"Above the header stands {listed(titles, 3)}, which is no part of the table.")
+        notes.append(f"{ABOVE} {listed(titles, 3)}, which is no part of the table.")
     if both is not None:
         names, body = both, body[1:]
         notes.append(f"The header is on two lines, {header[0]} and the next: {listed(names, 12)}.")
