@@ -570,7 +570,7 @@ def test_what_is_wrong_is_said_and_nothing_begins(
 def test_names_that_look_like_paths_scripts_and_formulas(owner: Owner) -> None:
     names = ["../../etc", SCRIPT, "=1+1", '"><img src=x>', "a/b?c#d"]
     options = "\n".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names)
-    number = owner.begin(name="../" + SCRIPT, options=options, evaluators=options)
+    number = owner.begin(name="../" + SCRIPT, options=options, evaluators=options, looks="always")
     pages = [
         owner.http.get("/"),
         owner.http.get(f"/campaigns/{number}"),
@@ -689,7 +689,7 @@ def test_a_form_of_a_link_that_was_renewed_is_worth_nothing(owner: Owner) -> Non
 
 
 def test_a_viewer_sees_one_campaign_and_changes_nothing(owner: Owner) -> None:
-    number, other = owner.begin(), owner.begin(name="Other")
+    number, other = owner.begin(looks="always"), owner.begin(name="Other")
     text = owner.post(f"/campaigns/{number}/links", what="look").text
     link = re.findall(r'<a href="http://[^/]*(/enter/[^"]*)"', text)[0]
     viewer = browser(owner.app)

@@ -178,7 +178,7 @@ def test_who_is_behind_is_reminded_and_gets_a_new_link(store: Store, http: httpx
         watcher.get(f"/enter/{grant(store, 'viewer', 'Cup')}")
         for path in ("remind", "links"):
             assert watcher.get(f"/campaigns/1/{path}").status_code == 403
-        for path in ("", "/live", "/curve", "/scores", "/verify", "/report.html"):
+        for path in ("", "/live", "/curve", "/scores"):
             shown = watcher.get(f"/campaigns/1{path}")
             assert shown.status_code == 200
             assert "<form" not in shown.text

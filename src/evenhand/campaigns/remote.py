@@ -235,7 +235,11 @@ class RemoteRecord:
 
     def answer(self) -> Answer:
         """Return the answer, made from the record."""
-        return answer_from(_ServerOffice(self._line, self._number).followed())
+        office = _ServerOffice(self._line, self._number)
+        replica = office.followed()
+        if office.closed:
+            raise InputError("scores are looked at once, when all are in: there is no answer yet.")
+        return answer_from(replica)
 
     def report(self, path: Path) -> None:
         """Write the report that the server makes."""
@@ -271,6 +275,7 @@ class _ServerOffice:
         self.lock = threading.RLock()
         self._line, self._at = line, f"runs/{number}"
         self._replica: Replica | None = None
+        self.closed = False  # whether scores are kept back until all are in
 
     def known(self) -> Replica:
         return self._replica or self.followed()
@@ -281,6 +286,7 @@ class _ServerOffice:
             while True:
                 given = self._line.send(f"{self._at}/events?after={replica.head}")
                 events = [from_line(line) for line in given["events"]]
+                self.closed = given["closed"]
                 if given["seal"] != replica.seal or not replica.fold(events):
                     replica = Replica(replica.withdrawn)  # from the beginning, without those
                 elif not given["more"]:

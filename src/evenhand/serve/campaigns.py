@@ -78,7 +78,7 @@ def ask_for_campaign(request: Request, example: bool = False, like: int = 0) -> 
     access = owner(request)
     given = panel.GIVEN | (panel.EXAMPLE if example else {})
     if like:
-        _, name = known_campaign(request, like)
+        _, name = known_campaign(request, like, without_scores=True)
         replica = request.app.state.opened(name)._follower.known()
         given |= panel.like(replica.questions, replica.display) | {"name": f"{name}, again"}
     return _new(request, access, given)
@@ -142,7 +142,7 @@ def _take_tables(form: FormData, given: dict[str, str]) -> bool:
 @router.get("/campaigns/{number}")
 def watch(request: Request, number: Number, done: str = "") -> Response:
     """Show how a campaign stands, and what was done last."""
-    access, name = known_campaign(request, number, "viewer")
+    access, name = known_campaign(request, number, "viewer", without_scores=True)
     said = _DONE.get(done, "")
     return page(
         request, "campaign.html", access, said=said, wrong="", typed={}, **_standing(request, name)
@@ -152,19 +152,19 @@ def watch(request: Request, number: Number, done: str = "") -> Response:
 @router.get("/campaigns/{number}/live")
 def live(request: Request, number: Number) -> Response:
     """Return the part of the page that changes, the same for all who look at the same time."""
-    access, name = known_campaign(request, number, "viewer")
+    access, name = known_campaign(request, number, "viewer", without_scores=True)
     return page(request, "live.html", access, **_standing(request, name))
 
 
 @router.get("/campaigns/{number}/curve")
 def curve(request: Request, number: Number) -> Response:
     """Return the bias over time, as a picture with its numbers."""
-    access, name = known_campaign(request, number, "viewer")
+    access, name = known_campaign(request, number, "viewer", without_scores=True)
     campaign = request.app.state.opened(name)
     status = campaign.status()
     known: dict[str, tuple[tuple[int, int, str], list[Any]]] = request.app.state.curves
     state = status.evaluations, status.withdrawn, status.status
-    if _closed(status):
+    if closed(status):
         return page(request, "curve.html", access, curves=[], interval="", unit="")
     if name not in known or _outgrown(known[name][0], state):
         many = len(campaign._follower.known().questions.items) > _MANY
@@ -197,7 +197,7 @@ def do(
     conflicts: Annotated[str, Form(max_length=_MOST_TYPED)] = "",
 ) -> Response:
     """Pause, resume, extend, add, withdraw, leave, join."""
-    access, name = known_campaign(request, number)
+    access, name = known_campaign(request, number, without_scores=True)
     check_form(access, csrf)
     campaign = request.app.state.opened(name)
     deeds: dict[str, Any] = {
@@ -242,13 +242,13 @@ def _add(campaign: Campaign, given: dict[str, str]) -> None:
 @router.get("/campaigns/{number}/scores")
 def scores(request: Request, number: Number, before: int = 2**53) -> Response:
     """Show the scores that were given, the newest first."""
-    access, name = known_campaign(request, number, "viewer")
+    access, name = known_campaign(request, number, "viewer", without_scores=True)
     campaign = request.app.state.opened(name)
     found, more = given_scores(campaign._follower, before, _ON_A_PAGE)
     status = campaign.status()
     return page(
         request, "given.html", access, name=name, number=number, scores=found, more=more,
-        hidden=_closed(status), status=status,
+        hidden=closed(status), status=status,
     )  # fmt: skip
 
 
@@ -289,13 +289,23 @@ def verify(request: Request, number: Number) -> Response:
     )  # fmt: skip
 
 
-def known_campaign(request: Request, number: int, role: Role = "owner") -> tuple[Access, str]:
-    """Return what the one who asks may do with a campaign, and what that is called."""
+def known_campaign(
+    request: Request, number: int, role: Role = "owner", *, without_scores: bool = False
+) -> tuple[Access, str]:
+    """Return what the one who asks may do with a campaign, and what that is called.
+
+    Every page of a campaign comes through here. It is refused while nobody may look at the scores,
+    unless it says that it shows none then: no score, value, note or record.
+    """
     found = request.app.state.store.read(lambda session: session.row(_ONE, number=number))
     name = None if found is None else str(found[0])
     access = owner(request, name or "", role)
     if name is None:
         raise RefusedError(404, "There is no such campaign.")
+    if not without_scores and closed(request.app.state.opened(name).status()):
+        raise RefusedError(
+            403, "Scores are looked at once, when all are in. Until then nobody is shown this."
+        )
     return access, name
 
 
@@ -320,19 +330,19 @@ def _standing(request: Request, name: str) -> dict[str, Any]:
     last = max((one.last for one in holdings.values() if one.last is not None), default=None)
     return {
         "name": name, "number": campaign._follower.id, "status": status, "people": people,
-        "now": now, "last": last, "closed": _closed(status), "invited": links,
+        "now": now, "last": last, "closed": closed(status), "invited": links,
         "mark": f"{was[:16]}.{status.hash[:16]}.{int(now // 60)}.{links:d}", **found,
     }  # fmt: skip
 
 
-def _closed(status: Status) -> bool:
-    """Tell whether scores are not to be looked at yet."""
+def closed(status: Status) -> bool:
+    """Tell whether scores are not to be looked at yet, by anybody."""
     return status.looks_once and status.status != "finished"
 
 
 def _found(campaign: Campaign, status: Status) -> dict[str, Any]:
     """Return what is known by now, where it may be looked at."""
-    if not status.evaluations or _closed(status):
+    if not status.evaluations or closed(status):
         return {"verdict": "", "facts": {}, "sections": []}
     answer = campaign.answer()
     said = with_grades(answer._report(), campaign._follower.reading)

@@ -27,7 +27,7 @@ _HERE = ("127.0.0.1", "localhost", "::1")
 @router.get("/campaigns/{number}/links")
 def links(request: Request, number: Number) -> Response:
     """Show who has a link."""
-    access, name = known_campaign(request, number)
+    access, name = known_campaign(request, number, without_scores=True)
     return page(request, "links.html", access, **_links(request, name), **_made(request, []))
 
 
@@ -40,7 +40,7 @@ def make_links(
     what: Annotated[str, Form()] = "make",
 ) -> Response:
     """Make links: for all who have none, or a new one for somebody; or revoke somebody's."""
-    access, name = known_campaign(request, number)
+    access, name = known_campaign(request, number, without_scores=True)
     check_form(access, csrf)
     store = request.app.state.store
     people = _evaluators(request, name)
@@ -66,14 +66,14 @@ def make_links(
 @router.get("/campaigns/{number}/remind")
 def remind(request: Request, number: Number) -> Response:
     """Show who is behind, since when, and what to write to them."""
-    access, name = known_campaign(request, number)
+    access, name = known_campaign(request, number, without_scores=True)
     return page(request, "remind.html", access, **_behind(request, name), **_made(request, []))
 
 
 @router.post("/campaigns/{number}/remind")
 def renew_links(request: Request, number: Number, csrf: Annotated[str, Form()] = "") -> Response:
     """Make new links for all who are behind; those from before are worth nothing any more."""
-    access, name = known_campaign(request, number)
+    access, name = known_campaign(request, number, without_scores=True)
     check_form(access, csrf)
     behind, store = _behind(request, name), request.app.state.store
     tokens = [(who["name"], renew(store, name, who["name"])) for who in behind["people"]]

@@ -26,12 +26,13 @@ from evenhand.campaigns.run import begun
 from evenhand.campaigns.tell import end_lease, fail, release, renew, tell
 from evenhand.campaigns.tickets import NoTicket, Ticket, identifier, parsed
 from evenhand.errors import InputError
-from evenhand.serve.campaigns import Number, known_campaign
+from evenhand.serve.campaigns import Number, closed, known_campaign
 from evenhand.serve.guard import RefusedError, owner
 
 router = APIRouter(prefix="/api/v1/runs", include_in_schema=False)
 
 _PIECE = 1_024  # events that are sent at once
+_FIRST_SCORE = "SELECT min(event) FROM evaluation WHERE campaign = :id"
 _Name = Annotated[str, Field(max_length=400)]
 _Words = Annotated[str, Field(max_length=20_000)]
 
@@ -143,11 +144,15 @@ class Dead(_Given):
 
 
 class Events(BaseModel):
-    """Events as lines of JSON, the seal of the one before, and whether there are more."""
+    """Events as lines of JSON, the seal of the one before, and whether there are more.
+
+    ``closed`` is whether those from the first score on are kept back, until all scores are in.
+    """
 
     seal: str
     events: list[str]
     more: bool
+    closed: bool
 
 
 class Done(BaseModel):
@@ -192,16 +197,21 @@ def find_run(request: Request, name: Annotated[str, Query(max_length=400)]) -> P
 def events(
     request: Request, number: Number, after: Annotated[int, Query(ge=0, le=2**53)] = 0
 ) -> Events:
-    """Return the next events of the record."""
-    id = _follower(request, number).id
-    found, before = request.app.state.store.read(
+    """Return the next events of the record; none with a score while nobody may look at them."""
+    _, name = known_campaign(request, number, without_scores=True)
+    campaign = request.app.state.opened(name)
+    id, kept_back = campaign._follower.id, closed(campaign.status())
+    found, before, first = request.app.state.store.read(
         lambda session: (
             events_after(session, id, after, _PIECE + 1),
             seal_of(session, id, after) if after else "",
+            session.row(_FIRST_SCORE, id=id)[0],
         )
     )
+    if kept_back and first is not None:
+        found = [event for event in found if event.number < first]
     lines = [as_line(event) for event in found[:_PIECE]]
-    return Events(seal=before or "", events=lines, more=len(found) > _PIECE)
+    return Events(seal=before or "", events=lines, more=len(found) > _PIECE, closed=kept_back)
 
 
 @router.post("/{number}/held")
@@ -293,7 +303,7 @@ def leave_for_run(request: Request, number: Number, given: Left) -> Done:
 
 
 def _follower(request: Request, number: int) -> Follower:
-    _, name = known_campaign(request, number)
+    _, name = known_campaign(request, number, without_scores=True)
     found: Follower = request.app.state.opened(name)._follower
     return found
 
