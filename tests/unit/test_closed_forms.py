@@ -12,7 +12,6 @@ from evenhand.certainty import careful_plans, choice, one_look, one_look_plans, 
 from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.by_items import by_items
 from evenhand.certainty.dense import DenseModel, _deviation
-from evenhand.certainty.idle import Idle
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.look import difference_by, guess, plain_intervals
 from evenhand.certainty.models import Shared, Spread
@@ -90,14 +89,6 @@ def test_shares_of_the_level_by_looks():
 def test_favour_for_a_group_is_withstood_up_to_the_lead_over_others():
     panel = eh.Questions.panel({"Ann": "a", "Bo": "b", "Cy": "a"}, {"P": "a", "Q": "b"})
     assert choice.withstood(panel, 0, np.array([0.0, 1.5, 0.25])) == 1.5
-
-
-def test_what_is_left_is_asked_of_those_who_are_there():
-    panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)
-    plan = panel.find(["Ann", "Bo"], ["P", "P"])
-    left = np.where(panel.evaluator == 1, 9, 0)
-    found = Idle(panel, plan).next_ones(np.zeros(6, dtype=np.int64), left, 3)
-    assert [panel.label(x) for x in found.tolist()] == ["Ann by Q", "Bo by Q", "Ann by Q"]
 
 
 def test_plans_are_counted_within_what_may_be_asked():

@@ -24,10 +24,8 @@ PROBLEM = eh.BiasedLinearBandit(ACTIONS, gamma=[0.5, 0.4], omega=0.25)
 NAMES = sorted({*eh.registered_policies()} - {"oracle"})
 ESTIMATES_NOISE = {
     "careful-choice",
-    "certain-bias",
     "certain-choice",
     "frank-wolfe-sampling",
-    "greedy-questions",
     "lingame",
     "lingape",
     "peps",

@@ -112,7 +112,7 @@ def test_options_with_other_features_are_refused() -> None:
 
 # ---------------------------------------------------------------------- every choice
 
-CHOICES = ["careful-choice", "certain-bias", "certain-choice", "planned-choice"]
+CHOICES = ["careful-choice", "certain-choice", "planned-choice"]
 
 
 def grown(actions: Askable) -> Askable:

@@ -6,17 +6,16 @@ import itertools
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import maximum_flow
 
-from evenhand.answers.line_questions import line_questions
+import evenhand as eh
 from evenhand.arrays import Counts
 from evenhand.certainty import PlannedChoice
 from evenhand.certainty.line import Flags
-from evenhand.certainty.targets import Target
 from evenhand.errors import InputError
-from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import NEEDED, HandOut, hand_out, own_pairs
@@ -135,7 +134,9 @@ def test_a_share_is_kept_with_the_questions_and_nonsense_refused() -> None:
 def test_who_has_no_time_left_has_not_evaluated_everything(workload: int | None, why: str) -> None:
     panel = Questions.panel([*"abcd"], [*"PQR"], partial=None, workload=workload)
     counts = np.ones(12, dtype=np.int64) if workload is None else _found(panel, 6)
-    y = np.random.default_rng(0).normal(size=12) * counts
-    said = line_questions(panel, Feedback(counts, y, y**2), Target(top=2), 3, noise=1.0, spread=1.0)
+    names = [panel.label(x).split(" by ") for x in np.flatnonzero(counts)]
+    table = pd.DataFrame(names, columns=["option", "evaluator"])
+    table["score"] = np.random.default_rng(0).normal(size=len(table))
+    said = eh.decide(panel, table, top=2, noise_scale=1.0).next_questions
     assert not said
     assert why in said.advice

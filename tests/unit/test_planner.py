@@ -5,7 +5,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.certainty.dense import DenseModel
-from evenhand.certainty.shares import proportions, spread_out_by
+from evenhand.certainty.shares import proportions
 from evenhand.designs.joint import joint_design
 from evenhand.numerics.least_squares import Gram
 from evenhand.numerics.row_space import identifying
@@ -71,17 +71,6 @@ def test_proportions_are_those_of_the_joint_design(k: int, d: int, seed: int) ->
     exact = joint_design(frame.points, U).value
     assert exact * (1 - 1e-4) <= f.max() <= 1.03 * exact
     np.testing.assert_allclose(f, Gram.of(frame.points, weights).variances(U), rtol=1e-3)
-
-
-def test_an_order_keeps_what_is_rare_and_needed() -> None:
-    """A lead that takes 3 in 10,000 evaluations of an option has no estimate without them."""
-    X = [[-0.27682133, -0.57859354], [-0.98956202, 0.82389174], [1.27085778, 0.38729676]]
-    frame = OptionFrame.of(eh.ActionSet(X, [1, -1, 1]))
-    U = frame.values[1:2] - frame.values[2:]
-    weights, _ = proportions(frame.points, U)
-    assert 0 < weights[2] < 1e-3
-    order = spread_out_by(frame.points, U, weights, 100)
-    assert (order == 2).any()
 
 
 def test_a_start_tells_the_bias_even_if_leads_do_not_need_it() -> None:

@@ -375,12 +375,6 @@ def test_numbers_in_words() -> None:
     assert (words.p_value(0.00021), words.p_value(1e-30)) == ("p = 0.0002", "p < 1e-12")
     assert (words.counted(1, "score"), words.counted(1_200, "score")) == ("1 score", "1,200 scores")
     assert words.counted(2, "entry", "entries") == "2 entries"
-    for chance, said in (
-        (0.634, "should settle it (a chance of about 65%)"),
-        (0.2, "may settle it (a chance of about 20%)"),
-        (0.004, "would rarely settle it (a chance of less than 1%)"),
-    ):
-        assert words.settles("about 9 more", chance) == f"about 9 more {said}"
 
 
 def test_names_in_words() -> None:

@@ -98,9 +98,8 @@ class Answer(Result):
     paid, budget
         What they cost (by the questions' prices, where nobody said what they really did), and how
         much money there was; infinite if nobody said.
-    forecast, chance
-        How many more are expected to come, 0 where it is settled; and how probable it is, by the
-        scores, that so many settle it. NaN where nobody can say.
+    forecast
+        How many more are expected to come, 0 where it is settled, NaN where that is not known.
     stopped_because
         Why the asking ended.
     warnings
@@ -178,7 +177,6 @@ class Answer(Result):
     assumed: str = ""
     attempts: Attempts = field(default_factory=Attempts)
     scale: tuple[float, float] | None = None
-    chance: float = math.nan
     withdrawn: Withdrawals = field(default_factory=Withdrawals)
     placing: Placing | None = None
     best: Best = "high"
@@ -508,7 +506,6 @@ def answer_from(
         decision=decision,
         conclusion=said,
         attempts=tried,
-        chance=math.nan if sure else said.chance,
         scale=None if scale is None else (float(scale[0]), float(scale[1])),
         placing=placing,
     )

@@ -13,7 +13,6 @@ from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_from, answer_of, as_scored
 from evenhand.answers.categories import Categories, categories_of
 from evenhand.answers.choose import notes_on
-from evenhand.answers.line_questions import line_questions
 from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.placing import placing_of
@@ -37,7 +36,6 @@ from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.models import Fit, in_pairs
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.targets import Target
-from evenhand.certainty.unanimous import by_agreement
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
@@ -388,12 +386,12 @@ def decide(
     )
     if target is not None:
         short = None if categories else _shortlist(table, effects, ours, target)
-        answer = _aimed(answer, target, categories, short, log, fit, noise_scale, next_n, seed)
+        answer = _aimed(answer, target, categories, short, log, fit, noise_scale, next_n)
         return as_scored(answer, given.best)
     settled = answer.certainty is not None and answer.loss <= answer.tolerance
     wanted = 0 if settled or answer.alarms else next_n
-    found = _next(log, fit, answer, assigned, noise_scale, wanted, seed)
-    return as_scored(replace(answer, next_questions=found), given.best)
+    asked = _next(log, fit, answer, Target(top=1, tolerance=tolerance), noise_scale, wanted)
+    return as_scored(replace(answer, next_questions=asked), given.best)
 
 
 def _fitting(target: Target, log: Log) -> Target:
@@ -421,7 +419,6 @@ def _aimed(
     fit: ItemsFit | None,
     noise_scale: float | None,
     n: int,
-    seed: int,
 ) -> Answer:
     """Return an answer that says where options stand against a target, and what to ask next."""
     said, alike = answer.conclusion, None
@@ -448,23 +445,11 @@ def _aimed(
     answer = replace(answer, placing=placing, sure=sure, loss=loss)
     if sure or answer.alarms or n == 0:
         return answer
-    if alike is None or placing.best or not math.isfinite(placing.spread):
-        found = _next(log, fit, answer, "before", noise_scale, n, seed)
-        if fit is not None and not placing.best:  # how many items settle who leads is beside it
-            names = listed([*answer.undecided, *([target.against] if target.against else [])], 4)
-            advice = f"Try {names} on new items." if answer.undecided else found.advice
-            found = NextQuestions(found, math.nan, advice=advice)
-        return replace(answer, next_questions=found)
-    found = line_questions(
-        log.asked,
-        log.feedback,
-        target,
-        n,
-        noise=noise_scale or alike.unit,
-        spread=placing.spread,
-        level=log.level.origin,
-        parts=None if categories is None else categories.parts,
-    )
+    found = _next(log, fit, answer, target, noise_scale, n)
+    if fit is not None and not placing.best:  # how many items settle who leads is beside it
+        names = listed([*answer.undecided, *([target.against] if target.against else [])], 4)
+        advice = f"Try {names} on new items." if answer.undecided else found.advice
+        found = NextQuestions(found, math.nan, advice)
     return replace(answer, next_questions=found)
 
 
@@ -613,8 +598,6 @@ def _concluded(
         fit=found.fit,
         unit=found.unit,
     )
-    if found.agree and found.leader is not None and scope == "like these":
-        said = by_agreement(said, scale, tolerance)
     return _put_back(said, log, seen) if few else said, None
 
 
@@ -781,32 +764,33 @@ def _next(
     log: Log,
     fit: ItemsFit | None,
     answer: Answer,
-    assigned: str,
+    target: Target,
     noise_scale: float | None,
     n: int,
-    seed: int,
 ) -> NextQuestions:
     if n == 0:
         return NextQuestions()
-    failure = 1.0 - answer.confidence
     if fit is not None:
-        return next_items(fit, answer.decision, n, failure=failure, tolerance=answer.tolerance)
-    asked, told = log.asked, log.feedback
+        return next_items(fit, answer.decision, n, answer.tolerance)
+    asked, told, placing, noise = log.asked, log.feedback, answer.placing, noise_scale
     if answer.conclusion.silent and SOMEBODY not in log.questions.evaluators:
         # who said it may well say so again
         left = np.where(told.counts > 0, told.counts, log.questions.capacity)
         asked = log.questions._changed(capacity=left)
+    if noise is None and not answer.conclusion.silent:
+        alike = _alike(log, None, answer.conclusion.scope)
+        noise = alike.unit if alike.freedom >= 1.0 else None
+    parts = None if placing is None or placing.categories is None else placing.categories.parts
     return next_questions(
         asked,
         told,
         answer.decision,
         n,
-        tolerance=answer.tolerance,
-        failure=failure,
-        noise_scale=noise_scale,
-        heard=not answer.conclusion.silent,
-        anytime=assigned == "adaptively",
-        seed=seed,
+        target=target,
+        noise=math.nan if noise is None else noise,
+        spread=math.nan if placing is None else placing.spread,
+        level=log.level.origin,
+        parts=parts,
     )
 
 

@@ -23,7 +23,6 @@ from types import FrameType
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from evenhand.answers.attempts import Attempts
 from evenhand.answers.crews import Crew, CrewReply, is_hopeless
@@ -131,14 +130,13 @@ class Attendance:
             elif name not in there and name not in absent:
                 self._policy.limits.leave(name)
 
-    def free(self) -> NDArray[np.bool_] | None:
-        """Return (q,) which questions may be asked now; None if all."""
-        can = np.ones(len(self._names) + 1, dtype=np.bool_)  # the last: nobody in particular
-        for name in self._policy.limits.absent_names:
-            can[self._names.index(name)] = False
-        if self._at_once is not None:
-            can[:-1] &= self._busy < self._at_once
-        return None if can.all() else can[self._who]
+    def free(self) -> list[str] | None:
+        """Return the names of those who can be asked now; None if all."""
+        most = np.inf if self._at_once is None else self._at_once
+        absent = self._policy.limits.absent_names
+        busy = zip(self._names, self._busy.tolist(), strict=True)
+        free = [name for name, n in busy if name not in absent and n < most]
+        return None if len(free) == len(self._names) else free
 
     def begin(self, question: int) -> None:
         """Take note that a question was handed out, by its index."""
@@ -321,7 +319,7 @@ class _PolicyDesk:
         self._attendance.look()
         free = self._attendance.free()
         wanted = self._policy.ask(pending=self._pending, available=free).counts
-        chosen = np.cumsum(wanted if free is None else np.where(free, wanted, 0))
+        chosen = np.cumsum(wanted)
         if chosen[-1] == 0:
             return self._none()
         questions = []

@@ -117,7 +117,6 @@ def record_of(answer: Answer) -> dict[str, Any]:
         ],
         "next_questions": [_without("question", one) for one in questions],
         "questions_until_sure": questions.until_sure,
-        "chance_to_settle": questions.chance,
         "advice": questions.advice,
     }
 

@@ -21,7 +21,6 @@ from evenhand.report.words import (
     listed,
     number,
     percent,
-    settles,
     short,
     size_and_span,
 )
@@ -469,16 +468,14 @@ def advice(answer: Answer) -> str:
             "these (capacity, workload)."
         )
     if math.isfinite(answer.forecast) and answer.forecast >= 1.0:
-        return f"{to_come(answer.forecast, answer.conclusion.looks_once, answer.chance)}."
+        return f"{to_come(answer.forecast, answer.conclusion.looks_once)}."
     return ""
 
 
-def to_come(forecast: float, looks_once: bool, chance: float = math.nan) -> str:
+def to_come(forecast: float, looks_once: bool) -> str:
     """Return how many evaluations are still to come, and what is known of what they settle."""
     n = math.ceil(forecast)
     more = f"{counted(n, 'evaluation')} more {'is' if n == 1 else 'are'}"
-    if not math.isnan(chance):
-        return settles(f"About {counted(n, 'evaluation')} more", chance)
     if looks_once:
         return f"{more} planned, and nothing is sure before all are in: there is one look"
     return f"About {more} expected, if leads are what they look like now"

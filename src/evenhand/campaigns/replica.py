@@ -557,12 +557,7 @@ class Replica:
         """Return (q,) what the policy wants beside what is pending, n at most."""
         if n < 1 or len(self.policy.options) == 1:
             return np.zeros_like(pending)
-        asks = self.asks
-        if evaluators is None:
-            return asks.ask(n, pending).counts
-        who = self.questions.evaluator
-        theirs = [self.questions.evaluators.index(name) for name in evaluators]
-        return asks.ask(n, pending, (who < 0) | np.isin(who, theirs)).counts
+        return self.asks.ask(n, pending, evaluators).counts
 
     def broken(self) -> str | None:
         """Return the evaluator whose questions are given up again and again; None if nobody."""

@@ -108,7 +108,7 @@ def _to_come(status: Status) -> str:
         return "Nothing more has to be asked: see the answer."
     if math.isinf(status.forecast):
         return ""
-    return f"{to_come(status.forecast, status.looks_once, status.chance)}."
+    return f"{to_come(status.forecast, status.looks_once)}."
 
 
 def _evaluators(status: Status) -> Table:

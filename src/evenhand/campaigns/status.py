@@ -21,7 +21,7 @@ from evenhand.certainty import PlannedChoice
 from evenhand.certainty.choice import Choice
 from evenhand.certainty.record import Plan
 from evenhand.policies.base import Policy
-from evenhand.policies.conclusion import chance_of, checks_of, forecast_of
+from evenhand.policies.conclusion import checks_of, forecast_of
 from evenhand.policies.messages import Finding, Selection
 from evenhand.questions import HandOut
 from evenhand.report.model import Report
@@ -77,10 +77,9 @@ class Status(Result):
     at_most, paid, budget
         Evaluations that are allowed; what those so far cost, and how much money there is (infinite
         if nobody said).
-    forecast, chance, looks_once
-        How many more evaluations are expected to come, and how probable it is, by those so far,
-        that they settle it; NaN if nobody can say. Whether they are looked at once, when all are
-        in.
+    forecast, looks_once
+        How many more evaluations are expected to come, NaN where that is not known; and whether
+        they are looked at once, when all are in.
     evaluators
         How each evaluator stands.
     grades
@@ -129,7 +128,6 @@ class Status(Result):
     paid: float
     budget: float
     forecast: float
-    chance: float
     looks_once: bool
     evaluators: tuple[EvaluatorStatus, ...]
     grades: str
@@ -174,7 +172,6 @@ def status_of(follower: Follower) -> Status:
 
         certain = told(_certain, policy, None)
         forecast = 0.0 if finished else told(forecast_of, replica.asks, math.nan)
-        chance = math.nan if finished else told(chance_of, policy, math.nan)
         return Status(
             name=follower.name,
             status=page.status,
@@ -195,7 +192,6 @@ def status_of(follower: Follower) -> Status:
             paid=policy.limits.paid,
             budget=policy.limits.money,
             forecast=forecast,
-            chance=chance,
             looks_once=replica.settings["looks"] == "once",
             evaluators=tuple(
                 EvaluatorStatus(

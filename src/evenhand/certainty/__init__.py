@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from evenhand.certainty.careful_choice import CarefulChoice
-    from evenhand.certainty.certain_bias import CertainBias
     from evenhand.certainty.certain_choice import CertainChoice
     from evenhand.certainty.planned_choice import PlannedChoice
 
-__all__ = ["CarefulChoice", "CertainBias", "CertainChoice", "PlannedChoice"]
+__all__ = ["CarefulChoice", "CertainChoice", "PlannedChoice"]
 
 
 def __getattr__(name: str) -> object:
-    for module in ("careful_choice", "certain_bias", "certain_choice", "planned_choice"):
+    for module in ("careful_choice", "certain_choice", "planned_choice"):
         if name == module.title().replace("_", ""):
             return getattr(import_module(f"evenhand.certainty.{module}"), name)
     raise AttributeError(f"module 'evenhand.certainty' has no attribute {name!r}")

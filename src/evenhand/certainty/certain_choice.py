@@ -24,7 +24,6 @@ from evenhand.certainty.intervals import bias_ends, interval, loss, loss_across
 from evenhand.certainty.line import Field
 from evenhand.certainty.models import Fit
 from evenhand.certainty.places import SetInference
-from evenhand.certainty.prospects import prospects_of
 from evenhand.certainty.record import Plan, Stop, expected_little, grounds, stopped
 from evenhand.certainty.sides import SideInference
 from evenhand.certainty.stage_plans import SetPlanner, SidePlanner, StagePlanner
@@ -379,24 +378,6 @@ class CertainChoice(Choice):
         )
         return found if kinds is None else (kinds, *found)
 
-    def chance(self) -> float:
-        """Return how probable it is that as many as `forecast` says settle it; NaN if unknown.
-
-        A lead of z errors has evidence of about z²/2 less 1, of which log 1/δ is enough.
-        """
-        left, n, option = self.forecast(), int(self.record.everything.counts.sum()), self._option
-        if not left > 0.0 or not n or not isinstance(self.inference, Inference):
-            return math.nan
-        rivals = np.flatnonzero(~self.aim.same(option))
-        return prospects_of(
-            self._fit,
-            option,
-            rivals,
-            n / (n + left),
-            slack=self.aim.slack,
-            failure=self.delta,
-            errors=math.sqrt(2.0 * (self.aim.enough + 1.0)),
-        )
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""

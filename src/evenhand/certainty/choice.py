@@ -14,7 +14,6 @@ from typing import Any, ClassVar, Self, TypedDict
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices, is_number
-from evenhand.certainty.idle import Idle
 from evenhand.certainty.record import Plan, Record, Stop
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
@@ -70,7 +69,6 @@ class Choice(Policy):
         self.delta, self.bounds = 1.0 - self.confidence, ends
         self.record = Record(len(self.questions))
         self._said: dict[object, Any] = {}  # worked out once for each record and its limits
-        self._idle: tuple[Plan, Idle] | None = None
 
     # ------------------------------------------------------------------ what each of them says
 
@@ -108,7 +106,7 @@ class Choice(Policy):
     # ------------------------------------------------------------------ what is asked
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
-        """Hand out the plan in force, beside what is on its way; then more of it, to the idle."""
+        """Hand out the plan in force, beside what is on its way; then more of the same."""
         now = self.record.now
         if now is None or now.whole or self._stop(pending) is not None:
             return self._nothing
@@ -144,18 +142,11 @@ class Choice(Policy):
         """Return (q,) n evaluations at most for those who would have to wait for others."""
         # Which they are depends on the plan, on what is on its way and on who is there; on no score
         # of the plan. So they are rows of a fixed design as others are.
-        more = self._nothing
-        if n > 0 and self.limits.available is None:
-            wanted = more_of(np.bincount(plan.order, minlength=len(have)), have, n)
-            order = np.repeat(np.arange(len(wanted)), wanted)
-            more = self._counted(self.limits.allowed(order, pending))
-            n, have, pending = n - int(more.sum()), have + more, pending + more
-        if n > 0:
-            if self._idle is None or self._idle[0] is not plan:
-                self._idle = plan, Idle(self.questions, plan.order)
-            order = self._idle[1].next_ones(have, self.limits.left(pending), n)
-            more = more + self._counted(self.limits.allowed(order, pending))
-        return more
+        wanted = self._counted(plan.order) * (self.limits.left(pending) > 0)
+        if n <= 0 or not wanted.any():
+            return self._nothing
+        more = more_of(wanted, have, n)
+        return self._counted(self.limits.allowed(np.repeat(np.arange(len(more)), more), pending))
 
     def _counted(self, order: Indices) -> Counts:
         return np.bincount(order, minlength=len(self.questions)).astype(np.int64)

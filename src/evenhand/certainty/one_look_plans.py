@@ -15,12 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from evenhand.arrays import Counts, Indices, unmasked
-from evenhand.certainty.look import Look
 from evenhand.certainty.models import Model
-from evenhand.certainty.one_look import STEADY, TIMES, OneLook, last_share
+from evenhand.certainty.one_look import STEADY, TIMES, OneLook
 from evenhand.certainty.record import Plan, Stop
 from evenhand.errors import InputError
 from evenhand.policies.limits import Limits, nth
@@ -51,7 +49,6 @@ class FixedPlans:
     spent: int  # how many were told
     pending: Counts  # (q,) evaluations that are on their way
     once: bool  # whether the scores are looked at once, when all are in
-    give_up: float  # asking ends when the chance to become certain seems to be less
     # (q,) how often each question is asked, where somebody else decided that
     planned: Counts | None
     seed: int
@@ -61,7 +58,7 @@ class FixedPlans:
         said, record, certain = self.inference.said(), self.inference.record, self.inference.certain
         if certain is not None:
             return Stop("certain", (certain,))
-        if said.used >= 1.0 or (self.gave_up is not None and self.outdated):
+        if said.used >= 1.0:
             return self._looked_at()
         if record.now is None or self.outdated:
             anew = said.answer is not None
@@ -71,8 +68,6 @@ class FixedPlans:
             plan = self._plan(np.zeros_like(told) if anew else told)
             if plan.number:
                 return plan
-        elif self.gave_up is not None:
-            return Stop("gave up", (self.gave_up.leader, *self.gave_up.open.tolist()))
         if self.inference.leader is None:
             leads = self.inference.fit.leads(0, np.arange(len(self._questions.options)))
             return Stop("stuck", (0, *np.flatnonzero(np.isinf(leads.variances)).tolist()))
@@ -97,28 +92,6 @@ class FixedPlans:
         observed = none_told and any(at == len(record.rounds) for at, _ in record.outside)
         more = plan.at_most < self.at_most or plan.budget < self.limits.money
         return observed or more or plan.among is not None
-
-    @property
-    def gave_up(self) -> Look | None:
-        """The look at the design in force after which there was no hope to become certain."""
-        said = self.inference.said()
-        if said.answer is not None:
-            return None
-        for look in said.looks:
-            if look.plan >= said.began and look.share < 1.0 and self._hope(look) < self.give_up:
-                return look
-        return None
-
-    def _hope(self, look: Look) -> float:
-        """Return the chance that the last look makes it certain, if things go on as they are."""
-        # By what is in, a lead of z deviations at the share t of the answers will be normal at the
-        # end, of mean z/√t and variance (1 − t)/t. While hardly anything is known of the noise, p
-        # says nothing about z, and all may still come.
-        if np.min(look.winner.freedom, initial=math.inf) < _HEARD:
-            return 1.0
-        t, last = look.share, last_share() * self.inference.chance
-        z, enough = look.winner.deviations(look.worst), look.winner.deviations(last)
-        return float(special.ndtr((z / math.sqrt(t) - enough) / math.sqrt((1.0 - t) / t)))
 
     # ------------------------------------------------------------------ what is to come
 

@@ -21,9 +21,8 @@ from evenhand.certainty.choice import Bound, Choice, limit_of
 from evenhand.certainty.line import Errors, Field, beside, beyond_bar, line_of
 from evenhand.certainty.look import guess
 from evenhand.certainty.models import Fit
-from evenhand.certainty.one_look import OneLook, last_share
+from evenhand.certainty.one_look import OneLook
 from evenhand.certainty.one_look_plans import FixedPlans, all_there_is, checked_plan
-from evenhand.certainty.prospects import prospects_of
 from evenhand.certainty.record import (
     Plan,
     Stop,
@@ -32,7 +31,6 @@ from evenhand.certainty.record import (
     not_compared,
     nothing_left_over,
     set_may_be_chance,
-    shown,
     sides_may_be_chance,
     stopped,
 )
@@ -91,9 +89,6 @@ class PlannedChoice(Choice):
     looks
         "once": when all answers are in. "always": after each of them (of a long plan, at 500 equal
         shares); asking ends when the choice is sure.
-    give_up
-        With looks "always": asking ends, too, when the chance to become sure by what is left seems
-        to be less than that. 0: all is asked.
     scope
         "these": what is said holds for the judges who answer. "like these": for judges like them,
         so that what one of them says of the same question again is no further opinion.
@@ -142,7 +137,6 @@ class PlannedChoice(Choice):
         bounds: Sequence[float] | None = None,
         planned: ArrayLike | None = None,
         looks: Looks = "once",
-        give_up: float = 0.05,
         scope: Scope = "these",
         grain: float = 0.0,
         top: int = 1,
@@ -154,8 +148,6 @@ class PlannedChoice(Choice):
     ) -> None:
         if looks not in ("once", "always"):
             raise InputError(f"looks must be 'once' or 'always'; got {looks!r}.")
-        if not is_number(give_up) or not 0.0 <= give_up < 1.0:
-            raise InputError(f"give_up must be a chance from 0 to less than 1; got {give_up!r}.")
         if not is_number(grain) or not 0.0 <= grain < np.inf:
             raise InputError(f"grain must be a number, 0 or more; got {grain!r}.")
         if scope not in ("these", "like these"):
@@ -185,7 +177,7 @@ class PlannedChoice(Choice):
             budget=budget,
             **bound,
         )
-        self.looks, self.give_up = looks, float(give_up)
+        self.looks = looks
         self.target = checked_target(top, bar, against, self.tolerance, self.options.labels)
         if self.target.top != 1 and (looks == "always" or self.bounds is not None):
             raise InputError(
@@ -230,7 +222,6 @@ class PlannedChoice(Choice):
             self.spent,
             pending,
             self.looks == "once",
-            self.give_up,
             self._planned,
             self.seed,
         )
@@ -241,9 +232,8 @@ class PlannedChoice(Choice):
 
     @property
     def settled(self) -> bool:
-        """Whether the choice is certain or given up, or more may be asked than was planned."""
-        plans = self._plans(self._nothing)
-        return self.inference.certain is not None or plans.outdated or plans.gave_up is not None
+        """Whether the choice is certain, or more may be asked than was planned."""
+        return self.inference.certain is not None or self._plans(self._nothing).outdated
 
     @property
     def batch(self) -> int:
@@ -285,17 +275,6 @@ class PlannedChoice(Choice):
             return 0.0
         return self._plans(self._nothing).forecast()
 
-    def chance(self) -> float:
-        """Return how probable it is that so many settle it; NaN if nobody can say."""
-        left, leader, said = self.forecast(), self.inference.leader, self.inference
-        n = int(said.told.counts.sum())
-        if leader is None or not left or not n or self.target.top != 1:
-            return math.nan
-        rivals = np.flatnonzero(~self.aim.same(leader))
-        due = said.chance if self.looks == "once" else last_share() * said.chance
-        share = n / (n + left)
-        return prospects_of(said.fit, leader, rivals, share, slack=self.aim.slack, failure=due)
-
     def extended(self, actions: Askable) -> PlannedChoice:
         """Return the policy with more options, evaluators or capacity, and the same record.
 
@@ -306,9 +285,9 @@ class PlannedChoice(Choice):
         Once it is over, what comes after does depend on the scores. If the choice was certain, and
         options are added, what is in counts as logged: the new plan is of other answers alone, and
         its looks have what is left of δ. Each answer is then wrong with probability δ at most, so
-        that any of m + 1 of them is with (m + 1)δ at most. If it was not certain in the end, or was
-        given up, nothing is left of δ, and ``stopped_because`` says so; likewise where new
-        answers alone cannot compare all options. Refused where somebody else made the plan.
+        that any of m + 1 of them is with (m + 1)δ at most. If it was not certain in the end,
+        nothing is left of δ, and ``stopped_because`` says so; likewise where new answers alone
+        cannot compare all options. Refused where somebody else made the plan.
 
         Examples
         --------
@@ -486,7 +465,6 @@ class PlannedChoice(Choice):
         """
         found, said = tuple(map(self._of_tastes, super().findings())), self.inference.said()
         over = said.used >= 1.0 or self.inference.certain is not None
-        over = over or self._plans(self._nothing).gave_up is not None
         if self.checked and over and self.inference.told.counts.any():
             confirms = None if self.target.top == 1 else self._confirms
             alike = self.once("alike", lambda: difference(self.inference, confirms))
@@ -531,12 +509,5 @@ class PlannedChoice(Choice):
             return (
                 f"{not_compared(options, stop, n)}, and no others can come. Plan more of them, or "
                 "ask other evaluators."
-            )
-        if stop.reason == "gave up":
-            return (
-                f"{options.labels[stop.options[0]]!r} leads, but it is too close to "
-                f"{shown(options, stop)} for the {self._plans(self._nothing).to_come} answers that "
-                "are left to settle it: they would with a chance of less than "
-                f"{100 * self.give_up:g}%. State a tolerance, or give_up=0."
             )
         return stopped(self, stop)

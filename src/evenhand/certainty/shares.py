@@ -129,14 +129,6 @@ def proportions(points: Floats, directions: Floats) -> tuple[Floats, Floats]:
     return balanced(look, np.full(len(points), 1.0 / len(points)))
 
 
-def spread_out_by(points: Floats, directions: Floats, weights: Floats, length: int) -> Indices:
-    """Return (length,) points in an order that has the proportions early on."""
-    q = len(points)
-    share = needed(points, directions, weights)
-    none, free, head = np.zeros(q, dtype=np.int64), np.full(q, length), head_start(points, share)
-    return dealt(points, directions, share, head, length, np.ones(q), none, free, np.arange(q))
-
-
 def dealt(
     points: Floats,
     directions: Floats,

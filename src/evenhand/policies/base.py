@@ -235,7 +235,7 @@ class Policy(ABC):
         self,
         n: int | None = None,
         pending: ArrayLike | None = None,
-        available: Sequence[str] | ArrayLike | None = None,
+        available: Sequence[str] | None = None,
     ) -> Allocation:
         """Return what to evaluate next; the same until something is told or observed.
 
@@ -247,8 +247,7 @@ class Policy(ABC):
         pending
             (k,) evaluations that are on their way: asked for, and neither told nor lost.
         available
-            Who can be asked just now: names of evaluators, or (q,) truth values, one per question.
-            Everybody, if not given.
+            Names of evaluators who can be asked just now; everybody, if not given.
 
         Returns
         -------
@@ -489,7 +488,7 @@ class Policy(ABC):
         if self.actions is self.questions and not self.plays_questions:
             raise InputError(
                 f"{self.name!r} takes every option to be its own question, and cannot play "
-                f"{self.questions!r}. Use certain-choice or greedy-questions."
+                f"{self.questions!r}. Use certain-choice or planned-choice."
             )
 
     def _weighted(self, feedback: Feedback) -> Feedback:
@@ -506,19 +505,11 @@ class Policy(ABC):
         if not self.plays_questions:
             raise InputError(
                 f"{self.name!r} asks about every option, whoever is available. Use certain-choice "
-                "or greedy-questions."
+                "or planned-choice."
             )
-        q = len(self.questions)
-        if isinstance(available, np.ndarray) and available.dtype == np.bool_:
-            if available.shape != (q,):
-                raise InputError(
-                    f"available must hold one truth value for each of {q} questions; got shape "
-                    f"{available.shape}."
-                )
-            return available
         names = [available] if isinstance(available, str) else list(available)
         who = [self.limits.place(name) for name in names]
-        return np.isin(self.questions.evaluator, who)
+        return np.isin(self.questions.evaluator, [-1, *who])
 
     def _refuse_beyond_bounds(self, feedback: Feedback) -> None:
         if self.bounds is not None:

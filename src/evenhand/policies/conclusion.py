@@ -2,7 +2,7 @@
 
 What a policy says beside its decision and the bias is its own: searches for certainty
 (`evenhand.certainty.Choice`) say most of it, and one of your own may have any of these:
-``values()``, ``biases()``, ``difference(a, b)``, ``forecast()``, ``chance()`` and
+``values()``, ``biases()``, ``difference(a, b)``, ``forecast()`` and
 ``stopped_because``.
 """
 
@@ -51,8 +51,7 @@ class Conclusion:
     values: Floats | None = None
     observed: int = 0  # scores that were there
     budget: float = math.inf
-    forecast: float = math.nan  # how many more settle it if leads stay as they are,
-    chance: float = math.nan  # and how probable that is; NaN if nobody can say
+    forecast: float = math.nan  # how many more settle it if leads stay as they are
     may_ask: bool = True  # whether any question may still be asked
     noise_scale: float | None = None  # of a score as it was stated; None if it was not
     by_bounds: bool = False  # whether bounds of the scores say so
@@ -92,7 +91,6 @@ def conclusion_of(policy: Policy) -> Conclusion:
         policy.observed,
         limits.money,
         forecast_of(policy),
-        chance_of(policy),
         bool(left.any()),
         policy.stated_noise,
         policy.bounds is not None and policy.stated_noise is not None,
@@ -188,12 +186,6 @@ def difference_of(policy: Policy, a: int, b: int) -> Floats | None:
 def forecast_of(policy: object) -> float:
     """Return how many evaluations are still expected to come; NaN if the policy cannot say."""
     say = getattr(policy, "forecast", None)
-    return math.nan if say is None else float(say())
-
-
-def chance_of(policy: object) -> float:
-    """Return how probable it is that as many as are forecast settle it; NaN if nobody can say."""
-    say = getattr(policy, "chance", None)
     return math.nan if say is None else float(say())
 
 

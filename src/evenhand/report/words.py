@@ -11,7 +11,6 @@ _LONGEST_NAME = 40
 _MOST_NAMES = 4
 _LARGE = 1e7  # beyond it, numbers are written in powers of ten
 _MOST_DECIMALS = 6
-_LIKELY, _RARE = 0.5, 0.05  # chances from which on something should, or may, be so
 
 
 class Interval(Protocol):
@@ -100,20 +99,6 @@ def duration(seconds: float) -> str:
         if seconds >= 2 * size:
             return counted(round(seconds / size), unit)
     return counted(max(1, round(seconds)), "second")
-
-
-def settles(what: str, chance: float) -> str:
-    """Return that something settles a choice, as probable as it is; NaN if nobody can say."""
-    if math.isnan(chance):
-        return f"{what} would settle it if leads stay as they are"
-    if chance < 0.01:
-        said = "less than 1%"
-    elif chance < 0.1:
-        said = f"about {100 * chance:.0f}%"
-    else:
-        said = "more than 95%" if chance > 0.95 else f"about {5 * round(20 * chance)}%"
-    verb = "should" if chance >= _LIKELY else "may" if chance >= _RARE else "would rarely"
-    return f"{what} {verb} settle it (a chance of {said})"
 
 
 def visible(text: str) -> str:

@@ -14,8 +14,7 @@ from evenhand.research.simulation.executors import end_with_parent
 POLICIES = (
     "priced-exploration, fair-phased-elimination, explore-then-commit, ids, ids-directed, "
     "thompson-sampling, oful-debiased, oful-evaluation, oful, phased-elimination, uniform, "
-    "greedy-questions, oracle; "
-    "careful-choice, certain-choice, certain-bias, planned-choice, lingape, track-and-stop, "
+    "oracle; careful-choice, certain-choice, planned-choice, lingape, track-and-stop, "
     "frank-wolfe-sampling, lingame, peps, rage, top-two, which stop when they are sure"
 )
 """The policies that come with the package, for help texts: the ones to use first."""

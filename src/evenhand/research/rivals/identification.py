@@ -142,7 +142,7 @@ class IdentificationPolicy(Policy):
         if bound or questions.options.stand_alone:
             raise InputError(
                 f"{self.name!r} asks about features as often as it likes, at one price, and cannot "
-                f"play {questions!r}. Use certain-choice or greedy-questions."
+                f"play {questions!r}. Use certain-choice or planned-choice."
             )
 
     # ------------------------------------------------------------------ what an author writes
