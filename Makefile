@@ -95,7 +95,6 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/bent.py
 	$(BIN)/python benchmarks/checks.py
 	$(BIN)/python benchmarks/certainty.py
-	$(BIN)/python benchmarks/comparisons.py
 	$(BIN)/python benchmarks/people.py
 	$(BIN)/python benchmarks/decide.py
 	$(BIN)/python benchmarks/targets.py

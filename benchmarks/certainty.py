@@ -346,7 +346,7 @@ def bias(runs: int, seed: int) -> None:
     print("| policy | noise | evaluations | covered | mean half-width | in sd |")
     print("| --- | --- | --- | --- | --- | --- |")
     problem = skate_canada().problem
-    for cls in (eh.CertainChoice, eh.certainty.CertainBias):
+    for cls in (eh.CertainChoice,):
         for known in (True, False):
             covered, widths, scaled, spent = 0, [], [], []
             for i in range(seed, seed + runs):

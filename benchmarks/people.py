@@ -58,12 +58,9 @@ def run(
     seed: int,
     *,
     checked: bool = True,
-    give_up: float = 0.05,
 ) -> Outcome:
     """Ask, one by one where one looks always, until the policy has enough."""
-    policy = eh.certainty.PlannedChoice(
-        questions, looks=looks, noise_scale=noise_scale, seed=seed, give_up=give_up
-    )
+    policy = eh.certainty.PlannedChoice(questions, looks=looks, noise_scale=noise_scale, seed=seed)
     policy.checked = checked
     while (allocation := policy.ask()).total:
         policy.tell(judges.evaluate(allocation))
@@ -174,7 +171,7 @@ def nobody_best(panels: Sequence[SkatingPanel], n: int) -> Iterator[str]:
             for i in range(n):
                 questions, judges, loud = make(i)
                 known = None if noise_scale is None else loud
-                one = run(questions, judges, looks, known, i, checked=False, give_up=0.0)
+                one = run(questions, judges, looks, known, i, checked=False)
                 wrong += one.sure
             noise = "known" if noise_scale else "unknown"
             yield f"| {looks}, noise {noise} | {kind} | {n} | {wrong} | {100 * wrong / n:.2f}% |"

@@ -261,7 +261,7 @@ def test_a_look_before_a_campaign_was_extended_is_verified_by_the_plan_of_then(
 
 
 @pytest.mark.parametrize("seed", [0, 2])
-def test_who_gave_up_has_no_chance_to_be_wrong_left_for_a_new_plan(
+def test_who_has_looked_has_no_chance_to_be_wrong_left_for_a_new_plan(
     tmp_path: Path, seed: int
 ) -> None:
     """What the looks have said still holds, and that is all there is to say."""
@@ -270,8 +270,6 @@ def test_who_gave_up_has_no_chance_to_be_wrong_left_for_a_new_plan(
     rng = np.random.default_rng(seed)
     while isinstance(ticket := campaign.ask(), eh.campaigns.Ticket):
         campaign.tell(ticket, rng.standard_normal())
-    spent = campaign.status().evaluations
-    assert spent < 20
     before = campaign.status()
     with pytest.raises(eh.InputError, match=r"nothing more would be asked: .* is used up"):
         campaign.extend(at_most=30)

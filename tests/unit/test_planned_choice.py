@@ -49,12 +49,12 @@ MODES: list[dict[str, Any]] = [
 def test_what_is_asked_does_not_depend_on_the_answers(mode: dict[str, Any]) -> None:
     asked = []
     for seed in range(4):
-        policy = PlannedChoice(PROBLEM.questions, seed=7, give_up=0.0, **mode)
+        policy = PlannedChoice(PROBLEM.questions, seed=7, **mode)
         asked.append(answered(policy, scores_of(PROBLEM, seed), n=1))
     longest = max(asked, key=len)
     assert all(run == longest[: len(run)] for run in asked)
     assert len(set(longest)) == len(longest), "every question once"
-    other = PlannedChoice(PROBLEM.questions, seed=8, give_up=0.0, **mode)
+    other = PlannedChoice(PROBLEM.questions, seed=8, **mode)
     assert answered(other, scores_of(PROBLEM, 0), n=1) != longest
 
 
@@ -105,7 +105,7 @@ def test_where_nobody_is_best_hardly_anybody_is_certain(mode: dict[str, Any], ru
     tied = families.panel(k=4, e=4, seed=3, gap=0.0, bias=1.0)
     wrong = 0
     for seed in range(runs):
-        policy = PlannedChoice(tied.questions, seed=seed, give_up=0.0, **mode)
+        policy = PlannedChoice(tied.questions, seed=seed, **mode)
         policy.checked = False
         answered(policy, scores_of(tied, seed), n=None if mode["looks"] == "once" else 2)
         wrong += policy.inference.certain is not None
@@ -142,25 +142,10 @@ def test_a_sure_choice_is_found_early_and_the_rest_is_not_asked() -> None:
         assert "no option is better than" in policy.stopped_because
 
 
-def test_what_is_hopeless_is_given_up_unless_one_insists() -> None:
-    tied = families.panel(k=8, e=6, seed=3, gap=0.0, bias=1.0)
-    scores = scores_of(tied, 5)
-    policy = PlannedChoice(tied.questions, looks="always")
-    answered(policy, scores)
-    assert policy.spent < 48
-    assert policy.stopped_because is not None
-    assert "too close to" in policy.stopped_because
-    patient = PlannedChoice(tied.questions, looks="always", give_up=0.0)
-    answered(patient, scores)
-    assert patient.spent == 48
-    assert patient.stopped_because is not None
-    assert "all 48 answers are in" in patient.stopped_because
-
-
 def test_shares_of_the_failure_add_up_to_all_of_it() -> None:
     """However answers come in, singly or by the dozen, the looks use δ once."""
     for n in (1, 5, 17):
-        policy = PlannedChoice(PROBLEM.questions, looks="always", give_up=0.0, confidence=1 - 1e-9)
+        policy = PlannedChoice(PROBLEM.questions, looks="always", confidence=1 - 1e-9)
         used = [0.0]
         scores = scores_of(PROBLEM, 3)
         while (counts := policy.ask(n).counts).any():
@@ -395,10 +380,10 @@ def test_a_plan_leaves_out_what_was_scored() -> None:
     """The rest is the plan, and what it says is what the rest says by itself."""
     questions, rng = panel(judges=MORE_JUDGES), np.random.default_rng(7)
     logged = np.array([questions.evaluator_of(x) == "S" for x in range(len(questions))])
-    policy = PlannedChoice(questions, looks="always", give_up=0.0)
+    policy = PlannedChoice(questions, looks="always")
     policy.ask()  # all of it, which nobody acts on
     policy.observe(drawn(questions, logged.astype(np.int64), rng))
-    alone = PlannedChoice(questions, planned=~logged * 1, looks="always", give_up=0.0)
+    alone = PlannedChoice(questions, planned=~logged * 1, looks="always")
     for n in (2, 3, 4):  # in parts: looks are at shares of the nine, not of all
         told = drawn(questions, policy.ask(n).counts, rng)
         assert told.counts.sum() == n
@@ -428,7 +413,7 @@ def test_a_longer_plan_is_one_plan(looks: Any) -> None:
     """Extended in the midst, it ends as the plan of all answers does, with all of δ."""
     small, wide = panel(), panel(MORE_OPTIONS, MORE_JUDGES)
     rng = np.random.default_rng(9)
-    policy = PlannedChoice(small, looks=looks, give_up=0.0)
+    policy = PlannedChoice(small, looks=looks)
     policy.tell(drawn(small, policy.ask(5).counts, rng))
     new = policy.extended(wide)
     assert (new.spent, new.ask(99).total) == (5, 11)
@@ -472,25 +457,6 @@ def test_after_an_answer_a_plan_is_of_other_answers_and_of_what_is_left() -> Non
     assert again.recommend().loss == new.recommend().loss
 
 
-def test_what_was_given_up_has_no_second_chance() -> None:
-    """Those with hope go on to later looks: what these have of δ is theirs, whoever gives up."""
-    tied = families.panel(k=8, e=6, seed=3, gap=0.0, bias=1.0, capacity=2)
-    policy = PlannedChoice(tied.questions, at_most=48, looks="always")
-    answered(policy, scores_of(tied, 5))
-    assert policy.spent < 48
-    assert "too close to" in str(policy.stopped_because)
-    policy.allow(80)
-    assert policy.finished
-    assert "is used up" in str(policy.stopped_because)
-    plan = Plan(
-        "ask what was planned", np.arange(48), looks=48
-    )  # a record that goes on all the same
-    policy.begin(policy._plan_to_dict(plan))
-    assert policy.inference.said().used == 1.0
-    assert policy.inference.chance == 0.0
-    assert np.isinf(policy.bias().high)
-
-
 def test_a_plan_of_more_answers_has_those_that_are_in() -> None:
     questions, rng = panel(capacity=4), np.random.default_rng(12)
     policy = PlannedChoice(questions, at_most=12, confidence=0.9999)
@@ -523,7 +489,7 @@ def test_whoever_goes_on_after_every_end_is_wrong_no_more_often(
     wrong, purposes = np.zeros(2), set()
     for seed in range(runs):
         rng = np.random.default_rng([7, seed])
-        policy = PlannedChoice(panels[0], looks="always", give_up=0.3, noise_scale=noise_scale)
+        policy = PlannedChoice(panels[0], looks="always", noise_scale=noise_scale)
         answers = set()
         for n, questions in enumerate(panels):
             policy = policy.extended(questions)
@@ -548,8 +514,8 @@ def test_when_nobody_can_come_any_more_the_record_says_so() -> None:
     """The look at a plan that is cut short is a plan of its own, the same on every machine."""
     scores = scores_of(PROBLEM, 0)
     for looks in ("once", "always"):
-        policy = PlannedChoice(PROBLEM.questions, looks=looks, give_up=0.0, confidence=1 - 1e-9)
-        there = PlannedChoice(PROBLEM.questions, looks=looks, give_up=0.0, confidence=1 - 1e-9)
+        policy = PlannedChoice(PROBLEM.questions, looks=looks, confidence=1 - 1e-9)
+        there = PlannedChoice(PROBLEM.questions, looks=looks, confidence=1 - 1e-9)
         there.begin(policy.plan() or {})
         counts = policy.ask(n=21).counts
         lost = np.zeros_like(counts)
@@ -586,7 +552,6 @@ def test_somebody_elses_plan_is_not_extended() -> None:
         ({"looks": "twice"}, "looks must be"),
         ({"confidence": 1.0}, "confidence must lie"),
         ({"tolerance": -1.0}, "tolerance must be"),
-        ({"give_up": 1.0}, "give_up must be"),
         ({"horizon": 5, "at_most": 6}, "two names"),
     ],
 )

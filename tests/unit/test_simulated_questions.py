@@ -24,19 +24,18 @@ def crossed(values: list[float], **more: Any) -> eh.BiasedLinearBandit:
     return eh.BiasedLinearBandit(questions, values, [3.0, 0.5, -2.0, 1.0])
 
 
-@pytest.mark.parametrize("name", ["uniform", "greedy-questions"])
 @pytest.mark.parametrize(
     ("values", "bias"),
     [([0.0, 0.5, -0.3, 0.2], 3.0), ([0.5, 0.0, 0.5, 0.0], -3.0)],
     ids=["apart", "tied"],
 )
-def test_the_best_option_of_a_panel_is_found(name: str, values: list[float], bias: float) -> None:
+def test_the_best_option_of_a_panel_is_found(values: list[float], bias: float) -> None:
     """Two judges, each partial to half of the options: who does not cross them goes wrong."""
     options = {f"option {x}": ("fr", "it")[x % 2] for x in range(len(values))}
     questions = eh.Questions.panel(options, {"P": "fr", "Q": "it"}, capacity=None)
     problem = eh.BiasedLinearBandit(questions, values, [bias, 0.5], noise_scale=0.5)
     for seed in range(8):
-        policy = policy_for(problem, name, 400, seed=seed)
+        policy = policy_for(problem, "uniform", 400, seed=seed)
         play_out(policy, eh.SimulatedEvaluations(problem, seed=seed), problem.question_gaps)
         assert policy.recommend().option in problem.best_all, f"seed {seed}"
 
@@ -88,12 +87,12 @@ def test_what_a_question_loses_is_what_its_options_lose() -> None:
 
 def test_simulate_plays_questions_and_names_who_cannot() -> None:
     problem = crossed([0.0, 2.0, 0.5, -0.5])
-    results = eh.simulate(problem, ["uniform", "greedy-questions"], 160, 3, seed=1)
-    uniform, greedy = results.runs
+    results = eh.simulate(problem, ["uniform"], 160, 3, seed=1)
+    (uniform,) = results.runs
     # ten of each of 16 questions, four about each option
     assert uniform.final_regret.tolist() == [pytest.approx(40 * problem.gaps.sum())] * 3
-    assert (greedy.spent == 160).all()
-    assert greedy.correct.all()
+    assert (uniform.spent == 160).all()
+    assert uniform.correct.all()
     assert (problem.gaps[results.outcomes()["option"]] == 0.0).all(), "options, not questions"
     with pytest.raises(eh.InputError, match="takes every option to be its own question"):
         eh.simulate(problem, ["fair-phased-elimination"], 160, 3)
@@ -122,10 +121,9 @@ class Panel(Shape):
 def test_compare_plays_panels_and_says_who_does_not() -> None:
     suite = Suite("panels", "Panels", (Panel(),), (160,))
     benchmark = replace(QUICK, suites=(suite,), replications=2)
-    names = ["uniform", "greedy-questions", "thompson-sampling"]
-    uniform, greedy, refused = measure(benchmark, entrants(names))
+    names = ["uniform", "thompson-sampling"]
+    uniform, refused = measure(benchmark, entrants(names))
     (problem,) = Panel().problems(160)
     assert uniform.mean == pytest.approx(40 * problem.gaps.sum())
-    assert greedy.mean < uniform.mean
     assert refused.refusal is not None
     assert "its own question" in refused.refusal

@@ -53,10 +53,9 @@ STATES: dict[str, dict[str, Any]] = {
     "anytime": state_of("priced-exploration", 3, noise_scale=1.0, horizon_known=False),
     "tracking": state_of("track-and-stop", 3),
     "uniform": state_of("uniform", 5),
-    "greedy": state_of("greedy-questions", 3, PANEL),
     "committed": state_of("explore-then-commit", 1, exploration=50),
     "phases": state_of("phased-elimination", 1),
-    "paying": state_of("greedy-questions", 3, PANEL, budget=70.0),
+    "paying": state_of("uniform", 3, PANEL, budget=70.0),
 }
 
 
@@ -103,10 +102,6 @@ RECORD = "run.checks.record"
         ("tracking", "run.memory.shares", [INF] * 3, r"shares\[0\] is inf"),
         ("tracking", "run.memory.settled", {"option": 9}, "option is 9"),
         ("uniform", "run.memory.squares.0", -1.0, r"squares\[0\] is -1.0"),
-        ("greedy", "run.memory.theta", -1e308, "theta has the shape"),
-        ("greedy", "run.memory.theta.0", NAN, r"theta\[0\] is nan"),
-        ("greedy", "run.memory.root.0.2", -1e308, r"root\[0, 2\] is -1e\+308"),
-        ("greedy", "run.memory.counts.3", -1, r"counts\[3\] is -1"),
         (
             "committed",
             "run.memory.start",

@@ -319,6 +319,9 @@ class _PolicyDesk:
         self._attendance.look()
         free = self._attendance.free()
         wanted = self._policy.ask(pending=self._pending, available=free).counts
+        if free is not None:  # whatever a policy of one's own asks for
+            there = [-1, *(self._policy.limits.place(name) for name in free)]
+            wanted = np.where(np.isin(self._policy.questions.evaluator, there), wanted, 0)
         chosen = np.cumsum(wanted)
         if chosen[-1] == 0:
             return self._none()

@@ -378,7 +378,6 @@ class CertainChoice(Choice):
         )
         return found if kinds is None else (kinds, *found)
 
-
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""
         if not self.questions.n_attributes:

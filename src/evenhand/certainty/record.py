@@ -209,7 +209,7 @@ class Stop:
 
     # "certain"; "checked", where nothing was to be asked at all; "hopeless", where options cannot
     # be told apart with what is left; "stuck", where nobody who is there can compare them; "spent",
-    # "broke"; "gave up"; "alarm"
+    # "broke"; "alarm"
     reason: str
     options: tuple[int, ...] = ()  # those that it is about
     why: str = ""  # in words, where there is more to say
