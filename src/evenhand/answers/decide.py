@@ -147,7 +147,6 @@ def decide(
     scope: Scope = "like these",
     trusted: Sequence[str] | str | None = None,
     next_n: int = 5,
-    seed: int = 0,
 ) -> Answer:
     """Say which option is best by scores that exist, how sure that is, and what to ask next.
 
@@ -241,8 +240,6 @@ def decide(
         ``questions`` have prices; else all alike.
     next_n
         How many next questions are wanted; 0 for none.
-    seed
-        Where the choice between next questions that are as good comes from.
 
     Returns
     -------

@@ -248,12 +248,6 @@ class ItemsFit:
         """Whether it is known how far apart scores may lie."""
         return self._span is not None
 
-    def enough(self, lead: float, failure: float) -> float:
-        """Return how many must be drawn where a lead is the same on all of them; see `_least`."""
-        if self._span is None or not lead > 0.0:
-            return math.inf
-        return math.log(failure) / math.log(self._span / (lead + self._span))
-
     def _least(self, leads: Floats, variances: Floats) -> Floats:
         """Return what to add to variances that are 0: leads that are the same on every item."""
         # Such leads say nothing of items that are rare, and not among these; nor of such judges,
