@@ -500,7 +500,8 @@ def test_an_audit_holds_options_against_a_bar_or_another_as_decide_does(
 
 
 def test_errors_of_values_are_those_of_least_squares_at_the_average_evaluator() -> None:
-    """Variances of ``A y``, with A by a pseudo-inverse and the noise that each option shows."""
+    """Variances of ``A y``, with A by a pseudo-inverse and the noise that each option shows, and of
+    the mean severity of judges like these."""
     rng = np.random.default_rng(3)
     pairs = [(o, j) for o in range(4) for j in range(5) if (o, j) not in ((0, 1), (2, 4), (3, 0))]
     option, evaluator = np.array(pairs, dtype=np.int32).T
@@ -516,13 +517,19 @@ def test_errors_of_values_are_those_of_least_squares_at_the_average_evaluator() 
     free = len(y) - np.linalg.matrix_rank(X)
     pooled = np.full(len(y), left @ left / free)
     larger = np.maximum((A**2) @ noise, (A**2) @ pooled)
-    assert found.alone.sizes == pytest.approx(np.sqrt(larger))
+    beyond = y - (A @ y)[option]
+    severities = np.array([beyond[evaluator == j].mean() for j in range(5)])
+    drawn = severities.var(ddof=1) / 5
+    assert found.alone.sizes == pytest.approx(np.sqrt(larger + drawn))
     assert ((found.alone.freedom < free) | ((A**2) @ noise <= (A**2) @ pooled)).all()
 
 
 def test_what_is_sure_of_a_bar_and_of_another_option() -> None:
-    """Where noise is small, who is above is surely so, and who is just above stands at the line."""
+    """Where noise is small and judges are equally severe, who is above is surely so, and who is
+    just above stands at the line."""
     table = _biased_panel(2, "aP cQ")
+    severe = table.score - table.groupby("option").score.transform("mean")
+    table["score"] -= severe.groupby(table.evaluator).transform("mean")
     values = eh.decide(table, top=2, next_n=0).standings.set_index("option")["value"]
     for away in (-6.0, 6.0):
         found = eh.audit(table, bar=float(values.mean()) + away).decisions.shortlist

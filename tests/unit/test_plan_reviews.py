@@ -126,15 +126,17 @@ def expected(questions: Questions, **more: Any) -> ReviewStep:
 def test_in_a_complete_panel_it_is_the_normal_distribution(kind: str) -> None:
     """All options are d noises beyond the line, each of e evaluations: d√e standard errors."""
     k, e, noise, d = 12, 30, 2.0, 0.5
-    worth, errors, calls, tests = np.full(k, 50.0 + noise * d), math.sqrt(1 / e), k, k
+    worth, errors, calls, tests = np.full(k, 50.0 + noise * d), math.sqrt(1 / e), k, 2 * k
+    severe = math.sqrt(1 + 1 / k)  # how severe evaluators look, by the noise of k scores each
     target: dict[str, Any] = {"bar": 50.0}
     if kind == "against":  # by differences, and on both sides
         worth[3], errors, calls, tests = 50.0, math.sqrt(2 / e), k - 1, 2 * (k - 1)
+        severe = 1.0
         target = {"against": "a3"}
     step = expected(everybody(k, e), values=worth, noise_scale=noise, **target)
     assert step.right / calls == pytest.approx(ndtr(d / errors), abs=0.01)
     assert step.lost == pytest.approx(noise * d)
-    sure = ndtr(d / errors + ndtri(0.05 / tests))
+    sure = ndtr(d / (errors * severe) + ndtri(0.05 / tests))
     assert sure - 0.1 < step.sure / calls < sure + 0.03  # the noise, of each option, is heard
     slack = expected(everybody(k, e), values=worth, noise_scale=noise, tolerance=noise, **target)
     assert slack.right / calls == pytest.approx(ndtr((d + 1) / errors), abs=0.01)

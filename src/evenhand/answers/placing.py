@@ -4,8 +4,8 @@ Options of categories compete inside these alone, by one fit of all scores: one 
 evaluator, and one bias. Of C categories each has δ/C, so that what is sure is so of all of them.
 
 What is sure holds for all options at once, with a chance of 1 − δ: the m best by `certainty.line`
-(the best one by the winner test); a bar by one-sided tests at δ/k each, and one option at
-δ/(k − 1), since each other option can be on one wrong side only. Ranks are of all at once, by
+(the best one by the winner test); a bar by one-sided tests at δ/2k each, and one option
+at δ/2(k − 1), since who is worth the same may look better or worse. Ranks are of all at once, by
 themselves. Chances and what is expected to be lost are estimates (`certainty.chances`).
 """
 
@@ -468,12 +468,14 @@ def _bar(
     """Return verdicts, chances, who looks above the bar, and who surely falls short of it."""
     assert target.bar is not None
     bar, least = target.bar, target.bar - target.tolerance
-    errors = Errors.of(fit).times(said.unit)
+    like = said.scope == "like these"
+    errors = Errors.of(fit, like=like).times(said.unit)
     verdicts = _verdicts(*beyond_bar(values - bar, errors, target.tolerance, delta))
     _, far = beyond_bar(values - least, errors, 0.0, delta)
     field = Field.of(alike, len(values)) or Field.of(fit, len(values))
     assert field is not None  # as there are draws
-    chances = drawn.above(field, values, value_errors(alike), least, said.unit)
+    known = Errors.of(alike, like=like).sizes
+    chances = drawn.above(field, values, known, least, said.unit)
     order = np.argsort(-values, kind="stable").tolist()
     looks = tuple(x for x in order if values[x] >= least)
     return verdicts, chances, looks, tuple(np.flatnonzero(far).tolist())

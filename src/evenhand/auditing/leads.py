@@ -144,7 +144,7 @@ class Opinions:
         pooled = np.full(len(means), float(left.scatter.sum()) / noise.most)
         alone = Errors.at_least(
             self._alone(variances), noise.least, self._alone(pooled), noise.most
-        )
+        ).for_judges_like(self._severities)
         return LeadCovariance(rivals, shared, freedom, freedom, own_parts, alone)
 
     def _levels(self, variances: Floats) -> Floats:
@@ -202,6 +202,14 @@ class Opinions:
             np.maximum(N - 1.0 - 2.0 * trace + squares, 0.0) * (1.0 - self.taken),
             float(y @ y),
         )
+
+    @property
+    def _severities(self) -> Floats:
+        """(J,) what evaluators give beyond values."""
+        if self.evaluator is None:
+            return np.zeros(0)
+        beyond = self.score - self.values[self.option]
+        return sums_over(self.evaluator, self._evaluators, beyond) / np.bincount(self.evaluator)
 
     def _variance(self, leader: int, rival: int, means: Floats) -> float:
         """Return the variance of a lead, with as much noise as the scores of both have."""

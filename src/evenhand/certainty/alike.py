@@ -250,7 +250,10 @@ def _sides_confirmed(aim: Aim, fit: Fit, inside: list[int], outside: list[int]) 
     above, below = np.zeros((2, len(aim.questions.options)), dtype=np.bool_)
     if aim.bar is not None:
         unit = aim.noise or 1.0
-        away, errors = fit.values().estimates * unit - aim.bar, Errors.of(fit).times(unit)
+        away, errors = (
+            fit.values().estimates * unit - aim.bar,
+            Errors.of(fit, like=False).times(unit),
+        )
         above, below = beyond_bar(away, errors, aim.tolerance, aim.delta)
     elif aim.against is not None:
         others = np.flatnonzero(~aim.same(aim.against))

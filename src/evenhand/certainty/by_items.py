@@ -38,9 +38,11 @@ from evenhand.certainty.alike import of_trusted
 from evenhand.certainty.choice import checked_aim, withstood
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.likings import Likings
+from evenhand.certainty.line import Errors
 from evenhand.certainty.look import (
     Look,
     guess,
+    intervals_by,
     leading,
     leads_by,
     plain_intervals,
@@ -219,7 +221,8 @@ def by_items(
         items=fit.n_items,
         stopped_because=because,
         biases=biases,
-        values=said(fit.values()) + level.origin,
+        values=intervals_by(said(fit.values())[:, 0], Errors.of(fit, like=judges_too), failure)
+        + level.origin,
         fit=fit,
         **known,
     )

@@ -211,6 +211,11 @@ class DenseFit:
         self.scatter, self.freedom, self.size = scatter, freedom, size
         self.unit = unit_of(scatter, freedom, size)
 
+    @property
+    def questions(self) -> Questions:
+        """What was asked."""
+        return self.model.questions
+
     def leads(self, leader: int | Indices, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
         H = self.model.values

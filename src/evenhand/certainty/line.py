@@ -57,6 +57,7 @@ from scipy import special
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.models import Fit, OwnParts, Shared, freedom_of
 from evenhand.numerics.intervals import student_tail
+from evenhand.questions.options import named_biases
 
 _NUMBERS = 5_000_000  # that draws of all pairs may come to: of many options there are fewer draws,
 _FEWEST, _MOST = 1_000, 10_000  # but no fewer than this, and never more
@@ -327,12 +328,32 @@ class Errors(NamedTuple):
     freedom: Floats | float
 
     @classmethod
-    def of(cls, fit: Fit, neutral: Floats | None = None) -> Self:
-        """Return the errors of a fit, in units of its noise where that is known."""
+    def of(cls, fit: Fit, neutral: Floats | None = None, *, like: bool) -> Self:
+        """Return the errors of a fit, in units of its noise where that is known: for other judges
+        ``like`` these, or for these alone.
+        """
         own, pooled = value_errors(fit, neutral), fit.pooled
-        if pooled is None:
-            return cls(own, fit.freedom)
-        return cls.at_least(own, fit.freedom, value_errors(pooled, neutral), pooled.freedom)
+        found = cls(own, fit.freedom)
+        if pooled is not None:
+            found = cls.at_least(own, fit.freedom, value_errors(pooled, neutral), pooled.freedom)
+        return found.for_judges_like(severities(fit, neutral)) if like else found
+
+    def for_judges_like(self, severities: Floats) -> Self:
+        """Return the errors for judges like these, of (J,) severities: that of their mean is added,
+        var/J with J − 1 degrees of freedom (Welch). One judge tells nothing of others.
+        """
+        # The severities are estimates: their variance has noise in it, and so is no smaller than
+        # that of the judges themselves.
+        J = len(severities)
+        if J < 2:
+            return self
+        drawn = float(severities.var(ddof=1)) / J
+        V = self.sizes**2 + drawn
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(np.isfinite(V) & (V > 0.0), drawn / V, 0.0)
+            freedom = 1.0 / ((1.0 - share) ** 2 / self.freedom + share**2 / (J - 1))
+        known = np.broadcast_to(self.freedom, share.shape) >= 1.0
+        return type(self)(np.sqrt(V), np.where(known, np.maximum(freedom, 1.0), self.freedom))
 
     @classmethod
     def at_least(cls, own: Floats, least: float, pooled: Floats, most: float) -> Self:
@@ -355,7 +376,7 @@ def beyond_bar(away: Floats, errors: Errors, tolerance: float, delta: float) -> 
     """
     above, below = (
         student_tail(np.nan_to_num(side / errors.sizes, nan=0.0), errors.freedom)
-        < delta / len(away)
+        < 0.5 * delta / len(away)  # who is at the bar may look to be on either side
         for side in (away + tolerance, -away)
     )
     return above, below
@@ -363,8 +384,19 @@ def beyond_bar(away: Floats, errors: Errors, tolerance: float, delta: float) -> 
 
 def value_errors(fit: Fit, neutral: Floats | None = None) -> Floats:
     """Return (k,) standard errors of values, in units of the fit's noise where that is known."""
-    unit = 1.0 if math.isinf(fit.freedom) else math.sqrt(fit.scatter / fit.freedom)
+    heard = 1.0 <= fit.freedom < math.inf
+    unit = math.sqrt(fit.scatter / fit.freedom) if heard else 1.0
     return np.asarray(np.sqrt(fit.values(neutral).variances) * unit)
+
+
+def severities(fit: Fit, neutral: Floats | None = None) -> Floats:
+    """Return (J,) how much more than the average of all each judge gives, of those who gave some;
+    of comparisons there are none.
+    """
+    columns, rows = named_biases(fit.questions, neutral)
+    lenient = np.array([column.kind == "leniency" for column in columns], dtype=np.bool_)
+    found = fit.attributes(rows[lenient])
+    return np.asarray(found.estimates[np.isfinite(found.variances)])
 
 
 def beside(

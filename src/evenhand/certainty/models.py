@@ -185,6 +185,10 @@ class Fit(Protocol):
     own: Freedoms | None  # how well the variances of single leads are known, where that differs
     pooled: Fit | None  # the same with one noise for all, where each option has its own
 
+    @property
+    def questions(self) -> Questions:
+        """What was asked."""
+
     def leads(self, leader: int | Indices, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals, or of (n,) options, each over its own."""
 

@@ -245,10 +245,10 @@ class OneLook:
     def values(self, neutral: Floats, once: bool) -> Floats:
         """Return (k, 3) values with their intervals, each by itself; see `intervals`."""
         found = self.intervals(lambda fit: fit.values(neutral), once)
-        if not once or self.aim.bounded or self.fit.pooled is None:
+        if not once or self.aim.bounded:
             return found
         failure = self.chance if self.said().used >= 1.0 else 0.0
-        errors = Errors.of(self.fit, neutral).times(self.unit)
+        errors = Errors.of(self.fit, neutral, like=self.judges_too).times(self.unit)
         return intervals_by(found[:, 0], errors, failure)
 
     def intervals(self, what: Callable[[Fit], Spread], once: bool) -> Floats:

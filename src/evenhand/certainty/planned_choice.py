@@ -389,7 +389,7 @@ class PlannedChoice(Choice):
         if rival is None:
             away = now.values(self.neutral).estimates * unit - (self.target.bar or 0.0)
             if fit is not None:
-                errors = Errors.of(fit, self.neutral).times(unit)
+                errors = Errors.of(fit, self.neutral, like=self.judges_too).times(unit)
                 inside, outside = beyond_bar(away, errors, slack, self.delta)
         else:
             away = -now.leads(rival, np.arange(k)).estimates * unit

@@ -258,7 +258,7 @@ class Reviews:
                 open_ += _undecided(chances, delta)
             if rival is None:
                 away = heard.values(neutral).estimates - self._bar
-                one, other = beyond_bar(away, Errors.of(heard, neutral), slack, delta)
+                one, other = beyond_bar(away, Errors.of(heard, neutral, like=True), slack, delta)
                 known = one | other
             else:
                 better, worse, close, _ = beside(heard, rival, self._held, slack, delta)

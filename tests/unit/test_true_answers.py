@@ -1,0 +1,90 @@
+"""What a user is told must be so: answers that were wrong once, through the public door."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import evenhand as eh
+
+
+def panel(scores):
+    """A table of (k, J) scores; NaN was not given."""
+    return pd.DataFrame(
+        [
+            (f"o{option}", f"j{judge}", score)
+            for option, row in enumerate(scores)
+            for judge, score in enumerate(row)
+            if not math.isnan(score)
+        ],
+        columns=["option", "evaluator", "score"],
+    )
+
+
+class TestSeverityOfJudgesLikeThese:
+    """Values and bars do not take the mean severity of the judges as known."""
+
+    @pytest.mark.parametrize("noise", [1.0, 0.6])
+    def test_options_at_the_bar_are_seldom_surely_beside_it(self, noise):
+        rng, n = np.random.default_rng(5), 60
+        wrong = covered = 0
+        for _ in range(n):
+            y = 5.0 + rng.normal(size=8) + noise * rng.normal(size=(6, 8))
+            answer = eh.decide(panel(y), bar=5.0, next_n=0)
+            wrong += bool(answer.inside or answer.outside)
+            standings = answer.standings
+            covered += bool(standings.low.max() <= 5.0 <= standings.high.min())
+        # 22% and 55% without the severities; 5% and three standard errors of it
+        assert wrong / n <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / n)
+        assert covered / n >= 0.8  # of six at once, each 95%
+
+    def test_these_judges_have_the_noise_alone(self):
+        rng = np.random.default_rng(7)
+        y = 5.0 + 3.0 * rng.normal(size=8) + 0.1 * rng.normal(size=(6, 8))
+        widths = {
+            scope: (one.high - one.low).max()
+            for scope in ("these", "like these")
+            for one in [eh.decide(panel(y), scope=scope, next_n=0).standings]
+        }
+        severity = y.mean(axis=0).std(ddof=1) / math.sqrt(8)
+        assert widths["these"] < 0.5
+        assert widths["like these"] == pytest.approx(2 * 2.365 * severity, rel=0.02)
+
+    def test_leads_know_nothing_of_severity(self):
+        rng = np.random.default_rng(7)
+        noise = 0.3 * rng.normal(size=(6, 8)) + np.arange(6)[:, None]
+        severe = 10.0 * rng.normal(size=8)
+        plain, moved = (
+            eh.decide(panel(noise + more), against="o2", next_n=0) for more in (0.0, severe)
+        )
+        assert plain.inside == moved.inside
+        assert plain.decision.leads == pytest.approx(moved.decision.leads)
+
+    def test_audits_hold_a_bar_to_the_same(self):
+        rng, n = np.random.default_rng(11), 40
+        wrong = 0
+        for _ in range(n):
+            y = 5.0 + rng.normal(size=8) + 0.6 * rng.normal(size=(6, 8))
+            table = panel(y).assign(
+                option_group=lambda t: t.option.map(lambda o: "ab"[int(o[1:]) % 2]),
+                evaluator_group=lambda t: t.evaluator.map(lambda j: "ab"[int(j[1:]) % 2]),
+            )
+            shortlist = eh.audit(table, bar=5.0).decisions.shortlist
+            wrong += bool((shortlist.inside | shortlist.outside).any())
+        assert wrong / n <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / n)
+
+    def test_items_have_the_severities_of_their_judges(self):
+        rng = np.random.default_rng(3)
+        severe = 2.0 * rng.normal(size=4)
+        rows = [
+            (f"o{o}", f"j{j}", i, 5.0 + severe[j] + rng.normal())
+            for o in range(3)
+            for j in range(4)
+            for i in range(30)
+        ]
+        table = pd.DataFrame(rows, columns=["option", "evaluator", "item", "score"])
+        answer = eh.decide(table, bar=5.0, next_n=0)
+        assert (answer.standings.high - answer.standings.low).min() > 3.18 * severe.std(ddof=1)
+        alone = eh.decide(table[table.evaluator == "j0"], bar=5.0, next_n=0)
+        assert alone.scope == "this judge, items like these"
