@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Kind = Literal["bias", "leniency", "position", "attribute"]
 
+_ROUNDING = 16.0 * float(np.finfo(np.float64).eps)
+"""Share of a column's largest number by which two of its numbers may differ and be the same."""
+
 
 @dataclass(frozen=True, eq=False)
 class Options:
@@ -75,7 +78,8 @@ class Options:
         X = self.own_features
         if X is None:
             return np.asarray(np.arange(len(self)) == option)
-        return np.asarray(np.abs(X[option] - X).max(axis=1) <= 1e-12 * np.abs(X).max())
+        # up to rounding, each column in its own unit: 0.1 + 0.2 is 0.3
+        return np.asarray((np.abs(X[option] - X) <= _ROUNDING * np.abs(X).max(axis=0)).all(axis=1))
 
     def group_of(self, option: int) -> str | None:
         """Return the name of an option's group; None if it has none."""
