@@ -217,24 +217,6 @@ def test_who_was_absent_is_asked_again_by_the_next_run(tmp_path: Path) -> None:
     assert (back.label, back.sure, back.policy.limits.absent_names) == ("Ann", True, ())
 
 
-def test_nobody_has_more_at_once_than_said(tmp_path: Path) -> None:
-    busy: Counter[str | None] = Counter()
-    most: Counter[str | None] = Counter()
-    lock = threading.Lock()
-
-    def evaluate(question: eh.Question) -> float:
-        with lock:
-            busy[question.evaluator] += 1
-            most[question.evaluator] = max(most[question.evaluator], busy[question.evaluator])
-        time.sleep(0.002)
-        with lock:
-            busy[question.evaluator] -= 1
-        return judged(question)
-
-    eh.choose(PANEL, evaluate, store=tmp_path / "a.db", parallel=6, at_once=1)
-    assert set(most.values()) == {1}
-
-
 def test_only_those_who_are_there_are_asked(tmp_path: Path) -> None:
     asked: set[str | None] = set()
 
@@ -328,7 +310,6 @@ def test_bad_input_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
         for bad, match in (
             ({"evaluate": 3}, "evaluate must be a function"),
             ({"parallel": 0}, "parallel"),
-            ({"at_once": 0.5}, "at_once"),
             ({"available": "Paul"}, "available must be a function"),
             ({"progress": "yes"}, "progress must be"),
             ({"available": lambda: ["Zoe"]}, "Zoe"),

@@ -239,7 +239,6 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_asked(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"at_once": 0}, "at_once must be a whole number from 1"),
         ({"available": ["P"]}, "available must be a function that returns names"),
         ({"looks": "often"}, "looks must be 'always', 'once' or None"),
         ({"looks": "once"}, "is for questions that can be asked once, or 4 times"),
@@ -355,29 +354,6 @@ def test_where_only_absent_ones_are_wanted_it_says_so_and_can_go_on() -> None:
     assert {q.evaluator for q in log.asked} == {"P"}
     assert answer.stopped_because.startswith("those who are to be asked now are not available")
     assert eh.choose(questions, log, policy=policy, available=lambda: list(JUDGES)).spent == 12
-
-
-def test_an_evaluator_has_no_more_at_once_than_said() -> None:
-    """Eight are out at once in the beginning, two with each of four: the first wait for that."""
-    together = threading.Barrier(8)
-    lock, out, most = threading.Lock(), Counter[str](), Counter[str]()
-    log = Log()
-
-    def evaluate(question: eh.Question) -> float:
-        name = str(question.evaluator)
-        with lock:
-            out[name] += 1
-            most[name] = max(most[name], out[name])
-        if question.number <= 8:
-            together.wait(timeout=30.0)
-        with lock:
-            out[name] -= 1
-            return log(question)
-
-    questions = panel()
-    answer = eh.choose(questions, evaluate, policy=Wants(questions, 4), parallel=16, at_once=2)
-    assert (answer.spent, answer.failures) == (64, ())
-    assert most == dict.fromkeys(JUDGES, 2)
 
 
 def test_where_those_who_are_left_cannot_settle_it_the_asking_ends_with_what_is_known() -> None:

@@ -13,7 +13,6 @@ from scipy import stats
 import evenhand as eh
 from evenhand.answers.attempts import Attempts
 from evenhand.answers.question import Turns
-from evenhand.answers.run import Attendance
 from evenhand.campaigns.tell import end_lease
 
 PANEL = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)
@@ -131,10 +130,3 @@ def test_a_turn_that_nobody_answered_comes_again_after_the_others() -> None:
     assert [turns.next(7, most=2), turns.next(7, most=2)] == [0, 1]
     turns.give_back(7, 0)
     assert turns.next(7, most=2) == 0
-
-
-def test_who_has_as_many_questions_as_one_may_is_not_free() -> None:
-    questions = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"], capacity=None)
-    attendance = Attendance(eh.CertainChoice(questions), at_once=1)
-    attendance.begin(0)  # Ann by P
-    assert attendance.free().tolist() == [False, True, False, True]

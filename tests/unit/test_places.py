@@ -313,8 +313,6 @@ def test_a_search_goes_on_from_its_state_and_with_more_options() -> None:
         ({"top": 0}, "top must be a whole number of options that are wanted"),
         ({"top": 2.5}, "top must be a whole number of options that are wanted"),
         ({"top": 2, "bar": 1.0}, "say one of top .* got top and bar"),
-        ({"bar": 1.0, "expected_loss": 0.1}, "is for the best, or the top few"),
-        ({"top": 2, "expected_loss": 0.0}, "expected_loss must be a number > 0"),
     ],
 )
 def test_what_cannot_be_wanted_is_said(given: dict[str, float], said: str) -> None:
@@ -384,11 +382,6 @@ def test_an_answer_says_who_is_at_the_line() -> None:
             PANEL,
             {"bar": 2, "policy": eh.CertainChoice(PANEL, bar=1)},
             "finds which are above 1, where bar=2",
-        ),
-        (
-            eh.Questions.panel(GROUPS, {"P": "fr", "Q": "it", "R": "us"}),
-            {"top": 2, "expected_loss": 0.5},
-            "is for questions that can be asked again",
         ),
         (
             eh.Questions.panel(GROUPS, {"P": "fr", "Q": "it", "R": "us"}),

@@ -138,15 +138,6 @@ def test_the_m_best_within_a_tolerance_come_sooner() -> None:
         assert set(named(said.inside)) <= set("ABCE")
 
 
-def test_an_expected_loss_ends_it_by_estimate() -> None:
-    exact = eh.CertainChoice(PANEL, top=3, at_most=5_000)
-    short = eh.CertainChoice(PANEL, top=3, at_most=5_000, expected_loss=0.1)
-    asked(exact, 2), asked(short, 2)
-    assert short.spent < exact.spent
-    assert "expected to lose" in str(short.stopped_because)
-    assert "makes nothing certain" in str(short.stopped_because)
-
-
 # ---------------------------------------------------------------------- campaigns
 
 

@@ -57,15 +57,12 @@ def choose(
     policy: Policy | None = None,
     *,
     budget: float | None = None,
-    at_once: int | None = None,
     available: Available | None = None,
     looks: Looks | None = None,
     store: Any = None,
-    texts: Mapping[str, str] | None = None,
     top: int = 1,
     bar: float | None = None,
     against: str | None = None,
-    expected_loss: float | None = None,
     best: Best | None = None,
 ) -> Answer:
     """Have options evaluated until it is sure which one is really the best, and say so.
@@ -128,9 +125,6 @@ def choose(
     budget
         How much money may be spent, at the questions' prices; where there are none an evaluation
         costs 1.
-    at_once
-        How many questions one evaluator may have at once, of ``parallel`` in all; as many as there
-        are if not given.
     available
         A function that returns the names of those evaluators who can be asked now; it is called
         before every question. Everybody who has not left, if not given.
@@ -142,9 +136,6 @@ def choose(
         A file, or "postgresql://…", that keeps every score as it comes: a `Campaign`. After a crash
         the same call goes on where it was; several programs may work on the same choice. Or the
         owner's link to `evenhand serve`, "https://…/enter/…#name", which keeps it on that machine.
-    texts
-        By name, what evaluators are shown or told. The store keeps a hash of each, and what was
-        begun with other texts is not gone on with.
     top
         How many options are wanted. With more than one it is asked until the ``top`` best are sure
         as a set: in a panel, in comparisons, or by exact features (``deviation=0``). Where every
@@ -153,10 +144,6 @@ def choose(
         Instead of ``top``: those are wanted that are worth more than the ``bar``, on the scale of
         the average evaluator's scores, or than one option, ``against``, by name. It is asked until
         it is sure of every option whether it is.
-    expected_loss
-        Where what is asked depends on what came back: the asking ends, too, when the best, or the
-        ``top`` that look best, are expected to lose no more than that per place: an estimate, by
-        which nothing is sure.
     best
         Whether the "high" or the "low" scores are the best; "high" if not said. Where the lowest
         are, a ``bar`` is what options may be worth at most, and in comparisons a score below the
@@ -204,7 +191,6 @@ def choose(
     if not callable(evaluate):
         raise InputError(f"evaluate must be a function of a question; got {evaluate!r}.")
     parallel = _whole("parallel", parallel, 1, _MOST_PARALLEL)
-    at_once = None if at_once is None else _whole("at_once", at_once, 1, _MOST_PARALLEL)
     retries = _whole("retries", retries, 0, 1_000)
     seed = _whole("seed", seed, 0, 2**63 - 1)
     if deviation is not None and (not is_number(deviation) or deviation < 0.0):
@@ -223,7 +209,6 @@ def choose(
             "at_most": at_most,
             "budget": budget,
             "display": None,
-            "texts": texts,
             "looks": looks,
             "settings": {
                 "confidence": confidence,
@@ -240,14 +225,12 @@ def choose(
                 "top": top,
                 "bar": bar,
                 "against": against,
-                "expected_loss": expected_loss,
             }
             | ({"best": best} if best == "low" else {}),
         }
         run_by = {
             "evaluate": evaluate,
             "parallel": parallel,
-            "at_once": at_once,
             "available": available,
             "progress": progress,
         }
@@ -266,7 +249,6 @@ def choose(
             "top": top,
             "bar": bar,
             "against": against,
-            "expected_loss": expected_loss,
         }
         policy = policy_for(asked, deviation, checks, looks, budget, settings, scores is None)
     else:
@@ -285,7 +267,7 @@ def choose(
                 read=reading.read,
                 seed=seed,
                 watch=watch,
-                attendance=Attendance(policy, at_once, available),
+                attendance=Attendance(policy, available),
             )
         )
     if policy.spent + policy.observed > 0:
@@ -345,7 +327,7 @@ def policy_for(
     if looks not in (None, "always", "once"):
         raise InputError(f"looks must be 'always', 'once' or None; got {looks!r}.")
     target = {name: settings.pop(name, None) for name in ("top", "bar", "against")}
-    little, wanted = settings.pop("expected_loss", None), _wanted(target)
+    wanted = _wanted(target)
     several = wanted.top != 1
     few = isinstance(options, Questions) and int(options.capacity.max(initial=0)) <= _FEW
     if looks is not None and not few:
@@ -365,25 +347,18 @@ def policy_for(
         if several:
             settings |= {name: one for name, one in target.items() if one is not None}
         if few:
-            if little is not None:
-                raise InputError(
-                    f"expected_loss={little!r} is for questions that can be asked again; where all "
-                    "are asked once, leave it out: the answer says what is expected to be lost."
-                )
             if marks or several:  # of a few people: between bounds alone, nothing could be certain
                 settings["bounds"] = None
             usual: Looks = "once" if several else "always"
             return PlannedChoice(options, looks=looks or usual, **settings)
         share = _LOOKS if checks else 0.0
-        settings["expected_loss"] = little
         return CertainChoice(options, looks=share, deviation=deviation, **settings)
-    if several or little is not None:
-        what = "expected_loss" if little is not None else wanted.kind
+    if several:
         raise InputError(
             f"which options are {wanted.words} can be found in a panel (Questions.panel), in "
             "comparisons, or by features that tell values exactly (deviation=0). By features that "
             "may leave something over only the best one can be; give one of these, or leave out "
-            f"{what}."
+            f"{wanted.kind}."
         )
     return CarefulChoice(options, deviation=deviation, looks=checks, **settings)
 

@@ -100,23 +100,14 @@ def those_available(available: Available, names: Sequence[str]) -> set[str]:
 class Attendance:
     """Keeps the attendance of evaluators, and tells the policy when one joins or leaves."""
 
-    # `at_once` limits the open questions of an evaluator; `available` names who is there, None: all
-    # who have not left; `left` says who left during the run, and why.
+    # `available` names who is there, None: all who have not left; `left` says who left during the
+    # run, and why.
 
-    def __init__(
-        self, policy: Policy, at_once: int | None = None, available: Available | None = None
-    ) -> None:
-        self._policy, self._at_once, self._available = policy, at_once, available
-        names, self._who = policy.questions.evaluators, policy.questions.evaluator
-        self._names = tuple(names)
-        self._busy = np.zeros(len(names), dtype=np.int64)
+    def __init__(self, policy: Policy, available: Available | None = None) -> None:
+        self._policy, self._available = policy, available
+        self._names = tuple(policy.questions.evaluators)
         self._failed: Counter[str] = Counter()  # questions given up in a row
         self.left: dict[str, str] = {}
-
-    @property
-    def one_by_one(self) -> bool:
-        """Whether what is free may change with every question that is handed out."""
-        return self._at_once is not None
 
     def look(self) -> None:
         """Ask who is there, if somebody says, and tell the policy who joined and who left."""
@@ -132,21 +123,9 @@ class Attendance:
 
     def free(self) -> list[str] | None:
         """Return the names of those who can be asked now; None if all."""
-        most = np.inf if self._at_once is None else self._at_once
         absent = self._policy.limits.absent_names
-        busy = zip(self._names, self._busy.tolist(), strict=True)
-        free = [name for name, n in busy if name not in absent and n < most]
+        free = [name for name in self._names if name not in absent]
         return None if len(free) == len(self._names) else free
-
-    def begin(self, question: int) -> None:
-        """Take note that a question was handed out, by its index."""
-        if self._who[question] >= 0:
-            self._busy[self._who[question]] += 1
-
-    def end(self, question: int) -> None:
-        """Take note that a question came back, or was given up."""
-        if self._who[question] >= 0:
-            self._busy[self._who[question]] -= 1
 
     def answered(self, name: str | None) -> None:
         """Take note that an evaluator answered."""
@@ -326,7 +305,7 @@ class _PolicyDesk:
         if chosen[-1] == 0:
             return self._none()
         questions = []
-        for _ in range(min(1 if self._attendance.one_by_one else int(chosen[-1]), room)):
+        for _ in range(min(int(chosen[-1]), room)):
             x = int(np.searchsorted(chosen, self._order.integers(chosen[-1]), side="right"))
             chosen[x:] -= 1
             questions.append(self._question(x))
@@ -346,7 +325,6 @@ class _PolicyDesk:
         self._pending[index] += 1
         self._attempts[self._number] = 1
         self._since[self._number] = time.monotonic()
-        self._attendance.begin(index)
         turn = self._turns.next(index, int(questions.capacity[index]))
         return question_of(questions, index, self._number, turn)
 
@@ -408,4 +386,3 @@ class _PolicyDesk:
         """Take a question off the list of those that are out."""
         del self._attempts[question.number], self._since[question.number]
         self._pending[question.index] -= 1
-        self._attendance.end(question.index)

@@ -118,7 +118,6 @@ class Campaign:
         top: int = 1,
         bar: float | None = None,
         against: str | None = None,
-        expected_loss: float | None = None,
     ) -> Self:
         """Begin a campaign.
 
@@ -133,7 +132,7 @@ class Campaign:
             The options, or the questions that evaluators can be asked about them.
         confidence, tolerance, at_most, budget, noise_scale, deviation
             As for `choose`.
-        scores, bounds, checks, looks, top, bar, against, expected_loss
+        scores, bounds, checks, looks, top, bar, against
             Likewise.
         grades
             Words that evaluators answer with, the best first, as equally spaced steps; or with
@@ -197,7 +196,6 @@ class Campaign:
                 "top": top,
                 "bar": bar,
                 "against": against,
-                "expected_loss": expected_loss,
             },
         )
         opened = open_store(store)
@@ -361,7 +359,6 @@ class Campaign:
         evaluate: Evaluate,
         parallel: int = 1,
         *,
-        at_once: int | None = None,
         available: Available | None = None,
         progress: bool | Callable[[Progress], object] | None = None,
     ) -> Answer:
@@ -372,7 +369,7 @@ class Campaign:
 
         Parameters
         ----------
-        evaluate, parallel, at_once, available, progress
+        evaluate, parallel, available, progress
             As for `choose`.
 
         Returns
@@ -399,7 +396,6 @@ class Campaign:
             self._follower,
             evaluate,
             parallel,
-            at_once=at_once,
             available=available,
             progress=progress,
         )

@@ -29,7 +29,7 @@ from evenhand.policies.registry import policy_class
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.scores.grades import grades_in
 
-_TARGET = ("top", "bar", "against", "expected_loss")
+_TARGET = ("top", "bar", "against")
 
 
 def insert(store: Store, name: str, content: dict[str, Any]) -> int:

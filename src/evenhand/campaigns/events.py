@@ -65,7 +65,6 @@ _SETTINGS = {
     "top": int | None,  # how many options are wanted; None where those are
     "bar": float | None,  # that are worth more than this,
     "against": str | None,  # or than this one
-    "expected_loss": float | None,  # per place, at which asking ends
     "shown": list[str],
 }
 KINDS: Mapping[Kind, Mapping[str, Any]] = {

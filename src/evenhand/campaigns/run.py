@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -140,7 +140,6 @@ def run_at(
     evaluate: Evaluate,
     parallel: int,
     *,
-    at_once: int | None = None,
     available: Available | None = None,
     progress: bool | Callable[[Progress], object] | None = None,
 ) -> Answer:
@@ -152,11 +151,9 @@ def run_at(
             f"available must be a function that returns names of evaluators; got {available!r}."
         )
     checked_count(parallel, "parallel", 1, _MOST_PARALLEL)
-    if at_once is not None:
-        checked_count(at_once, "at_once", 1, _MOST_PARALLEL)
     office.begin()
     with watching(_Watched(office), progress) as watch:
-        desk = _TicketDesk(office, parallel, at_once, available)
+        desk = _TicketDesk(office, parallel, available)
         ran = work(desk, crew_for(evaluate, parallel), parallel, watch)
     with office.lock:
         answer = answer_from(office.followed())
@@ -218,10 +215,9 @@ class _TicketDesk:
         self,
         office: TicketOffice,
         parallel: int,
-        at_once: int | None,
         available: Available | None,
     ) -> None:
-        self._office, self._at_once, self._available = office, at_once, available
+        self._office, self._available = office, available
         self._worker = _name_of_this_run()
         self._out: dict[int, Ticket] = {}  # by number
         self._busy: Counter[str | None] = Counter()  # tickets out, by evaluator
@@ -242,9 +238,7 @@ class _TicketDesk:
                 self.run.stopped_because = _NOBODY
             return [] if self._out else None
         has = len(self._out) if among is None else sum(self._busy[x] for x in (*among, None))
-        # one by one where who is free changes with every ticket
-        more = room if self._at_once is None else 1
-        got = self._office.ask(among, self._worker, has + more)
+        got = self._office.ask(among, self._worker, has + room)
         if isinstance(got, NoTicket):
             return self._nothing(got)
         new = [ticket for ticket in got if ticket.number not in self._out]
@@ -258,14 +252,10 @@ class _TicketDesk:
     def _free(self) -> Sequence[str] | None:
         """Return the evaluators who can be asked now; None if all, or if there are none."""
         names: Sequence[str] = self._office.known().questions.evaluators
-        if not names or (self._at_once is None and self._available is None):
+        if not names or self._available is None:
             return None
-        if self._available is not None:
-            there = those_available(self._available, names)
-            names = [name for name in names if name in there]
-        if self._at_once is not None:
-            names = [name for name in names if self._busy[name] < self._at_once]
-        return names
+        there = those_available(self._available, names)
+        return [name for name in names if name in there]
 
     def _nothing(self, why: NoTicket) -> Sequence[Question] | None:
         """Wait though there is no ticket, or say why that is all."""
@@ -327,14 +317,27 @@ class _TicketDesk:
 # ---------------------------------------------------------------------- choose, on a store
 
 
+@dataclass(frozen=True)
+class StoreWithTexts:
+    """A store for `choose`, and by name what judges are shown and told: a hash of each is kept, and
+    a choice that was begun with other texts is not gone on with.
+    """
+
+    store: str | os.PathLike[str] | Store
+    texts: Mapping[str, str]
+
+
 def choose_on(
-    store: str | os.PathLike[str] | Store,
+    store: str | os.PathLike[str] | Store | StoreWithTexts,
     options: Askable,
     made: dict[str, Any],
     how: dict[str, Any],
 ) -> Answer:
     """Have options evaluated, on a store: begin the campaign of this call, or go on with it."""
     # `made` is for `create.first_event`, `how` for `run`.
+    if isinstance(store, StoreWithTexts):
+        made = made | {"texts": store.texts}
+        store = store.store
     if isinstance(store, str) and store.startswith(("https://", "http://")):
         from evenhand.campaigns.remote import choose_there  # noqa: PLC0415 # it runs by this
 

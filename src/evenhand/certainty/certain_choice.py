@@ -18,13 +18,11 @@ import numpy as np
 from evenhand.arrays import Counts, Floats, is_number
 from evenhand.certainty.aim import Aim, model_of
 from evenhand.certainty.alike import unconfirmed
-from evenhand.certainty.chances import Drawn
 from evenhand.certainty.choice import Bound, Choice, limit_of
 from evenhand.certainty.intervals import bias_ends, interval, loss, loss_across
-from evenhand.certainty.line import Field
 from evenhand.certainty.models import Fit
 from evenhand.certainty.places import SetInference
-from evenhand.certainty.record import Plan, Stop, expected_little, grounds, stopped
+from evenhand.certainty.record import Plan, Stop, grounds, stopped
 from evenhand.certainty.sides import SideInference
 from evenhand.certainty.stage_plans import SetPlanner, SidePlanner, StagePlanner
 from evenhand.certainty.stages import Inference
@@ -93,9 +91,6 @@ class CertainChoice(Choice):
         all there are, or than one option, ``against``, by name. It asks until it is certain of
         every option on which side it is. Of one that is worth exactly as much neither is ever
         certain, except with probability 1 − ``confidence``.
-    expected_loss
-        Where the best are wanted: it stops, too, when those that look best are expected to lose no
-        more than that per place, in units of value. This is an estimate, and makes nothing certain.
     seed
         Where the randomness of ``looks`` starts.
     budget
@@ -150,7 +145,6 @@ class CertainChoice(Choice):
         top: int = 1,
         bar: float | None = None,
         against: str | None = None,
-        expected_loss: float | None = None,
         seed: int = 0,
         budget: float | None = None,
         **bound: Unpack[Bound],
@@ -172,7 +166,6 @@ class CertainChoice(Choice):
         )
         self.looks = float(looks)
         self.target = checked_target(top, bar, against, self.tolerance, self.options.labels)
-        self.expected_loss = checked_loss(expected_loss, self.target)
         self.aim = Aim(
             model_of(self.actions, self.target.bar is not None),
             self.confidence,
@@ -235,28 +228,12 @@ class CertainChoice(Choice):
 
     def next_plan(self, pending: Counts) -> Plan | Stop:
         """Return the plan to follow the one in force, or why there is none."""
-        planned = self._planner(pending).next()
-        if isinstance(planned, Stop) or self.expected_loss is None:
-            return planned
-        found = self._expected_loss
-        if found > self.expected_loss or not self.record.rounds:
-            return planned
-        return Stop(
-            "little to lose", self._chosen, expected_little(self.options, self._chosen, found)
-        )
+        return self._planner(pending).next()
 
     @property
     def neutral(self) -> Floats:
         """(p,) an impartial question to the average evaluator: of all, where there is a bar."""
         return self.questions.neutral if self.target.bar is not None else super().neutral
-
-    @property
-    def _expected_loss(self) -> float:
-        """What those that look best are expected to lose per place; infinite if nobody can say."""
-        field = Field.of(self._fit, len(self.options))
-        if field is None:
-            return math.inf
-        return Drawn.of(field).lost(np.array(self._chosen)) * self._unit
 
     def _planner(self, pending: Counts) -> StagePlanner | SetPlanner | SidePlanner:
         inference = self.inference
@@ -453,20 +430,6 @@ def checked_target(
     given = None if top == 1 and not (bar is None and against is None) else top
     target = Target.of(given, bar, against, tolerance) or Target(top=1, tolerance=tolerance)
     return target if target.top == 1 else target.among(labels)
-
-
-def checked_loss(given: object, target: Target) -> float | None:
-    """Return what may be expected to be lost per place, or say what is wrong with it."""
-    if given is None:
-        return None
-    if not is_number(given) or not 0.0 < given < math.inf:
-        raise InputError(f"expected_loss must be a number > 0, in units of value; got {given!r}.")
-    if target.top is None:
-        raise InputError(
-            f"expected_loss={given!r} is for the best, or the top few; a bar or an option to beat "
-            "(bar, against) has a tolerance."
-        )
-    return float(given)
 
 
 def _clipped(values: Floats, low: Floats, high: Floats) -> Floats:

@@ -450,16 +450,6 @@ def certain_sides(options: Any, target: Target, said: Selection, confidence: flo
     return f"{n:,} of {len(options.labels):,} options {are} {target.words}, with {level}{rests}"
 
 
-def expected_little(options: Any, chosen: Sequence[int], loss: float) -> str:
-    """Return that those chosen are expected to lose so little that nothing more is asked."""
-    what = repr(options.labels[chosen[0]]) if len(chosen) == 1 else f"the {len(chosen):,} chosen"
-    per = "" if len(chosen) == 1 else " per place"
-    return (
-        f"{what} {'is' if len(chosen) == 1 else 'are'} expected to lose {loss:.3g}{per}, by "
-        "estimate, which is no more than was asked for; that makes nothing certain."
-    )
-
-
 def set_may_be_chance(options: Any, selection: Selection, n: int, confidence: float) -> str:
     """Return that n planned answers do not settle which options are the best few."""
     m, sure = len(selection.chosen), len(selection.inside)

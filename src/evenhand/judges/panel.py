@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.answers import Answer, Question, Reply, choose
-from evenhand.campaigns.run import told_in
+from evenhand.campaigns.run import StoreWithTexts, told_in
 from evenhand.certainty.alike import trusted_ones
 from evenhand.errors import InputError
 from evenhand.judges.judge import Judge
@@ -266,7 +266,7 @@ class JudgePanel:
             settings.setdefault("scores", "verdicts")
         self._store = settings.get("store")
         if self._store is not None:
-            settings.setdefault("texts", self._materials())
+            settings["store"] = StoreWithTexts(self._store, self._materials())
         began = len(self._answered)
         self._of_store = self._design = made = self._paired(design, settings)
         if made is not None:

@@ -97,15 +97,6 @@ def new(
     top: Top = None,
     bar: Bar = None,
     against: Against = None,
-    expected_loss: Annotated[
-        float | None,
-        typer.Option(
-            metavar="X",
-            help="End, too, when the best are expected to lose no more than X per place: an "
-            "estimate, by which nothing is sure.",
-            rich_help_panel=_END,
-        ),
-    ] = None,
     at_most: Annotated[
         int | None,
         typer.Option(metavar="N", help="Most evaluations in all.", rich_help_panel=_END),
@@ -186,7 +177,6 @@ def new(
             top=1 if top is None else top,
             bar=bar,
             against=against,
-            expected_loss=expected_loss,
         )
     except NotIdentifiableError as error:
         console().print(str(error), style="bold")
