@@ -1,11 +1,27 @@
-"""Where the lowest scores are the best: said once, and true in every answer."""
+"""Where the lowest scores are the best: said once, and true in every answer.
+
+The heart is the mirror: what is said of scores y with the lowest the best is what is said of a − y
+with the highest the best, and values, bars and biases are those of y.
+"""
 
 from __future__ import annotations
 
-import pytest
+import io
+import json
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
+import pytest
+from openpyxl import Workbook
+from typer.testing import CliRunner
+
+import evenhand as eh
 from evenhand.best import direction, oriented, sign
-from evenhand.errors import InputError
+from evenhand.cli import app
+
+A = 6.0  # scores are mirrored to A − y
 
 
 def test_a_scale_from_high_to_low_says_that_low_is_best() -> None:
@@ -22,5 +38,361 @@ def test_a_scale_from_high_to_low_says_that_low_is_best() -> None:
     [((5, 1), "high"), ((1, 1), None), ((1,), None), ("ab", None), (None, "lowest"), (None, 1)],
 )
 def test_what_contradicts_itself_is_refused(scale: object, best: object) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(eh.InputError):
         oriented(scale, best)
+
+
+# ------------------------------------------------------------------------------ tables
+
+
+def panel(seed: int = 0, share: float = 1.0, noise: float = 0.3, step: float = 0.3) -> pd.DataFrame:
+    """Marks from about 1, the best, to 5: o0 is the best; judges favour their own group."""
+    rng = np.random.default_rng(seed)
+    options, judges = [f"o{i}" for i in range(9)], [f"j{i}" for i in range(7)]
+    rows = []
+    for i, option in enumerate(options):
+        for k, judge in enumerate(judges):
+            if rng.random() <= share:
+                own = i % 3 == k % 3
+                score = 1.5 + step * i + 0.1 * k - 0.4 * own + noise * rng.standard_normal()
+                rows.append((option, judge, f"g{i % 3}", f"g{k % 3}", "AB"[i % 2], score))
+    names = ["option", "evaluator", "option_group", "evaluator_group", "kind", "score"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def on_items(seed: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"o{i}", f"t{t}", 1.0 + 0.2 * i + 0.5 * rng.standard_normal())
+        for t in range(30)
+        for i in range(4)
+    ]
+    return pd.DataFrame(rows, columns=["option", "item", "score"])
+
+
+def compared(seed: int = 2) -> pd.DataFrame:
+    """Below 0: the first is better; o0 is the best."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"o{a}", f"o{b}", f"j{j}", 0.5 * (a - b) - 0.1 + 0.3 * rng.standard_normal())
+        for a in range(5)
+        for b in range(5)
+        for j in range(4)
+        if a != b
+    ]
+    return pd.DataFrame(rows, columns=["option", "rival", "evaluator", "score"])
+
+
+def votes(seed: int = 3) -> pd.DataFrame:
+    """1 says that it failed."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"o{i}", f"j{j}", float(rng.random() < 0.1 + 0.2 * i)) for i in range(4) for j in range(40)
+    ]
+    return pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+
+
+def mirrored(table: pd.DataFrame, a: float = A) -> pd.DataFrame:
+    return table.assign(score=a - table["score"])
+
+
+def alike(a: Any, b: Any, atol: float = 1e-9) -> None:
+    np.testing.assert_allclose(np.asarray(a, float), np.asarray(b, float), atol=atol, rtol=1e-9)
+
+
+def are_mirrors(low: eh.Answer, high: eh.Answer, a: float) -> None:
+    assert (low.best, high.best) == ("low", "high")
+    for name in ("label", "sure", "certainty", "chosen", "inside", "outside", "undecided"):
+        assert getattr(low, name) == getattr(high, name), name
+    alike(low.loss, high.loss)
+    drawn = 1e-9 if a == 0.0 else 0.03  # a constant moves rounding, and that the draws: 4,000
+    alike(low.expected_loss, high.expected_loss, drawn)
+    one, other = low.standings, high.standings
+    assert one["option"].tolist() == other["option"].tolist()
+    alike(one["lead"], other["lead"])
+    for mine, theirs in (("raw", "raw"), ("value", "value"), ("low", "high"), ("high", "low")):
+        alike(one[mine], a - other[theirs])
+    if low.placing is not None:
+        alike(one["chance"], other["chance"], drawn)
+        alike(one[["rank_low", "rank_high"]], other[["rank_low", "rank_high"]])
+    for b, c in zip(low.biases, high.biases, strict=True):
+        alike([b.estimate, b.low, b.high, b.shrunk], [-c.estimate, -c.high, -c.low, -c.shrunk])
+    alike(low.bias.value, -high.bias.value)
+    assert low.raw_choice == high.raw_choice
+    first, second = low.standings["option"][:2]
+    two, mirror = low.compare(first, second), high.compare(first, second)
+    alike(
+        [two.value, two.low, two.high, two.at_least],
+        [mirror.value, mirror.low, mirror.high, mirror.at_least],
+    )
+    assert [x.assumption for x in low.warnings] == [x.assumption for x in high.warnings]
+    assert [x.alarm for x in low.warnings] == [x.alarm for x in high.warnings]
+    assert [q.label for q in low.next_questions] == [q.label for q in high.next_questions]
+    assert direction("low") in str(low)
+    assert direction("high") in str(high)
+    assert (low.to_dict()["best"], high.to_dict()["best"]) == ("low", "high")
+    assert direction("low") in low._repr_html_()
+
+
+CASES: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
+    "complete": (panel(), {}),
+    "clear": (panel(noise=0.05), {}),
+    "sparse": (panel(4, share=0.6), {}),
+    "top": (panel(5), {"top": 3}),
+    "top, sparse": (panel(5, share=0.7), {"top": 3, "tolerance": 0.2}),
+    "bar": (panel(6), {"bar": 2.5}),
+    "bar, tolerance": (panel(6), {"bar": 2.5, "tolerance": 0.3}),
+    "against": (panel(7), {"against": "o3"}),
+    "against, tolerance": (panel(7), {"against": "o3", "tolerance": 0.4}),
+    "within": (panel(8), {"within": "kind", "top": 2}),
+    "tolerance": (panel(9), {"tolerance": 0.6}),
+    "scale": (panel(0), {"scale": (0.0, 6.0)}),
+    "votes": (votes(), {}),
+    "items": (on_items(), {}),
+    "items, against": (on_items(), {"against": "o1"}),
+    "trusted": (panel(10), {"trusted": ["j0", "j1", "j2"]}),
+    "adaptively": (panel(11, noise=0.05), {"assigned": "adaptively"}),
+    "each bias": (panel(12), {"bias": "evaluator"}),
+    "these": (panel(13), {"scope": "these"}),
+}
+
+
+@pytest.mark.parametrize("mirror", [A, 0.0])
+@pytest.mark.parametrize("name", CASES)
+def test_decide_is_the_mirror(name: str, mirror: float) -> None:
+    table, said = CASES[name]
+    a = 1.0 if name == "votes" else A if "scale" in said else mirror
+    turned = said | ({"bar": a - said["bar"]} if "bar" in said else {})
+    low = eh.decide(table, best="low", **said)
+    are_mirrors(low, eh.decide(mirrored(table, a), **turned), a)
+    assert low.chosen[0] == "o0"
+
+
+def test_comparisons_are_the_mirror() -> None:
+    table = compared()
+    low, high = eh.decide(table, best="low"), eh.decide(mirrored(table, 0.0), best="high")
+    are_mirrors(low, high, 0.0)
+    assert low.label == "o0"
+    assert low.sure
+    words = table.assign(score=np.where(table["score"] < 0, "first", "second"))
+    with pytest.raises(eh.InputError):
+        eh.decide(words, best="low")
+
+
+def test_a_scale_from_high_to_low_and_scores_that_know_it_say_the_same() -> None:
+    table = panel()
+    said = eh.decide(table, best="low", scale=(0, 6))
+    assert eh.decide(table, scale=(6, 0)) == said or eh.decide(table, scale=(6, 0)).best == "low"
+    scores = eh.read_scores(table, best="low")
+    assert scores.best == scores.to_dict()["best"] == "low"
+    assert scores.score.tolist() == table["score"].tolist()
+    for known in (scores, scores.to_frame()):
+        again = eh.decide(known)
+        assert again.best == "low"
+        assert (
+            again.standings["value"].tolist()
+            == eh.decide(table, best="low").standings["value"].tolist()
+        )
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        (panel(), {}),
+        (panel(4, share=0.6), {"top": 3}),
+        (panel(6), {"bar": 2.5}),
+        (panel(7), {"against": "o3"}),
+        (panel(0), {"scale": (0.0, 6.0)}),
+        (panel(0).assign(event=lambda t: t["kind"]), {"event": "event"}),
+        (compared().assign(group=lambda t: t["option"]), {}),
+    ],
+)
+def test_audit_is_the_mirror(table: pd.DataFrame, said: dict[str, Any]) -> None:
+    a = 0.0 if "rival" in table else A
+    turned = said | ({"bar": a - said["bar"]} if "bar" in said else {})
+    low, high = eh.audit(table, best="low", **said), eh.audit(mirrored(table, a), **turned)
+    for name in ("bias", "naive", "here"):
+        one, other = getattr(low, name), -getattr(high, name)
+        alike(
+            [one.value, one.low, one.high, one.se], [other.value, other.low, other.high, other.se]
+        )
+    alike(low.placebo.draws, -high.placebo.draws)
+    for frame in ("evaluators", "groups"):
+        one, other = getattr(low, frame), getattr(high, frame)
+        if len(one) and "leniency" in one:
+            alike(one["leniency"], -other["leniency"])
+        if len(one):
+            alike(one["shrunk"], -other["shrunk"])
+            alike(one["q"], other["q"])
+    one, other = low.decisions.to_frame(), high.decisions.to_frame()
+    for same in ("winner", "fair_winner", "runner_up", "verdict"):
+        assert one[same].tolist() == other[same].tolist()
+    for same in ("lead", "lead_se", "chance", "tipping_favour"):
+        alike(one[same], other[same])
+    alike(one["wins_from"], -other["wins_to"])
+    if low.decisions.shortlist is not None and high.decisions.shortlist is not None:
+        pd.testing.assert_frame_equal(
+            low.decisions.shortlist.to_frame(), high.decisions.shortlist.to_frame()
+        )
+    assert [x.assumption for x in low.warnings] == [x.assumption for x in high.warnings]
+    assert low.to_dict()["best"] == "low"
+    assert direction("low") in str(low)
+    assert direction("high") in str(high)
+
+
+def test_a_favour_is_below_0_and_is_called_one() -> None:
+    found = eh.audit(panel(), best="low")
+    assert found.bias.high < 0.0
+    assert found.decisions.names(found.decisions.fair_winner) == ["o0"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [{}, {"top": 2}, {"bar": 2.0}, {"against": "o1"}, {"bounds": (0.0, 6.0)}, {"tolerance": 0.3}],
+)
+def test_choose_is_the_mirror(said: dict[str, Any]) -> None:
+    judges = {"P": "a", "Q": "b", "R": None}
+    questions = eh.Questions.panel({"o0": "a", "o1": "b", "o2": "a"}, judges, capacity=None)
+
+    def answered(turn: bool, **settings: Any) -> eh.Answer:
+        rng = np.random.default_rng(5)
+
+        def evaluate(question: eh.Question) -> float:
+            score = 1.5 + 0.8 * question.option + 0.1 * float(rng.uniform(-1.0, 1.0))
+            return A - score if turn else score
+
+        return eh.choose(questions, evaluate, at_most=400, seed=3, progress=False, **settings)
+
+    turned = said | ({"bar": A - said["bar"]} if "bar" in said else {})
+    low, high = answered(False, best="low", **said), answered(True, **turned)
+    are_mirrors(low, high, A)
+    assert low.spent == high.spent
+    assert low.chosen[0] == "o0"
+
+
+def test_verdicts_and_grades_know_what_is_best() -> None:
+    questions = eh.Questions.comparisons(["x", "y"], ["P"])
+    with pytest.raises(eh.InputError):
+        eh.choose(questions, lambda question: "first", scores="verdicts", best="low")
+    table = panel().assign(score=lambda t: np.where(t["score"] < 3, "good", "bad"))
+    with pytest.raises(eh.InputError):
+        eh.decide(table, grades=["good", "bad"], best="low")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"values": [1.0, 2.0, 2.5, 4.0]},
+        {"values": 1.0, "top": 2, "reviews": 2},
+        {"values": [1.0, 2.0, 2.5, 4.0], "bar": 2.2, "reviews": 2},
+        {"values": 1.0, "bar": 0.3, "reviews": 2},
+    ],
+)
+def test_plan_is_the_mirror(said: dict[str, Any]) -> None:
+    names, judges = ["a", "b", "c", "d"], ["P", "Q", "R", "S"]
+    questions = eh.Questions.panel(names, judges)
+    turned = dict(said)
+    several = np.ndim(said["values"]) > 0
+    if several:
+        turned["values"] = (A - np.array(said["values"])).tolist()
+    if "bar" in said:
+        turned["bar"] = (A if several else 0.0) - said["bar"]
+    low, high = eh.plan(questions, best="low", **said), eh.plan(questions, **turned)
+    assert low.counts.tolist() == high.counts.tolist()
+    alike(low.probability, high.probability)
+    if low.expected is not None and high.expected is not None:
+        alike([low.expected.right, low.expected.lost], [high.expected.right, high.expected.lost])
+    assert low.to_dict()["best"] == "low"
+    assert low.target.bar == said.get("bar")
+    assert direction("low") in str(low)
+
+
+# ------------------------------------------------------------------------------ a real panel
+
+TITLE = "American Institute of Biological Sciences - overall merit (1.0 best, 5.0 worst)"
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    """Twelve proposals by eight reviewers, a column each, 1.0 best; P01 is the best."""
+    rng = np.random.default_rng(0)
+    made = Workbook()
+    sheet = made.active
+    assert sheet is not None
+    sheet.append([TITLE])
+    sheet.append(["Proposal", *(f"R{j}" for j in range(8))])
+    for i in range(12):
+        marks = np.clip(1.2 + 0.3 * i + 0.15 * rng.standard_normal(8), 1.0, 5.0).round(1)
+        sheet.append([f"P{i + 1:02d}", *marks.tolist()])
+    path = tmp_path / "panel.xlsx"
+    made.save(path)
+    return path
+
+
+def test_the_panel_funds_the_lowest_marks(book: Path) -> None:
+    best = tuple(f"P{i:02d}" for i in range(1, 7))
+    runner, said = CliRunner(), ["decide", str(book), "--option", "Proposal", "--top", "6"]
+    refused = runner.invoke(app, said)
+    assert refused.exit_code == 2
+    for word in ("--best low", "--best high"):
+        assert word in " ".join(refused.output.split())
+    for how in (["--best", "low"], ["--scale", "5,1"], ["--scale", "1,5", "--best", "low"]):
+        done = runner.invoke(app, [*said, *how, "--json"])
+        assert done.exit_code == 0, done.output
+        found = json.loads(done.output)
+        assert found["best"] == "low"
+        assert set(found["target"]["chosen"]) == set(best)
+        assert set(found["target"]["inside"]) <= set(best)
+        assert 1.0 <= found["ranking"][0]["value"] < found["ranking"][-1]["value"] <= 5.0
+    page = book.with_suffix(".html")
+    assert "Lower is better" in runner.invoke(app, [*said, "--best", "low"]).output
+    assert runner.invoke(app, [*said, "--best", "low", "--report", str(page)]).exit_code == 0
+    assert "Lower is better" in page.read_text(encoding="utf-8")
+    worst = eh.decide(book, option="Proposal", top=6, best="high")
+    assert worst.chosen[0] == "P12"
+    assert eh.decide(book, option="Proposal", bar=2.0, best="low").chosen[0] == "P01"
+
+
+@pytest.mark.parametrize(
+    "column",
+    ["rank", "Rank", "final_rank", "placing", "Place", "Platz", "Rang", "1 = best", "Note"],
+)
+def test_columns_of_ranks_are_refused_until_it_is_said(column: str) -> None:
+    table = panel().rename(columns={"score": column})
+    with pytest.raises(eh.InputError, match="best="):
+        eh.decide(table, score=column)
+    assert eh.decide(table, score=column, best="low").label == "o0"
+    assert eh.audit(table, score=column, best="high").to_dict()["best"] == "high"
+
+
+@pytest.mark.parametrize(
+    "column",
+    ["rating", "score", "points", "placebo", "frank", "marketplace", "10 = best", "5 best"],
+)
+def test_ordinary_columns_are_not(column: str) -> None:
+    table = panel().rename(columns={"score": column})
+    assert eh.read_scores(table, score=column).best == "high"
+
+
+@pytest.mark.parametrize(
+    ("title", "refused"),
+    [
+        ("Scores: 1 = excellent, 9 = poor", True),
+        ("Scale: best = 1", True),
+        ("1 is best", True),
+        ("Ranking of 2026", True),
+        ("Lower is better", True),
+        ("Panel of 2026, 10 is best", False),
+        ("Note: panel 1, place Berlin", False),
+        ("Round 1: best practice", False),
+    ],
+)
+def test_titles_are_heeded(title: str, refused: bool) -> None:
+    text = f"{title.replace(',', ';')},,\noption,evaluator,score\n"
+    text += "".join(f"o{i},j{j},{i + j % 2}\n" for i in range(3) for j in range(4))
+    if refused:
+        with pytest.raises(eh.InputError, match="best="):
+            eh.read_scores(io.StringIO(text))
+        assert eh.read_scores(io.StringIO(text), best="low").best == "low"
+    else:
+        assert eh.read_scores(io.StringIO(text)).best == "high"

@@ -9,7 +9,7 @@ import typer
 
 from evenhand.certainty.targets import Target
 from evenhand.cli.campaign.tables import PanelTables
-from evenhand.cli.columns import takes
+from evenhand.cli.columns import BEST, takes
 from evenhand.cli.options import WANTED, Against, AsJson, Figure, Tolerance, Top
 from evenhand.cli.tables import check_files, table_at
 from evenhand.cli.terminal import console, print_json, show
@@ -74,6 +74,7 @@ def plan(
         ),
     ] = None,
     against: Against = None,
+    best: Annotated[str | None, BEST] = None,
     budget: Annotated[
         float | None, typer.Option(metavar="X", help="What may be spent, at these prices.")
     ] = None,
@@ -132,6 +133,7 @@ def plan(
             top=top,
             bar=bar,
             against=against,
+            best=best,  # type: ignore[arg-type] # it is checked there
         )
     except NotIdentifiableError as error:
         if as_json:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Counts, Floats, is_number
+from evenhand.best import Best, checked_best, sign
 from evenhand.certainty.targets import Target
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.planning import advice
@@ -46,6 +47,7 @@ def plan(
     top: int | None = None,
     bar: float | None = None,
     against: str | None = None,
+    best: Best | None = None,
 ) -> Plan:
     """Return how many evaluations it takes, of whom and at what price, before any is made.
 
@@ -95,6 +97,9 @@ def plan(
     against
         Instead of ``top``: wanted are all that are better than this option. Unless ``values`` says
         what it is worth, it is one like the others, drawn as they are.
+    best
+        Whether the "high" or the "low" scores will be the best; "high" if not said. Where the
+        lowest are, so are they of ``values``, and those are wanted that are below the ``bar``.
 
     Raises
     ------
@@ -120,9 +125,12 @@ def plan(
     if workload is not None:
         work = per_evaluator(workload, given.evaluators, "workload", math.inf)
         given = given._changed(workload=work)
-    target = Target.of(top, bar, against, tolerance)
+    best = checked_best(best) or "high"
+    target = Target.of(top, bar, against, tolerance, best)
+    if values is not None and np.ndim(values):
+        values = sign(best) * np.asarray(values, dtype=np.float64)
     if reviews is not None or target is not None:
-        target = Target(top=1, tolerance=tolerance) if target is None else target
+        target = Target(top=1, tolerance=tolerance, best=best) if target is None else target
         target.among(given.options.labels)
         sigma = 1.0 if noise_scale is None else float(noise_scale)
         said = leads is not None or values is not None
@@ -134,8 +142,10 @@ def plan(
             prior = replace(prior, words=f"{prior.words}, as is assumed here,")
         prior = _with_line(prior, target)
         terms = Terms(confidence, tolerance / sigma, sigma, _biases(given, precision))
-        told = _Told(given, noise_scale, tolerance, chance, budget, prior, terms, "hand-out")
-        return _handed_out(told, Reviews(given, terms, prior, target), reviews)
+        told = _Told(given, noise_scale, tolerance, chance, budget, prior, terms, "hand-out", best)
+        ours = target if best == "high" else target.turned
+        found = _handed_out(told, Reviews(given, terms, prior, ours), reviews)
+        return replace(found, target=target)
     choice = leads is not None or values is not None
     if not choice and precision is None:
         raise InputError(
@@ -157,7 +167,9 @@ def plan(
         return UntilCertain(extended, terms, premise)
 
     way = way_with(_MORE if n else 0)
-    told = _Told(given, noise_scale, tolerance, chance, budget, premise, way.terms, _kind(way))
+    told = _Told(
+        given, noise_scale, tolerance, chance, budget, premise, way.terms, _kind(way), best
+    )
     if premise is None and not way.terms.wanted():  # one option, and no bias to know
         return told.made(None, (), (), ())
     _refuse_unidentifiable(way, _first(way, n), given)
@@ -244,6 +256,7 @@ class _Told:
     premise: Assumed | None
     terms: Terms
     kind: Kind
+    best: Best
 
     def can_pay(self, price: float) -> bool:
         """Whether the budget is large enough."""
@@ -283,6 +296,7 @@ class _Told:
             chance=self.chance,
             budget=self.budget,
             premise="" if self.premise is None else self.premise.words,
+            target=Target(top=1, best=self.best),
         )
 
 

@@ -187,6 +187,7 @@ class Plan(Result):
         return {
             "verdict": self._report().verdict,
             "kind": self.kind,
+            "best": self.target.best,
             "premise": self.premise,
             "confidence": self.confidence,
             "tolerance": self.tolerance,

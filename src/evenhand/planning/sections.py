@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
+from evenhand.best import direction
 from evenhand.report.model import Cell, Picture, Points, Report, Rounded, Section, Share, Table
 from evenhand.report.words import counted, number, percent
 
@@ -22,6 +23,7 @@ def report_of(plan: Plan) -> Report:
     return Report(
         "How many evaluations, of whom, at what price?",
         verdict(plan),
+        [("Direction", direction(plan.target.best))],
         sections=[
             Section(
                 title,

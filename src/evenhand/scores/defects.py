@@ -66,8 +66,7 @@ def refuse_unclear(notes: Sequence[str], columns: Sequence[str], table: str) -> 
         said = f"The scores are in {shown(columns)}."
     raise InputError(
         f"{table}: are the lowest scores the best? {said} Say best='low' if the lowest are the "
-        "best, such as ranks or marks from 1, or best='high' if the highest are (on the command "
-        "line --best low or --best high)."
+        "best, such as ranks or marks from 1, or best='high' if the highest are."
     )
 
 
@@ -184,7 +183,7 @@ def leads(
     if column is None or read.verdicts or not one_sided or not scores.any():
         return read, scale
     said = "Comparisons: 1 is read as a win of the option, 0 as a loss"
-    if {0.0} < set(np.unique(scores).tolist()) <= {0.0, 0.5, 1.0}:
+    if _are_votes(scores):
         new, ends = 2.0 * scores - 1.0, (-1.0, 1.0)
         said += ", ½ as a tie" if (scores == 0.5).any() else ""
     elif scale is not None and scale[0] * scale[1] >= 0.0:
@@ -205,6 +204,20 @@ def leads(
         found.refuse()
     read = replace(read, numbers={**read.numbers, column: new}, notes=(*read.notes, f"{said}."))
     return read, None if scale is None else ends
+
+
+def _are_votes(scores: Floats) -> bool:
+    return {0.0} < set(np.unique(scores).tolist()) <= {0.0, 0.5, 1.0}
+
+
+def refuse_low_verdicts(parts: Parts, read: Columns, logged: bool) -> None:
+    """Raise an error where comparisons say by words, or by 1 and 0, which option is better."""
+    column = parts.one("score")
+    if column is not None and (logged or read.verdicts or _are_votes(read.numbers[column])):
+        raise InputError(
+            f"column {column!r}: these verdicts say which of two options is better; best='low' is "
+            "for comparisons by numbers below and above 0, and for scores. Leave it out."
+        )
 
 
 def check_told(found: Defects, parts: Parts, read: Columns, *, telling: bool = True) -> None:

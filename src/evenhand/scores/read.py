@@ -532,8 +532,8 @@ def read_table(
         part: dict(v) for part, v in given.items() if isinstance(v, Mapping)
     }
     parts = layout.parts(partial(_hint, table, source, given))
-    scored = parts.one("score") is not None and parts.one("rival") is None
-    if best is None and not marking.grades and scored:
+    matters = parts.one("score") and not parts.one("rival") and reading.get("scored", True)
+    if best is None and not marking.grades and matters:
         titles = [text for text in layout.notes if text.startswith(ABOVE)]
         refuse_unclear([*titles, *_said_of(table)], layout.wide or parts.all("score"), source.name)
     if best is not None and marking.grades:
@@ -557,6 +557,8 @@ def read_table(
         defects.check_repeats(found, parts, read, copies_only=repeats == "unless copied")
     defects.check_spelling(found, parts, read)
     found.refuse()
+    if parts.one("rival") and reading.get("best") == "low":
+        defects.refuse_low_verdicts(parts, read, logged=_is_signed(table))
     if parts.one("rival") and not (isinstance(table, Scores) or _is_signed(table)):
         read, scale = defects.leads(found, parts, read, scale)
     if parts.one("score"):
