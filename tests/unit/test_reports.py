@@ -103,13 +103,13 @@ def test_contents_lead_to_sections_that_say_something() -> None:
 
 
 def test_what_became_of_assumptions_stands_in_words_and_not_in_colours_alone() -> None:
-    standings: list[Standing] = ["held", "contradicted", "noted", "not checked"]
+    standings: list[Standing] = ["held", "contradicted", "noted", "not tested"]
     page = page_of(Section("", [Assumptions([(f"{one}.", one, "<b>") for one in standings])]))
     assert re.findall(r'<span class="([a-z-]+)">(.*?)<', page) == [
         ("held", "✓ held"),
         ("contradicted", "✗ contradicted"),
         ("noted", "! seen, but nothing is withdrawn"),
-        ("not-checked", "? could not be checked"),
+        ("not-tested", "? not tested"),
     ]
     assert "&lt;b&gt;" in page
 
@@ -310,7 +310,7 @@ def test_what_could_not_be_checked_is_not_said_to_have_held(
     once = panel(["A", "B", "C"], 1)
     written = page(eh.choose(once, scores, policy=Wants(once, 1)))
     assert 'class="held"' not in written
-    assert written.count('class="not-checked"') == 5
+    assert written.count('class="not-tested"') == 5
     assert 'class="held"' in page(answers["drift"])
 
 
@@ -412,4 +412,4 @@ def test_what_became_of_an_assumption() -> None:
     drift, said = eh.Finding("drift", "Scores rise."), "Scores do not drift."
     assert became([drift], said, ["drift"], True, "") == (said, "contradicted", "Scores rise.")
     unseen = became([], said, ["drift"], False, "No times were given.")
-    assert unseen == (said, "not checked", "No times were given.")
+    assert unseen == (said, "not tested", "No times were given.")

@@ -1,6 +1,7 @@
 """What a user is told must be so: answers that were wrong once, through the public door."""
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -88,3 +89,76 @@ class TestSeverityOfJudgesLikeThese:
         assert (answer.standings.high - answer.standings.low).min() > 3.18 * severe.std(ddof=1)
         alone = eh.decide(table[table.evaluator == "j0"], bar=5.0, next_n=0)
         assert alone.scope == "this judge, items like these"
+
+
+class TestWhatIsTheSame:
+    """Features are compared column by column, in units of the column."""
+
+    def test_nothing_is_sure_without_an_evaluation(self):
+        rng = np.random.default_rng(0)
+        features = [[1e9, 1e-4], [1e9, 2e-4], [1e9, 5e-4]]
+        answer = eh.choose(
+            eh.ActionSet(features), lambda _: float(rng.normal()), deviation=0, at_most=30
+        )
+        assert not answer.sure
+        assert answer.spent > 0
+
+    @pytest.mark.parametrize("power", [-12, -3, 0, 7, 12])
+    def test_units_do_not_matter(self, power):
+        X = np.array([[0.1 + 0.2, 1.0, 5.0], [0.3, 1.0, 5.0], [0.3, 1.0 + 1e-9, 5.0]])
+        for column in range(3):
+            scaled = X.copy()
+            scaled[:, column] *= 10.0**power
+            options = eh.Questions.of(eh.ActionSet(scaled)).options
+            assert options.same_as(0).tolist() == [True, True, False]
+
+
+class TestHeldAfterATestThatRan:
+    """What was not tested is not said to hold."""
+
+    @staticmethod
+    def became(answer, tmp_path):
+        """What became of 'no drift', by the class of its row in the report."""
+        answer.report(tmp_path / "report.html")
+        page = (tmp_path / "report.html").read_text()
+        row = page[page.index("Scores do not rise or fall with time.") :]
+        return re.search(r'class="(held|noted|contradicted|not-tested)"', row).group(1)
+
+    def test_drift_needs_times(self, tmp_path):
+        rng = np.random.default_rng(1)
+        rows = [
+            (f"o{i % 3}", f"j{i // 3 % 2}", i, i % 3 + 0.05 * i + 0.3 * rng.normal())
+            for i in range(180)
+        ]
+        table = pd.DataFrame(rows, columns=["option", "evaluator", "when", "score"])
+        untimed = eh.decide(table.drop(columns="when"), repeats=True, next_n=0)
+        timed = eh.decide(table, repeats=True, time="when", next_n=0)
+        assert self.became(untimed, tmp_path) == "not-tested"
+        assert self.became(timed, tmp_path) == "contradicted"
+        assert "drift" in {one.assumption for one in timed.alarms}
+        steady = table.assign(score=[i % 3 + rng.normal() for i in range(180)])
+        found = eh.decide(steady, repeats=True, time="when", next_n=0)
+        assert self.became(found, tmp_path) == "held"
+        assert not found.alarms
+
+
+class TestTrustedBesideOneModel:
+    """A model whose family is among the options is used, and corrected as any other."""
+
+    def test_names_of_families_change_nothing(self):
+        plain = ["short", "long", "plain", "list"]
+        models = ["gpt-4o", "claude-3-opus", "llama-3-70b", "gemini-1.5-pro"]
+        widths, gaps = [], [0.0, 0.45, -0.5, -0.4]
+        for names, judge in ((plain, "model"), (models, "gpt-4-turbo")):
+            rng = np.random.default_rng(3)
+            worth = {o: g + rng.normal(size=200) for o, g in zip(names, gaps, strict=True)}
+            rows = [
+                (o, who, item, x + 0.4 * rng.normal())
+                for who, n in ((judge, 200), ("Rosa", 40))
+                for o in names
+                for item, x in enumerate(worth[o][:n])
+            ]
+            table = pd.DataFrame(rows, columns=["option", "evaluator", "item", "score"])
+            lead = eh.decide(table, trusted=["Rosa"], next_n=0).compare(names[1], names[0])
+            widths.append(lead.high - lead.low)
+        assert widths[0] == pytest.approx(widths[1])

@@ -36,6 +36,7 @@ from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.models import Fit, in_pairs
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.targets import Target
+from evenhand.checks import Checks
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
@@ -57,6 +58,7 @@ from evenhand.tables import listed
 Assigned = Literal["before", "adaptively"] | Policy | Mapping[str, Any]
 
 _MOST_NEXT = 1_000
+_BATCHES = 1_000  # in which scores are checked one after another, at most
 _MOST_PARTS = 6  # that are named, of options that cannot be compared
 _NOBODY_SAID = (
     "Nobody says who gave the scores: they are taken to be independent, and what lenient and "
@@ -351,6 +353,13 @@ def decide(
     ours = -audited if audited is not None and given.best == "low" else audited
     if effects is not None and ours is not None and scope == "like these":
         said = _of_others_too(said, effects, ours)
+    tested = {"outliers"} if effects is not None and effects.freedom > 0 else set()
+    if tested and table.time is not None and np.ptp(table.time) > 0.0:
+        tested.add("drift")
+    timed = table.time is not None or assigned == "adaptively"
+    said = replace(said, timed=timed, tested=frozenset(tested))
+    if timed and fit is None:
+        said = _in_order(said, log, noise_scale)
     beside = table.beside if cluster == "cluster" else {}
     checked = findings(together(table, beside)) if table.cluster is None else []
     if effects is None or effects.freedom <= 0:
@@ -596,6 +605,22 @@ def _concluded(
         unit=found.unit,
     )
     return _put_back(said, log, seen) if few else said, None
+
+
+def _in_order(said: Conclusion, log: Log, noise_scale: float | None) -> Conclusion:
+    """Return a conclusion with checks that have seen the scores one after another."""
+    questions, q = log.questions, len(log.questions)
+    checks = Checks(questions, noise_scale=noise_scale, level=log.level)
+    y = log.scores if questions.noise is None else log.scores / questions.noise[log.which]
+    for some in np.array_split(np.arange(len(y)), min(len(y), _BATCHES)):
+        parts = (None, y[some], y[some] ** 2)
+        told = Feedback(*(np.bincount(log.which[some], part, q) for part in parts))
+        checks.take(*told.parts)
+    checks.look()
+    timed = [one for one in checks.findings() if one.assumption in ("drift", "dependence")]
+    warned = (*timed, *(said.decision.warnings or said.findings))
+    decision = replace(said.decision, warnings=warned)
+    return replace(said, checks=checks, decision=decision, findings=(*timed, *said.findings))
 
 
 def _put_back(said: Conclusion, log: Log, seen: Indices) -> Conclusion:

@@ -403,12 +403,22 @@ def _checked(answer: Answer) -> list[tuple[str, Standing, str]]:
     repeats = checks.pooled_scatter()[1]
     few = f"It takes {FEWEST} repeated evaluations or more; there were {repeats:,}."
     fit_seen = not math.isnan(checks.lack_of_fit().p_value)
-    enough = repeats >= FEWEST
+    enough, tested = repeats >= FEWEST, answer.conclusion.tested
+    in_order = checks.in_order
+    ordered, untimed = in_order >= FEWEST, "No time column."
+    if answer.conclusion.timed:
+        untimed = f"It takes {FEWEST} evaluations after others, in order; there were {in_order:,}."
+    alone = ordered or "outliers" in tested
     entries = [
         (f"Scores are explained by {by} and noise.", ("fit", "intercept", "looks"), fit_seen, ""),
-        ("Scores do not rise or fall with time.", ("drift",), enough, few),
-        ("Scores do not depend on the ones before.", ("dependence",), enough, few),
-        ("No score lies far outside its option's others.", ("outliers",), enough, few),
+        (
+            "Scores do not rise or fall with time.",
+            ("drift",),
+            ordered or "drift" in tested,
+            untimed,
+        ),
+        ("Scores do not depend on the ones before.", ("dependence",), ordered, untimed),
+        ("No score lies far outside its option's others.", ("outliers",), alone, few),
         ("Evaluators do not repeat themselves.", ("repeats",), repeats > 0, few),
     ]
     if answer.conclusion.noise_scale is not None:

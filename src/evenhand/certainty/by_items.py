@@ -71,28 +71,31 @@ _LEAST, _MOST = 0.0, 2.0  # λ
 
 
 def corrected_items(
-    fitted: Callable[[NDArray[np.bool_]], ItemsFit],
+    fitted: Callable[[NDArray[np.bool_], Questions], ItemsFit],
     questions: Questions,
     which: Indices,
     items: Indices,
     trusted: NDArray[np.bool_],
 ) -> ItemsFit | None:
     """Return the fit to scores on items, corrected by trusted judges; None where it cannot be."""
-    # ``fitted`` returns the fit to some of the scores, (n,) truth values; the rest is (n,) by
-    # score.
+    # ``fitted`` returns the fit to some of the scores, (n,) truth values, as answers to questions;
+    # the rest is (n,) by score.
     if not questions.options.stand_alone:
         return None
     cells = (questions.about[which] @ [len(questions.items) + 1, 1]) * (items.max() + 1) + items
     beside = ~trusted & np.isin(cells, cells[trusted])
-    k, everybody = len(questions.options), np.arange(len(questions.options))
-    by_trusted = fitted(trusted)
+    k = len(questions.options)
+    by_trusted = fitted(trusted, questions)
     if by_trusted.freedom < 1.0:
         return None
     parts = [by_trusted]
     if beside.any():
-        parts += [fitted(~trusted), fitted(beside)]
-    if not all(np.isfinite(part.leads(0, everybody).variances).all() for part in parts):
-        return by_trusted if np.isfinite(by_trusted.leads(0, everybody).variances).all() else None
+        parts += [fitted(some, questions) for some in (~trusted, beside)]
+        if not _compares(parts[1:], k):  # one judge's favour for its own is one of its likings
+            plain = _without_favours(questions)
+            parts[1:] = [fitted(some, plain) for some in (~trusted, beside)]
+    if not _compares(parts, k):
+        return by_trusted if _compares([by_trusted], k) else None
     if len(parts) == 1:
         return by_trusted
     p, m, s = (part.theta[:k] - part.theta[:k].mean() for part in parts)
@@ -116,6 +119,19 @@ def corrected_items(
     found = _moved(by_trusted, p - rho * w * r, rows)
     found.trusted = confirming
     return found
+
+
+def _compares(parts: Sequence[ItemsFit], k: int) -> bool:
+    """Tell whether each of some fits compares all options."""
+    return all(np.isfinite(part.leads(0, np.arange(k)).variances).all() for part in parts)
+
+
+def _without_favours(questions: Questions) -> Questions:
+    """Return questions whose scores have no part that is a favour for some options."""
+    kept = np.array([column.kind != "bias" for column in questions.columns], dtype=np.bool_)
+    columns = tuple(column for column in questions.columns if column.kind != "bias")
+    all_kept = np.append(np.ones(questions.n_features, dtype=np.bool_), kept)
+    return questions._changed(rows=questions.rows[:, np.flatnonzero(all_kept)], columns=columns)
 
 
 def _in_rows(parts: list[ItemsFit], k: int) -> list[Floats]:
@@ -181,7 +197,7 @@ def by_items(
     which, g, y = np.asarray(asked, np.intp), np.asarray(items, np.intp), np.asarray(scores)
     hang = g if clusters is None else np.asarray(clusters, np.intp)
 
-    def fitted(some: NDArray[np.bool_]) -> ItemsFit:
+    def fitted(some: NDArray[np.bool_], questions: Questions) -> ItemsFit:
         return ItemsFit(
             questions,
             which[some],
@@ -198,7 +214,7 @@ def by_items(
     if theirs is not None:
         fit = corrected_items(fitted, questions, which, g, theirs[which])
     if fit is None:
-        fit = fitted(np.ones(len(y), dtype=np.bool_))
+        fit = fitted(np.ones(len(y), dtype=np.bool_), questions)
 
     def said(found: Spread) -> Floats:
         found = found._replace(estimates=told_apart(found.estimates, size))

@@ -15,7 +15,6 @@ however often it is asked: y = Aθ + Zu + e. Were τ known, least squares would 
 
     θ̂ = Hy − HZE diag(s) b,    of covariance V⁺ + HZE diag(s) EᵀZᵀHᵀ,
 
-import math
 from all scores alike (τ = 0) to the trusted judges' alone (τ = ∞, where nothing but u tells the
 difference). In a whole panel, with one such model and a mean of trusted judges of variance c, this
 is their lead less w times what it exceeds the model's by, w = c/(c + τ²).

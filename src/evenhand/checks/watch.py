@@ -188,6 +188,12 @@ class Checks:
         df = int(np.maximum(self.counts - 1, 0).sum())
         return (float(self.scatters.sum()) / df if df else math.nan), df
 
+    @property
+    def in_order(self) -> int:
+        """How many evaluations came after others of their option, as far as the record goes."""
+        options = self.record.rows[:, 1]
+        return len(options) - len(np.unique(options))
+
     def memory(self) -> dict[str, Any]:
         """Return all that was seen, as arrays, numbers and texts by name."""
         return {

@@ -178,12 +178,12 @@ _MOST_ON_PAGE, _MOST_LINES = 50, 100
 
 LIGHT = {
     "ink": "#1f2328", "faint": "#5c636b", "paper": "#ffffff", "box": "#f3f5f7", "rule": "#d5dadf",
-    "link": "#00588a", "held": "#00664a", "contradicted": "#a33b00", "not-checked": "#5c636b",
+    "link": "#00588a", "held": "#00664a", "contradicted": "#a33b00", "not-tested": "#5c636b",
     "noted": "#765000",
 }  # fmt: skip
 DARK = {
     "ink": "#e6e8ea", "faint": "#a9b0b7", "paper": "#16181b", "box": "#212529", "rule": "#3b4249",
-    "link": "#7cc4f0", "held": "#5fd0aa", "contradicted": "#ff9d66", "not-checked": "#a9b0b7",
+    "link": "#7cc4f0", "held": "#5fd0aa", "contradicted": "#ff9d66", "not-tested": "#a9b0b7",
     "noted": "#f0c05a",
 }  # fmt: skip
 
@@ -225,8 +225,8 @@ dd { margin: .1rem 0 0; }
 .short dt, .short dd, .short p { margin: 0; }
 .short p + p { margin-top: .3rem; }
 .held { color: var(--held); } .contradicted { color: var(--contradicted); }
-.not-checked { color: var(--not-checked); } .noted { color: var(--noted); }
-.held, .contradicted, .not-checked, .noted { font-weight: 600; white-space: nowrap; }
+.not-tested { color: var(--not-tested); } .noted { color: var(--noted); }
+.held, .contradicted, .not-tested, .noted { font-weight: 600; white-space: nowrap; }
 code { font-size: .92em; }
 footer { margin-top: 2.6rem; border-top: 1px solid var(--rule); padding-top: .6rem; }
 @media (max-width: 40rem) {
@@ -343,7 +343,7 @@ _STANDINGS: dict[Standing, str] = {
     "held": "✓ held",
     "contradicted": "✗ contradicted",
     "noted": "! seen, but nothing is withdrawn",
-    "not checked": "? could not be checked",
+    "not tested": "? not tested",
 }
 
 

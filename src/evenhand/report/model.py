@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Depth = Literal["print", "brief", "page"]
 """Where a section stands: everywhere; in notebooks, terminals and pages; on pages only."""
 
-Standing = Literal["held", "contradicted", "noted", "not checked"]
+Standing = Literal["held", "contradicted", "noted", "not tested"]
 
 
 class Rounded(float):
@@ -299,5 +299,5 @@ def became(
     if any(finding.alarm for finding in found):
         return assumption, "contradicted", said
     if not seen:
-        return assumption, "not checked", said or lacking
+        return assumption, "not tested", said or lacking
     return assumption, "noted" if found else "held", said
