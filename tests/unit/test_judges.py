@@ -64,7 +64,7 @@ def test_scores_that_say_one_thing(reply: object, score: float) -> None:
 @pytest.mark.parametrize(
     "reply",
     [
-        "", "seven", "7 of 8 criteria", "7 or 8", "7,5", "[[7]] [[8]]", "7/5", "11", "-1", 11, True,
+        "", "seven", "7 of 8 criteria", "7 or 8", "[[7]] [[8]]", "7/5", "11", "-1", 11, True,
         None, float("inf"), "nan", '{"score": 7, "rating": 8}', '{"score": true}', "1e1",
     ],
 )  # fmt: skip

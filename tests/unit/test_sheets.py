@@ -55,7 +55,7 @@ def test_scores_are_read_as_people_write_them(score: float) -> None:
     # of 1,250 and 1250 one is refused, or the scale says which
     if 1.0 <= abs(score) < 1000.0 and score != int(score):
         thousandths = f"{score:.3f}".replace(".", ",")
-        with pytest.raises(eh.InputError, match="may be"):
+        with pytest.raises(eh.InputError, match="can be"):
             score_in(thousandths, ANY)
         small = ReplyScale(None, (-1000.0, 1000.0), comparing=False)
         assert score_in(thousandths, small) == round(score, 3)
@@ -179,7 +179,7 @@ def test_columns_that_are_shown_never_have_the_name_of_a_sheets_own() -> None:
 
 def test_a_comma_that_may_be_of_thousands_is_refused() -> None:
     assert [decimal_of(texts) for texts in (["7,5", "1,250"], ["1,250"])] == [",", None]
-    with pytest.raises(eh.InputError, match=r"'1,250' may be 1250 or 1\.250; write one"):
+    with pytest.raises(eh.InputError, match=r"'1,250' can be 1\.25 or 1250: write"):
         score_in("1,250", ANY)
 
 

@@ -19,7 +19,7 @@ from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError
 from evenhand.tables.columns import found_columns
 from evenhand.tables.excel import openpyxl_module
-from evenhand.tables.texts import listed, may_be_thousands
+from evenhand.tables.texts import listed, may_be_thousands, number_in
 from evenhand.tables.written import unguarded, write_csv, write_workbook
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ TICKET, SCORE, NOTE = "ticket", "score", "note"
 WORKBOOK = ".xlsx"
 _ONE, _TWO = ("option",), ("first", "second")
 _LONGEST = 80  # letters of a file's name
-_NUMBER = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 
 
 def write_sheet(
@@ -224,30 +223,9 @@ def decimal_of(texts: Sequence[str | None]) -> str | None:
 
 def score_in(text: str, reading: ReplyScale, decimal: str | None = None) -> float | str:
     """Return the score that somebody wrote: a number, with a point or a comma, or a word."""
-    # 1,250 is 1250 or 1.25: by `decimal` if that is known, else by which of them can be a score;
-    # where neither helps it is refused.
-    bare = unguarded(text.strip()).replace("\u2212", "-")
+    bare = unguarded(text.strip())
     if reading.knows(bare):
         return bare
     if reading.grades:
         raise InputError(f"{text.strip()!r} is none of the grades, which are {reading.wanted()}")
-    if not _NUMBER.fullmatch(bare):
-        words = "neither first, second, tie nor" if reading.kind == "verdicts" else "not"
-        raise InputError(f"{text.strip()!r} is {words} a number{_perhaps_a_date(bare)}")
-    point = bare.replace(",", ".")
-    mark = "," if "," in bare else "."
-    if may_be_thousands(bare) and mark != (decimal or "."):
-        whole = bare.replace(mark, "")
-        possible = [x for x in (whole, point) if reading.allows(float(x))]
-        if len(possible) != 1:
-            raise InputError(
-                f"{text.strip()!r} may be {whole} or {point}; write one of the two, or say what "
-                "stands before decimals: decimal=','"
-            )
-        return float(possible[0])
-    return float(point)
-
-
-def _perhaps_a_date(text: str) -> str:
-    looks = re.match(r"[0-9]{1,4}[-./][0-9]{1,2}[-./][0-9]{1,4}", text)
-    return "; a spreadsheet may have made a date of it" if looks else ""
+    return number_in(bare, decimal, reading.allows)

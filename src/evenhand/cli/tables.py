@@ -11,6 +11,7 @@ from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 from evenhand.report.pictures import checked_format
 from evenhand.scores.grades import typed_grades
+from evenhand.tables.texts import number_in
 
 if TYPE_CHECKING:
     from evenhand.tables.sources import SourceTable
@@ -62,8 +63,8 @@ def capacity_in(text: str) -> int | None:
 def own_in(text: str) -> Any:
     """Return which share of what evaluators are asked is of the own group."""
     try:
-        return float(text)
-    except ValueError:
+        return number_in(text)
+    except InputError:
         return text  # checked where it is used
 
 
@@ -109,7 +110,7 @@ def scale_in(text: str | None) -> tuple[float, float] | None:
     if text is None:
         return None
     try:
-        low, high = (float(end) for end in text.split(","))
+        low, high = (number_in(end) for end in text.split(","))
     except ValueError:
         raise InputError(
             f"--scale is the lowest and the highest score, such as 0,10, or 5,1 where 1 is the "

@@ -23,6 +23,7 @@ import numpy as np
 from evenhand.arrays import is_number
 from evenhand.errors import InputError
 from evenhand.scores.grades import verdict_in
+from evenhand.tables.texts import number_in
 
 _VERDICT_KEYS = ("verdict", "winner", "preference", "better", "choice")
 _SCORE_KEYS = ("score", "rating", "grade")
@@ -30,8 +31,8 @@ _SCORE_KEYS = ("score", "rating", "grade")
 _MARK = re.compile(r"\[\[\s*([^\[\]]+?)\s*\]\]")
 _FENCED = re.compile(r"```(?:json)?\s*(\{.*\})\s*```", re.DOTALL)
 _SCORE = re.compile(
-    r"(?:(?:score|rating|grade)\s*[:=]\s*)?([+-]?(?:\d+(?:\.\d+)?|\.\d+))"
-    r"(?:\s*(?:/|out of)\s*(\d+(?:\.\d+)?))?\.?",
+    r"(?:(?:score|rating|grade)\s*[:=]\s*)?([+\-\u2212]?[0-9.,]*[0-9])"
+    r"(?:\s*(?:/|out of)\s*([0-9]+(?:\.[0-9]+)?))?\.?",
     re.IGNORECASE,
 )
 _SHOWN = 60  # characters of a reply that messages show
@@ -103,7 +104,8 @@ def read_score(reply: object, scale: tuple[float, float] | None = None) -> float
         match = _SCORE.fullmatch(said.strip())
         if match is not None:
             _refuse_other_scale(match[2], said, scale)
-            return _within(float(match[1]), reply, scale)
+            number = number_in(match[1], possible=lambda x: scale is None or _is_in(x, scale))
+            return _within(number, reply, scale)
     elif said is not None:
         return read_score(said, scale)
     raise InputError(
@@ -161,11 +163,15 @@ def _refuse_other_scale(out_of: str | None, said: str, scale: tuple[float, float
 def _within(score: float, reply: object, scale: tuple[float, float] | None) -> float:
     if not math.isfinite(score):
         raise InputError(f"a score must be a finite number; got {_shown(reply)}.")
-    if scale is not None and not scale[0] <= score <= scale[1]:
+    if scale is not None and not _is_in(score, scale):
         raise InputError(
             f"scores go from {scale[0]:g} to {scale[1]:g}; {_shown(reply)} is {score:g}."
         )
     return score
+
+
+def _is_in(score: float, scale: tuple[float, float]) -> bool:
+    return scale[0] <= score <= scale[1]
 
 
 def _shown(reply: object) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from evenhand.errors import InputError
-from evenhand.tables.texts import listed
+from evenhand.tables.texts import listed, number_in
 
 Grades = Sequence[str] | Mapping[str, float] | None
 """Ordered words that are scores, the best first; or with their numbers."""
@@ -54,8 +54,10 @@ def typed_grades(names: Sequence[str]) -> Grades:
     if not all("=" in name for name in names):
         return list(names)
     try:
-        return {name.strip(): float(value) for name, value in (one.rsplit("=", 1) for one in names)}
-    except ValueError:
+        return {
+            name.strip(): number_in(value) for name, value in (one.rsplit("=", 1) for one in names)
+        }
+    except InputError:
         raise InputError(
             "grades= states numbers as A=4,B=3,C=2, or names grades, the best first, as A,B,C; "
             f"got {', '.join(names)!r}."

@@ -551,7 +551,7 @@ def read_columns(
         torn += [] if strange is None else [strange]
     give_back()
     scans, numbers = _numbers(of_numbers, parts, decimal)
-    if decimal is None and source.commas_are_free and has_decimal_commas(scans.values()):
+    if decimal is None and has_decimal_commas(scans.values()):
         scans, numbers = _numbers(of_numbers, parts, ",")
     if rows is not None:
         numbers = {column: values[rows] for column, values in numbers.items()}

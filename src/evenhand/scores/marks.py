@@ -19,12 +19,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from evenhand.errors import InputError
 from evenhand.scores.grades import Grades, assumed_of, grades_in, spelled, verdict_in
 from evenhand.scores.read import WORDS
 from evenhand.scores.scores import crossed
 from evenhand.tables.cells import as_text, coded, is_text, plain_numbers
 from evenhand.tables.sources import Cells
-from evenhand.tables.texts import is_absent, listed, written_elsewhere
+from evenhand.tables.texts import is_absent, listed, number_in, written_elsewhere
 
 _ASIDE = {
     *("coi", "c.o.i.", "conflict", "conflict of interest", "conflicted", "conflict of interests"),
@@ -194,7 +195,7 @@ def _numbers(names: list[str | None], found: Marks) -> list[str | None]:
     out_of = [_OUT_OF.fullmatch(name) for name in some]
     highest = {match[2] for match in out_of if match}
     if len(highest) == 1 and all(out_of):
-        most = float(next(iter(highest)).replace(",", "."))
+        most = loose_number(next(iter(highest))) or 0.0
         found.scale = (0.0, most)
         found.notes.append(f"Scores such as {some[0]!r} are read as marks out of {most:g}.")
         return [None if name is None else _OUT_OF.sub(r"\1", name) for name in names]
@@ -215,9 +216,10 @@ def loose_number(text: str) -> float | None:
     """Return the number in a cell that may be a score; None if there is none."""
     for pattern in (_FOOTNOTE, _PERCENT, _OUT_OF):
         text = match[1] if (match := pattern.fullmatch(text.strip())) else text
-    if not re.fullmatch(_NUMBER, text.strip()):
+    try:
+        return number_in(text, "," if "," in text else ".")
+    except InputError:
         return None
-    return float(text.strip().replace(",", "."))
 
 
 def as_grades(texts: Iterable[Any]) -> list[str]:

@@ -18,7 +18,7 @@ from evenhand.errors import InputError
 from evenhand.scores.grades import Grades
 from evenhand.scores.scores import Codes, Factor, Finding, Scores, crossed, taken_together
 from evenhand.tables.columns import GROUP_WORDS, Defects, check_decimal, found_columns
-from evenhand.tables.texts import listed, written_elsewhere
+from evenhand.tables.texts import listed, number_in, written_elsewhere
 
 if TYPE_CHECKING:
     from evenhand.scores.layouts import Columns
@@ -328,9 +328,11 @@ def grade(value: Any) -> float:
     known = WORDS.get(text.lower())
     if known is not None:
         return known
+    if text.lower() in ("", "nan"):
+        return math.nan
     try:
-        return _finite(float(text)) if text else math.nan
-    except ValueError:
+        return number_in(text)
+    except InputError:
         raise ValueError(value) from None
 
 

@@ -20,6 +20,7 @@ from evenhand.questions import Questions
 from evenhand.report.model import Report
 from evenhand.tables.columns import GROUP_WORDS
 from evenhand.tables.opened import opened
+from evenhand.tables.texts import number_in
 
 GIVEN = {
     "name": "",
@@ -210,7 +211,7 @@ def _scale(text: str) -> dict[str, Any]:
         return {}
     words = typed_scale(text)
     try:
-        low, high = map(float, words)
+        low, high = map(number_in, words)
     except ValueError:
         if len(words) > 1 and not any(digit in text for digit in "0123456789"):
             return {"grades": words}
@@ -290,8 +291,8 @@ def _numbers(rows: list[dict[str, str]], column: str) -> dict[str, float]:
 
 def _decimal(text: str, what: str) -> float:
     try:
-        number = float(text.strip())
-    except ValueError:
+        number = number_in(text)
+    except InputError:
         number = -1.0
     if not 0.0 < number < 1e12:
         raise InputError(f"{what}: a number above 0 is needed; got {text[:40]!r}.")

@@ -95,7 +95,7 @@ class Tickets(BaseModel):
 class Told(Named):
     """A score for a ticket, what it cost and what was said beside it."""
 
-    score: Annotated[float, Field(allow_inf_nan=False)]
+    score: Annotated[float, Field(allow_inf_nan=False, strict=True)]
     cost: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
     said: _Words = ""
 

@@ -25,6 +25,7 @@ from evenhand.campaigns.ledger import (
     foresee_told,
 )
 from evenhand.campaigns.replica import NOTHING
+from evenhand.campaigns.sheets import score_in
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.tell import ScoreDesk, checked, declined_on, key_of, withdraw
 from evenhand.campaigns.tickets import Notice, Receipt, Ticket, parsed
@@ -120,15 +121,9 @@ class Seat:
 
     def typed(self, text: str) -> float | str:
         """Return the score that somebody typed: a number, or one of the words of the scale."""
-        text, reading = text.strip(), self.follower.reading
-        if not text:
+        if not text.strip():
             raise InputError("choose a score first.")
-        if reading.grades or reading.knows(text):
-            return text
-        try:
-            return float(text.replace(",", ".").replace("−", "-"))
-        except ValueError:
-            raise InputError(f"a number is needed; got {text!r}.") from None
+        return score_in(text, self.follower.reading)
 
     def tell(self, ticket: str, score: float | str, note: str, attempt: int) -> Receipt:
         """Take a score; the same again is the first receipt again."""

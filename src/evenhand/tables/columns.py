@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import ConflictError, InputError, WrongCell
-from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
+from evenhand.tables.texts import (
+    is_date,
+    listed,
+    may_be_thousands,
+    parsed,
+    two_readings,
+    written_elsewhere,
+)
 
 if TYPE_CHECKING:
     from evenhand.tables.cells import ColumnScan, Missing
@@ -250,7 +257,8 @@ class Defects:
                 )
             return f"is not a number{more}; correct the cells or remove the rows{category}"
         mark = "," if scan.decimal == "." and parsed([text], ",")[1][0] else None
-        return f"is not plainly a number{more}; {self._plainly(scan, mark)}{category}"
+        what = two_readings(text) if may_be_thousands(text) else "is not plainly a number"
+        return f"{what}{more}; {self._plainly(scan, mark)}{category}"
 
     def _plainly(self, scan: ColumnScan, mark: str | None) -> str:
         """Say what to do about another notation; `mark` is what may stand before decimals."""

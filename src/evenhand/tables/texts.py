@@ -1,9 +1,9 @@
 """Texts in tables and messages: names, groups, and numbers and dates as people write them.
 
-A number is written with digits and at most one decimal point, such as -3.5 or 1e6; where a file
-has decimal commas, with a comma in its place. Numbers written in other ways (1,200; 1 200; 20%;
-€20) are recognised, so that a column of them is not taken for categories, but they are not read:
-1,200 is a thousand and two hundred to some and one and a fifth to others.
+A number is written with digits and at most one decimal point, such as -3.5 or 1e6, or a comma in
+its place: `number_in` reads one, wherever it was typed. Numbers written in other ways (1 200; 20%;
+€20) are recognised, so that a column of them is not taken for categories, but they are not read;
+nor is 1,200, which is a thousand and two hundred to some and one and a fifth to others.
 
 Nothing here imports pyarrow: whoever brings options as arrays does not wait for it.
 """
@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -199,6 +199,7 @@ _NUMBER = re.compile(
     r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf(inity)?|nan)", re.IGNORECASE
 )
 
+_TYPED = re.compile(r"[+-]?([0-9]+([.,][0-9]*)?|[.,][0-9]+)([eE][+-]?[0-9]+)?")
 _MARKS = "%‰°"
 _CODES = r"(?:EUR|USD|GBP|CHF|JPY|CNY|INR)"
 # What may group thousands: a point, a comma, an apostrophe, or one of several blanks.
@@ -225,7 +226,7 @@ _DATE = re.compile(
 
 _ABSENT = {"n/a", "na", "n.a.", "#n/a", "none", "null", "nil", "missing", "unknown"}
 _ABSENT |= {"-", "--", "–", "—", "?", ".", "..", "...", "…"}
-_SWAPPED = str.maketrans(".,", ",.")
+_MINUS, _SWAPPED = str.maketrans("\u2212", "-"), str.maketrans(".,\u2212", ",.-")
 
 
 def text_of(value: object) -> str:
@@ -239,12 +240,49 @@ def parsed(
     texts: Sequence[str], decimal: str = "."
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Texts as numbers, NaN where a text is not one; and which of them are (as 'nan' is)."""
-    if decimal == ",":
-        texts = [text.translate(_SWAPPED) for text in texts]
+    texts = [text.translate(_SWAPPED if decimal == "," else _MINUS) for text in texts]
     fits = np.fromiter((_NUMBER.fullmatch(text) is not None for text in texts), bool, len(texts))
     numbers = np.full(len(texts), np.nan)
     numbers[fits] = [float(texts[i]) for i in np.flatnonzero(fits).tolist()]
     return numbers, fits
+
+
+def number_in(
+    text: str, decimal: str | None = None, possible: Callable[[float], bool] | None = None
+) -> float:
+    """Return the number that somebody wrote, with a point or a comma before decimals; `InputError`
+    for what is none, or may be two.
+
+    `decimal` is what stands before decimals, if that is known; `possible` tells which numbers can
+    be meant.
+
+    Examples
+    --------
+    >>> number_in("7,5"), number_in("1e3"), number_in("1,250", possible=lambda x: x <= 10)
+    (7.5, 1000.0, 1.25)
+    >>> number_in("1,250")
+    Traceback (most recent call last):
+    evenhand.errors.InputError: '1,250' can be 1.25 or 1250: write 1.25 or 1250
+    """
+    bare = text.strip().replace("\u2212", "-")
+    mark = "," if "," in bare else "."
+    if not _TYPED.fullmatch(bare):
+        date = "; a spreadsheet may have made a date of it" if is_date(bare) else ""
+        raise InputError(f"{text.strip()!r} is not a number{date}")
+    number = float(bare.replace(",", "."))
+    if not may_be_thousands(bare) or mark == (decimal or "."):
+        return number
+    whole = float(bare.replace(mark, ""))
+    found = [x for x in (number, whole) if possible is None or possible(x)]
+    if len(found) != 1:
+        raise InputError(f"{text.strip()!r} {two_readings(bare)}")
+    return found[0]
+
+
+def two_readings(text: str) -> str:
+    """Say which two numbers a text can be whose point or comma may group thousands."""
+    both = f"{float(text.replace(',', '.')):g} or {re.sub('[.,]', '', text)}"
+    return f"can be {both}: write {both}"
 
 
 def sorted_levels(levels: Sequence[str]) -> list[str]:
