@@ -18,9 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
-import dask
 import pytest
 from distributed import Client
 from typer.testing import CliRunner, Result
@@ -186,12 +184,12 @@ def test_a_worker_that_is_killed_changes_no_bit(
     log, path = running.folder / "ran", tmp_path / "runs"
     source = importlib.import_module("slow_policy").Slow
     policies = {"slow": source, "priced": "priced-exploration"}
-    arguments = (PROBLEM, policies, [200, 5000], 40)
+    arguments = (PROBLEM, policies, [200, 5000], 24)
     executor = running.client.get_executor(workers=[one, two])
     victim = running.client.run(os.getpid, workers=[two])[two]
     with ThreadPoolExecutor(1) as background:
         future = background.submit(
-            simulate, *arguments, executor=executor, piece_size=5, store=path
+            simulate, *arguments, executor=executor, piece_size=3, store=path
         )
         running._wait(
             "both workers and the store",
@@ -211,39 +209,6 @@ def test_a_worker_that_is_killed_changes_no_bit(
     assert_same(results, simulate(*arguments))
     assert_same(results, simulate(*arguments, store=path))
     running.kill(one)
-
-
-@pytest.mark.nightly
-def test_the_experiments_bytes_survive_their_worker(running: Cluster, tmp_path: Path) -> None:
-    # The only worker dies, with everything that it was sent; the next one is sent it again.
-    log = tmp_path / "log"
-    first = running.worker()
-    arguments = (PROBLEM, {"slow": slow(log)}, 100, 20)
-    executor = running.client.get_executor(workers=[first], allow_other_workers=True)
-    with ThreadPoolExecutor(1) as background:
-        future = background.submit(simulate, *arguments, executor=executor, piece_size=2)
-        running._wait("the first rows", lambda: len(pids(log)) >= 3)
-        running.kill(first)
-        results = future.result(timeout=PATIENCE)
-    assert len(set(pids(log))) == 2
-    with ThreadPoolExecutor(1) as here:
-        assert_same(results, simulate(*arguments, executor=here))
-
-
-def test_large_options_are_sent_once_and_without_a_warning(running: Cluster) -> None:
-    problem = eh.families.random(k=300, d=20, seed=1)  # 48 kB
-    executor = running.client.get_executor()
-    # Dask warns of tasks above this: no piece takes the options along
-    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "20kB"}):
-        there = simulate(problem, "uniform", 100, 4, executor=executor, piece_size=1)
-        with pytest.warns(UserWarning, match="Sending large graph"):
-            executor.submit(len, bytes(30_000)).result()
-    assert_same(there, simulate(problem, "uniform", 100, 4))
-
-
-def test_pieces_are_cut_for_the_threads_of_the_cluster(running: Cluster) -> None:
-    executor = running.client.get_executor()
-    assert executors._workers(executor) == sum(running.client.nthreads().values())
 
 
 # ---------------------------------------------------------------- what goes wrong, in words
@@ -281,37 +246,6 @@ def test_what_a_policy_raises_arrives_as_it_was(running: Cluster) -> None:
 
     with pytest.raises(ZeroDivisionError, match="on the worker"):
         simulate(PROBLEM, {"fails": Fails}, 100, 20, executor=running.client.get_executor())
-
-
-def test_what_cannot_be_sent_is_named(running: Cluster) -> None:
-    lock = ThreadPoolExecutor(1)
-
-    def make(actions: eh.ActionSet, horizon: int, seed: int) -> eh.Policy:
-        assert lock
-        return eh.policy("uniform", actions, horizon)
-
-    with pytest.raises(eh.InputError, match="'locked' cannot be sent to other processes"):
-        simulate(PROBLEM, {"locked": make}, 100, 20, executor=running.client.get_executor())
-
-
-@pytest.mark.nightly
-def test_a_piece_that_kills_its_workers_is_given_up(running: Cluster) -> None:
-    class Deadly(Uniform):
-        def recommend(self) -> eh.Decision:
-            os.kill(os.getpid(), signal.SIGKILL)
-            return super().recommend()
-
-    def forgive(n: int, dask_scheduler: Any) -> None:
-        dask_scheduler.allowed_failures = n
-
-    doomed = running.worker()
-    running.client.run_on_scheduler(lambda dask_scheduler: forgive(0, dask_scheduler))
-    try:
-        executor = running.client.get_executor(workers=[doomed])
-        with pytest.raises(eh.EvenhandError, match=f"worker that took it died.*{doomed}"):
-            simulate(PROBLEM, {"deadly": Deadly}, 100, 1, executor=executor)
-    finally:
-        running.client.run_on_scheduler(lambda dask_scheduler: forgive(3, dask_scheduler))
 
 
 @pytest.mark.nightly
@@ -368,13 +302,6 @@ def test_nonsense_for_an_address_is_refused(address: str) -> None:
     assert "such as tcp://10.0.0.1:8786" in refusal("--dask", address)
 
 
-@pytest.mark.parametrize("content", ["", "[]", "{}", "{", '"tcp://127.0.0.1:1"', "\udcff"])
-def test_a_file_that_is_not_a_schedulers_is_refused(content: str, tmp_path: Path) -> None:
-    file = tmp_path / "other.json"
-    file.write_text(content, errors="surrogateescape")
-    assert f"{file} is not the file of a scheduler" in refusal("--dask", file)
-
-
 def test_nobody_who_listens_or_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "_PATIENCE", 0.5)
     with socket.socket() as silent:
@@ -389,11 +316,3 @@ def test_without_dask_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "distributed", None)
     said = refusal("--dask", "tcp://127.0.0.1:8786")
     assert 'pip install "evenhand[dask]"' in said
-
-
-def test_an_address_without_a_port_is_refused() -> None:
-    with (
-        pytest.raises(eh.InputError, match="a cluster is given by its scheduler's address"),
-        cluster.cluster_executor("tcp://nowhere"),
-    ):
-        pass

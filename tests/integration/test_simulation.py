@@ -26,8 +26,7 @@ from evenhand.policies.rounds import Play
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.limits import gap_dependent_upper, worst_case_upper
 from evenhand.research.rivals.uniform import Uniform
-from evenhand.research.simulation import Results, Runs, simulate
-from evenhand.research.simulation.experiment import log_spaced
+from evenhand.research.simulation import Results, simulate
 from evenhand.research.simulation.regret_figure import (
     RegretLine,
     draw_regret_picture,
@@ -157,26 +156,9 @@ def test_runs_cannot_be_changed(through: Any) -> None:
             array[...] = 0
 
 
-def test_runs_leave_the_arrays_of_the_caller_alone() -> None:
-    (runs,) = simulate(PROBLEM, "uniform", 50, 2).runs
-    mine = {name: getattr(runs, name).copy() for name in ("regret", *OUTCOMES)}
-    made = Runs(runs.policy, runs.horizon, runs.checkpoint, **mine)
-    mine["regret"][:] = -1.0
-    np.testing.assert_array_equal(made.regret, runs.regret)
-
-
 def test_uniform_loses_what_arithmetic_says() -> None:
     results = simulate(PROBLEM, "uniform", 3 * 10**5, 4)
     np.testing.assert_allclose(results.runs[0].final_regret, 10**5 * (0.25 + 0.775))
-
-
-@pytest.mark.nightly
-def test_intervals_cover_at_least_as_often_as_they_claim() -> None:
-    sure = ("sure", partial(eh.FairPhasedElimination, delta=0.2))
-    coverage = simulate(PROBLEM, ["uniform", sure], 5000, 2000).coverage()
-    assert coverage["level"].tolist() == pytest.approx([0.95, 0.8])
-    assert (coverage["n"] > 1000).all()
-    assert (coverage["coverage"] >= coverage["level"] - 4 * coverage["se_coverage"]).all()
 
 
 def test_a_run_without_an_estimate_does_not_count_as_covered() -> None:
@@ -200,16 +182,6 @@ def test_any_horizon_is_an_ordinary_run(T: int) -> None:
         assert results.runs[0].correct.all()
 
 
-def test_checkpoints_are_spaced_evenly_on_a_logarithmic_scale() -> None:
-    steps = log_spaced(10**6)
-    assert steps[0] == 1
-    assert steps[-1] == 10**6
-    assert {10**j for j in range(7)} <= set(steps)
-    ratios = np.diff(np.log10([t for t in steps if t >= 100]))
-    assert np.abs(ratios - 0.1).max() < 0.005
-    assert log_spaced(1) == [1]
-
-
 # ---------------------------------------------------------------- randomness
 
 
@@ -228,16 +200,6 @@ def test_replications_differ_and_do_not_depend_on_how_many_there_are() -> None:
     assert len(np.unique(many.bias)) == 30
     other = simulate(PROBLEM, "uniform", 100, 30, seed=2).runs[0]
     assert not np.isin(other.bias, many.bias).any()
-
-
-@pytest.mark.nightly
-def test_estimates_scatter_as_theory_says() -> None:
-    # Two rows and the group: uniform evaluation identifies the bias exactly, var = σ² Σ w²/n.
-    runs = simulate(PROBLEM, "uniform", 30_000, 4000).runs[0]
-    w = np.linalg.solve(ACTIONS.points.T, [0.0, 0.0, 1.0])
-    deviation = np.sqrt((w**2).sum() / 10_000)
-    assert runs.bias.mean() == pytest.approx(0.25, abs=5 * deviation / np.sqrt(4000))
-    assert runs.bias.std() == pytest.approx(deviation, rel=5 / np.sqrt(2 * 4000))
 
 
 # ---------------------------------------------------------------- bad input
@@ -590,27 +552,3 @@ def test_bands_are_two_standard_errors_and_zeros_are_left_out() -> None:
     assert curve.low.tolist() == [0.02, 6.0]
     assert picture.note == "mean of 25 runs per line; bands: ± 2 standard errors"
     draw_regret_picture(picture)
-
-
-def test_over_several_horizons_the_ends_make_a_curve() -> None:
-    lines = [
-        line_of(name, T, [1.0, T / 20, T / 10], [0.1, 0.1, 0.5])
-        for T in (10_000, 100, 1000)
-        for name in ("a", "b")
-    ]
-    picture = regret_picture(lines, {"root": lambda t: t**0.5})
-    ends = [curve for curve in picture.curves if curve.ends]
-    assert [curve.name for curve in ends] == ["a", "b"]
-    for curve in ends:
-        assert curve.times.tolist() == [100.0, 1000.0, 10_000.0]
-        assert curve.heights.tolist() == [10.0, 100.0, 1000.0]
-    # only the ends are named; the six ways there are drawn without a name
-    assert sum(curve.name is None for curve in picture.curves) == 6
-    times, values = picture.limits["root"]
-    assert (times[0], times[-1]) == pytest.approx((100.0, 10_000.0))
-    np.testing.assert_allclose(values, times**0.5)
-    draw_regret_picture(picture)
-
-
-def test_no_regret_at_all_still_makes_a_picture() -> None:
-    draw_regret_picture(regret_picture([line_of("a", 100, [0.0] * 3, [0.0] * 3)], {}))

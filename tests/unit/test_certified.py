@@ -13,14 +13,12 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.arrays import Counts
 from evenhand.policies import core as core_module
-from evenhand.policies._sequential import Ledger, Stepper
+from evenhand.policies._sequential import Stepper
 from evenhand.policies.certified import Certified, _Epoch
-from evenhand.policies.confidence import Leads, _withstands, noise_room
+from evenhand.policies.confidence import _withstands, noise_room
 from evenhand.policies.priced_exploration import BoundaryExploration
 from evenhand.policies.rounds import Play
-from evenhand.policies.sequential import stepper_of
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.rivals.uniform import Uniform
 from evenhand.testing import CASES, CHECKS, Case, Check
@@ -139,11 +137,9 @@ QUICK = [check for check in CHECKS if check.__name__ != "bias_intervals_cover"]
 
 
 ENVELOPES: dict[str, Callable[..., eh.Policy]] = {
-    "uniform": partial(around, "uniform"),  # policy and core take turns
     "uniform, horizon unknown": partial(around, "uniform", anytime=True),
     "uniform, noise unknown": lambda *of, **scales: Certified(Unsure(*of, **scales), budget=0.3),
     "oful-debiased": partial(around, "oful-debiased"),
-    "fair-phased-elimination": partial(around, "fair-phased-elimination"),
 }
 
 
@@ -168,7 +164,7 @@ def test_a_hostile_policy_loses_no_more_than_its_budget(
     """Alone it would lose the largest gap every time; inside, (χ + ¼)G_T plus the core's bound."""
     G = guarantee(kappa, HORIZON)
     for problem in worst_case(d, kappa, c):
-        for seed in range(2):
+        for seed in range(1):
             policy = Certified(Hostile(problem.actions, HORIZON, noise_scale=1.0), budget=1.0)
             assert policy.kappa == pytest.approx(kappa, rel=1e-9)
             assert policy.guarantee(HORIZON, 1.0) == pytest.approx(G, rel=1e-9)
@@ -182,23 +178,6 @@ def test_a_hostile_policy_loses_no_more_than_its_budget(
             assert by_core <= core_guarantee(kappa, HORIZON, d + 1, d + 1, failures)
             assert by_policy > 0.5 * G  # it did what it could
             assert problem.gaps.max() * HORIZON > 2 * (by_policy + by_core)
-
-
-@pytest.mark.parametrize(("c", "d", "kappa", "elsewhere"), WORST)
-def test_the_core_alone(c: float, d: int, kappa: float, elsewhere: int) -> None:
-    """A budget of nothing leaves the core, which loses what it may, and what others measured."""
-
-    def core_alone(actions: eh.ActionSet, horizon: int, seed: int) -> eh.Policy:
-        return Certified(eh.policy("uniform", actions, horizon, seed=seed), budget=1e-9)
-
-    regrets = []
-    for problem in worst_case(d, kappa, c):
-        with ThreadPoolExecutor(1) as here:
-            results = eh.simulate(problem, [("core", core_alone)], HORIZON, 8, executor=here)
-        regrets += results.runs[0].regret[:, -1].tolist()
-    failures = Certified(eh.policy("uniform", problem.actions, HORIZON))._epoch.failures[1:3]
-    assert max(regrets) <= core_guarantee(kappa, HORIZON, d + 1, d + 1, failures)
-    assert np.mean(regrets) <= 1.25 * elsewhere
 
 
 @pytest.mark.parametrize("runs", [4, pytest.param(12, marks=pytest.mark.nightly)])
@@ -241,13 +220,8 @@ class ByAskAndTell(Certified):
     ("inner", "budget", "anytime"),
     [
         ("oful", 0.02, False),
-        ("oful", 0.02, True),
-        ("thompson-sampling", 0.5, False),
         ("thompson-sampling", 0.5, True),
-        ("oful", 10.0, True),
-        ("boundary, noise unknown", 0.02, False),
         ("boundary, noise unknown", 0.02, True),
-        ("boundary, noise unknown", 10.0, True),
     ],
 )
 def test_compiled_steps_go_the_same_way(inner: str, budget: float, anytime: bool) -> None:
@@ -297,52 +271,6 @@ def test_with_an_unknown_horizon_the_budget_holds_at_every_time() -> None:
     assert len(levels) == epochs
     assert sum(levels.values()) <= policy.delta  # what the user is told holds in all epochs
     assert policy.ledger.pulls.sum() < 10**5
-
-
-def test_an_envelope_around_an_envelope() -> None:
-    """Each keeps its own ledger, compiled or not; epochs of the inner one may pass unplayed."""
-
-    def make(actions: eh.ActionSet, horizon: int, seed: int) -> eh.Policy:
-        inside = Certified(eh.policy("oful", actions, horizon, seed=seed), anytime=True)
-        both.append(Certified(inside, budget=0.02))
-        return both[-1]
-
-    both: list[Certified] = []
-    problem = worst_case(2, 1.0, 3.0)[0]
-    with ThreadPoolExecutor(1) as here:
-        eh.simulate(problem, [("both", make)], 10**5, 2, executor=here)
-    ran = [policy for policy in both if policy.spent > 0]
-    assert len(ran) == 2
-    for outer in ran:
-        inner = outer.policy
-        assert isinstance(inner, Certified)
-        assert outer.ledger.counts.sum() == 10**5
-        np.testing.assert_array_equal(inner.ledger.counts, outer.ledger.counts)
-        assert (inner.ledger.pulls <= outer.ledger.pulls).all()
-        assert outer.ledger.pulls.sum() < 10**5
-
-
-def test_time_passes_inside_whoever_plays() -> None:
-    """Envelopes in envelopes: where the outermost's core plays, time passes for the innermost."""
-    innermost = Greedy(THREE.actions, 3_000)
-    inner = Certified(innermost, budget=0.3)
-    outer = Certified(inner, budget=0.1)
-    evaluations, by_core = SimulatedEvaluations(THREE, 3), 0
-    while not outer.finished:
-        by_core += outer.ask().total if outer._block is not None else 0
-        outer.tell(evaluations.evaluate(outer.ask()))
-        assert innermost.spent == inner.spent == outer.spent
-        np.testing.assert_array_equal(innermost.counts, outer.ledger.counts)
-    assert by_core > 0
-
-
-def test_epochs_may_pass_at_once() -> None:
-    """Where an envelope outside plays for long, the one inside goes on in the epoch of the time."""
-    policy = Certified(Hostile(THREE.actions, 10**5), anytime=True)
-    policy._elapse(50_000)  # the one outside says so
-    policy.observe(eh.Feedback([0, 50_000, 0], [0.0, 7500.0, 0.0], [0.0, 60_000.0, 0.0]))
-    assert 0 < policy.ask().total <= 2**16 - 50_000
-    assert policy._epoch.horizon == 2**16
 
 
 def test_bounds_start_anew_in_every_epoch() -> None:
@@ -418,55 +346,7 @@ def test_a_policy_that_stops_is_followed_by_the_core() -> None:
     assert inner.remaining == 0
 
 
-def test_what_no_longer_fits_is_cut_and_shown() -> None:
-    """Asked for all that was left, refused while the core took some: it gets the rest."""
-    inner = Scripted(THREE.actions, 200, [[1, 1, 1], [0, 3, 194]])
-    policy = Certified(inner)
-    evaluations = SimulatedEvaluations(THREE, 0)
-    policy.tell(evaluations.evaluate(policy.ask()))
-    policy.ledger.limit = 0.0  # nothing is admitted; what is asked next is the core's
-    policy.ledger.bounds.fill(2.0)
-    policy._answers.clear()
-    policy._decide()
-    block = policy.ask()
-    policy.ledger.limit = math.inf
-    policy.tell(evaluations.evaluate(block))
-    assert policy.ask().counts.tolist() == [0, 3, 197 - block.total - 3]
-    policy.tell(evaluations.evaluate(policy.ask()))
-    assert policy.finished
-    assert inner.heard == [[1, 1, 1]]
-    assert inner.shown == [block.counts.tolist()]
-    rest = [0, 3, 194 - block.total]  # a part of its round, which never becomes whole
-    assert inner._rounds._gathered.counts.tolist() == rest
-
-
-class Thrifty(Hostile):
-    """Names the option of the least bound when its proposal is refused."""
-
-    def __init__(self, *arguments: Any, **scales: Any) -> None:
-        super().__init__(*arguments, **scales)
-        self.offers = 0
-
-    def frugal(self, ledger: Ledger, leads: Leads) -> Counts | None:
-        counts = np.eye(len(self.actions), dtype=np.int64)[int(np.argmin(ledger.bounds))]
-        if not ledger.admits(counts):
-            return None
-        self.offers += 1
-        return counts
-
-
-def test_a_policy_may_name_something_cheaper() -> None:
-    problem = worst_case(2, 1.0, 3.0)[0]
-    inner = Thrifty(problem.actions, 20_000, noise_scale=1.0)
-    policy = Certified(inner, budget=0.5)
-    played(policy, problem, 0)
-    assert inner.offers > 0
-    assert policy.spent == 20_000
-    assert policy.ledger.charge <= 0.5 * guarantee(1.0, 20_000) * (1 + 1e-12)
-    np.testing.assert_array_equal(inner.counts, policy.ledger.counts)  # it was shown everything
-
-
-@pytest.mark.parametrize(("anytime", "runs"), [(False, 12), *nightly([(False, 30), (True, 30)])])
+@pytest.mark.parametrize(("anytime", "runs"), [(False, 6), *nightly([(False, 30), (True, 30)])])
 def test_decisions_hold_at_all_times(anytime: bool, runs: int) -> None:
     """Loss, leads and bias, looked at some sixty times in a run. Tolerance 10⁻⁶."""
     failed, delta, said = 0, 0.2, 0
@@ -521,20 +401,6 @@ def test_leads_are_said_where_they_are_known() -> None:
     assert 0.0 < known.widths[1] < 0.05
 
 
-def test_looking_for_compiled_steps_changes_nothing() -> None:
-    """The envelope puts its ledger into the steps when it is made, and into no others."""
-    inside, other = (eh.policy("oful", THREE.actions, 1000) for _ in range(2))
-    policy = Certified(inside)
-    assert policy.compiled is inside.stepper
-    assert inside.stepper.ledger is policy.ledger
-    inside.stepper = other.stepper
-    assert policy.compiled is None  # steps that nobody stops are not run
-    assert other.stepper.ledger is None
-    outer = Certified(Certified(eh.policy("oful", THREE.actions, 1000)))
-    assert outer.compiled is None
-    assert stepper_of(outer.policy).ledger is outer.policy.ledger
-
-
 def test_what_a_decision_withstands() -> None:
     """Up to the stated size no τ overturns the lower bounds of the leads; a little more does."""
     rng = np.random.default_rng(0)
@@ -559,16 +425,6 @@ def test_what_a_decision_withstands() -> None:
     assert _withstands(two, 0, np.array([0.0, 0.3, 0.5, 0.2])) == 0.1  # half of the least lead
     assert _withstands(two, 0, np.array([0.0, -0.1, 0.5, 0.2])) == 0.0
     assert _withstands(two, 0, np.array([0.0, 0.3, -0.5, 0.2])) == 0.0
-
-
-def test_decisions_are_equal_if_they_choose_the_same() -> None:
-    leads = np.zeros((2, 3))
-    sure = eh.Decision(0, "Ann", loss=0.1, level=0.9, withstands=0.2, leads=leads)
-    assert sure == eh.Decision(0, "Ann")
-    assert hash(sure) == hash(eh.Decision(0, "Ann"))
-    assert sure != eh.Decision(1, "Bo", loss=0.1, level=0.9, withstands=0.2, leads=leads)
-    assert repr(eh.Decision(0, "Ann")) == "Decision(option=0, label='Ann')"
-    assert math.isnan(eh.Decision(0, "Ann").lead_over(1).value)
 
 
 def test_unknown_noise_is_bounded_and_pays_the_budget() -> None:
@@ -605,7 +461,7 @@ class Little(Hostile):
         return eh.Decision.of(self, 1)
 
 
-@pytest.mark.parametrize(("noise", "chi", "at_once"), [(0.1, 0.5, 1), (1.0, 0.5, 1), (0.1, 1.0, 2)])
+@pytest.mark.parametrize(("noise", "chi", "at_once"), [(1.0, 0.5, 1), *nightly([(0.1, 1.0, 2)])])
 @pytest.mark.parametrize("anytime", [False, True])
 def test_scatter_is_asked_for_where_there_is_too_little(
     noise: float, chi: float, at_once: int, anytime: bool
@@ -650,25 +506,6 @@ def test_scatter_is_asked_for_where_there_is_too_little(
     assert policy._epoch.noise < 1.2 * noise
     lost = policy.ledger.counts @ problem.gaps
     assert lost < 0.5 * problem.gaps.max() * T
-
-
-def test_unknown_noise_and_horizon_keep_the_budget() -> None:
-    """A policy that harms in large batches is stopped, at every time."""
-    problem = worst_case(2, 1.0, 3.0)[0]
-    inner = Hostile(problem.actions, 10**6)
-    inner.stated_noise = None
-    policy = Certified(inner, budget=0.3, anytime=True)
-    evaluations = SimulatedEvaluations(problem, 2)
-    while not policy.finished:
-        pulls = policy.ledger.pulls.copy()
-        policy.tell(evaluations.evaluate(policy.ask()))
-        if (policy.ledger.pulls > pulls).any() and math.isfinite(policy._epoch.noise):
-            t = policy.spent
-            unit = max(policy.guarantee(t, policy._epoch.noise), 2.0 * (3 + t ** (1 / 3)))
-            # the bound in the budget may be that of half the charge
-            assert policy.ledger.pulls @ problem.gaps <= 0.3 * unit * 1.2
-    assert policy.ledger.pulls @ problem.gaps <= 0.3 * guarantee(policy.kappa, 10**6) * 1.01
-    assert policy.ledger.counts @ problem.gaps < 0.2 * problem.gaps.max() * 10**6
 
 
 def test_evaluations_without_noise() -> None:

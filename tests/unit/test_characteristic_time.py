@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
 from scipy.special import rel_entr
 
 import evenhand as eh
@@ -46,16 +45,6 @@ def test_two_means(sigma: float, gap: float) -> None:
     time = characteristic_time(BiasedLinearBandit(actions, [gap, 0.0], 0.7, sigma))
     assert time.value == pytest.approx(8 * sigma**2 / gap**2, rel=1e-6)
     np.testing.assert_allclose(time.proportions, 0.5, atol=1e-5)
-
-
-@pytest.mark.parametrize("k", [2, 3, 10])
-def test_means_with_equal_gaps(k: int) -> None:
-    """min_w 1/w_1 + 1/w_2 with w_1 + (k−1)w_2 = 1 is (1 + √(k−1))²."""
-    actions = eh.ActionSet(np.eye(k), attributes=np.ones((k, 1)))
-    time = characteristic_time(BiasedLinearBandit(actions, np.eye(k)[0] / 2, 0.0))
-    root = math.sqrt(k - 1)
-    assert time.value == pytest.approx(2 * (1 + root) ** 2 / 0.25, rel=1e-6)
-    assert time.proportions[0] == pytest.approx(1 / (1 + root), abs=1e-4)
 
 
 @pytest.mark.parametrize(("x", "y"), [(2.0, 1.0), (1.0, -0.5), (3.0, 2.9)])
@@ -100,16 +89,6 @@ def test_a_semidefinite_program_agrees(seed: int) -> None:
     assert time.value == pytest.approx(semidefinite(problem), rel=1e-4)
 
 
-def test_several_attributes_agree_too() -> None:
-    rng = np.random.default_rng(0)
-    z = rng.integers(0, 2, size=(14, 2)).astype(float)
-    actions = eh.ActionSet(rng.standard_normal((14, 3)), attributes=z)
-    problem = BiasedLinearBandit(actions, rng.standard_normal(3) / 4, [0.3, -0.8])
-    time = characteristic_time(problem)
-    assert time.verify()
-    assert time.value == pytest.approx(semidefinite(problem), rel=1e-4)
-
-
 @given(st.integers(0, 2**32 - 1), st.integers(2, 4), st.integers(0, 8))
 @settings(max_examples=30)
 def test_the_proportions_attain_it_and_no_others_do_better(seed: int, d: int, extra: int) -> None:
@@ -126,35 +105,6 @@ def test_the_proportions_attain_it_and_no_others_do_better(seed: int, d: int, ex
         other = rng.exponential(size=len(evenly)) ** 3 + 1e-3
         mixed = rng.choice([0.0, 1.0]) * own + rng.choice([0.1, 1.0]) * other / other.sum()
         assert needed(problem, mixed / mixed.sum()) >= time.bound * (1 - 1e-9)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_what_is_evaluated_pays_in_full(seed: int) -> None:
-    """Complementary slackness: Σ_u (a_x·h_u)² is 1 wherever x has a share, and at most 1."""
-    time = characteristic_time(families.random(15, 3, seed))
-    assert time.design is not None
-    A = time.problem.actions.points
-    worth = ((A / np.abs(A).max(axis=0)) @ time.design.certificate.dual.T) ** 2
-    charges = worth.sum(axis=1)
-    assert charges.max() <= 1 + 1e-9
-    assert charges[time.proportions > 1e-3].min() >= 1 - 1e-2
-    assert float(time.proportions @ charges) == pytest.approx(1.0, abs=1e-5)
-
-
-def test_units_and_coordinates() -> None:
-    problem = families.random(12, 3, 5)
-    time = characteristic_time(problem).value
-    loud = BiasedLinearBandit(problem.actions, problem.gamma, problem.omega, 3.0)
-    assert characteristic_time(loud).value == pytest.approx(9 * time, rel=1e-5)
-    dear = BiasedLinearBandit(problem.actions, 3 * problem.gamma, problem.omega, 3.0)
-    assert characteristic_time(dear).value == pytest.approx(time, rel=1e-5)
-    turn = np.array([[2.0, 1.0, 0.0], [0.0, 1e-4, 3.0], [1.0, 0.0, 1e3]])
-    turned = BiasedLinearBandit(
-        eh.ActionSet(problem.actions.features @ turn, problem.actions.groups),
-        np.linalg.solve(turn, problem.gamma),
-        problem.omega,
-    )
-    assert characteristic_time(turned).value == pytest.approx(time, rel=1e-5)
 
 
 # ---------------------------------------------------------------- ties, and what cannot be
@@ -235,14 +185,6 @@ def test_two_crossed_judges(gap: float) -> None:
     np.testing.assert_allclose(time.proportions, 0.25, atol=1e-5)
 
 
-def test_nobody_is_partial_in_a_panel_of_means() -> None:
-    """Without a bias a judge more changes nothing: T* = 2(1 + √(k−1))²σ²/Δ²."""
-    for judges in (["P"], ["P", "Q", "R"]):
-        panel = eh.Questions.panel(["a", "b", "c", "d"], judges, partial=None)
-        time = characteristic_time(panel_problem(panel, [0.5, 0.0, 0.0, 0.0], 2.0))
-        assert time.value == pytest.approx(2 * 4 * (1 + math.sqrt(3)) ** 2 / 0.25, rel=1e-6)
-
-
 def test_one_judge_who_favours_one_of_them_tells_nothing() -> None:
     panel = eh.Questions.panel({"a": "fr", "b": "it"}, {"P": "fr"})
     with pytest.raises(eh.NotIdentifiableError, match="partial to neither"):
@@ -274,42 +216,6 @@ def test_prices_noise_and_order() -> None:
     turned = eh.Questions.panel(dict(reversed(names.items())), dict(reversed(judges.items())))
     backwards = characteristic_time(panel_problem(turned, values[::-1]))
     assert backwards.value == pytest.approx(plain.value, rel=1e-5)
-
-
-def test_a_search_over_shares_finds_nothing_better() -> None:
-    """An independent route: SLSQP on min max_x 2‖(x* − x; 0)‖²/Δ_x², over shares of the price."""
-    panel = eh.Questions.panel(
-        {"a": "fr", "b": "it", "c": "us"}, {"P": "fr", "Q": "it"}, prices=[1.0, 2.5]
-    )
-    problem = panel_problem(panel, [0.6, 0.25, 0.0])
-    time = characteristic_time(problem)
-    A = panel.points
-    leads = np.zeros((2, A.shape[1]))
-    leads[:, 0], leads[0, 1], leads[1, 2] = 1.0, -1.0, -1.0
-    leads *= math.sqrt(2) / np.array([[0.35], [0.6]])
-
-    def needs(shares: Floats) -> Floats:  # the price of each lead, in these shares of the price
-        inverse = np.linalg.pinv(A.T @ ((shares / panel.prices)[:, None] * A), rcond=1e-12)
-        return np.asarray(np.einsum("ij,jk,ik->i", leads, inverse, leads))
-
-    best = math.inf
-    for seed in range(3):
-        start = np.random.default_rng(seed).dirichlet(np.ones(len(A)))
-        found = minimize(
-            lambda x: x[-1],
-            np.append(start, needs(start).max()),
-            bounds=[(1e-6, 1.0)] * len(A) + [(0.0, None)],
-            constraints=[
-                {"type": "eq", "fun": lambda x: x[:-1].sum() - 1.0},
-                {"type": "ineq", "fun": lambda x: x[-1] - needs(x[:-1])},
-            ],
-            method="SLSQP",
-            options={"maxiter": 500, "ftol": 1e-12},
-        )
-        shares = np.clip(found.x[:-1], 1e-9, None)
-        best = min(best, float(needs(shares / shares.sum()).max()))
-    assert best >= time.bound * (1 - 1e-9)
-    assert best == pytest.approx(time.value, rel=1e-3)
 
 
 def test_limits_of_regret_are_not_about_questions() -> None:

@@ -19,6 +19,7 @@ from evenhand.research.rivals.frank_wolfe_sampling import _best_mixture
 from evenhand.research.rivals.lingame import HedgingPolicy
 from evenhand.research.rivals.peps import PEPS
 from evenhand.research.rivals.rage import RAGE
+from rotation import nightly
 
 IN_PAPERS = (
     "lingape",
@@ -121,7 +122,7 @@ def test_the_limit_of_a_transductive_problem_is_a_joint_design() -> None:
     )
 
 
-@pytest.mark.parametrize("biased", [False, True])
+@pytest.mark.parametrize("biased", [True, *nightly([False])])
 @pytest.mark.parametrize("name", ["certain-choice", *IN_PAPERS])
 def test_what_is_measured_need_not_be_what_is_chosen(name: str, biased: bool) -> None:
     problem = classical.transductive(4, angle=0.6, biased=biased)
@@ -241,12 +242,12 @@ def test_the_suite_has_all_problems_twice_and_all_rivals_with_two_thresholds() -
 
 def test_a_short_run_of_the_suite() -> None:
     whole = chosen(["classical-soare"])
-    few = dataclasses.replace(whole.suites[0], shapes=whole.suites[0].shapes[:2])
+    few = dataclasses.replace(whole.suites[0], shapes=whole.suites[0].shapes[:1])
     benchmark = dataclasses.replace(whole, suites=(few,), replications=3)
     players = entrants(["certain-choice", "top-two", "top-two-usual"])
     rows = Comparison(benchmark, 5, measure(benchmark, players, 5)).instances()
     over = rows.set_index(["instance", "policy"])["over_limit"].unstack()
-    assert len(over) == 2
+    assert len(over) == 1
     assert (over["top-two-usual"] < over["top-two"]).all()  # what is proved costs more
     assert (over["certain-choice"] < over["top-two"]).all()
     sure = rows.set_index(["instance", "policy"])["certified"].unstack()

@@ -89,23 +89,6 @@ def test_estimates_are_least_squares() -> None:
     assert fit.bias(0.1).value == pytest.approx(theta[-1], abs=1e-12)
 
 
-def test_counts_that_differ_by_many_orders() -> None:
-    """With as many options as parameters, least squares reproduces the means, whatever counts."""
-    rng = np.random.default_rng(1)
-    actions = scattered(k=5, d=4, seed=3)
-    values = rng.standard_normal(4)
-    means = actions.points @ np.append(values, 0.25)
-    counts = np.array([1, 10**12, 3, 10**6, 2])
-    fit = Ellipsoid(actions, 10**13).fit(counts, counts * means)
-    worth = actions.features @ values
-    np.testing.assert_allclose(fit.leads(0.1).leads, worth.max() - worth, atol=1e-9)
-    assert fit.bias(0.1).value == pytest.approx(0.25, abs=1e-9)
-    # the variance of the bias is Σ w²/n over the only weights w that give it
-    w = np.linalg.solve(actions.points.T, np.array([0.0, 0.0, 0.0, 0.0, 1.0]))
-    narrow = fit.bias(0.999999).high - fit.bias(0.999999).value
-    assert narrow >= math.sqrt(float((w**2 / counts).sum()))
-
-
 def test_too_few_evaluations_leave_everything_open() -> None:
     actions = scattered(k=8, d=3, seed=0)
     counts = np.zeros(8, dtype=np.int64)
@@ -155,17 +138,6 @@ def test_the_bias_is_known_before_all_is() -> None:
     assert 2.0 * deviation < bias.high - bias.value < 6.0 * deviation
     leads = fit.leads(0.1)
     assert np.isfinite(leads.widths).tolist() == [True, True, False, False]
-
-
-def test_nearly_dependent_rows_are_not_taken_for_dependent() -> None:
-    """A row that is off the others by 10⁻⁷ says something of all directions, if little."""
-    actions = eh.ActionSet([[1.0, 0.0], [1.0, 1e-7], [0.0, 1.0], [1.0, 1.0]], [1, 1, -1, 1])
-    counts = np.array([100, 100, 100, 0])
-    fit = Ellipsoid(actions, 10**4).fit(counts, np.zeros(4))
-    widths = fit.widths(OptionFrame.of(actions).points, 0.1)
-    assert fit.identified
-    assert np.isfinite(widths).all()
-    assert widths[3] > 1e5 * widths[0]
 
 
 def test_equal_options_are_tied_for_certain() -> None:
@@ -252,29 +224,6 @@ def test_how_much_scatter_is_enough(failure: float, horizon: int) -> None:
         bound = noise_bound(7.0, full_room(degrees), failure, horizon)
         assert bound**2 <= 3.35 * 7.0 / degrees
     assert noise_bound(7.0, full_room(int(0.45 * enough)), failure, horizon) == math.inf
-
-
-def test_the_noise_bound_is_the_least_on_its_grid() -> None:
-    scatter, degrees, failure, horizon = 321.0, 300, 0.05, 10**4
-    size = 2 + math.ceil(math.log2(horizon) / 2)
-    bounds = []
-    for j in range(1, size + 1):
-        eta = 2.0 ** (1 - j)
-        below = degrees / 2 * math.log(1 + 2 * eta) - math.log(size / failure)
-        if below > 0:
-            bounds.append(math.sqrt(eta * scatter / below))
-    bound = noise_bound(scatter, full_room(degrees), failure, horizon)
-    assert bound == pytest.approx(min(bounds), rel=1e-12)
-    assert noise_bound(0.0, full_room(0), failure, horizon) == math.inf
-
-
-def test_coordinates_make_the_design_a_unit() -> None:
-    rng = np.random.default_rng(0)
-    plane = rng.standard_normal((30, 3)) @ rng.standard_normal((3, 5))  # five columns, rank three
-    frame = OptionFrame.of(eh.ActionSet(plane, attributes=plane[:, :1] ** 2))
-    assert frame.rank == 4
-    moments = frame.points.T @ (frame.weights[:, None] * frame.points)
-    np.testing.assert_allclose(moments, np.eye(4), atol=1e-6)
 
 
 def test_values_differ_by_features_only() -> None:

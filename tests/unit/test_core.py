@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
@@ -91,23 +90,6 @@ def test_the_price_falls_with_the_costs(name: str) -> None:
 
 
 values = st.floats(-3, 3) | st.just(-math.inf)
-
-
-@given(st.lists(st.tuples(values, values, st.integers(0, 3), st.booleans()), min_size=1))
-@settings(max_examples=200)
-def test_rivals_without_a_table_of_pairs(
-    options: list[tuple[float, float, int, bool]],
-) -> None:
-    near, far = (np.array([option[i] for option in options]) for i in (0, 1))
-    cell = np.array([option[2] for option in options])
-    alive = np.array([option[3] for option in options])
-    own, others = module._rivals(near, far, cell, alive)
-    for x in range(len(options)):
-        rest = [y for y in range(len(options)) if y != x and alive[y]]
-        alike = [near[y] for y in rest if cell[y] == cell[x]]
-        apart = [far[y] for y in rest if cell[y] != cell[x]]
-        assert own[x] == max(alike, default=-math.inf)
-        assert others[x] == max(apart, default=-math.inf)
 
 
 class Transcript:
@@ -234,14 +216,6 @@ def test_blocks_grow_as_they_should() -> None:
     assert precision > 0
 
 
-def test_options_that_are_alike_are_never_explored_for_long() -> None:
-    """Two options with the same features: the gap is 0, and playing either is right."""
-    actions = eh.ActionSet([[1.0], [1.0]], ["a", "a2"])
-    core = Core(actions, value_bound=1.0, noise_scale=1.0, failures=FAILURES)
-    core.tighten(np.zeros(2))
-    assert np.count_nonzero(core.next_block(remaining=100)) == 1
-
-
 def test_what_the_horizon_cannot_hold_is_not_begun() -> None:
     actions = SETS["two groups"]
     core = Core(actions, value_bound=1.0, noise_scale=1.0, failures=FAILURES)
@@ -269,19 +243,6 @@ def test_bounds_are_of_the_noise_as_it_is_known() -> None:
         assert core.bounds.min() <= 2 * b + 2 * r
     assert core.noise_scale == 0.1
     assert core.bounds.min() < 1.0
-
-
-def test_exploitation_doubles() -> None:
-    actions = SETS["two groups"]
-    core = Core(actions, value_bound=1.0, noise_scale=1.0, failures=FAILURES)
-    core.tighten(np.where(np.arange(len(actions)) == 5, 0.0, 2.0))
-    sizes = []
-    for _ in range(5):
-        counts = core.next_block(remaining=10**6)
-        sizes.append(int(counts[5]))
-        core.learn(eh.Feedback(counts, 0.1 * counts, 1.0 * counts))
-    first = 2 * actions.points.shape[1]
-    assert sizes == [first, first, 2 * first, 4 * first, 8 * first]
 
 
 def test_unknown_noise_is_waited_for() -> None:

@@ -6,14 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from scipy.integrate import quad
 from scipy.optimize import linprog
-from scipy.stats import chi, norm
 
 import evenhand as eh
 from evenhand.policies.phase_designs import AttributePlan
-from evenhand.research.rivals.explore_then_commit import ExploreThenCommit, expected_maximum
-from rotation import nightly
+from evenhand.research.rivals.explore_then_commit import ExploreThenCommit
 
 # The points are a basis. Σ w a = e: w = −1/4 and −5/4 on the first and the last, κ_* = (3/2)².
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
@@ -90,19 +87,6 @@ def test_what_cannot_be_told_is_refused_at_the_start() -> None:
 # ---------------------------------------------------------------- how much
 
 
-@pytest.mark.parametrize("j", [1, 2, 3, 10])
-def test_the_mean_length_of_a_gaussian_vector(j: int) -> None:
-    mean = quad(lambda r: r * chi.pdf(r, j), 0, np.inf)[0]
-    assert expected_maximum(10**15, j) == pytest.approx(mean, rel=1e-7)
-
-
-@pytest.mark.parametrize("n", [2, 3, 10, 1000])
-def test_the_largest_of_independent_gaussians_is_below_the_bound(n: int) -> None:
-    mean = quad(lambda u: u * n * norm.pdf(u) * norm.cdf(u) ** (n - 1), -12, 12, limit=200)[0]
-    assert mean <= expected_maximum(n, n)
-    assert expected_maximum(n, 10**6) == pytest.approx(math.sqrt(2 * math.log(n)))
-
-
 def test_how_much_is_explored_in_closed_form() -> None:
     """N = (price σ²T²/16B²)^{1/3}: 3·2 log 3 for evaluations (1/3 each), κ_*·2/π for the bias."""
     T, sigma, B = 10**8, 2.0, 0.5
@@ -126,22 +110,6 @@ def test_the_bound_on_the_regret_is_least_there() -> None:
     grid = np.geomspace(1e2, 1e7, 5001)
     least = sum(min(bound(n, price) for n in grid) for price in (r * c_1**2, kappa * c_2**2))
     assert least == pytest.approx(6 * ExploreThenCommit(ACTIONS, T).exploration, rel=1e-4)
-
-
-@pytest.mark.parametrize("T", [1, 2, 3, 10, 100])
-def test_short_horizons_are_kept(T: int) -> None:
-    policy = ExploreThenCommit(ACTIONS, T)
-    assert policy.exploration <= T / 2
-    while not policy.finished:
-        n = policy.ask().counts
-        policy.tell(eh.Feedback(n, 0.5 * n, 0.5 * n))
-    assert policy.spent == T
-
-
-@pytest.mark.parametrize("exploration", [7, 1000.0, 12345])
-def test_exploration_may_be_set(exploration: float) -> None:
-    policy = ExploreThenCommit(ACTIONS, 10**12, exploration=exploration)
-    assert exploration <= policy.ask().total <= exploration + len(ACTIONS)
 
 
 @pytest.mark.parametrize("exploration", [0, -1.0, 101, math.nan, "some", True])
@@ -181,32 +149,6 @@ def test_estimates_are_least_squares_evaluation_by_evaluation() -> None:
     assert policy.ask().counts.tolist() == [policy.remaining if x == best else 0 for x in range(10)]
 
 
-@pytest.mark.parametrize("n", [1000, *nightly([4000])])
-def test_the_interval_misses_as_often_as_a_gaussian_error_does(n: int) -> None:
-    """P(|N(0, 1)| > √(2 log 1/δ)), within four standard errors."""
-    delta = 0.3
-    problem = eh.BiasedLinearBandit(ACTIONS, [0.5, 0.4], 0.25)
-    misses = 0
-    for seed in range(n):
-        policy = ExploreThenCommit(ACTIONS, 1000, exploration=50, delta=delta, noise_scale=1.0)
-        explored(policy, problem.evaluations, seed)
-        misses += not policy.bias().covers(0.25)
-    share = 2 * norm.sf(math.sqrt(2 * math.log(1 / delta)))
-    assert misses / n == pytest.approx(share, abs=4 * math.sqrt(share * (1 - share) / n))
-
-
-def test_effects_that_are_known_up_to_a_constant_still_decide() -> None:
-    """An intercept beside dummies: no attribute's own effect is told, the best option is."""
-    actions = four_groups()
-    gamma = np.array([0.1, 0.3, -0.2])
-    values = actions.features @ gamma
-    evaluations = values + actions.attributes @ [0.9, -0.3, 0.4, -2.0]
-    policy = ExploreThenCommit(actions, 10**12)
-    explored(policy, evaluations, seed=1)
-    assert policy.recommend().option == int(values.argmax()) != int(evaluations.argmax())
-    assert math.isnan(policy.bias().value)
-
-
 PROBLEMS = {
     "worst case": eh.families.worst_case(3, 4.0, 10**5, 3.0)[1],
     "gaps": eh.families.gap_dependent(4, 2.0, 0.1, 0.2)[0],
@@ -224,9 +166,3 @@ def test_the_mean_regret_keeps_its_bound(name: str) -> None:
     bound = 6 * ExploreThenCommit(problem.actions, T).exploration + 2 * len(problem.actions)
     row = eh.simulate(problem, "explore-then-commit", T, 200).summary().iloc[0]
     assert row["mean_regret"] - 4 * row["se_regret"] <= bound
-
-
-@pytest.mark.parametrize("delta", [0.0, 1.0, math.nan, "little"])
-def test_a_probability_of_failure_is_one(delta: object) -> None:
-    with pytest.raises(eh.InputError, match=r"delta must lie in \(0, 1\); got"):
-        ExploreThenCommit(ACTIONS, 100, delta=delta)  # type: ignore[arg-type]

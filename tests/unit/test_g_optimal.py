@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.designs._ascent import interior_point, moment_gram, multiplicative, newton
-from evenhand.designs._caratheodory import empty_rows, moment_tableau
-from evenhand.designs.enclosing import dependent, enclosing
+from evenhand.designs._ascent import interior_point, newton
+from evenhand.designs.enclosing import enclosing
 from evenhand.designs.g_optimal import cut_support
 from evenhand.designs.screen import Screen, factor
 from evenhand.numerics.row_space import row_space
@@ -118,18 +117,6 @@ def test_clouds_on_their_ellipsoid(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("k", [2, 5, 8, 12])
-def test_the_tableau_writes_other_rows_on_the_basis(kind: str, k: int) -> None:
-    for m in range(1, 5):
-        Y, w = table(kind, k, m, 1), np.random.default_rng(k).random(k) + 0.1
-        basis, others, T = moment_tableau(Y, w, 1e-10)
-        S = moments(Y) * w[:, None]
-        assert sorted([*basis, *others]) == list(range(k))
-        assert len(basis) == np.linalg.matrix_rank(S)
-        np.testing.assert_allclose(T @ S[basis], S[others], atol=1e-12 * np.abs(S).max(initial=1))
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("k", range(1, 13))
 def test_the_cut_keeps_moments_and_adds_no_weight(kind: str, k: int) -> None:
     for m in range(1, 5):
@@ -151,21 +138,6 @@ def test_the_cut_in_exact_arithmetic() -> None:
     (row,) = np.flatnonzero(cut)
     assert Fraction(cut[row]) * Fraction(Y[row, 0]) ** 2 == moment
     assert abs(Y[row, 0]) == 4.0
-
-
-def test_a_tableau_without_other_rows_is_left_alone() -> None:
-    weights, place = np.array([0.5, 0.5]), np.full(2, -1)
-    empty_rows(np.empty((0, 2)), weights, place, np.empty(0), 0.0)
-    assert weights.tolist() == [0.5, 0.5]
-    assert place.tolist() == [-1, -1]
-
-
-@pytest.mark.parametrize("m", [1, 2, 5])
-def test_multiplicative_steps_stay_at_an_optimum(m: int) -> None:
-    w, d = np.full(2 * m, 0.5 / m), np.empty(2 * m)
-    assert abs(multiplicative(np.vstack([np.eye(m), np.eye(m)]), w, d, 5)) < 1e-14
-    np.testing.assert_allclose(w, 0.5 / m)
-    np.testing.assert_allclose(d, m)
 
 
 @pytest.mark.parametrize("kind", ["integers", "signs", "duplicates", "one-hot + group"])
@@ -198,29 +170,12 @@ def test_newton_and_the_interior_point_method_meet_in_one_ellipsoid(m: int) -> N
     np.testing.assert_allclose(V, (B * other[:, None]).T @ B, atol=1e-7)
 
 
-def test_newton_leaves_more_rows_than_moments_alone() -> None:
-    """Four rows that carry weight, three moments: H is singular, and nothing is changed."""
-    B, w, d = np.array([[1.0, 0], [0, 1], [1, 1], [1, -2]]), np.full(4, 0.25), np.empty(4)
-    assert newton(B, w, d, 1e-9, 100) > 1e-9
-    assert w.tolist() == [0.25] * 4
-
-
-def test_newton_gives_up_on_singular_rows() -> None:
-    assert newton(np.ones((3, 2)), np.full(3, 1 / 3), np.empty(3), 1e-6, 10) == np.inf
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_rows_of_very_different_lengths(seed: int) -> None:
     """Coordinates on a poor basis, exchanged for a good one, once lost the digits of the gap."""
     rng = np.random.default_rng(seed)
     points = rng.standard_normal((300, 6)) * 10.0 ** rng.uniform(-6, 6, (300, 1))
     assert eh.g_optimal_design(points, 1e-9).certificate.gap <= 1e-9
-
-
-def test_an_interior_point_on_singular_rows_says_so() -> None:
-    w, d = np.full(3, 1 / 3), np.empty(3)
-    assert interior_point(np.ones((3, 2)), w, d, 1e-6, 10, np.empty((0, 2))) == np.inf
-    assert multiplicative(np.ones((3, 2)), w, d, 1) == np.inf
 
 
 def test_a_screen_misses_no_row() -> None:
@@ -236,16 +191,6 @@ def test_a_screen_misses_no_row() -> None:
         rows, values = screen.rows_above(threshold, V)
         assert rows.tolist() == np.flatnonzero(d > threshold).tolist()
         np.testing.assert_allclose(values, d[rows])
-
-
-@pytest.mark.parametrize("r", [1, 2, 3, 5, 9])
-def test_fourth_moments_are_those_of_the_definition(r: int) -> None:
-    rng = np.random.default_rng(r)
-    Y, q = rng.standard_normal((300, r)), rng.random(300)
-    M = moments(Y)
-    F = np.empty((M.shape[1], M.shape[1]))
-    moment_gram(Y, q, F)
-    np.testing.assert_allclose(np.tril(F), np.tril((M * q[:, None]).T @ M), atol=1e-10)
 
 
 @pytest.mark.parametrize("noise", [1e-6, 1e-4, 1e-2])
@@ -268,33 +213,3 @@ def test_one_path_leads_to_the_ellipsoid_around_all_rows(noise: float, group: bo
     assert abs(w.sum() - 1.0) < 1e-12
     assert len(rows) < 600
     assert g_optimal_check(points, weights).gap <= 1.01e-7
-
-
-def test_the_interior_point_method_stops_where_rows_fit_their_noise() -> None:
-    """Others from the same near-sphere end it early; others that are low, or few, do not."""
-    rng = np.random.default_rng(8)
-    points = rng.standard_normal((2000, 4))
-    points *= (1.0 + 1e-3 * rng.standard_normal((2000, 1))) / np.linalg.norm(
-        points, axis=1, keepdims=True
-    )
-    gaps = []
-    for others in (points[30:], 0.5 * points[30:], points[:0]):
-        w, d = np.full(30, 1 / 30), np.empty(30)
-        gaps.append(interior_point(points[:30], w, d, 1e-9, 100, others))
-    assert gaps[0] > 1e-5
-    assert max(gaps[1:]) <= 1e-9
-
-
-def test_moments_of_signs_and_dummies_are_dependent_and_those_with_noise_are_not() -> None:
-    rng = np.random.default_rng(4)
-    signs = rng.choice([-1.0, 1.0], (300, 6))
-    dummies = np.eye(6)[rng.integers(0, 6, 300)]
-    sphere = rng.standard_normal((300, 6))
-    sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
-    on_two = np.column_stack([sphere, signs[:, 0]])  # x'x = z'z
-    for points in (signs, dummies, dummies + signs[:, :1], on_two, np.repeat(sphere, 2, 0)[:40]):
-        assert dependent(np.ascontiguousarray(points))
-    for points in (signs, dummies, sphere, on_two):
-        noisy = points + 1e-5 * rng.standard_normal(points.shape)
-        assert not dependent(noisy)
-    assert not dependent(sphere)

@@ -131,12 +131,6 @@ def test_regret_grows_evenly_inside_an_allocation() -> None:
     assert regret.spent == 16
 
 
-def test_nothing_is_lost_after_the_last_evaluation() -> None:
-    regret = Regret(np.array([0.5]), [2, 3, 10])
-    regret.pay(np.array([4]))
-    assert regret.curve().tolist() == [1.0, 1.5, 2.0]
-
-
 def test_a_failing_step_is_heard_of() -> None:
     problem = PROBLEMS["two groups"]
     k = len(problem.actions)
@@ -186,13 +180,3 @@ def test_streams_are_the_documented_paths_to_the_bit(largest: int) -> None:
             total = n * float(problem.evaluations[x]) + 0.8 * noise
             assert feedback.sums[x] == total
             assert feedback.sums_of_squares[x] == total * total / n + 0.8 * 0.8 * scatter
-
-
-def test_more_evaluations_than_the_path_holds_are_refused() -> None:
-    evaluations = SimulatedEvaluations(PROBLEMS["two groups"], 1)
-    counts = np.zeros(13, dtype=np.int64)
-    counts[2] = 2**62
-    evaluations.evaluate(eh.Allocation(counts, 0))
-    counts = counts // 2**62
-    with pytest.raises(OverflowError, match="2\\^62"):
-        evaluations.evaluate(eh.Allocation(counts, 0))

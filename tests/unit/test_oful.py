@@ -16,7 +16,6 @@ from evenhand.policies import OFUL, OFULDebiased, OFULEvaluation, Oracle
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.rivals.oful import OptimisticPolicy
-from evenhand.research.rivals.ridge import feature_coordinates, joint_coordinates
 
 Floats = NDArray[np.float64]
 KINDS: tuple[type[OptimisticPolicy], ...] = (OFUL, OFULEvaluation, OFULDebiased, Oracle)
@@ -113,106 +112,6 @@ def test_every_step_is_that_of_the_transcription(kind: type[OptimisticPolicy], p
         literal.s += feedback.sums
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_decision_lasts_until_the_determinant_has_grown(kind: type[OptimisticPolicy]) -> None:
-    truth, C = problem(1), 0.3
-    policy, literal = made(kind, truth, switching=C), Literal(kind, truth)
-    for counts, feedback in played(policy, truth, 60):
-        x, n = int(np.argmax(counts)), int(counts.sum())
-        assert literal.prefers(x)
-        row = literal.A[x]
-        grown = [
-            np.linalg.slogdet(literal.V + i * np.outer(row, row))[1]
-            - np.linalg.slogdet(literal.V)[1]
-            for i in (n - 1, n)
-        ]
-        assert grown[0] <= np.log1p(C) * (1 + 1e-6)
-        assert grown[1] > np.log1p(C) * (1 - 1e-6)
-        literal.n += counts
-        literal.s += feedback.sums
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_followed_does_not_drift(kind: type[OptimisticPolicy]) -> None:
-    """Past several renewals, and just before one, everything is as if computed from scratch."""
-    truth = problem(1)
-    policy, literal = made(kind, truth, switching=0.0), Literal(kind, truth)
-    for counts, feedback in played(policy, truth, 5_000):
-        literal.n += counts
-        literal.s += feedback.sums
-    means, leverages = policy.stepper.indices
-    np.testing.assert_allclose(means, literal.H @ literal.theta, rtol=1e-8, atol=1e-9)
-    np.testing.assert_allclose(leverages, literal.leverages(literal.H), rtol=1e-8)
-    assert policy.stepper.beta == pytest.approx(literal.beta, rel=1e-9)
-    estimate = literal.theta[: truth.actions.n_features]
-    assert policy.recommend().option == np.argmax(truth.actions.features @ estimate)
-
-
-def test_leverages_survive_batches_that_differ_by_ten_orders() -> None:
-    truth = problem(1)
-    policy, literal = made(OFULDebiased, truth), Literal(OFULDebiased, truth)
-    rng = np.random.default_rng(3)
-    for size in (1, 10**10, 1, 10**5, 10, 10**10):
-        counts = np.zeros(12, dtype=np.int64)
-        counts[rng.integers(12, size=2)] = size
-        sums = counts * truth.evaluations
-        policy.observe(eh.Feedback(counts, sums, sums * truth.evaluations + 1e-9 * counts))
-        literal.n += counts
-        literal.s += sums
-    means, leverages = policy.stepper.indices
-    np.testing.assert_allclose(leverages, literal.leverages(literal.H), rtol=1e-5)
-    np.testing.assert_allclose(means, literal.H @ literal.theta, rtol=1e-5, atol=1e-6)
-
-
-def test_rare_switching_is_every_step_while_leverages_are_larger() -> None:
-    truth = problem(1)
-    for kind in KINDS:
-        runs = [
-            [counts.tolist() for counts, _ in played(made(kind, truth, switching=C), truth, 300)]
-            for C in (0.0, 1e-9)
-        ]
-        assert runs[0] == runs[1]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_coordinates_do_not_matter(kind: type[OptimisticPolicy]) -> None:
-    """Other units and mixtures of features, one of them superfluous: the same indices."""
-    truth = problem(1)
-    x = truth.actions.features
-    mixed = np.column_stack(
-        [x @ np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 0.0], [3.0, 0.0, 1.0]]), x[:, 0]]
-    )
-    other = BiasedLinearBandit(
-        eh.ActionSet(mixed, truth.actions.groups),
-        np.linalg.lstsq(mixed, truth.values, rcond=None)[0],
-        truth.omega,
-        SIGMA,
-    )
-    feedback = SimulatedEvaluations(truth, 1).evaluate(eh.Allocation(np.arange(12), 0))
-    policies = [made(kind, case) for case in (truth, other)]
-    for _ in range(2):
-        one, two = (np.concatenate(policy.stepper.indices) for policy in policies)
-        np.testing.assert_allclose(one, two, rtol=1e-6, atol=1e-9)
-        assert policies[0].stepper.beta == pytest.approx(policies[1].stepper.beta)
-        for policy in policies:
-            policy.observe(feedback)
-
-
-def test_lengths_are_bounded_as_stated() -> None:
-    """‖c_x‖ ≤ 1, and ‖θ‖ ≤ √m B for parameters whose values and bias keep their bounds."""
-    for p in (1, 2):
-        truth = problem(p)
-        c = feature_coordinates(truth.actions)
-        assert np.linalg.norm(c, axis=1).max() <= 1.0 + 1e-9
-        a = joint_coordinates(truth.actions, OMEGA_BOUND / B)
-        assert np.abs(truth.evaluations - truth.values).max() <= OMEGA_BOUND
-        theta = np.linalg.lstsq(a, truth.evaluations, rcond=None)[0]
-        np.testing.assert_allclose(a @ theta, truth.evaluations, atol=1e-12)
-        assert np.linalg.norm(theta) <= np.sqrt(a.shape[1]) * B
-        gamma = np.linalg.lstsq(c, truth.values, rcond=None)[0]
-        assert np.linalg.norm(gamma) <= np.sqrt(c.shape[1]) * B
-
-
 @pytest.mark.parametrize("runs", [40, pytest.param(150, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("kind", [OFULEvaluation, OFULDebiased, Oracle])
 def test_the_ellipsoid_holds_the_truth_at_all_times(
@@ -243,28 +142,6 @@ def test_what_is_played_most_is_what_is_maximised() -> None:
         for _ in played(policy, truth, 200):
             pass
         assert np.argmax(policy.stepper.counts) == option
-
-
-def test_the_blind_one_claims_nothing_about_the_bias() -> None:
-    truth = problem(1)
-    blind = made(OFUL, truth).bias()
-    assert np.isnan(blind.value)
-    assert (blind.low, blind.high) == (-np.inf, np.inf)
-
-
-def test_a_hundred_thousand_options() -> None:
-    rng = np.random.default_rng(0)
-    x = rng.standard_normal((100_000, 4))
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
-    truth = BiasedLinearBandit(
-        eh.ActionSet(x, np.where(x[:, 0] > 0, 1, -1)), [-0.9, 0.1, 0.1, 0.1], 0.3, 0.1
-    )
-    for kind in KINDS:
-        policy = made(kind, truth, noise_scale=0.1, value_bound=1.0)
-        for _ in played(policy, truth, 150):
-            pass
-        if kind is Oracle:
-            assert truth.gaps[policy.recommend().option] < 0.1
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.policies.phase_designs import PhaseDesigns, whole
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.rivals.phased_elimination import PhasedElimination
 
@@ -68,16 +67,6 @@ def test_the_first_phase_in_closed_form() -> None:
     assert policy.ask().counts.tolist() == [math.ceil(8 * (3 / 2) ** 2 * math.log(10 / 0.01))] * 5
 
 
-@pytest.mark.parametrize(("factor", "stays"), [(1 - 1e-9, True), (1 + 1e-9, False)])
-def test_only_what_is_further_below_than_its_width_is_dropped(factor: float, stays: bool) -> None:
-    policy = PhasedElimination(basis(4), 10**8)
-    low = 0.4 - factor * 1.0  # 2ε of the first phase is 1
-    answer(policy, np.array([0.4, low, 0.4, 0.4]))
-    counts = policy.ask().counts
-    assert (counts[1] > 0) == stays
-    assert (counts[[0, 2, 3]] > 0).all()
-
-
 def test_precision_of_a_phase_is_what_it_asks_for() -> None:
     """Σ w²/n of every option's estimate, by dense algebra, is at most ε²/(2σ² log(k l(l+1)/δ))."""
     rng = np.random.default_rng(5)
@@ -89,21 +78,6 @@ def test_precision_of_a_phase_is_what_it_asks_for() -> None:
     assert variance.max() <= 0.5**2 / (2 * math.log(40 * 2 / 0.1)) * (1 + 2e-6)
     # and no more is spent than the rank and the support of the design call for
     assert n.sum() <= 4 * 8 * math.log(40 * 2 / 0.1) + (n > 0).sum()
-
-
-def test_a_feature_that_follows_from_others_changes_nothing() -> None:
-    """The rank counts, not the number of columns."""
-    rng = np.random.default_rng(2)
-    X, z = rng.standard_normal((12, 3)), [1, -1] * 6
-    wide = np.column_stack([X, X @ [1.0, -2.0, 0.5]])
-    mean = X @ [0.3, 0.2, -0.1]
-    plain, other = (PhasedElimination(eh.ActionSet(Y, z), 10**6) for Y in (X, wide))
-    while not plain.finished:
-        # two solutions of one design, each optimal up to 1e-6, and rounded up
-        np.testing.assert_allclose(plain.ask().counts, other.ask().counts, rtol=1e-3, atol=2)
-        answer(plain, mean)
-        answer(other, mean)
-    assert plain.recommend() == other.recommend() == eh.Decision.of(plain, int(mean.argmax()))
 
 
 def test_groups_are_not_looked_at() -> None:
@@ -138,57 +112,9 @@ def test_where_evaluations_are_fair_the_best_is_dropped_as_rarely_as_promised() 
     assert dropped <= n * delta + 4 * math.sqrt(n * delta * (1 - delta))
 
 
-def test_with_attributes_it_finds_the_option_of_the_highest_evaluation() -> None:
-    problem = eh.families.random(15, 3, 2)
-    wrong = int(problem.evaluations.argmax())
-    assert wrong != problem.best
-    for seed in range(20):
-        policy = PhasedElimination(problem.actions, 10**6, with_attributes=True, seed=seed)
-        judge = SimulatedEvaluations(problem, seed)
-        while not policy.finished:
-            policy.tell(judge.evaluate(policy.ask()))
-        assert policy.spent == 10**6
-        assert policy.recommend().option == wrong
-
-
 def test_bias_makes_its_regret_linear() -> None:
     """Two options: evaluations put the second first by .4, its value is .2 less."""
     problem = eh.BiasedLinearBandit(eh.ActionSet(np.eye(2), [-1, 1]), [0.1, -0.1], 0.3)
     regret = eh.simulate(problem, "phased-elimination", [10**6, 10**9], 20).summary()
     np.testing.assert_allclose(regret["mean_regret"], [0.2e6, 0.2e9], rtol=0.01)
     assert regret["wrong"].tolist() == [1.0, 1.0]
-
-
-def test_options_without_features_cannot_be_told_apart() -> None:
-    """Two rows of zeros are left: the best of them is played, whichever; nothing is undefined."""
-    policy = PhasedElimination(eh.ActionSet([[1.0], [0.0], [0.0]], [1, -1, 1]), 10**6)
-    answer(policy, np.array([-0.9, 0.0, 0.0]))
-    answer(policy, np.array([-0.9, 0.0, 0.0]))
-    assert policy.ask().counts.tolist() == [0, policy.remaining, 0]
-
-
-def test_it_estimates_no_bias() -> None:
-    policy = PhasedElimination(basis(2), 100, delta=0.2)
-    bias = policy.bias()
-    assert math.isnan(bias.value)
-    assert (bias.low, bias.high, bias.level) == (-math.inf, math.inf, 0.8)
-
-
-@pytest.mark.parametrize("delta", [0.0, 1.5, math.nan, "little", True])
-def test_a_probability_of_failure_is_one(delta: object) -> None:
-    with pytest.raises(eh.InputError, match=r"delta must lie in \(0, 1\]; got"):
-        PhasedElimination(basis(2), 100, delta=delta)  # type: ignore[arg-type]
-
-
-def test_counts_beyond_any_horizon_stay_whole() -> None:
-    counts = whole(np.array([1e30, 2.2, 0.0]))
-    assert counts[1:].tolist() == [3, 0]
-    assert 10**17 < counts[0] < 2**62
-
-
-def test_designs_are_made_once() -> None:
-    designs = PhaseDesigns(np.eye(3))
-    some = np.array([0, 2])
-    assert designs.design(some) is designs.design(some.copy())
-    assert designs.rank(some) == 2
-    assert designs.counts(some, 3.0).tolist() == [2, 0, 2]

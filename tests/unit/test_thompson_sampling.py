@@ -70,29 +70,6 @@ def test_it_plays_the_best_option_of_its_draw(problem: BiasedLinearBandit) -> No
     assert len(options) > 1
 
 
-def test_without_scatter_it_plays_what_it_recommends() -> None:
-    for problem in PROBLEMS.values():
-        policy = ThompsonSampling(problem.actions, 300, scale=0.0)
-        evaluations = SimulatedEvaluations(problem, 1)
-        while not policy.finished:
-            assert np.argmax(policy.ask().counts) == policy.recommend().option
-            policy.tell(evaluations.evaluate(policy.ask()))
-
-
-def test_every_step_has_its_own_draw() -> None:
-    problem = PROBLEMS["two groups"]
-    policy = told(problem, 0, switching=0.0)
-    evaluations = SimulatedEvaluations(problem, 6)
-    draws = []
-    for _ in range(20):
-        policy.ask()
-        draws.append(policy.stepper.drawn)
-        policy.ask()
-        np.testing.assert_array_equal(policy.stepper.drawn, draws[-1])
-        policy.tell(evaluations.evaluate(policy.ask()))
-    assert len(np.unique(draws, axis=0)) == 20
-
-
 def test_to_ask_in_between_changes_no_draw() -> None:
     problem = PROBLEMS["two groups"]
     silent, curious = told(problem, 3), told(problem, 3)
@@ -105,35 +82,6 @@ def test_to_ask_in_between_changes_no_draw() -> None:
         np.testing.assert_array_equal(silent.ask().counts, curious.ask().counts)
         silent.tell(noise[0].evaluate(silent.ask()))
         curious.tell(noise[1].evaluate(curious.ask()))
-
-
-def test_a_decision_lasts_as_long_as_is_said() -> None:
-    """Until det V has grown by 1 + C, but no longer than a share C of the time before."""
-    problem, C = PROBLEMS["two groups"], 0.25
-    policy = ThompsonSampling(problem.actions, 10**18, switching=C)
-    evaluations = SimulatedEvaluations(problem, 1)
-    a = joint_coordinates(problem.actions, 100.0)
-    m = a.shape[1]
-    V, limited = np.eye(m) / m, set()
-    for _ in range(120):
-        counts = policy.ask().counts
-        x, n = int(np.argmax(counts)), int(counts.sum())
-        by_det = np.floor(C / (a[x] @ np.linalg.solve(V, a[x])) * (1 + 1e-9)) + 1
-        by_time = np.floor(C * policy.spent) + 1
-        assert n == min(by_det, by_time)
-        limited.add(by_det < by_time)
-        V += n * np.outer(a[x], a[x])
-        policy.tell(evaluations.evaluate(policy.ask()))
-    assert limited == {True, False}
-
-
-def test_an_option_without_features_does_not_hold_it_forever() -> None:
-    """Its value is 0 for certain, so it teaches nothing; half of all first draws prefer it."""
-    actions = eh.ActionSet([[0.0, 0.0], [1.0, 0.0], [1.0, 0.0]], attributes=[[0.0], [1.0], [-1.0]])
-    problem = BiasedLinearBandit(actions, [0.5, 0.0], 0.2)
-    results = eh.simulate(problem, ["thompson-sampling"], horizon=10**5, replications=40, seed=2)
-    outcomes = results.outcomes()
-    assert np.mean(np.asarray(outcomes["correct"], dtype=float)) == 1.0
 
 
 @pytest.mark.parametrize("scale", [-1.0, np.nan, "wide", None])
