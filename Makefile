@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 # Tests start many processes, which would each compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo docs docs-figures test nightly fuzz torture check bench bench-regret bench-certain bench-campaigns dist dist-check format clean
+.PHONY: setup demo docs docs-figures test nightly fuzz torture check size bench bench-regret bench-certain bench-campaigns dist dist-check format clean
 
 setup: $(READY)
 
@@ -79,6 +79,10 @@ check: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# How large every room is, and how much of it an ordinary call walks through.
+size: $(READY)
+	$(BIN)/python benchmarks/size.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/designs.py
