@@ -162,3 +162,32 @@ class TestTrustedBesideOneModel:
             lead = eh.decide(table, trusted=["Rosa"], next_n=0).compare(names[1], names[0])
             widths.append(lead.high - lead.low)
         assert widths[0] == pytest.approx(widths[1])
+
+
+class TestStatedScale:
+    """Long tables and equal scores are answered where the scale is stated."""
+
+    def test_many_repeats(self):
+        rng, n = np.random.default_rng(0), 2_500
+        means = np.repeat([1.0, 2.0, 3.0], n)
+        table = pd.DataFrame(
+            {
+                "option": np.repeat(["a", "b", "c"], n),
+                "evaluator": "j",
+                "score": np.clip(means + rng.normal(size=3 * n), 0, 5),
+            }
+        )
+        answer = eh.decide(table, scale=(0, 5), repeats=True, next_n=0)
+        assert (answer.label, answer.sure) == ("c", True)
+
+    @pytest.mark.parametrize(("n", "sure"), [(148, False), (149, True), (200, True)])
+    def test_equal_scores_are_not_worse_as_far_as_so_many_show(self, n, sure):
+        """(1 − .02)^n < .05 from n = 149 on."""
+        rows = [(name, item, 1.0) for name in ("old", "new") for item in range(n)]
+        table = pd.DataFrame(rows, columns=["option", "item", "score"])
+        answer = eh.decide(table, against="old", tolerance=0.02, scale=(0, 1), next_n=0)
+        assert answer.sure is sure
+        assert answer.placing.verdicts == ("itself", "not worse" if sure else "open")
+        with pytest.raises(eh.InputError):
+            eh.decide(table, against="old", tolerance=0.02)
+        assert not eh.decide(table, against="old", scale=(0, 1), next_n=0).sure

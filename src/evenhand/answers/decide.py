@@ -87,6 +87,10 @@ _OWN_ITEMS = (
 _ERRORS = "errors are by {what}, however many scores each has. "
 _TASTES = "Judges are taken to be drawn, too, so that their tastes count among the errors. "
 _ANY_SCORES = "It is sure for any scores from {low} to {high}, however they are distributed."
+_EQUAL = (
+    "All scores are equal. That others are not worse by more than the tolerance rests on the "
+    "stated scale: were one worse, some of so many scores would have been lower."
+)
 _USUAL_SCORES = (
     "It is sure if scores scatter about as they do here. A rare score at an end of the scale, from "
     "{low} to {high}, that is not among them could undo it: for any scores whatever, these are too "
@@ -445,6 +449,13 @@ def _aimed(
         shortlist=short,
         categories=categories,
     )
+    same = _equal_scores(log, target, 1.0 - answer.confidence, said.scope, answer.scale)
+    if same and not answer.alarms:
+        verdicts = ("not worse" if x in same else one for x, one in enumerate(placing.verdicts))
+        placing = replace(placing, verdicts=tuple(verdicts), chosen=tuple(same))
+        answer = replace(
+            answer, warnings=(*answer.warnings, Finding("bounds", _EQUAL, alarm=False))
+        )
     sure, loss = answer.sure, answer.loss
     if target.top != 1 or categories is not None:
         sure, loss = placing.settled, placing.loss if target.top else loss
@@ -457,6 +468,35 @@ def _aimed(
         advice = f"Try {names} on new items." if answer.undecided else found.advice
         found = NextQuestions(found, math.nan, advice)
     return replace(answer, next_questions=found)
+
+
+def _equal_scores(
+    log: Log, target: Target, delta: float, scope: Scope, scale: tuple[float, float] | None
+) -> list[int]:
+    """Return who is surely not worse than the one that all are held against, by more than the
+    tolerance ε, where all scores on a scale of width W are equal.
+    """
+    # If x is worse by more than ε on average, its scores are lower on a share of ε/W at least of
+    # what is drawn, since no difference is below −W: none of n is, with a chance of (1 − ε/W)^n.
+    questions, slack = log.questions, target.tolerance
+    if target.against is None or scale is None or not slack or np.ptp(log.scores) > 0.0:
+        return []
+    width, option = scale[1] - scale[0], questions.about[log.which, 0]
+    judges, kinds = questions.evaluator[log.which], []
+    if log.items is not None:
+        kinds.append(log.items if log.clusters is None else log.clusters)
+    if scope == "like these" and len(np.unique(judges)) > 1:
+        kinds.append(judges)
+    rival = questions.options.labels.index(target.against)
+    found = []
+    for x in range(len(questions.options)):
+        mine, theirs = option == x, option == rival
+        n = min(int(mine.sum()), int(theirs.sum()))
+        n = min([n, *(len(np.intersect1d(kind[mine], kind[theirs])) for kind in kinds)])
+        chance = n * math.log1p(-min(slack / width, 1.0 - 1e-12))
+        if x != rival and chance < math.log(delta / max(len(questions.options) - 1, 1)):
+            found.append(x)
+    return found
 
 
 def _alike(log: Log, noise_scale: float | None, scope: Scope) -> Fit:
@@ -587,10 +627,7 @@ def _concluded(
     settings |= {"scope": scope, "grain": level.grain}
     policy = _CorrectedChoice(used.asked, planned=told.counts, **settings)
     checks_of(policy).level = level
-    asked = np.zeros_like(told.counts)
-    while (more := policy.ask(pending=asked).counts).any():  # a long plan comes in parts
-        asked = asked + more
-    policy.tell(told)
+    _tell(policy, told)
     checks_of(policy).look()
     said = conclusion_of(policy)
     # what it was told is less than the scores, so that it cannot go on with others
@@ -605,6 +642,14 @@ def _concluded(
         unit=found.unit,
     )
     return _put_back(said, log, seen) if few else said, None
+
+
+def _tell(policy: Policy, told: Feedback) -> None:
+    """Tell a policy all scores that were planned."""
+    asked = np.zeros_like(told.counts)
+    while (more := policy.ask(pending=asked).counts).any():  # a long plan comes in parts
+        asked = asked + more
+    policy.tell(told)
 
 
 def _in_order(said: Conclusion, log: Log, noise_scale: float | None) -> Conclusion:
@@ -654,8 +699,7 @@ def _on_scale(log: Log, answer: Answer, table: Scores) -> Finding:
         bounds=turned(table.scale, table.best),
         scope=answer.conclusion.scope,
     )
-    policy.ask()
-    policy.tell(told)
+    _tell(policy, told)
     found = policy.inference.certain == answer.option
     text, scale = _ANY_SCORES if found else _USUAL_SCORES, table.scale or (-math.inf, math.inf)
     return Finding("bounds", text.format(low=f"{scale[0]:g}", high=f"{scale[1]:g}"), alarm=False)

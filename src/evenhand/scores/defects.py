@@ -220,8 +220,12 @@ def refuse_low_verdicts(parts: Parts, read: Columns, logged: bool) -> None:
         )
 
 
-def check_told(found: Defects, parts: Parts, read: Columns, *, telling: bool = True) -> None:
-    """Refuse a table without scores; if they are to tell something, one that tells nothing."""
+def check_told(
+    found: Defects, parts: Parts, read: Columns, *, telling: bool = True, scale: bool = False
+) -> None:
+    """Refuse a table without scores; if they are to tell something, one that tells nothing: scores
+    that are all equal do on a ``scale`` that is stated.
+    """
     column = parts.one("score")
     assert column is not None
     scores = read.numbers[column]
@@ -237,7 +241,7 @@ def check_told(found: Defects, parts: Parts, read: Columns, *, telling: bool = T
             "with; give the scores of several options by several evaluators"
         )
     low, high = float(scores.min()), float(scores.max())
-    if high == low and telling:
+    if high == low and telling and not scale:
         size = abs(low)
         rounded = f" (numbers of that size are rounded to {np.spacing(size):.2g})"
         raise InputError(

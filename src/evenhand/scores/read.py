@@ -564,7 +564,7 @@ def read_table(
     if parts.one("rival") and not (isinstance(table, Scores) or _is_signed(table)):
         read, scale = defects.leads(found, parts, read, scale)
     if parts.one("score"):
-        defects.check_told(found, parts, read, telling=telling)
+        defects.check_told(found, parts, read, telling=telling, scale=scale is not None)
     if families is not None and given["partial"] is None:
         named |= _families(families, given, parts, read)
     scores = _scores(parts, read, named, scale, best or "high")
