@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.auditing.pairs import Pairs
 from evenhand.cases.skating import scores
 from evenhand.numerics.shrinkage import population
 
@@ -97,8 +96,9 @@ def test_the_variance_of_pairs_that_is_printed_is_that_of_the_interval() -> None
     some = season[season["competition"].isin(season["competition"].unique()[:4])]
     columns = {"option": "skater", "evaluator": "judge", "event": ["competition", "program"]}
     audit = eh.audit(some, **columns, **GROUPS)
-    S = audit.effects.own[:, None] / audit.effects.information
-    together = Pairs.of(audit.effects).sums(S)
+    S, told = audit.effects.own / audit.effects.information, audit.effects.scores
+    assert told.evaluator is not None
+    together = np.bincount(told.evaluator.codes * len(told.option) + told.option.codes, S)
     variance = audit.pair.noise**2 * (S**2).sum() + audit.pair.pair**2 * (together**2).sum()
     assert audit.pair.pair > 0.0
     assert audit.here.se == pytest.approx(math.sqrt(variance), rel=1e-12)

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from evenhand.auditing import bias as module
-from evenhand.auditing.bias import Clusters, clustered, here, leverage, plain
-from evenhand.auditing.effects import Effects, two_way
+import evenhand as eh
+from evenhand.auditing import Effects, clustered, leverage, two_way
 from evenhand.scores import Factor, Scores
 from rotation import nightly
 
@@ -90,40 +89,12 @@ def test_equal_evaluators_have_one_degree_of_freedom_less_than_they_are(n: int) 
     assert found.factors == pytest.approx(np.full(n, n / (n - 2)))
 
 
-def test_many_clusters_are_nearly_what_they_are_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
-    rng = np.random.default_rng(1)
-    event, e, o = (x.ravel() for x in np.indices((30, 6, 10)))
-    judge, skater = (
-        rng.integers(40, size=(30, 6))[event, e],
-        rng.integers(50, size=(30, 10))[event, o],
-    )
-    scores = table(skater, judge, judge % 8 == skater % 8, event=event)
-    effects = two_way(scores)
-    exact = Clusters.of(effects).estimate(effects, 0.95)
-    monkeypatch.setattr(module, "_CELLS", 0)
-    near = Clusters.of(effects).estimate(effects, 0.95)
-    assert near.se == pytest.approx(exact.se, rel=0.1)
-    assert near.freedom > 8
-    assert near.clusters == exact.clusters
-
-
-def test_sums_over_clusters_are_multiplied_by_what_residuals_hide() -> None:
-    """With three evaluators, no option comes into it: V is Σ z² 3/(S̃·S̃)², or half of the excess."""
-    effects = two_way(grid(3, 12))
-    z = np.bincount(effects.scores.evaluator.codes, effects.own * effects.residual)
-    seen = Clusters.of(effects)
-    codes, lever = seen.kinds["evaluators"]
-    assert lever.factors @ (z * z) == pytest.approx(3.0 * z @ z)
-    assert lever.shown == pytest.approx(0.5)
-    assert len(codes) == 36
-
-
 def test_the_naive_interval_is_that_of_least_squares() -> None:
     effects = two_way(scattered(5))
     _, M_x = residual_maker(effects)
     y = effects.scores.score
     variance = y @ M_x @ y / np.trace(M_x) / effects.information
-    bias = plain(effects, 0.9)
+    bias = eh.audit(effects.scores).naive
     assert bias.se == pytest.approx(math.sqrt(variance))
     assert bias.freedom == pytest.approx(np.trace(M_x))
 
@@ -156,7 +127,7 @@ def test_one_pair_is_as_noisy_as_others() -> None:
     effects = two_way(table(o, e, (e == 0) & (o == 0)))
     bias = clustered(effects, 0.95)
     assert bias.only == ("evaluators", "options")
-    assert bias.se == pytest.approx(plain(effects, 0.95).se)
+    assert bias.se == pytest.approx(eh.audit(effects.scores).naive.se)
 
 
 def test_nothing_is_known_where_no_score_is_left_to_tell_from() -> None:
@@ -178,9 +149,10 @@ def test_what_is_here_is_as_sure_as_noise_lets_it_be() -> None:
     scores = table(o, e, o % 4 == e)
     differing = scores.score + scores.partial * np.array([0.0, 2.0, 4.0, 6.0])[e]
     effects = two_way(replace(scores, score=differing))
-    these = here(effects, 0.95)
+    found = eh.audit(effects.scores)
+    these = found.here
     assert these.only == ("evaluators", "options")
-    assert plain(effects, 0.95).se <= these.se < 0.5 * clustered(effects, 0.95).se
+    assert found.naive.se <= these.se < 0.5 * clustered(effects, 0.95).se
     assert these.freedom == effects.freedom
 
 
@@ -188,7 +160,7 @@ def test_scores_that_are_the_same_each_time_count_once() -> None:
     once = grid(4, 12)
     often = grid(4, 12, items=5)
     same = once.score.reshape(4, 12)[often.evaluator.codes, often.option.codes]
-    one, five = (here(two_way(x), 0.95) for x in (once, replace(often, score=same)))
+    one, five = (eh.audit(x).here for x in (once, replace(often, score=same)))
     assert five.value == pytest.approx(one.value)
     assert five.se == pytest.approx(one.se, rel=0.1)
     assert five.freedom < 48

@@ -14,9 +14,22 @@
 """
 
 from evenhand.auditing.audit import Audit, audit
-from evenhand.auditing.bias import BiasEstimate
+from evenhand.auditing.bias import BiasEstimate, clustered, leverage
 from evenhand.auditing.decisions import Decisions, decisions
+from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.individual_biases import BiasSpread
 from evenhand.auditing.placebo import Placebo
 
-__all__ = ["Audit", "BiasEstimate", "BiasSpread", "Decisions", "Placebo", "audit", "decisions"]
+__all__ = [
+    "Audit",
+    "BiasEstimate",
+    "BiasSpread",
+    "Decisions",
+    "Effects",
+    "Placebo",
+    "audit",
+    "clustered",
+    "decisions",
+    "leverage",
+    "two_way",
+]
