@@ -67,13 +67,13 @@ def values_of(premise: str, k: int, size: float, rng: np.random.Generator) -> Fl
 
 
 def planned(panel: Panel, capacity: int | None, premise: str) -> WayOutcome:
-    """Return the plan for an assumption, with all evaluators: `eh.plan` without its curve."""
+    """Return the plan for an assumption, with all evaluators."""
     lead, spread = (panel.size, None) if premise == PREMISES[0] else (None, panel.size)
     premises = assumed(len(panel.options), lead, spread, 0.0, 1.0)
-    terms = Terms(0.95, 0.0, 1.0, ())
+    terms = Terms(0.95, 0.0, 1.0)
     if capacity is None:
         return UntilCertain(panel.questions(None), terms, premises).outcome()
-    return OneLookWay(panel.questions(capacity), terms, premises, 0.8).outcome()
+    return OneLookWay(panel.questions(capacity), terms, premises).outcome()
 
 
 def problem_of(questions: eh.Questions, values: Floats, seed: int) -> eh.BiasedLinearBandit:
@@ -98,12 +98,12 @@ def until(n: int, runs: int, seed: int) -> dict[str, Floats]:
                 rng = np.random.default_rng([seed, number, run])
                 values = values_of(premise, len(panel.options), panel.size, rng)
                 problem = problem_of(questions, values, number)
-                most = math.ceil(100 * plan.evaluations)
+                most = math.ceil(100 * plan.counts.sum())
                 policy = eh.CertainChoice(questions, at_most=most, noise_scale=1.0)
                 scores = eh.SimulatedEvaluations(problem, seed=int(rng.integers(2**31)))
                 while not policy.finished:
                     policy.tell(scores.evaluate(policy.ask()))
-                ratios[premise].append(policy.spent / plan.evaluations)
+                ratios[premise].append(policy.spent / plan.counts.sum())
                 right.append(policy.recommend().option == problem.best)
     print(f"{n} panels, {runs} runs each; right in {np.mean(right):.1%}\n")
     print("| assumed | evaluations ÷ planned: 10% | median | 90% | within the range |")

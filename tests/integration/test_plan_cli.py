@@ -56,18 +56,14 @@ def test_the_command_is_the_library() -> None:
     assert priced["price"] == plan.price
     assert priced["limit"] == plan.limit
     assert priced["enough"] is False
-    first, second = priced["evaluators_curve"][:2]
-    assert first["evaluations"] is None  # never, by one who is partial
-    assert second["evaluations"] == plan.evaluators_curve[1].evaluations
 
 
 def test_people_read_it(tables: Path) -> None:
-    result = run("--precision", "4", "--noise", "2", "--figure", "plan.png")
+    result = run("--lead", "9", "--noise", "2", "--figure", "plan.png")
     assert result.exit_code == 0, result.output
     shown = " ".join(result.stdout.split())
-    plan = eh.plan(questions(), precision=4.0, noise_scale=2.0)
-    assert f"takes {plan.evaluations} evaluations" in shown
-    assert "What each more evaluator buys" in shown
+    plan = eh.plan(questions(), leads=9.0, noise_scale=2.0)
+    assert f"at {plan.evaluations} evaluations" in shown
     assert "plan.png" in shown
     assert (tables / "plan.png").read_bytes().startswith(b"\x89PNG")
 
@@ -88,7 +84,7 @@ def test_without_a_group_nobody_is_partial() -> None:
     result = CliRunner().invoke(
         app, ["plan", "skaters.csv", "--evaluators", "judges.csv", "--lead", "9", "--json"]
     )
-    assert json.loads(result.stdout)["precision"] is None
+    assert json.loads(result.stdout)["enough"] is True
     assert result.exit_code == 0
 
 

@@ -12,8 +12,7 @@ from scipy.special import ndtr, ndtri
 
 import evenhand as eh
 from evenhand.certainty import PlannedChoice
-from evenhand.planning.figure import plan_picture
-from evenhand.planning.reviews import ReviewStep
+from evenhand.planning import ReviewStep
 from evenhand.questions import Questions
 
 
@@ -48,7 +47,7 @@ def test_what_is_expected_comes_about_whatever_evaluators_are_like(plan: eh.Plan
     C = np.linalg.inv(A.T @ A)[:24, :24]
     pairs = [C[i, i] + C[j, j] - 2 * C[i, j] for i in range(24) for j in range(i)]
     assert plan.expected.difference == pytest.approx(1.96 * 1.2 * math.sqrt(np.mean(pairs)), 1e-3)
-    assert plan.expected.precision == pytest.approx(plan.precision)
+    assert 0.0 < plan.expected.precision < math.inf
 
 
 def test_a_campaign_of_as_many_hands_out_the_same(plan: eh.Plan) -> None:
@@ -67,9 +66,6 @@ def test_more_reviews_make_more_right_and_lose_less(plan: eh.Plan) -> None:
         assert fewer.lost > more.lost
         assert fewer.difference > more.difference
     assert plan.expected in steps
-    picture = plan_picture(plan)
-    assert picture.at == 3.0
-    assert picture.heights.tolist() == [step.right for step in steps]
 
 
 def test_quiet_scores_settle_a_list_and_loud_ones_do_not() -> None:
@@ -108,8 +104,6 @@ def test_workloads_conflicts_and_budgets_are_kept_to() -> None:
     plan = eh.plan(barred, reviews=3, top=5)
     assert ("a0", "r1") not in plan.by_pair
     assert set(plan.hand_out.reviews.tolist()) == {3}
-    exact = eh.plan(grants(), reviews=3, top=5, precision=0.1)
-    assert not exact.enough
 
 
 def everybody(k: int, e: int) -> Questions:
@@ -172,7 +166,6 @@ def test_more_reviews_call_more_right_and_more_of_it_surely(target: dict[str, An
     where = "the bar is 0.5 above the average option" if "bar" in target else "'a4' is one like"
     assert where in said
     assert plan.to_dict()["target"] == plan.target.to_dict()
-    assert plan_picture(plan).heights.tolist() == [step.right for step in plan.reviews_curve]
 
 
 def test_what_is_far_from_the_line_is_settled() -> None:

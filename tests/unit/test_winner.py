@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from evenhand.certainty.models import Shared
-from evenhand.certainty.winner import Winner
+from evenhand.certainty.winner import Winner, leader_is_certain
 from evenhand.numerics.intervals import log_mass, log_normal_tail, log_student_tail
 
 
@@ -23,6 +23,7 @@ def winner_of(
     return Winner.of(leads, shared, scatter, freedom)
 
 
+Z = float(stats.norm.ppf(0.975))
 COVARIANCE = np.array([[2.0, 1.0, -0.3], [1.0, 2.0, 0.2], [-0.3, 0.2, 1.5]])
 
 
@@ -158,3 +159,66 @@ def test_without_scatter_nothing_is_known_of_the_noise() -> None:
         winner = winner_of(np.array([5.0]), np.eye(1), scatter, freedom)
         assert winner.chances().tolist() == [1.0]
         assert winner.at_least(0.05).tolist() == [-np.inf]
+
+
+def taken_apart(C: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A half of the least variance as the options' own, and a root of the rest."""
+    own = 0.5 * np.linalg.eigvalsh(C)[0] * np.ones(len(C))
+    return np.sqrt(own), np.linalg.cholesky(C - np.diag(own))
+
+
+def test_under_a_null_few_leaders_are_certain() -> None:
+    """All options are as good: whoever leads is certified in at most 5%, with any covariance."""
+    n = 4000
+    rng = np.random.default_rng(5)
+    B = rng.standard_normal((6, 6))
+    for C in (np.eye(6), B @ B.T, COVARIANCE):
+        draws = rng.multivariate_normal(np.zeros(len(C)), C, size=n, method="cholesky")
+        share = leader_is_certain(draws, *taken_apart(C), 0.05).mean()
+        assert share <= 0.05 + 4 * math.sqrt(0.05 * 0.95 / n)
+
+
+def test_two_options_are_a_two_sided_test() -> None:
+    C = np.array([[2.0, 0.3], [0.3, 1.0]])
+    sd = math.sqrt(2.0 + 1.0 - 0.6)
+    estimates = np.array([[0.0, -1.0001 * Z * sd], [0.0, -0.9999 * Z * sd], [-3.2, 0.0]])
+    certain = leader_is_certain(estimates, *taken_apart(C), 0.05)
+    assert certain.tolist() == [True, False, Z * sd < 3.2]
+    # with a tolerance: P(T ≥ t | T ≥ 0) where T has mean −ε
+    t, eps = 2.5, 0.7
+    p = stats.norm.sf((t + eps) / sd) / stats.norm.sf(eps / sd)
+    one = np.array([[t, 0.0]])
+    assert leader_is_certain(one, *taken_apart(C), 1.001 * p, eps)[0]
+    assert not leader_is_certain(one, *taken_apart(C), 0.999 * p, eps)[0]
+
+
+def test_the_runner_up_of_independent_options_decides() -> None:
+    """For equal variances T_j given the rest lies above max(x_j, second): a closed form."""
+    x = np.array([3.0, 1.0, 0.2])
+    # x_0 − x_j given x_0 + x_j and the rest: x_0 ≥ both means T_j ≥ 0 and T_j ≥ 2·x_l − (x_0 + x_j)
+    p = []
+    for j, rest in ((1, 2), (2, 1)):
+        low = max(0.0, 2 * x[rest] - x[0] - x[j])
+        p.append(stats.norm.sf((x[0] - x[j]) / math.sqrt(2)) / stats.norm.sf(low / math.sqrt(2)))
+    worst = max(p)
+    assert leader_is_certain(x[None], *taken_apart(np.eye(3)), 1.0001 * worst)[0]
+    assert not leader_is_certain(x[None], *taken_apart(np.eye(3)), 0.9999 * worst)[0]
+
+
+def test_it_is_the_test_that_policies_make() -> None:
+    """Two routes: one draw at a time, by leads and their covariance."""
+    rng = np.random.default_rng(2)
+    B = rng.standard_normal((5, 5))
+    C = 0.3 * np.eye(5) + 0.05 * B @ B.T
+    draws = rng.multivariate_normal(0.8 * rng.standard_normal(5), C, size=300, method="cholesky")
+    for tolerance in (0.0, 0.4):
+        apart = []
+        for row in draws:
+            i = int(np.argmax(row))
+            D = np.delete(np.eye(5)[i] - np.eye(5), i, axis=0)
+            shared = Shared(D @ np.linalg.cholesky(C), np.zeros(len(D)))
+            chances = Winner.of(D @ row, shared).chances(-tolerance)
+            apart.append(float(chances.max()) <= 0.05)
+        together = leader_is_certain(draws, *taken_apart(C), 0.05, tolerance)
+        assert 30 < together.sum() < 270
+        assert together.tolist() == apart

@@ -37,9 +37,6 @@ def plan(
             metavar="X", help="Instead: if the options' values have a standard deviation of X."
         ),
     ] = None,
-    precision: Annotated[
-        float | None, typer.Option(metavar="P", help="To know the bias to ±P, too, or only.")
-    ] = None,
     noise: Annotated[
         float | None,
         typer.Option(
@@ -48,9 +45,7 @@ def plan(
             "others.",
         ),
     ] = None,
-    confidence: Annotated[
-        float, typer.Option(metavar="P", help="Of the choice, or of the interval of the bias.")
-    ] = 0.95,
+    confidence: Annotated[float, typer.Option(metavar="P", help="Of the choice.")] = 0.95,
     chance: Annotated[
         float,
         typer.Option(metavar="P", help="Wanted probability of being certain after one look."),
@@ -87,12 +82,11 @@ def plan(
 ) -> None:
     """How many evaluations, of whom, at what price, before anything is spent?
 
-    For a choice that is certain (--lead or --spread says what is assumed of the options), for a
-    bias of given precision, or for both. It answers 'how many judges do we need?': what each more
-    evaluator buys, whom to add first, what a neutral one saves. With --reviews, --top, --bar or
-    --against it is a hand-out, in which everybody evaluates a part: who evaluates what, and how
-    many will be called right. Names are in the first columns unless --option or --evaluator says
-    otherwise; without --option-group nobody is partial.
+    For a choice that is certain: --lead or --spread says what is assumed of the options. It answers
+    'how many judges do we need?'. With --reviews, --top, --bar or --against it is a hand-out, in
+    which everybody evaluates a part: who evaluates what, and how many will be called right. Names
+    are in the first columns unless --option or --evaluator says otherwise; without --option-group
+    nobody is partial.
 
     **Examples**
 
@@ -100,9 +94,6 @@ def plan(
 
     `evenhand plan answers.csv --evaluators models.csv --option-group family --spread 1 --noise 2
     --capacity none --prices price --budget 200`
-
-    `evenhand plan skaters.csv --evaluators judges.csv --option-group nation --precision 1.5
-    --noise 3 --figure plan.png`
 
     `evenhand plan applications.csv --evaluators reviewers.csv --option-group university
     --reviews 3.5 --workload 12 --top 10 --spread 1.3 --noise 1.2 --hand-out who-reads-what.csv`
@@ -122,7 +113,6 @@ def plan(
         found = planned(
             questions,
             confidence,
-            precision=precision,
             leads=lead,
             values=spread,
             noise_scale=noise,

@@ -118,8 +118,8 @@ def inspect(
         strange = [f"{name}=" for name, value in given.items() if value is not None]
         if strange:
             raise InputError(
-                f"{', '.join(strange)} is about options, and these are questions about them; "
-                "eh.plan(questions, precision=…) says how many answers a bias takes."
+                f"{', '.join(strange)} is about options, and these are questions about them; leave "
+                "it out."
             )
         return _of_questions(subject, attribute, full)
     precision, evaluations = _checked_wishes(precision, evaluations)

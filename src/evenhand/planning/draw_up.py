@@ -1,9 +1,9 @@
-"""Draw up a plan: find a way, put evaluators in order, heed the budget, say what helps."""
+"""Draw up a plan: find a way, heed the budget, say what helps."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,26 +16,23 @@ from evenhand.certainty.targets import Target
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.planning import advice
 from evenhand.planning.assumed import Assumed, assumed
-from evenhand.planning.curve import Step, curve, order_of_evaluators
 from evenhand.planning.panels import asked_of, everything_once, price_of
 from evenhand.planning.plan import Kind, Plan
 from evenhand.planning.reviews import Reviews
 from evenhand.planning.until_certain import UntilCertain
-from evenhand.planning.ways import Bias, Evaluators, OneLookWay, Precise, Terms, Way, WayOutcome
+from evenhand.planning.ways import OneLookWay, Terms, WayOutcome
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.advice import with_neutral
 from evenhand.questions.inputs import per_evaluator
 
 _MOST = 10**15  # evaluations that are worth counting
-_MORE = 4  # neutral evaluators that are tried beside those there are
 
 
 def plan(
     questions: Askable,
     confidence: float = 0.95,
     *,
-    precision: float | Mapping[str, float] | None = None,
     leads: ArrayLike | None = None,
     values: ArrayLike | None = None,
     noise_scale: float | None = None,
@@ -51,31 +48,27 @@ def plan(
 ) -> Plan:
     """Return how many evaluations it takes, of whom and at what price, before any is made.
 
-    Say what is wanted: a bias of given precision, or certainty about the best option under an
-    assumption about leads or values, or both.
-
-    Where questions may be asked as often as one likes, the plan is the mean of what `CertainChoice`
-    asks until it is certain. Where they may not (people are asked once), everything is asked and
-    looked at once: the plan is for the fewest evaluators with whom that is certain with probability
-    ``chance``. With ``reviews``, ``top``, ``bar`` or ``against`` every option is evaluated by some
-    of the evaluators: the plan is who evaluates what, and what is expected to come of it.
+    Say what is assumed of leads or values. Where questions may be asked as often as one likes, the
+    plan is the mean of what `CertainChoice` asks until it is certain. Where they may not (people
+    are asked once), everything is asked and looked at once: the plan is for the fewest evaluators,
+    in the order in which they are given, with whom that is certain with probability ``chance``.
+    With ``reviews``, ``top``, ``bar`` or ``against`` every option is evaluated by some of the
+    evaluators: the plan is who evaluates what, and what is expected to come of it.
 
     Parameters
     ----------
     questions
         Questions, or options that are their own questions.
     confidence
-        Of the choice, or of the interval of the bias.
-    precision
-        Half-width wanted for the interval of the bias: the first, or several by name.
+        Of the choice.
     leads
         By how much the best option leads: one number, over every other; or k − 1, over each of
         them. Which option is the best is not known, and the plan is the mean over that.
     values
         Instead of leads: one value per option, or one number, the standard deviation of values.
     noise_scale
-        Standard deviation of an evaluation. If not given, leads, values, precision and tolerance
-        are in units of it.
+        Standard deviation of an evaluation. If not given, leads, values and tolerance are in
+        units of it.
     tolerance
         What may be lost; with ``bar`` or ``against``, by how much an option may be worse.
     budget
@@ -115,7 +108,7 @@ def plan(
     >>> plan.kind, plan.evaluations, plan.enough
     ('one look', 16, True)
     >>> plan.chosen, plan.by_pair["Ann", "S"]
-    (('S', 'P', 'Q', 'R'), 1)
+    (('P', 'Q', 'R', 'S'), 1)
     >>> plan = eh.plan(eh.Questions.panel(skaters, judges), reviews=2, top=2, values=3.0)
     >>> plan.evaluations, plan.hand_out.reviews, plan.hand_out.loads, round(plan.expected.right, 1)
     (8, array([2, 2, 2, 2]), array([2, 2, 2, 2]), 1.8)
@@ -141,47 +134,26 @@ def plan(
         if not said:
             prior = replace(prior, words=f"{prior.words}, as is assumed here,")
         prior = _with_line(prior, target)
-        terms = Terms(confidence, tolerance / sigma, sigma, _biases(given, precision))
+        terms = Terms(confidence, tolerance / sigma, sigma, _first_bias(given))
         told = _Told(given, noise_scale, tolerance, chance, budget, prior, terms, "hand-out", best)
         ours = target if best == "high" else target.turned
         found = _handed_out(told, Reviews(given, terms, prior, ours), reviews)
         return replace(found, target=target)
-    choice = leads is not None or values is not None
-    if not choice and precision is None:
+    if leads is None and values is None:
         raise InputError(
-            "say what the plan is for: precision= (of the bias), or leads= or values= (what is "
-            "assumed of the options), for a choice that is certain."
+            "say what the plan is for: leads= or values= (what is assumed of the options), for a "
+            "choice that is certain; or reviews=, how many evaluations every option is to have."
         )
-    k, n = len(given.options), len(given.evaluators)
     sigma = 1.0 if noise_scale is None else float(noise_scale)
-    premise = assumed(k, leads, values, tolerance, sigma) if choice and k > 1 else None
-
-    def way_with(n_neutral: int, *, again: bool = False) -> Way:
-        """Return the way with neutral evaluators beside, perhaps without limits on asking."""
-        extended = with_neutral(_unlimited(given) if again else given, n_neutral)
-        terms = Terms(confidence, tolerance / sigma, sigma, _biases(extended, precision))
-        if premise is None:
-            return Precise(extended, terms)
-        if extended.limited:
-            return OneLookWay(extended, terms, premise, chance)
-        return UntilCertain(extended, terms, premise)
-
-    way = way_with(_MORE if n else 0)
-    told = _Told(
-        given, noise_scale, tolerance, chance, budget, premise, way.terms, _kind(way), best
-    )
-    if premise is None and not way.terms.wanted():  # one option, and no bias to know
-        return told.made(None, (), (), ())
-    _refuse_unidentifiable(way, _first(way, n), given)
-    if not n:
-        return _with_all(told, way, way.outcome(), (), (), way_with)
-    order = order_of_evaluators(way, n)
-    steps, outcomes = curve(way, order, _MORE, budget)
-    named = [given.evaluators[e] for e in order]
-    if isinstance(way, OneLookWay):
-        return _with_fewest(told, steps, outcomes, named, way_with)
-    whole = next(o for s, o in zip(steps, outcomes, strict=True) if s.evaluators == n)
-    return _with_all(told, way, whole, steps, named, way_with)
+    terms = Terms(confidence, tolerance / sigma, sigma)
+    kind: Kind = "one look" if given.limited else "until certain"
+    told = _Told(given, noise_scale, tolerance, chance, budget, None, terms, kind, best)
+    if len(given.options) == 1:
+        return told.made(None, (), ())
+    premise = assumed(len(given.options), leads, values, tolerance, sigma)
+    told = replace(told, premise=premise)
+    _refuse_unidentifiable(given)
+    return _one_look(told, premise) if given.limited else _until_certain(told, premise)
 
 
 def _handed_out(told: _Told, way: Reviews, reviews: float | None) -> Plan:
@@ -212,19 +184,11 @@ def _handed_out(told: _Told, way: Reviews, reviews: float | None) -> Plan:
     expected = way.step(counts)
     steps = way.curve(expected)
     comparable = math.isfinite(expected.difference)
-    wanted = told.terms.biases[0].half_width if told.terms.biases else math.inf
-    enough &= comparable and (math.isinf(wanted) or expected.precision <= wanted)
+    enough &= comparable
     robust = comparable and way.without_one(counts)
     said += advice.of_reviews(steps, expected, way.target, way.calls, robust=robust)
-    found = WayOutcome(
-        counts.astype(float),
-        expected.evaluations,
-        price,
-        expected.precision,
-        expected.settled,
-        True,
-    )
-    made = told.made(found, (), way.questions.evaluators, said, enough=enough)
+    found = WayOutcome(counts.astype(float), expected.settled)
+    made = told.made(found, way.questions.evaluators, said, enough=enough)
     return replace(made, target=way.target, reviews_curve=tuple(steps), expected=expected)
 
 
@@ -265,34 +229,29 @@ class _Told:
     def made(
         self,
         found: WayOutcome | None,
-        steps: Sequence[Step],
         chosen: Sequence[str],
         said: Sequence[str],
         *,
-        enough: bool | None = None,
+        enough: bool = True,
         limit: float = math.nan,
     ) -> Plan:
         """Return the plan of what was found; of nothing, where nothing needs to be asked."""
         q = len(self.questions)
         counts = _whole(np.zeros(q) if found is None else found.counts[:q])
         asked = {self.questions.evaluator_of(x) for x in np.flatnonzero(counts).tolist()}
-        biases = self.terms.biases
         return Plan(
             questions=self.questions,
             kind=self.kind,
             counts=counts,
             price=float(counts @ self.questions.prices),
             limit=limit,
-            precision=math.nan if found is None else found.precision,
             probability=math.nan if found is None else found.probability,
-            enough=(found is None or found.enough) if enough is None else enough,
-            evaluators_curve=tuple(steps),
+            enough=enough,
             chosen=tuple(name for name in chosen if name in asked),
             advice=tuple(said),
             confidence=self.terms.confidence,
             tolerance=self.tolerance,
             noise_scale=self.noise_scale,
-            wanted=biases[0].half_width if biases else math.inf,
             chance=self.chance,
             budget=self.budget,
             premise="" if self.premise is None else self.premise.words,
@@ -300,108 +259,52 @@ class _Told:
         )
 
 
-def _with_fewest(
-    told: _Told,
-    steps: Sequence[Step],
-    outcomes: Sequence[WayOutcome],
-    named: Sequence[str],
-    way_with: Callable[..., Way],
-) -> Plan:
-    """Return the plan of one look with the fewest evaluators, of those there are."""
-    real = [i for i, step in enumerate(steps) if not step.hypothetical]
-    affordable = [i for i in real if told.can_pay(steps[i].price)]
-    enough = next((i for i in real if steps[i].enough), None)
-    said = []
-    if told.budget is not None and len(affordable) < len(real):
-        wanted = None if enough is None else steps[enough]
-        cheapest = min(steps[i].price for i in real)
-        said += advice.budget_for_evaluators(told.budget, cheapest, wanted)
-    if not affordable:
-        nothing = replace(
-            outcomes[0], counts=np.zeros(len(told.questions)), probability=0.0, precision=math.inf
+def _one_look(told: _Told, premise: Assumed) -> Plan:
+    """Return the plan of one look with the fewest evaluators that are enough, or with all."""
+    questions, names = told.questions, told.questions.evaluators
+    way, e, said = OneLookWay(questions, told.terms, premise), len(names), list[str]()
+
+    def first(n: int) -> WayOutcome:
+        return way.outcome(np.arange(e) < n if e else None)
+
+    def enough_beside(m: int) -> bool:
+        more = replace(way, questions=with_neutral(questions, m))
+        return more.outcome().probability >= told.chance
+
+    low, n, found = 0, e, first(e)
+    enough = found.probability >= told.chance
+    while enough and n - low > 1:
+        middle = (low + n) // 2
+        tried = first(middle)
+        low, n, found = (
+            (low, middle, tried) if tried.probability >= told.chance else (middle, n, found)
         )
-        return told.made(nothing, steps, (), said, enough=False)
-    at = enough if enough in affordable else affordable[-1]
-    assert at is not None
-    chosen = named[: steps[at].evaluators]
-    if enough is None:
-        said.append(advice.more_neutral(lambda n: way_with(n).outcome().enough, len(named)))
-        said.append(advice.asked_again(way_with(0, again=True).outcome()))
-    elif at == enough and len(chosen) < len(named):
-        said.append(advice.some_will_do(chosen, len(named)))
-    said += advice.one_neutral_more(steps, len(named))
-    return told.made(outcomes[at], steps, chosen, said)
-
-
-def _with_all(
-    told: _Told,
-    way: Way,
-    found: WayOutcome,
-    steps: Sequence[Step],
-    named: Sequence[str],
-    way_with: Callable[..., Way],
-) -> Plan:
-    """Return the plan with all evaluators; a fixed design is cut down to the budget."""
-    said = []
-    enough = found.enough
-    if not enough and named:
-        said.append(advice.more_neutral(lambda n: _all_precise(way_with(n)), len(named), bias=True))
-    if told.budget is not None and not told.can_pay(found.price):
+    if enough and n < e:
+        said.append(advice.some_will_do(names[:n], e))
+    if not enough and e:
+        said.append(advice.more_neutral(enough_beside, e))
+    if not enough:
+        again = UntilCertain(_unlimited(questions), told.terms, premise)
+        said.append(advice.asked_again(again.outcome()))
+    price = price_of(questions, found.counts)
+    if told.budget is not None and not told.can_pay(price):
         enough = False
-        if isinstance(way, Precise):
-            less = _affordable(way, told.budget, _first(way, len(named)))
-            said.append(advice.budget_for_bias(told.budget, less, found.price))
-            nothing = replace(found, counts=0.0 * found.counts, precision=math.inf)
-            found = nothing if less is None else less
-        else:
-            said.append(advice.budget_for_certainty(told.budget, found.price))
-    said += advice.fewer_nearly_as_good(steps, named)
-    said += advice.one_neutral_saves(steps, len(named))
-    limit = math.nan
-    if isinstance(way, UntilCertain):
-        limit = way.limit(_first(way, len(named)))
-    return told.made(found, steps, named, said, enough=enough, limit=limit)
+        said.append(advice.budget_for_evaluators(told.budget, price, n))
+        while n and not told.can_pay(price_of(questions, found.counts)):
+            n -= 1
+            found = first(n)
+    return told.made(found, names[:n], said, enough=enough)
 
 
-def _all_precise(way: Way) -> bool:
-    """Whether biases are known as well as wanted if everything is asked that may be."""
-    everything = everything_once(way.questions, asked_of(way.questions, None))
-    return way.terms.precise(accuracy(way.questions, everything.astype(float)))
-
-
-def _affordable(way: Precise, budget: float, there: Evaluators) -> WayOutcome | None:
-    """Return the fixed design of about the smallest half-width that a budget pays for."""
-
-    def wider(factor: float) -> WayOutcome:
-        biases = tuple(
-            replace(bias, half_width=bias.half_width * factor) for bias in way.terms.biases
-        )
-        return replace(way, terms=replace(way.terms, biases=biases)).outcome(there)
-
-    low, high = 1.0, 2.0
-    while (found := wider(high)).price > budget:
-        low, high = high, 2.0 * high
-        if high > 1e6:
-            return None
-    for _ in range(20):
-        middle = math.sqrt(low * high)
-        tried = wider(middle)
-        if tried.price > budget:
-            low = middle
-        else:
-            high, found = middle, tried
-    return found
-
-
-def _first(way: Way, n: int) -> Evaluators:
-    """Return marks of the first n evaluators; None where there are none."""
-    return np.arange(len(way.questions.evaluators)) < n if n else None
-
-
-def _kind(way: Way) -> Kind:
-    if isinstance(way, OneLookWay):
-        return "one look"
-    return "until certain" if isinstance(way, UntilCertain) else "fixed"
+def _until_certain(told: _Told, premise: Assumed) -> Plan:
+    """Return the plan of asking all evaluators until it is certain."""
+    way, said = UntilCertain(told.questions, told.terms, premise), list[str]()
+    found = way.outcome()
+    price = price_of(told.questions, found.counts)
+    enough = told.can_pay(price)
+    if told.budget is not None and not enough:
+        said.append(advice.budget_for_certainty(told.budget, price))
+    return told.made(found, told.questions.evaluators, said, enough=enough, limit=way.limit())
 
 
 def _unlimited(questions: Questions) -> Questions:
@@ -409,52 +312,19 @@ def _unlimited(questions: Questions) -> Questions:
     return questions._changed(capacity=None, workload=None)
 
 
-def _biases(
-    questions: Questions, precision: float | Mapping[str, float] | None
-) -> tuple[Bias, ...]:
-    """Return the biases to know, the first or those named; one without a width is reported only."""
-    names = questions.attribute_names
-    favours = [
-        name
-        for name, column in zip(names, questions.columns, strict=True)
-        if column.kind in ("bias", "attribute")
-    ]
-    if isinstance(precision, Mapping):
-        wanted = dict(precision)
-    elif favours:
-        wanted = {favours[0]: math.inf if precision is None else precision}
-    elif precision is None:
-        return ()
-    else:
-        raise InputError(
-            "precision is about a bias, and nobody is partial to anybody in these questions; leave "
-            "it out, or say who is (partial=)."
-        )
-    found = []
-    for name, width in wanted.items():
-        if name not in names:
-            raise InputError(f"no bias {name!r}; there are: {', '.join(names)}.")
-        if not (isinstance(width, int | float) and width > 0.0):
-            raise InputError(f"precision must be a number > 0, a half-width; got {width!r}.")
-        direction = np.zeros(len(names))
-        direction[names.index(name)] = 1.0
-        found.append(Bias(name, direction, float(width)))
-    return tuple(found)
+def _first_bias(questions: Questions) -> Floats | None:
+    """Return the direction of the first bias; None if there is none."""
+    kinds = [column.kind in ("bias", "attribute") for column in questions.columns]
+    return np.eye(1, len(kinds), kinds.index(True))[0] if any(kinds) else None
 
 
-def _refuse_unidentifiable(way: Way, there: Evaluators, given: Questions) -> None:
+def _refuse_unidentifiable(given: Questions) -> None:
     """Raise where no number of evaluations will do, with what `Questions.check` says of it."""
-    counts = everything_once(way.questions, asked_of(way.questions, there)).astype(float)
-    found = accuracy(way.questions, counts)
-    bias = way.terms.lost(found)
-    if isinstance(way, Precise):
-        if bias is None:
-            return
-    elif found.comparable and bias is None:
+    counts = everything_once(given, asked_of(given, None)).astype(float)
+    if accuracy(given, counts).comparable:
         return
     check = given.check()
     said = [] if check.comparable else [check.sentences[0]]
-    said += [f"The bias {one.name!r} is not told: {one.why}." for one in check.not_identified]
     said += [f"What helps: {one.text[0].lower()}{one.text[1:]}" for one in check.advice]
     if not said:  # what may be asked is enough, but not as the workloads allow
         said = ["The evaluators' workloads leave too little: allow more, or ask others."]

@@ -1,4 +1,4 @@
-"""The picture of a plan: what each more evaluator buys, beside who is asked about whom.
+"""The picture of a plan: who is asked about whom, beside what more reviews of each option buy.
 
 `plan_picture` works out what to draw, `draw_plan_picture` draws it.
 """
@@ -30,13 +30,11 @@ class PlanPicture:
     """What the picture of a plan shows."""
 
     title: str  # what it takes, in words
-    along: str  # what sizes are of
-    sizes: Floats  # (n,) evaluators, or evaluations of each option
-    heights: Floats  # (n,) what is drawn above them
-    hypothetical: Counts  # (n,) whether the last is only assumed
+    reviews: Floats  # (n,) evaluations of each option
+    right: Floats  # (n,) how many are expected to be right by them
+    beyond: Counts  # (n,) whether workloads do not allow it
     axis: str  # what is drawn above
-    goal: float | None  # in its units; None if that is no line in the picture
-    at: float | None  # size of the plan; None if there is no curve
+    at: float | None  # reviews of the plan; None if there is no curve
     rows: tuple[str, ...]  # options
     columns: tuple[str, ...]  # evaluators, as they are best added
     counts: Counts  # (rows, columns) evaluations
@@ -45,36 +43,15 @@ class PlanPicture:
 
 def plan_picture(plan: Plan) -> PlanPicture:
     """Work out what to draw."""
-    steps = plan.evaluators_curve
-    along, axis, goal = "evaluators, those worth most first", "evaluations needed", None
-    sizes, heights = ([getattr(step, x) for step in steps] for x in ("evaluators", "evaluations"))
-    hypothetical, at = [step.hypothetical for step in steps], float(len(plan.chosen))
-    if plan.questions.priced:
-        axis, heights = "price", [step.price for step in steps]
-    if plan.expected is not None:
-        along, axis = "evaluations of each option", f"expected right, of {plan.calls}"
-        sizes, heights = ([getattr(x, y) for x in plan.reviews_curve] for y in ("reviews", "right"))
-        hypothetical, at = [not step.allowed for step in plan.reviews_curve], plan.expected.reviews
-    elif plan.kind == "one look":
-        axis, goal = "probability of being certain", plan.chance
-        heights = [step.probability for step in steps]
-    elif plan.kind == "fixed" and not all(step.enough for step in steps):
-        axis, goal = "bias known to ±", plan.wanted
-        heights = [step.precision for step in steps]
-    rows, columns, counts, partial = _who_about_whom(plan)
+    steps = plan.reviews_curve
     return PlanPicture(
         verdict(plan),
-        along,
-        np.array(sizes, dtype=np.float64),
-        np.array(heights, dtype=np.float64),
-        np.array(hypothetical, dtype=np.int64),
-        axis,
-        goal,
-        at if sizes else None,
-        rows,
-        columns,
-        counts,
-        partial,
+        np.array([step.reviews for step in steps]),
+        np.array([step.right for step in steps]),
+        np.array([not step.allowed for step in steps], dtype=np.int64),
+        f"expected right, of {plan.calls}",
+        None if plan.expected is None else plan.expected.reviews,
+        *_who_about_whom(plan),
     )
 
 
@@ -106,9 +83,9 @@ def _who_about_whom(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...], Count
 
 
 def draw_plan_picture(picture: PlanPicture, axes: Axes | None = None) -> Figure:
-    """Draw the picture; into axes of the user's, what each more evaluator buys if there is that."""
+    """Draw the picture; into axes of the user's, what more reviews buy if there is that."""
     n, m = picture.counts.shape
-    has_curve = bool(len(picture.sizes))
+    has_curve = bool(len(picture.reviews))
     if axes is not None:
         (_draw_curve if has_curve else _draw_matrix)(axes, picture)
         return axes.figure.figure
@@ -124,36 +101,22 @@ def draw_plan_picture(picture: PlanPicture, axes: Axes | None = None) -> Figure:
 
 
 def _draw_curve(axes: Axes, picture: PlanPicture) -> None:
-    known = np.isfinite(picture.heights)
-    sizes, heights = picture.sizes[known], picture.heights[known]
-    imagined = picture.hypothetical[known].astype(bool)
+    sizes, heights, beyond = picture.reviews, picture.right, picture.beyond.astype(bool)
     axes.plot(sizes, heights, color=_LINE, lw=1.6, alpha=0.6)
-    by_reviews = picture.along.startswith("evaluations")
-    here = "within workloads" if by_reviews else "of those given"
-    axes.plot(sizes[~imagined], heights[~imagined], "o", color=_LINE, ms=6, label=here)
-    if imagined.any():
+    axes.plot(sizes[~beyond], heights[~beyond], "o", color=_LINE, ms=6, label="within workloads")
+    if beyond.any():
         axes.plot(
-            sizes[imagined], heights[imagined], "o", color=_LINE, mfc="white", ms=6,
-            label="beyond workloads" if by_reviews else "with neutral ones more",
+            sizes[beyond], heights[beyond], "o", color=_LINE, mfc="white", ms=6,
+            label="beyond workloads",
         )  # fmt: skip
-    if picture.goal is not None:
-        axes.axhline(picture.goal, color=_GOAL, lw=1.2, ls=(0, (4, 3)), label="wanted")
     if picture.at is not None and picture.at in sizes.tolist():
         at = heights[sizes.tolist().index(picture.at)]
         axes.plot([picture.at], [at], "o", ms=13, mfc="none", mec=_GOAL, mew=1.6, label="the plan")
-    never = picture.sizes[~known]
-    top = float(heights.max(initial=1.0))
-    if len(never):
-        axes.text(float(never.mean()), 0.5 * top, "never", ha="center", color=FAINT, fontsize=8.5)
-    if picture.axis.startswith("probability"):
-        axes.set_ylim(-0.03, 1.03)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
-    else:
-        axes.set_ylim(0.0, 1.12 * max(top, picture.goal or 0.0))
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.4g}")
-    axes.set_xlim(0.5, float(picture.sizes.max()) + 0.5)
+    axes.set_ylim(0.0, 1.12 * float(heights.max(initial=1.0)))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.4g}")
+    axes.set_xlim(0.5, float(sizes.max()) + 0.5)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.set_xlabel(picture.along, fontsize=9, color=INK)
+    axes.set_xlabel("evaluations of each option", fontsize=9, color=INK)
     axes.set_ylabel(picture.axis, fontsize=9, color=INK)
     axes.grid(True, color="#ececec", lw=0.7)
     axes.set_axisbelow(True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from evenhand.arrays import Counts, Floats
 from evenhand.questions import UNLIMITED, Questions
@@ -18,18 +17,16 @@ def asked_of(questions: Questions, evaluators: NDArray[np.bool_] | None) -> NDAr
     return np.asarray(np.append(evaluators, True)[questions.evaluator])
 
 
-def everything_once(
-    questions: Questions, mask: NDArray[np.bool_], *, roughly: bool = False
-) -> Counts:
+def everything_once(questions: Questions, mask: NDArray[np.bool_]) -> Counts:
     """Return (q,) counts if these are asked as often as they may be; unlimited ones once.
 
-    What workloads leave out is as even as it can be, in a panel by a hand-out, unless ``roughly``.
+    What workloads leave out is as even as it can be, in a panel by a hand-out.
     """
     # Else an evaluator who may not be asked everything is asked about all options as evenly as can
     # be, beginning with another option than the evaluator before.
     counts = np.where(questions.capacity < UNLIMITED, questions.capacity, 1) * mask
     busy = np.append(questions.workload, UNLIMITED)[questions.evaluator] < UNLIMITED
-    if not roughly and (busy & mask).any() and counts.max(initial=0) <= 1:
+    if (busy & mask).any() and counts.max(initial=0) <= 1:
         found = hand_out(questions, int(counts.sum()), left=counts)
         if found is not None:
             return found
@@ -61,24 +58,3 @@ def _evenly(caps: Counts, most: int) -> Counts:
 def price_of(questions: Questions, counts: Floats | Counts) -> float:
     """Return what so many evaluations of each question, (q,), cost."""
     return float(counts @ questions.prices)
-
-
-def alike(questions: Questions) -> list[int]:
-    """Return (e,) numbers of evaluators, equal where one may stand for the other in any plan."""
-    # Their questions are then the same, but for whose leniency and whose bias is in the answers.
-    own = {"leniency": -1, "bias": -2, "position": -3, "attribute": -4}
-    found: list[int] = []
-    seen: dict[object, int] = {}
-    Z = sparse.csr_array(questions.matrix[:, questions.n_features :])
-    for e, name in enumerate(questions.evaluators):
-        (asked,) = np.nonzero(questions.evaluator == e)
-        asked = asked[np.lexsort(questions.about[asked].T)]
-        of = (own[c.kind] if c.evaluator == name else x for x, c in enumerate(questions.columns))
-        codes, rows = np.fromiter(of, dtype=np.int64), Z[asked]
-        given = [questions.about, questions.prices, questions.capacity]
-        given += [] if questions.noise is None else [questions.noise]
-        parts = [*(part[asked] for part in given), codes[rows.indices], rows.data, rows.indptr]
-        busy = e if questions.workload[e] < UNLIMITED else -1  # asked about others than others are
-        key = (tuple(part.tobytes() for part in parts), busy)
-        found.append(seen.setdefault(key, len(seen)))
-    return found

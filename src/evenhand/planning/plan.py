@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from evenhand.arrays import Counts
 from evenhand.certainty.targets import Target
-from evenhand.planning.curve import Step
 from evenhand.planning.reviews import ReviewStep, calls_of
 from evenhand.questions import HandOut, Questions
 from evenhand.report.model import Report
@@ -22,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Kind = Literal["until certain", "one look", "fixed", "hand-out"]
+Kind = Literal["until certain", "one look", "hand-out"]
 
 LUCK = (0.5, 1.5)
 """Eight of ten searches until certain take between these multiples of what is planned."""
@@ -38,30 +36,25 @@ class Plan(Result):
         What can be asked.
     kind
         "until certain": asked as often as it takes, a mean. "one look": everything that may be
-        asked, then looked at once. "fixed": evaluations for a bias, fixed beforehand. "hand-out":
-        so many evaluations of each option, by some of the evaluators.
+        asked, then looked at once. "hand-out": so many evaluations of each option, by some of the
+        evaluators.
     counts
         (q,) how often each question is asked.
     price
         What that costs.
     limit
         Price below which no policy is certain, in the mean; NaN unless asked until certain.
-    precision
-        Half-width of the interval of the (first) bias by these evaluations; NaN without one.
     probability
         Of being certain after one look; NaN otherwise.
     enough
         Whether that is what was wanted, within the budget. Of a hand-out: whether there can be so
-        many evaluations, which compare all options and tell the bias as well as wanted.
-    evaluators_curve
-        What each more evaluator buys, those worth most first, then neutral ones who could be found.
+        many evaluations, which compare all options.
     chosen
-        The names of those who are asked, in that order.
+        The names of those who are asked.
     advice
         What helps most, in sentences.
-    confidence, tolerance, noise_scale, wanted, chance, budget, premise
-        What was asked for: ``wanted`` is the half-width of the first bias, ``premise`` says what is
-        assumed of values.
+    confidence, tolerance, noise_scale, chance, budget, premise
+        What was asked for: ``premise`` says what is assumed of values.
     target
         What is wanted: the m best, all above a bar, or all that beat one option.
     expected, reviews_curve
@@ -72,9 +65,9 @@ class Plan(Result):
     >>> import evenhand as eh
     >>> judges = {"P": "fr", "Q": "it"}
     >>> questions = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, judges, capacity=None)
-    >>> plan = eh.plan(questions, precision=1.0)            # κ* = 4, (1.96)²·4 = 15.4
-    >>> plan.evaluations, plan.by_evaluator, plan.enough
-    (16, {'P': 8, 'Q': 8}, True)
+    >>> plan = eh.plan(questions, leads=1.0)
+    >>> plan.kind, plan.by_evaluator["P"] == plan.by_evaluator["Q"], plan.enough
+    ('until certain', True, True)
     """
 
     questions: Questions
@@ -82,16 +75,13 @@ class Plan(Result):
     counts: Counts
     price: float
     limit: float
-    precision: float
     probability: float
     enough: bool
-    evaluators_curve: tuple[Step, ...]
     chosen: tuple[str, ...]
     advice: tuple[str, ...]
     confidence: float
     tolerance: float
     noise_scale: float | None
-    wanted: float
     chance: float
     budget: float | None
     premise: str
@@ -151,11 +141,6 @@ class Plan(Result):
         items = [self.questions.items[x] for x in self.questions.options_of(question)]
         return " against ".join(items) or f"question {question + 1}"
 
-    @cached_property
-    def evaluators_needed(self) -> int | None:
-        """The least number of evaluators that is enough; None if none on the curve is."""
-        return next((step.evaluators for step in self.evaluators_curve if step.enough), None)
-
     def to_frame(self) -> pd.DataFrame:
         """Return one row per question that is asked: option, evaluator, evaluations, price.
 
@@ -198,18 +183,14 @@ class Plan(Result):
             "price": self.price,
             "limit": self.limit,
             "budget": self.budget,
-            "precision": self.precision,
-            "precision_wanted": self.wanted,
             "probability": self.probability,
             "chance": self.chance,
-            "evaluators_needed": self.evaluators_needed,
             "asked": list(self.chosen),
             "by_evaluator": self.by_evaluator,
             "by_pair": [
                 {"option": option, "evaluator": who, "evaluations": n}
                 for (option, who), n in self.by_pair.items()
             ],
-            "evaluators_curve": [vars(step) for step in self.evaluators_curve],
             "target": self.target.to_dict(),
             "expected": None if self.expected is None else vars(self.expected),
             "reviews_curve": [vars(step) for step in self.reviews_curve],

@@ -143,7 +143,7 @@ class Reviews:
             (int(given.loads.min()), int(given.loads.max())),
             (int(own.min()), int(own.max())),
             apart,
-            terms.first_half_width(found),
+            terms.half_width(found),
             right,
             lost * terms.sigma,
             math.nan if m == 1 else at_line,

@@ -1,4 +1,4 @@
-"""A plan in plain words: what it takes, whom to ask, what each more evaluator buys, advice."""
+"""A plan in plain words: what it takes, whom to ask, what more reviews buy, advice."""
 
 from __future__ import annotations
 
@@ -30,11 +30,6 @@ def report_of(plan: Plan) -> Report:
                 [_asked(plan, who) if plan.evaluations and plan.expected is None else None],
                 "print",
             ),
-            Section(
-                "What each more evaluator buys",
-                [_curve(plan) if plan.evaluators_curve else None],
-                "print",
-            ),
             Section("What reviews buy", [_reviews(plan) if plan.reviews_curve else None], "print"),
             Section("What helps most", [Points(plan.advice)], "print"),
             Section("Who evaluates what", [_handed(plan) if plan.expected is not None else None]),
@@ -52,13 +47,6 @@ def verdict(plan: Plan) -> str:
         return "Nothing needs to be asked: there is no other option."
     if n == 0:
         return f"A budget of {plan.budget:g} pays for nothing that helps."
-    if plan.kind == "fixed":
-        goal = f"know the bias to ±{plan.wanted:.3g} ({level}, {unit(plan)})"
-        if plan.enough:
-            return f"To {goal} takes {number(n)} evaluations{cost}, fixed beforehand."
-        return (
-            f"Not enough to {goal}: {number(n)} evaluations{cost} know it to ±{plan.precision:.3g}."
-        )
     if plan.expected is not None:
         return _expected(plan, plan.expected)
     best = f"which of {k:,} options is the best"
@@ -192,30 +180,6 @@ def _asked(plan: Plan, who: str) -> Table:
     return Table("How often each is asked", [who, "evaluations", "share", *price], rows)
 
 
-def _curve(plan: Plan) -> Table:
-    """Return what each more evaluator buys."""
-    steps = plan.evaluators_curve
-    columns: dict[str, list[Cell]] = {
-        "evaluators": [step.evaluators for step in steps],
-        "with": [step.added for step in steps],
-        "evaluations": [
-            Rounded(step.evaluations, 0) if math.isfinite(step.evaluations) else "never"
-            for step in steps
-        ],
-    }
-    if plan.questions.priced:
-        columns["price"] = [step.price for step in steps]
-    if any(math.isfinite(step.precision) for step in steps):
-        columns["bias known to"] = widths([step.precision for step in steps])
-    if plan.kind == "one look":
-        columns["certain"] = [Share(step.probability) for step in steps]
-    return Table(
-        "With one more each time, those worth most first",
-        list(columns),
-        list(zip(*columns.values(), strict=True)),
-    )
-
-
 def widths(half: Sequence[float]) -> list[Cell]:
     """Return half-widths, all with the decimals that the smallest needs; None where unknown."""
     known = [x for x in half if math.isfinite(x)]
@@ -227,8 +191,7 @@ def _picture(plan: Plan) -> Picture:
     return Picture(
         "plan",
         partial(plan.plot),
-        "What each more evaluator buys, beside who is asked about whom; the numbers are in the "
-        "tables.",
+        "Who is asked about whom, and what more reviews buy; the numbers are in the tables.",
     )
 
 

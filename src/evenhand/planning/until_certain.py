@@ -29,9 +29,8 @@ from evenhand.certainty.e_process import certainty_entropy
 from evenhand.certainty.shares import proportions
 from evenhand.numerics.least_squares import Svd
 from evenhand.planning.assumed import Assumed
-from evenhand.planning.panels import asked_of
 from evenhand.planning.shares import PanelShares
-from evenhand.planning.ways import Evaluators, Terms, WayOutcome, impossible
+from evenhand.planning.ways import Terms, WayOutcome
 from evenhand.questions import Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
 
@@ -51,14 +50,10 @@ class UntilCertain:
     terms: Terms
     assumed: Assumed
 
-    def outcome(self, evaluators: Evaluators = None) -> WayOutcome:
+    def outcome(self) -> WayOutcome:
         """Return the mean price of certainty, over which option is best and how lucky one is."""
-        questions, terms = self.questions, self.terms
-        mask = asked_of(questions, evaluators)
-        even = mask / questions.prices
-        if math.isinf(self.roughly(accuracy(questions, even))):
-            return impossible(questions)
-        asked = Asked.of(questions, mask)
+        questions = self.questions
+        even, asked = 1.0 / questions.prices, Asked(questions)
         cases = self.assumed.cases(asked.most_cases)
         lucks = max(16, _LUCKS // len(cases))
         start = _FIRST_OF_OWN if _are_their_own(questions) else _FIRST
@@ -67,20 +62,13 @@ class UntilCertain:
             shares = self._shares(asked, values, _FAR)
             found = accuracy(questions, shares / questions.prices)
             prices = self._prices(found, values, lucks, np.random.default_rng(number))
-            for bias in terms.wanted():
-                need = terms.half_width(found, bias) / bias.half_width
-                prices = np.maximum(prices, need**2)
             counts += prices.mean() * shares / questions.prices / len(cases)
-        return terms.outcome_of(questions, counts)
+        return WayOutcome(counts)
 
-    def roughly(self, found: Accuracy) -> float:
-        """Return the mean variance of a lead; infinite where one, or a wanted bias, is lost."""
-        return math.inf if self.terms.lost(found) else found.mean_lead_variance()
-
-    def limit(self, evaluators: Evaluators = None) -> float:
+    def limit(self) -> float:
         """Return T*·kl(δ, 1 − δ), averaged over which option is best; NaN where that takes long."""
         questions = self.questions
-        asked = Asked.of(questions, asked_of(questions, evaluators))
+        asked = Asked(questions)
         if asked.large:
             return math.nan
         times = []
@@ -117,46 +105,37 @@ class UntilCertain:
 
     def _shares(self, asked: Asked, values: Floats, far: float) -> Floats:
         """Return w, (q,), for rivals that are at most ``far`` times as far as the closest."""
-        questions, terms = self.questions, self.terms
-        best = int(np.argmax(values))
+        questions, best = self.questions, int(np.argmax(values))
         gaps = self._leads(values)
         others = np.arange(len(gaps)) != best
         gaps = np.minimum(gaps, far * gaps[others].min(initial=math.inf))
-        if asked.panel is not None and not terms.wanted():
-            shares, (rivals,) = np.zeros(len(asked.mask)), np.nonzero(others)
+        if asked.panel is not None:
             need = (self._level / gaps[others]) ** 2
-            shares[asked.mask] = asked.panel.known_best(best, rivals, need)
-            return shares
+            return asked.panel.known_best(best, np.flatnonzero(others), need)
         if asked.large:
-            return _thumb(questions, asked.mask, gaps, best)
-        of_features, of_attributes = np.split(asked.coordinates, [questions.n_features])
-        H = questions.options.features @ of_features
+            return _thumb(questions, gaps, best)
+        H = questions.options.features @ asked.coordinates[: questions.n_features]
         rows = (H[best] - H[others]) * (self._level / gaps[others, None])
-        for bias in terms.wanted():
-            scale = terms.quantile * terms.sigma / bias.half_width
-            rows = np.vstack([rows, scale * bias.direction @ of_attributes])
-        return asked.shares(rows[np.abs(rows).max(axis=1) > 0.0])
+        return proportions(asked.points, rows[np.abs(rows).max(axis=1) > 0.0])[0]
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """The questions that some evaluators can be asked."""
+    """The questions that can be asked."""
 
     questions: Questions
-    mask: NDArray[np.bool_]  # (q,) which of them
-    large: bool  # so many numbers in their rows that shares are a rule of thumb
+
+    @property
+    def large(self) -> bool:
+        """Whether there are so many numbers in their rows that shares are a rule of thumb."""
+        return bool(len(self.questions) * self.questions.rows.shape[1] > _DENSE)
 
     @property
     def most_cases(self) -> int:
         """How many options can be taken to be the best in turn without much ado."""
         if self.large:
             return 8
-        return max(3, _WORK // max(1, int(self.mask.sum()) * self.rank))
-
-    @classmethod
-    def of(cls, questions: Questions, mask: NDArray[np.bool_]) -> Asked:
-        """Return the questions that are marked."""
-        return cls(questions, mask, int(mask.sum()) * questions.rows.shape[1] > _DENSE)
+        return max(3, _WORK // max(1, len(self.questions) * self.rank))
 
     @cached_property
     def rank(self) -> int:
@@ -164,8 +143,8 @@ class Asked:
         if self.large:
             return int(self.questions.rows.shape[1])
         if self.questions.has_arrow_form:
-            (asked,) = np.nonzero(self.mask)
-            return self.questions.panel_form(asked, np.ones(len(asked))).rank
+            every = np.arange(len(self.questions))
+            return self.questions.panel_form(every, np.ones(len(every))).rank
         return int(self.coordinates.shape[1])
 
     @cached_property
@@ -174,9 +153,9 @@ class Asked:
         questions = self.questions
         if self.large or not questions.has_arrow_form:
             return None
-        Z = questions.matrix[self.mask][:, questions.n_features :].toarray()
-        noise = 1.0 if questions.noise is None else questions.noise[self.mask]
-        cost, items = questions.prices[self.mask] * noise**2, questions.about[self.mask, 0]
+        Z = questions.matrix[:, questions.n_features :].toarray()
+        noise = 1.0 if questions.noise is None else questions.noise
+        cost, items = questions.prices * noise**2, questions.about[:, 0]
         used = np.abs(Z).any(axis=0)
         return PanelShares(items, len(questions.items), np.ascontiguousarray(Z[:, used]), cost)
 
@@ -192,16 +171,8 @@ class Asked:
 
     @property
     def _rows(self) -> Floats:
-        questions, mask = self.questions, self.mask
-        return np.asarray(
-            questions.weighted_points[mask] / np.sqrt(questions.prices[mask])[:, None]
-        )
-
-    def shares(self, directions: Floats) -> Floats:
-        """Return (q,) the shares of the price at which the largest variance is least."""
-        shares = np.zeros(len(self.mask))
-        shares[self.mask], _ = proportions(self.points, directions)
-        return shares
+        questions = self.questions
+        return np.asarray(questions.weighted_points / np.sqrt(questions.prices)[:, None])
 
 
 def _are_their_own(questions: Questions) -> bool:
@@ -211,7 +182,7 @@ def _are_their_own(questions: Questions) -> bool:
     )
 
 
-def _thumb(questions: Questions, mask: NDArray[np.bool_], gaps: Floats, best: int) -> Floats:
+def _thumb(questions: Questions, gaps: Floats, best: int) -> Floats:
     """Return shares that are best for means: ∝ 1/Δ_j², the root of their squares for the best."""
     # Within an option evenly; what can only be asked about gets the least share.
     with np.errstate(divide="ignore"):
@@ -219,5 +190,5 @@ def _thumb(questions: Questions, mask: NDArray[np.bool_], gaps: Floats, best: in
     weights[best] = math.sqrt(float((np.delete(weights, best) ** 2).sum())) or 1.0
     every = np.append(weights, np.full(len(questions.items) - len(weights) + 1, weights.min()))
     first, second = questions.about.T
-    shares = np.where(mask, np.maximum(every[first], np.where(second < 0, 0.0, every[second])), 0.0)
+    shares = np.maximum(every[first], np.where(second < 0, 0.0, every[second]))
     return np.asarray(shares / shares.sum())

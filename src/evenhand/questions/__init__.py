@@ -6,9 +6,10 @@ mean f·γ + z·ω, for the question's features f and attributes z. In an `Actio
 its own question.
 """
 
+from evenhand.questions.accuracy import Accuracy, accuracy
 from evenhand.questions.advice import Advice, Ask
 from evenhand.questions.check import Check, NotIdentified
-from evenhand.questions.hand_outs import HandOut
+from evenhand.questions.hand_outs import HandOut, hand_out
 from evenhand.questions.inputs import UNLIMITED
 from evenhand.questions.options import Column, Options
 from evenhand.questions.questions import Askable, Questions, checked_askable
@@ -16,6 +17,7 @@ from evenhand.questions.superset import Superset
 
 __all__ = [
     "UNLIMITED",
+    "Accuracy",
     "Advice",
     "Ask",
     "Askable",
@@ -26,5 +28,7 @@ __all__ = [
     "Options",
     "Questions",
     "Superset",
+    "accuracy",
     "checked_askable",
+    "hand_out",
 ]
