@@ -17,7 +17,7 @@ from evenhand.answers.answer import Answer, Standing
 from evenhand.answers.biases import NamedBias
 from evenhand.answers.sections import spoken_of
 from evenhand.answers.words import verdict
-from evenhand.best import direction
+from evenhand.best import direction, sign
 from evenhand.numerics.intervals import Estimate
 from evenhand.report.model import first_places
 from evenhand.report.pictures import (
@@ -150,7 +150,8 @@ def _biases(answer: Answer) -> tuple[NamedBias, ...]:
     """Return the biases to draw: favours as they come, then the most and the least lenient."""
     others = [one for one in answer.biases if one.kind != "leniency"][:_MOST_BIASES]
     lenient = sorted(
-        answer.biases.of_kind("leniency"), key=lambda one: (not one.known, -one.estimate)
+        answer.biases.of_kind("leniency"),
+        key=lambda one: (not one.known, -sign(answer.best) * one.estimate),
     )
     room = max(_MOST_BIASES - len(others), 0)
     if len(lenient) > room:

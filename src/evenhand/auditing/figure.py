@@ -20,7 +20,7 @@ from evenhand.arrays import Floats
 from evenhand.auditing.audit import Audit
 from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.words import verdict
-from evenhand.best import Best, direction
+from evenhand.best import Best, direction, sign
 from evenhand.report.pictures import (
     FAINT,
     INK,
@@ -121,7 +121,7 @@ def audit_picture(audit: Audit) -> AuditPicture:
         bias=audit.bias,
         prediction=ends if math.isfinite(ends[1] - ends[0]) else None,
         placebo=audit.placebo.draws,
-        evaluators=_outermost(marks),
+        evaluators=_outermost(marks, audit.effects.scores.best),
         n_evaluators=len(marks),
         events=_evenly(events),
         n_tipped=len(events),
@@ -167,9 +167,9 @@ def _evenly(events: Sequence[EventMark]) -> tuple[EventMark, ...]:
     return tuple(events[i] for i in np.round(ranks).astype(int).tolist())
 
 
-def _outermost(marks: Sequence[EvaluatorMark]) -> tuple[EvaluatorMark, ...]:
-    """Return the marks by size, the largest first; of many, the largest and the smallest."""
-    ordered = sorted(marks, key=lambda one: -one.value)
+def _outermost(marks: Sequence[EvaluatorMark], best: Best) -> tuple[EvaluatorMark, ...]:
+    """Return the marks by size, the largest favour first; of many, the largest and smallest."""
+    ordered = sorted(marks, key=lambda one: -sign(best) * one.value)
     if len(ordered) <= _MOST_EVALUATORS:
         return tuple(ordered)
     half = _MOST_EVALUATORS // 2
