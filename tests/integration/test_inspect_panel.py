@@ -76,18 +76,6 @@ def test_scores_that_link_nothing_exit_with_3_and_advice_that_cures(
     assert run(*arguments).exit_code == 0
 
 
-def test_the_picture_is_written(files: dict[str, Path], tmp_path: Path) -> None:
-    arguments = [files["skaters"], "--evaluators", files["judges"], "--option-group", "nation"]
-    result = run(*arguments, "--figure", tmp_path / "panel.svg")
-    assert result.exit_code == 0
-    drawn = (tmp_path / "panel.svg").read_text()
-    assert drawn.startswith("<?xml")
-    again = tmp_path / "again.svg"
-    run(*arguments, "--figure", again)
-    assert again.read_text() == drawn  # the same bytes every time
-    assert run(*arguments, "--figure", tmp_path / "panel.gif").exit_code == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

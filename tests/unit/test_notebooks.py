@@ -1,4 +1,4 @@
-"""What notebooks show of options, designs, geometry, results and policies."""
+"""What notebooks show of options, designs, geometry and results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 import evenhand as eh
-from evenhand.policies.sections import how_sure, in_words
 from evenhand.report.words import number
 from pages import read
 
@@ -69,64 +68,3 @@ def test_results_show_their_summary() -> None:
     assert cells.count("oful") == 2
     mean, error = (number(summary[column][0]) for column in ("mean_regret", "se_regret"))
     assert f"{mean} ± {error}" in cells
-
-
-@pytest.mark.parametrize("name", sorted({*eh.registered_policies()} - {"oracle"}))
-def test_policies_show_where_they_stand_at_any_time(name: str) -> None:
-    policy = eh.policy(name, options(), horizon=300)
-    rng = np.random.default_rng(0)
-    for _ in range(4):
-        cells = read(policy._repr_html_()).cells
-        shown = dict(zip(cells[0::2], cells[1::2], strict=False))
-        assert shown["evaluations"] == f"{policy.spent} of at most 300"
-        decision = policy.recommend()
-        assert shown["choice now"] == decision.label
-        assert shown["how sure"] == how_sure(decision)
-        assert shown["bias"] == in_words(policy.bias())
-        if policy.finished:
-            break
-        counts = policy.ask().counts
-        sums = counts * rng.random(4)
-        policy.tell(
-            eh.Feedback(counts, sums, sums**2 / np.maximum(counts, 1) + np.maximum(counts - 1, 0))
-        )
-
-
-def test_warnings_are_shown_and_escaped() -> None:
-    class Worried(eh.Policy):
-        name = "worried"
-
-        def play(self):
-            yield {0: self.remaining}
-
-        def recommend(self):
-            return eh.Decision.of(self, 0)
-
-        def bias(self):
-            return eh.Estimate(np.nan, -np.inf, np.inf, 0.95)
-
-        def findings(self):
-            return (eh.Finding("drift", f"Scores rise. {EVIL}"),)
-
-        def values(self):
-            return np.array(
-                [[1.0, 0.0, 2.0], [3.0, 2.0, 4.0], [np.nan, -np.inf, np.inf], [0, 0, 0]]
-            )
-
-    reader = read(Worried(options(), horizon=7)._repr_html_())
-    assert f"Scores rise. {EVIL}" in reader.text
-    ranked = [cell for cell in reader.cells[-24:] if cell in options().labels]
-    assert ranked == ["<b>Bo</b>", "Ann & Co", "Di", "Cy"]  # by value, the unknown last
-
-
-def test_how_sure_a_decision_and_an_estimate_are_is_said_in_words() -> None:
-    sure = eh.Decision(0, "Ann", loss=0.0, level=0.95, certainty="own scores")
-    assert how_sure(sure) == "the best, with probability at least 95%, by its own scores"
-    loses = eh.Decision(0, "Ann", loss=1.5, level=0.95)
-    assert how_sure(loses) == "loses at most 1.5, with probability at least 95%"
-    assert how_sure(eh.Decision(0, "Ann", level=0.95)) == "nothing is certain yet"
-    assert how_sure(eh.Decision(0, "Ann")) == "not said"
-    between = eh.Estimate(1.6, 1.1, 2.1, 0.95)
-    assert in_words(between) == "1.6, from 1.1 to 2.1 with probability at least 95%"
-    assert in_words(eh.Estimate(1.6, -np.inf, np.inf, 0.0)) == "1.6, without an interval"
-    assert in_words(eh.Estimate(np.nan, -np.inf, np.inf, 0.95)) == "not known yet"

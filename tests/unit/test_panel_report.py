@@ -11,7 +11,6 @@ from hypothesis import assume, given, settings
 import evenhand as eh
 from evenhand.inspection.examination import worst_lead
 from evenhand.questions.advice import with_neutral
-from evenhand.questions.figure import draw_panel_picture, panel_picture
 from panels import panels
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}
@@ -96,55 +95,3 @@ def test_what_cannot_be_compared_has_no_worst_lead() -> None:
     assert found.to_dict()["kappa_star"] == {}
     assert found.to_dict()["worst_lead"] is None
     assert any(sentence.startswith("What helps: add") for sentence in found.to_dict()["words"])
-
-
-def test_the_picture_shows_who_may_be_asked_and_who_favours_whom() -> None:
-    questions = eh.Questions.panel(
-        {"Zoe": "fr", **OPTIONS},
-        {"Q": "it", "P": "fr", "N": None},
-        capacity={("Bo", "N"): 0},
-        prices={"N": 9.0},
-        calibration=["gold"],
-    )
-    found = questions.check()
-    picture = panel_picture(found)
-    assert picture.items == ["Zoe (fr)", "Ann (fr)", "Bo (it)", "Cy (us)", "gold"]
-    assert picture.evaluators == ["P (fr)", "Q (it)", "N"]
-    assert picture.cells.tolist() == [[2, 1, 1], [2, 1, 1], [1, 2, 0], [1, 1, 1], [1, 1, 1]]
-    start = {questions.label(x) for x in found.start.tolist()}  # type: ignore[union-attr]
-    marked = {
-        f"{picture.items[y].split()[0]} by {picture.evaluators[x].split()[0]}"
-        for y, x in np.argwhere(picture.start).tolist()
-    }
-    assert marked == start
-    figure = draw_panel_picture(picture)
-    texts = [text.get_text() for text in figure.axes[0].get_yticklabels()]
-    assert texts == picture.items
-
-
-def test_parts_that_cannot_be_compared_stand_apart_and_large_panels_are_cut() -> None:
-    blocks = np.kron(np.eye(2, dtype=int), np.ones((30, 20), dtype=int))
-    questions = eh.Questions.panel(
-        [f"o{i}" for i in range(60)], [f"$e_{j}$" for j in range(40)], partial=None, capacity=blocks
-    )
-    picture = panel_picture(questions.check())
-    assert picture.cells.shape == (40, 30)
-    assert picture.part == [0] * 20 + [1] * 20  # evenly spaced
-    assert picture.note == "Drawn are 40 of 60 items and 30 of 40 evaluators."
-    names = draw_panel_picture(picture).axes[0].get_xticklabels()
-    assert names[0].get_text() == "$e_0$"
-    assert not names[0].get_parse_math()
-    bare = eh.Questions(options=[[1.0], [2.0]], features=[[1.0], [1.0]], attributes=[[0.0], [1.0]])
-    with pytest.raises(eh.InputError, match="a panel of evaluators"):
-        panel_picture(bare.check())
-
-
-def test_comparisons_are_drawn_with_whom_a_judge_favours() -> None:
-    two = eh.Questions.comparisons({"a": "x", "b": "y", "c": None}, {"J": "x", "K": "y"})
-    picture = panel_picture(two.check())
-    favours = {
-        (picture.items[i].split()[0], picture.evaluators[j].split()[0])
-        for i, j in np.argwhere(picture.cells == 2).tolist()
-    }
-    assert favours == {("a", "J"), ("b", "K")}
-    assert (picture.cells > 0).all()

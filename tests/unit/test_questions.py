@@ -439,44 +439,6 @@ def test_a_notebook_shows_the_first_questions() -> None:
     assert "20" in cells
 
 
-def test_versions_repeat_questions_with_attributes_of_their_own() -> None:
-    panel = eh.Questions.panel(
-        {"Ann": "a", "Bo": "b"}, {"P": "a", "Q": "b"}, prices=[1.0, 2.0], noise=[1.0, 3.0]
-    )
-    longer = np.arange(12.0).reshape(4, 3)
-    versions = panel.in_versions(3, attributes={"length": longer}, capacity=np.full((4, 3), 7))
-    np.testing.assert_array_equal(
-        versions.points, np.column_stack([np.repeat(panel.points, 3, axis=0), longer.ravel()])
-    )
-    np.testing.assert_array_equal(versions.about, np.repeat(panel.about, 3, axis=0))
-    np.testing.assert_array_equal(versions.evaluator, np.repeat(panel.evaluator, 3))
-    np.testing.assert_array_equal(versions.prices, np.repeat(panel.prices, 3))
-    assert panel.noise is not None
-    np.testing.assert_array_equal(versions.noise, np.repeat(panel.noise, 3))
-    assert set(versions.capacity.tolist()) == {7}
-    assert eh.Questions.from_dict(versions.to_dict()) == versions
-    assert panel.in_versions() == panel
-    dense = eh.Questions(np.eye(2), np.eye(2), np.zeros((2, 1)))
-    assert dense.in_versions(attributes={"length": [1.0, 2.0]}).points.tolist() == [
-        [1.0, 0.0, 0.0, 1.0],
-        [0.0, 1.0, 0.0, 2.0],
-    ]
-
-
-@pytest.mark.parametrize(
-    ("n", "attributes", "said"),
-    [
-        (0, {}, "n must be a whole number of versions"),
-        (2, {"length": [1.0]}, r"attributes\['length'\] must be 2 × 2 numbers"),
-        (1, {"length": [np.nan, 1.0]}, "attributes"),
-        (1, {"first": [0.0, 1.0]}, "'first' is an attribute already"),
-    ],
-)
-def test_versions_that_do_not_fit_are_refused(n: int, attributes: Any, said: str) -> None:
-    with pytest.raises(eh.InputError, match=said):
-        eh.Questions.comparisons(["Ann", "Bo"], ["P"]).in_versions(n, attributes=attributes)
-
-
 def test_questions_in_another_order_than_options_have_their_own_names() -> None:
     unit = np.eye(3)
     turned = eh.Questions(unit, unit[[2, 0, 1]], np.ones((3, 1)), labels=["Ann", "Bo", "Cy"])

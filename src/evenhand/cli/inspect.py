@@ -164,7 +164,7 @@ def inspect(
 
     `cat skaters.csv | evenhand inspect - --attributes nation,age --option skater`
 
-    `evenhand inspect skaters.csv --evaluators judges.csv --option-group nation --figure panel.png`
+    `evenhand inspect skaters.csv --evaluators judges.csv --option-group nation`
 
     `evenhand inspect --scores scores.csv --option skater --evaluator judge`
 

@@ -142,7 +142,7 @@ def _purchases(bias: InspectedBias) -> Table:
 
 
 def _picture(found: Inspection) -> list[Section]:
-    drawable = bool(found.told) if found.check is None else found.check.drawable
+    drawable = bool(found.told) and found.check is None
     said = "Who may be asked about whom." if found.check else "The options, and what to evaluate."
     return [Section("In a picture", [Picture("inspection", found.plot, said)])] if drawable else []
 

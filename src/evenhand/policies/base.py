@@ -387,12 +387,6 @@ class Policy(ABC):
         """
         return state_of(self)
 
-    def _repr_html_(self) -> str:
-        from evenhand.policies.sections import report_of  # noqa: PLC0415 # it speaks of policies
-        from evenhand.report.html import as_html  # noqa: PLC0415 # only notebooks need it
-
-        return as_html(report_of(self))
-
     def __reduce__(self) -> tuple[Any, ...]:
         return revived, (type(self), *snapshot_of(self))
 

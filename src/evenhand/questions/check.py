@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
+from evenhand.errors import InputError
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.advice import Advice, advise
 from evenhand.questions.identifiable import IdentifiedSpace, cheap_start, identified_by, in_order
@@ -128,13 +129,6 @@ class Check(Result):
         return found
 
     @property
-    def drawable(self) -> bool:
-        """Whether there are evaluators who are asked about options, which a picture shows."""
-        return bool(len(self.questions.evaluators)) and bool(
-            (self.questions.about[:, 0] >= 0).any()
-        )
-
-    @property
     def sentences(self) -> list[str]:
         """The check in plain words."""
         return sentences(self)
@@ -143,9 +137,7 @@ class Check(Result):
         return report_of(self)
 
     def _draw(self, axes: Axes | None) -> Figure:
-        from evenhand.questions.figure import draw_panel_picture, panel_picture  # noqa: PLC0415
-
-        return draw_panel_picture(panel_picture(self), axes)
+        raise InputError("a check of questions has no picture; print it, or see to_dict().")
 
     def __repr__(self) -> str:
         return (

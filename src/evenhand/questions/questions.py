@@ -41,8 +41,6 @@ from evenhand.questions.more import with_more as _with_more
 from evenhand.questions.options import Column, Options
 from evenhand.questions.panel import from_scores as _from_scores
 from evenhand.questions.panel import panel as _panel
-from evenhand.questions.variants import in_versions as _in_versions
-from evenhand.questions.variants import with_exact_features as _with_exact_features
 from evenhand.report.model import Cell, Report, Section, Table
 from evenhand.tables import (
     Names,
@@ -310,11 +308,46 @@ class Questions:
     panel = classmethod(_panel)
     comparisons = classmethod(_comparisons)
     from_scores = classmethod(_from_scores)
-    with_exact_features = _with_exact_features
-    in_versions = _in_versions
     check = _check
     adding = _adding
     with_more = _with_more
+
+    def with_exact_features(self) -> Questions:
+        """Return the questions on the model that values are linear in the known features, exactly.
+
+        Features are an intercept, unless the known ones have a constant column, the known features,
+        and a column for each item that can only be asked about.
+
+        Examples
+        --------
+        >>> import evenhand as eh
+        >>> panel = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P"], features=[[1.0], [2.0], [4.0]])
+        >>> panel.n_features, panel.with_exact_features().points
+        (3, array([[1., 1.],
+               [1., 2.],
+               [1., 4.]]))
+        """
+        options = self.options
+        X, names = options.known_features, options.known_names
+        if X is None or names is None:
+            if not options.stand_alone:
+                return self
+            raise InputError(
+                "nothing is known of these options but their names; give features= to have values "
+                "depend on them."
+            )
+        k, extra = len(options), len(self.items) - len(options)
+        if not ((np.ptp(X, axis=0) == 0.0) & (X[0] != 0.0)).any():
+            X, names = np.column_stack([np.ones(k), X]), ("intercept", *names)
+        of_items = sparse.block_diag([X, sparse.eye_array(extra)], format="csr")
+        d, rows = self.n_features, self.matrix
+        return self._changed(
+            own_features=np.hstack([X, np.zeros((k, extra))]),
+            known_features=None,
+            known_names=None,
+            rows=sparse.csr_array(sparse.hstack([rows[:, :d] @ of_items, rows[:, d:]], "csr")),
+            feature_names=(*names, *self.items[k:]),
+        )
 
     def restrict(self, available: ArrayLike) -> Questions:
         """Return the questions where only some may be asked: the others have capacity 0.

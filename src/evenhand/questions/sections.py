@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.report.model import Cell, Picture, Report, Section, Table
+from evenhand.report.model import Cell, Report, Section, Table
 from evenhand.report.words import counted, joined, number
 from evenhand.tables import listed
 
@@ -23,7 +23,6 @@ def report_of(check: Check) -> Report:
         facts(check),
         [
             Section("A start: whom to ask about whom", [start_table(check)], "brief"),
-            Section("In a picture", [picture(check)]),
         ],
     )
 
@@ -100,13 +99,6 @@ def start_table(check: Check) -> Table:
         [who, joined(items, 12)] for who, items in check.start_by_evaluator().items()
     ]
     return Table("A start", ["evaluator", "about"], rows)
-
-
-def picture(check: Check) -> Picture | None:
-    """Return who may be asked about whom, if there are people to draw."""
-    if not check.drawable:
-        return None
-    return Picture("panel", check.plot, "Who may be asked about whom, and who may favour whom.")
 
 
 def _lower(text: str) -> str:
