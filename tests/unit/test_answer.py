@@ -20,9 +20,7 @@ from matplotlib.axes import Axes
 from numpy.typing import ArrayLike
 
 import evenhand as eh
-from evenhand.answers.answer import answer_of
-from evenhand.answers.figure import answer_picture, draw_answer_picture
-from evenhand.answers.question import Failure
+from evenhand.answers import Failure, answer_of
 from evenhand.arrays import Counts, Floats
 from evenhand.policies.conclusion import checks_of
 from evenhand.report.result import WIDTH
@@ -291,7 +289,6 @@ def test_several_attributes_have_no_groups() -> None:
     assert words in unwrapped(answer)
     assert "group" not in answer.standings
     assert "group" not in answer._repr_html_()
-    assert answer_picture(answer).group_names is None
     answer.plot()
 
 
@@ -486,13 +483,8 @@ def many(k: int, labels: ArrayLike | None = None) -> eh.Answer:
 @pytest.mark.parametrize("k", [3, 11, 60])
 def test_the_picture_shows_options_raw_scores_and_bias(k: int) -> None:
     answer = many(k)
-    picture = answer_picture(answer)
-    rows = picture.rows
-    assert len(rows) == min(k, 25)
-    assert rows == tuple(sorted(rows, key=lambda one: -one.value))
-    assert {answer.option, answer.raw_choice} <= {one.index for one in rows}
-    assert picture.note == ("The first 25 of 60 options are drawn." if k == 60 else "")
-    options, bias = draw_answer_picture(picture).axes
+    options, bias = answer.plot().axes
+    rows = answer.ranking[: min(k, 24)]  # of many, the last is the one with the best raw score
     low, high = options.get_xlim()
     assert all(low < min(one.value, one.raw) <= max(one.value, one.raw) < high for one in rows)
     drawn = [line.get_xydata() for line in options.get_lines()]
@@ -507,20 +499,20 @@ def test_the_picture_shows_options_raw_scores_and_bias(k: int) -> None:
 
 def test_the_best_raw_score_is_drawn_even_if_its_option_is_far_down() -> None:
     answer = many(60)
-    last = answer.ranking[-1].index
-    counts = (np.arange(60) == last).astype(np.int64)
+    last = answer.ranking[-1]
+    counts = (np.arange(60) == last.index).astype(np.int64)
     checks_of(answer.policy).take(counts, 1e5 * counts, 1e10 * counts)
     again = answer_of(answer.policy, confidence=0.95, tolerance=0.0, features_exact=False)
-    rows = answer_picture(again).rows
-    assert len(rows) == 25
-    assert rows[-1].index == last == again.raw_choice
-    assert rows[:24] == again.ranking[:24]
+    names = [label.get_text() for label in again.plot().axes[0].get_yticklabels()]
+    assert len(names) == 25
+    assert last.option in names[-1]
+    assert again.raw_choice == last.index
 
 
 @pytest.mark.parametrize("k", [2, 11, 60])
 def test_nothing_in_the_picture_covers_anything_else(k: int) -> None:
     answer = many(k, [f"a rather long name for an option, which is no. {x}" for x in range(k)])
-    figure = draw_answer_picture(answer_picture(answer))
+    figure = answer.plot()
     figure.canvas.draw()
     options, bias = figure.axes
     for axes in (options, bias):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import re
 from datetime import date
 from io import StringIO
@@ -14,22 +13,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from rich.console import Console
 
 import evenhand as eh
-from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.figure import (
-    AuditPicture,
-    EvaluatorMark,
-    EventMark,
-    audit_picture,
-    draw_audit_picture,
-)
-from evenhand.auditing.sections import report_of
-from evenhand.report.html import as_page
-from evenhand.report.model import Table
 from evenhand.report.pictures import svg_text
 from evenhand.report.result import Result, print_result
 from pages import DocumentReader, read, read_document
@@ -109,9 +98,14 @@ def audit() -> eh.Audit:
     return eh.audit(TABLES["several events"])
 
 
+def page_of(audit: eh.Audit, folder: Path) -> str:
+    audit.report(folder / "audit.html", title=EVIL)
+    return (folder / "audit.html").read_text("utf-8")
+
+
 @pytest.fixture(scope="module")
-def page(audit: eh.Audit) -> DocumentReader:
-    return read_document(as_page(report_of(audit), EVIL))
+def page(audit: eh.Audit, tmp_path_factory: pytest.TempPathFactory) -> DocumentReader:
+    return read_document(page_of(audit, tmp_path_factory.mktemp("page")))
 
 
 def test_the_report_has_the_numbers_of_the_audit(audit: eh.Audit, page: DocumentReader) -> None:
@@ -130,27 +124,6 @@ def test_the_report_has_the_numbers_of_the_audit(audit: eh.Audit, page: Document
         assert float(cells[start + i * width + where]) == pytest.approx(value, abs=0.0051)
 
 
-@pytest.mark.parametrize("kind", TABLES)
-def test_no_report_has_a_row_twice(kind: str) -> None:
-    audit = eh.audit(TABLES[kind])
-    parts = [part for section in report_of(audit).sections for part in section.filled]
-    tables = [part for part in parts if isinstance(part, Table)]
-    assert len({one.caption for one in tables}) == len(tables)
-    for one in tables:
-        assert len({tuple(map(str, row)) for row in one.rows}) == len(one.rows)
-    (size,) = [one for one in tables if one.caption.startswith("What scores rise with")]
-    shown = {row[0]: row[1:4] for row in size.rows}
-    assert len(shown) == len(size.rows)
-    naive = "bias, as if scores were independent"
-    beside = len(audit.attributes) + (audit.position is not None)
-    assert len(size.rows) == 2 + bool(audit.bias.clusters) + beside
-    assert list(shown).index(naive) == (2 if audit.bias.clusters else 1)
-    if audit.bias.clusters:
-        here = shown["bias, of these evaluators and options only"]
-        assert [float(x) for x in here] == [audit.here.value, audit.here.low, audit.here.high]
-        assert [float(x) for x in shown[naive]][1:] == [audit.naive.low, audit.naive.high]
-
-
 def test_the_report_counts_what_changes_by_rule(audit: eh.Audit, page: DocumentReader) -> None:
     start = page.cells.index("winners") + 1
     flips = audit.flips.groupby("rule", sort=False)["flipped"].sum()
@@ -165,10 +138,10 @@ def test_options_of_any_name_stay_names(audit: eh.Audit, page: DocumentReader) -
     assert page.text.count(EVIL) >= 2 + 2 * len(doubtful)
 
 
-def test_a_bias_that_cannot_be_told_says_whom_to_ask() -> None:
+def test_a_bias_that_cannot_be_told_says_whom_to_ask(tmp_path: Path) -> None:
     audit = eh.audit(TABLES["one evaluator"])
     assert not audit.identified.told
-    reader = read_document(as_page(report_of(audit)))
+    reader = read_document(page_of(audit, tmp_path))
     assert "Whom to ask" in reader.text
     for ask in audit.identified.asks:
         assert ask.option in reader.cells
@@ -178,7 +151,9 @@ HIDDEN = "\x1b[31m\u202eAnn\x07"
 
 
 @pytest.mark.parametrize("groups", [True, False], ids=["groups", "a column"])
-def test_names_with_hidden_characters_are_made_visible_everywhere(groups: bool) -> None:
+def test_names_with_hidden_characters_are_made_visible_everywhere(
+    groups: bool, tmp_path: Path
+) -> None:
     frame = table(4, 4, n_events=2)
     names = ["event", "option", "evaluator", "group" if groups else "home"]
     for column in names[:3]:
@@ -195,7 +170,7 @@ def test_names_with_hidden_characters_are_made_visible_everywhere(groups: bool) 
     terminal = StringIO()
     print_result(Console(file=terminal, width=90, markup=False), audit)
     picture = svg_text(audit.plot())
-    page = as_page(report_of(audit))
+    page = page_of(audit, tmp_path)
     for text in (str(audit), audit._repr_html_(), page, terminal.getvalue(), picture):
         assert not set("\x1b\u202e\x07") & set(text)
     for name in names:
@@ -211,8 +186,7 @@ def test_every_audit_is_valid_json_and_draws_into_given_axes(kind: str) -> None:
     left, right = mine.subplots(1, 2)
     assert audit.plot(ax=right) is mine
     assert not left.has_data()
-    labels = [one.get_text() for one in right.get_yticklabels()]
-    assert labels == ["all evaluators", *(one.name for one in audit_picture(audit).evaluators)]
+    assert right.get_yticklabels()[0].get_text() == "all evaluators"
     assert mine.axes == [left, right]
 
 
@@ -232,69 +206,33 @@ def test_pictures_are_written_in_the_format_of_their_name(audit: eh.Audit, tmp_p
     assert [path.name for path in tmp_path.iterdir()] == ["audit.png"]
 
 
-def test_the_picture_shows_evaluators_and_events_as_they_were_found(audit: eh.Audit) -> None:
-    picture = audit_picture(audit)
-    frame = audit.evaluators.sort_values("shrunk", ascending=False)
-    assert [one.value for one in picture.evaluators] == frame["shrunk"].tolist()
-    assert [one.found for one in picture.evaluators] == frame["flagged"].tolist()
-    assert [one.name for one in picture.evaluators] == [
-        f"{name} ({group})" for name, group in zip(frame["evaluator"], frame["group"], strict=True)
-    ]
-    decided = audit.decisions.to_frame().sort_values("tipping_favour", kind="stable")
-    assert [one.tipping for one in picture.events] == decided["tipping_favour"].tolist()
-    assert [one.verdict for one in picture.events] == decided["verdict"].tolist()
-    assert picture.placebo.tolist() == audit.placebo.draws.tolist()
-    ends = audit.spread.evaluators.next_low, audit.spread.evaluators.next_high
-    assert picture.prediction == ends
-
-
-def made(n_evaluators: int, n_events: int, **changes: object) -> AuditPicture:
-    """Return a picture of made-up numbers, which are all different."""
-    marks = [
-        EvaluatorMark(f"a rather long name of judge {i}", 5 - i / 7, 4 - i / 7, 6 - i / 7, i < 5)
-        for i in range(n_evaluators)
-    ]
-    kinds = ["wrong", "fragile", "safe"]
-    events = [
-        EventMark(f"a rather long name of event {i}", 0.5 + i, kinds[min(i // 2, 2)])
-        for i in range(n_events)
-    ]
-    bias = BiasEstimate(2.0, 1.5, 2.5, 0.95, 0.25, 20)
-    rest = {"placebo": np.linspace(-0.5, 0.5, 99), "prediction": (0.0, 4.0)} | changes
-    return AuditPicture(
-        "A title", bias, rest["prediction"], rest["placebo"],  # type: ignore[arg-type]
-        tuple(marks), n_evaluators, tuple(events), n_events, n_events,
-    )  # fmt: skip
-
-
-@pytest.mark.parametrize("n", [1, 4, 30])
-def test_marks_stand_at_their_numbers_in_rows_of_their_names(n: int) -> None:
-    picture = made(n, n)
-    who, events, *_ = draw_audit_picture(picture).axes
-    labels = dict(zip([t.get_text() for t in who.get_yticklabels()], who.get_yticks(), strict=True))
-    points = {
-        (round(float(x), 9), round(float(y), 9)): str(line.get_marker())
-        for line in who.get_lines()
+def points_of(axes: Axes) -> dict[tuple[float, float], str]:
+    """Return the colours of all marks, by where they stand."""
+    return {
+        (round(float(x), 9), round(float(y), 9)): to_hex(line.get_color())
+        for line in axes.get_lines()
         for x, y in np.asarray(line.get_xydata())
     }
-    for one in picture.evaluators:
-        marker = points[round(one.value, 9), round(labels[one.name], 9)]
-        assert marker == ("^" if one.found else "o")
-    assert points[2.0, 0.0] == "D"
-    drawn = {
-        (float(x), float(y)): to_hex(line.get_color())
-        for line in events.get_lines()
-        for x, y in np.asarray(line.get_xydata())
-    }
-    for i, event in enumerate(picture.events):
-        assert drawn[event.tipping, i] == COLOURS[event.verdict]
 
 
-@pytest.mark.parametrize(("evaluators", "events"), [(30, 10), (3, 40), (0, 0), (2, 24)])
+def test_marks_stand_at_their_numbers_in_rows_of_their_names(audit: eh.Audit) -> None:
+    who, events, *_ = audit.plot().axes
+    rows = dict(zip([t.get_text() for t in who.get_yticklabels()], who.get_yticks(), strict=True))
+    points = points_of(who)
+    for one in audit.evaluators.itertuples():
+        assert (round(one.shrunk, 9), rows[f"{one.evaluator} ({one.group})"]) in points
+    assert (round(audit.bias.value, 9), rows["all evaluators"]) in points
+    made = audit.decisions.to_frame().sort_values("tipping_favour", kind="stable")
+    points = points_of(events)
+    for place, one in enumerate(made.itertuples()):
+        assert points[round(one.tipping_favour, 9), place] == COLOURS[one.verdict]
+
+
+@pytest.mark.parametrize("size", [(8, 40, 4, 2), (3, 3, 3, 40), (3, 1, 3, 1), (4, 2, 2, 24)])
 def test_names_do_not_cover_each_other_and_nothing_leaves_the_picture(
-    evaluators: int, events: int
+    size: tuple[int, int, int, int],
 ) -> None:
-    figure = draw_audit_picture(made(evaluators, events))
+    figure = eh.audit(table(*size)).plot()
     figure.canvas.draw()
     for axes in figure.axes:
         boxes = [one.get_window_extent() for one in axes.get_yticklabels() if one.get_text()]
@@ -306,42 +244,19 @@ def test_names_do_not_cover_each_other_and_nothing_leaves_the_picture(
         assert figure.bbox.y0 - 1 <= whole.y0 <= whole.y1 <= figure.bbox.y1 + 1
 
 
-def test_of_many_evaluators_the_largest_and_the_smallest_are_drawn() -> None:
-    audit = eh.audit(table(8, 40, 4, n_events=2))
-    picture = audit_picture(audit)
-    known = sorted(audit.evaluators["shrunk"].dropna(), reverse=True)
-    assert picture.n_evaluators == len(known) == 40
-    assert [one.value for one in picture.evaluators] == [*known[:15], *known[-15:]]
-    texts = [one.get_text() for one in draw_audit_picture(picture).axes[0].texts]
-    assert "… 10 in between …" in texts
-
-
-def test_of_many_decisions_some_are_drawn_evenly_by_rank() -> None:
-    audit = eh.audit(table(3, 3, n_events=1_000))
-    picture = audit_picture(audit)
-    assert picture.n_tipped == 1_000
-    favours = np.sort(audit.decisions.tipping_favour)
-    drawn = np.array([one.tipping for one in picture.events])
-    assert len(drawn) == 400
-    assert (drawn[0], drawn[-1]) == (favours[0], favours[-1])
-    ranks = np.searchsorted(favours, drawn)
-    assert set(np.diff(ranks)) <= {2, 3}
-    title = draw_audit_picture(picture).axes[1].get_title(loc="left")
-    assert title.startswith("400 of 1,000 decisions")
-
-
-def test_the_axis_holds_every_estimate_and_zero() -> None:
-    picture = made(20, 0)
-    low, high = picture.ends
-    points = [0.0, 2.5, *picture.placebo.tolist(), *(one.value for one in picture.evaluators)]
-    assert low < min(points) < max(points) < high
+def test_of_many_evaluators_and_decisions_some_are_drawn() -> None:
+    many = eh.audit(table(8, 40, 4, n_events=2))
+    who = many.plot().axes[0]
+    known = sorted(many.evaluators["shrunk"].dropna(), reverse=True)
+    drawn = {x for x, _ in points_of(who)}
+    assert {round(x, 9) for x in (*known[:15], *known[-15:])} <= drawn
+    assert len(known) == 40
+    assert sum(bool(label.get_text()) for label in who.get_yticklabels()) == 1 + 30
+    often = eh.audit(table(3, 3, n_events=1_000))
+    favours = {round(x, 9) for x in often.decisions.tipping_favour.tolist()}
+    assert 390 <= len(favours & {x for x, _ in points_of(often.plot().axes[1])}) <= 400
 
 
 def test_what_is_not_known_is_not_drawn() -> None:
-    unknown = BiasEstimate(math.nan, -math.inf, math.inf, 0.95, math.inf, 0.0)
-    picture = AuditPicture("T", unknown, None, np.zeros(0), (), 0, (), 0, 1)
-    figure = draw_audit_picture(picture)
-    (axes,) = figure.axes
+    (axes, *_) = eh.audit(TABLES["one evaluator"]).plot().axes
     assert [one.get_text() for one in axes.texts] == ["not known"]
-    assert axes.get_xlim() == (-1.0, 1.0)
-    assert len(axes.get_lines()) == 1  # where there is no bias

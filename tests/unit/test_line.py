@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,6 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.auditing.leads import Opinions
-from evenhand.auditing.shortlists import Shortlist
 from evenhand.certainty.chances import Drawn
 from evenhand.certainty.line import Field, line_of, ranks_of, settled
 from evenhand.certainty.models import OwnParts
@@ -457,7 +457,7 @@ def _biased_panel(seed: int, left_out: str = "", events: int = 1) -> pd.DataFram
     return frame if events > 1 else frame.drop(columns="event")
 
 
-def _chosen(found: Shortlist, flags: np.ndarray) -> set[str]:
+def _chosen(found: Any, flags: np.ndarray) -> set[str]:
     return set(found.names(np.flatnonzero(flags)))
 
 

@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 
 import evenhand as eh
 from asking import Wants
-from evenhand.answers.least_squares import share_for_biases
 from evenhand.report import words
 from evenhand.report.html import DARK, LIGHT, as_page, inline_svg
 from evenhand.report.model import (
@@ -145,47 +144,6 @@ def test_names_are_changed_where_they_are_names_and_nowhere_else() -> None:
         '<svg role="img" stroke-linejoin="round"><g id="p-a" clip-path="url(#p-c)" '
         'style="fill: url(#p-c)" /><use href="#p-a" /><text>id="a" url(#c) href="#a"</text></svg>'
     )
-
-
-# ------------------------------------------------------------------------- what biases cost
-
-
-def share_by_inverse(rows: np.ndarray, n_features: int, lead: np.ndarray) -> float:
-    """Return the same by pseudo-inverses of dense matrices."""
-    whole = np.linalg.pinv(rows.T @ rows, hermitian=True)
-    known = np.linalg.pinv(rows[:, :n_features].T @ rows[:, :n_features], hermitian=True)
-    return float(1.0 - lead @ known @ lead / (lead @ whole[:n_features, :n_features] @ lead))
-
-
-def questions_of(kind: str) -> eh.Questions:
-    options, judges = {"A": "a", "B": "b", "C": "a"}, {"P": "a", "Q": "b", "R": None}
-    if kind == "comparisons":
-        return eh.Questions.comparisons(list(options), list(judges))
-    if kind == "features":
-        rng = np.random.default_rng(5)
-        groups = ["a", "b"] * 4
-        return eh.Questions.of(eh.ActionSet(rng.normal(size=(8, 2)), groups, intercept=True))
-    noise = {"P": 1.0, "Q": 2.0, "R": 0.5} if kind == "noisy" else None
-    return eh.Questions.panel(options, judges, noise=noise)
-
-
-@pytest.mark.parametrize("kind", ["panel", "noisy", "comparisons", "features"])
-def test_what_biases_cost_is_a_ratio_of_variances(kind: str) -> None:
-    questions = questions_of(kind)
-    counts = np.random.default_rng(2).integers(1, 5, len(questions))
-    rows = questions.weighted_points * np.sqrt(counts)[:, None]
-    features = questions.options.features
-    for one, other in itertools.permutations(range(3), 2):
-        lead = features[one] - features[other]
-        expected = share_by_inverse(rows, questions.n_features, lead)
-        assert share_for_biases(questions, counts, one, other) == pytest.approx(expected, abs=1e-8)
-        assert -1e-9 <= expected <= 1.0
-
-
-def test_options_that_scores_do_not_connect_have_no_price() -> None:
-    panel = eh.Questions.panel(["A", "B"], ["P", "Q"])
-    asked = np.array([label in ("A by P", "B by Q") for label in panel.labels]).astype(int)
-    assert math.isnan(share_for_biases(panel, asked, 0, 1))
 
 
 # ------------------------------------------------------------------------- answers

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.answers.scale import ReplyScale
+from evenhand.answers import ReplyScale
 from evenhand.campaigns.sheets import (
     decimal_of,
     name_in,

@@ -14,7 +14,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.arrays import MOST, recalled, recalled_counts
-from evenhand.checks._record import CAPACITY, Record
+from evenhand.checks import Checks
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], ["home", "away", "away"])
 PANEL = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)
@@ -180,17 +180,18 @@ def test_estimates_that_are_no_numbers_choose_nothing(name: str) -> None:
 
 def test_a_record_that_no_thinning_shortens_does_not_grow_beyond_its_room() -> None:
     """Blocks that lie so far apart that every other is kept: what follows was written outside."""
-    record = Record(1)
-    far = 2**20 * 64
-    rows = np.zeros((CAPACITY, 6))
-    rows[:, 0] = [far * (i // 64) + i % 64 for i in range(CAPACITY)]
+    checks, far, most = Checks(eh.ActionSet([[1.0], [2.0]], ["a", "b"])), 2**20 * 64, 2048
+    rows = np.zeros((most, 6))
+    rows[:, 0] = [far * (i // 64) + i % 64 for i in range(most)]
     rows[:, 2] = 1.0
-    entries = far * CAPACITY  # the next is of a block that is kept
-    record.recall(record.memory() | {"rows": rows, "entries": entries, "stride": 1})
+    entries, memory = far * most, checks.memory()  # the next is of a block that is kept
+    memory["record"] |= {"rows": rows, "entries": entries, "stride": 1}
+    checks.recall(memory)
     for _ in range(3):
-        record.take(np.array([1]), np.array([1.0]), np.array([1.0]))
-    assert len(record.rows) < CAPACITY
-    assert record.entries == entries + 3
+        checks.take(np.array([1, 0]), np.array([1.0, 0.0]), np.array([1.0, 0.0]))
+    found = checks.memory()["record"]
+    assert len(found["rows"]) < most
+    assert found["entries"] == entries + 3
 
 
 def test_a_memory_that_is_refused_changes_nothing() -> None:
