@@ -22,7 +22,6 @@ TINY = {
     "careful": [["--quick"]],
     "certainty": [["--tiny"]],
     "checks": [["--tiny"]],
-    "comparisons": [["--tiny"]],
     "decide": [["--tiny"]],
     "designs": [["--tiny"]],
     "imports": [["--runs", "1"]],

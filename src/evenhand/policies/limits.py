@@ -151,13 +151,6 @@ class Limits:
             money -= within[x] * prices[x]
         return within
 
-    def pays_for(self, wanted: NDArray[np.bool_]) -> bool:
-        """Tell whether the budget pays for one of these questions, (q,) truth values, at least."""
-        if math.isinf(self.money):
-            return True
-        cheapest = self.questions.prices.min(where=wanted, initial=math.inf)
-        return not (self.money - self.paid) * _ROUNDING < cheapest < math.inf
-
     def place(self, evaluator: object) -> int:
         """Return the place of an evaluator by name, or say who there is."""
         names = self.questions.evaluators
