@@ -128,6 +128,7 @@ def test_a_wheel_holds_what_kernels_are_compiled_against(installed: Path) -> Non
     assert [path for path in needed if not (installed / path).is_file()] == []
 
 
+@pytest.mark.nightly
 def test_an_outside_kernel_runs_in_a_simulation(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "turns.pyx").write_text(KERNEL)
     (tmp_path / "setup.py").write_text(BUILD)
