@@ -179,6 +179,45 @@ def test_comparisons_are_the_mirror() -> None:
         eh.decide(words, best="low")
 
 
+def test_wide_tables_and_one_baseline_are_mirrors() -> None:
+    wide = panel().pivot_table(index="option", columns="evaluator", values="score").reset_index()
+    turned = wide.assign(**{j: A - wide[j] for j in wide if j != "option"})
+    are_mirrors(eh.decide(wide, wide=True, best="low"), eh.decide(turned, wide=True), A)
+    rng = np.random.default_rng(4)
+    rows = [
+        (f"o{i}", "base", f"t{t}", 0.2 * i - 0.3 + 0.5 * rng.standard_normal(), 100 + 9 * i + t)
+        for i in range(3)
+        for t in range(30)
+    ]
+    against = pd.DataFrame(rows, columns=["option", "rival", "item", "score", "length"])
+    against = against.assign(rival_length=100, evaluator="J")
+    are_mirrors(eh.decide(against, best="low"), eh.decide(mirrored(against, 0.0)), 0.0)
+    low, high = eh.audit(against, best="low").ranking, eh.audit(mirrored(against, 0.0)).ranking
+    assert low is not None
+    assert high is not None
+    assert low["option"].tolist() == high["option"].tolist()
+    alike(
+        low[["value", "low", "rank as given"]],
+        high[["value", "high", "rank as given"]] * [-1, -1, 1],
+    )
+
+
+def test_the_policy_that_asked_decides_as_it_did() -> None:
+    questions, told = eh.Questions.panel(["o0", "o1"], ["P", "Q"], capacity=None), []
+    rng = np.random.default_rng(0)
+
+    def evaluate(question: eh.Question) -> float:
+        score = 1.5 + 0.8 * question.option + 0.1 * float(rng.standard_normal())
+        told.append((question.label, question.evaluator, score))
+        return score
+
+    asked = eh.choose(questions, evaluate, best="low", progress=False)
+    table = pd.DataFrame(told, columns=["option", "evaluator", "score"])
+    again = eh.decide(questions, table, assigned=asked.policy, best="low")
+    assert asked.label == again.label == "o0"
+    assert again.standings.equals(asked.standings)
+
+
 def test_a_scale_from_high_to_low_and_scores_that_know_it_say_the_same() -> None:
     table = panel()
     said = eh.decide(table, best="low", scale=(0, 6))

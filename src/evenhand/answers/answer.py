@@ -403,6 +403,11 @@ def as_scored(answer: Answer, best: Best | None) -> Answer:
     """
     if best != "low":
         return answer
+
+    def turn(one: Standing) -> Standing:
+        raw, value, low, high = (0.0 - x for x in (one.raw, one.value, one.high, one.low))
+        return replace(one, raw=raw, value=value, low=low, high=high)
+
     placing = answer.placing
     if placing is not None:
         short = placing.shortlist
@@ -412,10 +417,7 @@ def as_scored(answer: Answer, best: Best | None) -> Answer:
         answer,
         bias=-answer.bias,
         biases=answer.biases.turned(),
-        ranking=tuple(
-            replace(one, raw=-one.raw, value=-one.value, low=-one.high, high=-one.low)
-            for one in answer.ranking
-        ),
+        ranking=tuple(map(turn, answer.ranking)),
         scale=turned(answer.scale, best),
         placing=placing,
         best="low",

@@ -345,6 +345,7 @@ class Scores:
         low, high = (self.score.min(), self.score.max()) if len(self) else (np.nan, np.nan)
         about = "score" if self.rival is None else "comparison"
         head = f"{len(self):,} {about}{'s' * (len(self) != 1)} {said}, from {low:g} to {high:g}"
+        head += "; lower is better" if self.best == "low" else ""
         return "\n".join([head, *(f"  - {note}" for note in self.notes)])
 
     def __repr__(self) -> str:
