@@ -302,6 +302,11 @@ class Answer(Result):
         return tuple(finding for finding in self.warnings if finding.alarm)
 
     @property
+    def contradicted(self) -> bool:
+        """Whether an alarm concerns all that is said, and not the leads of a few options alone."""
+        return any(not finding.pairs for finding in self.alarms)
+
+    @property
     def standings(self) -> pd.DataFrame:
         """Where every option stands, the most valuable first: one row per option.
 
@@ -467,10 +472,13 @@ def answer_from(
     warnings = _alarms_first([*found, *(n for n in notes if n.assumption not in spoken_of)])
     if len(options) == 1:
         decision, warnings = replace(decision, certainty="own scores", loss=0.0), ()
-    elif any(finding.alarm for finding in warnings):
+    elif any(finding.alarm and not finding.pairs for finding in warnings):
         decision = _without_certainty(decision)
         bias = Estimate.without_interval(bias.value)
         biases, values = biases.without_intervals(), _everything_around(values[:, 0])
+    else:
+        pairs = [pair for one in warnings if one.alarm for pair in one.pairs]
+        decision = _without_leads(decision, pairs, options.labels)
     certainty, loss = decision.certainty, decision.loss
     within = loss <= tolerance
     sure = within and (
@@ -558,6 +566,19 @@ def _without_certainty(decision: Decision) -> Decision:
         certainty=None,
         selection=None if decision.selection is None else Selection(decision.selection.chosen),
     )
+
+
+def _without_leads(
+    decision: Decision, pairs: Sequence[tuple[str, str]], labels: Sequence[str]
+) -> Decision:
+    """Withdraw the leads of the choice over some options, and so that it is the best."""
+    rivals = {b if a == decision.label else a for a, b in pairs if decision.label in (a, b)}
+    if not rivals:
+        return decision
+    leads = None if decision.leads is None else decision.leads.copy()
+    if leads is not None:
+        leads[[labels.index(name) for name in sorted(rivals)], 1:] = -math.inf, math.inf
+    return replace(decision, loss=math.inf, withstands=0.0, leads=leads, certainty=None)
 
 
 def _everything_around(estimates: Floats) -> Floats:

@@ -15,13 +15,13 @@ from evenhand.answers.categories import Categories, categories_of
 from evenhand.answers.choose import notes_on
 from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
-from evenhand.answers.placing import placing_of
+from evenhand.answers.placing import Placing, placing_of
 from evenhand.answers.scale import compares
 from evenhand.arrays import Indices, is_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.auditing.bias import BiasEstimate
+from evenhand.auditing.dependence import FEW_CLUSTERS, findings, rivals_in_orders, together
 from evenhand.auditing.dependence import copies as copied
-from evenhand.auditing.dependence import findings, rivals_in_orders, together
 from evenhand.auditing.diagnosis import diagnose, ends
 from evenhand.auditing.effects import Effects, two_way
 from evenhand.auditing.individual_biases import of_evaluators, of_favoured
@@ -87,6 +87,10 @@ _OWN_ITEMS = (
 _ERRORS = "errors are by {what}, however many scores each has. "
 _TASTES = "Judges are taken to be drawn, too, so that their tastes count among the errors. "
 _ANY_SCORES = "It is sure for any scores from {low} to {high}, however they are distributed."
+_FEW = (
+    "Errors are by {n} clusters: so few tell little of others like them. If no others than these "
+    "matter, say cluster=None."
+)
 _EQUAL = (
     "All scores are equal. That others are not worse by more than the tolerance rests on the "
     "stated scale: were one worse, some of so many scores would have been lower."
@@ -348,8 +352,11 @@ def decide(
     if not compared:
         log = replace(log, asked=_comparable(log.questions))
     whole, log = log, log.centred(table.level._replace(sign=sign(given.best)))
+    one = target is None or (target.top == 1 and categories is None)
+    # what is sure without a tolerance is so with it: it is for the target, not for the best
+    slack = tolerance if one else 0.0
     said, fit = _concluded(
-        log, compared, assigned, confidence, tolerance, noise_scale, scope, table.scale
+        log, compared, assigned, confidence, slack, noise_scale, scope, table.scale
     )
     several = table.evaluator is not None and len(table.evaluator) > 1
     effects = two_way(given) if several else None
@@ -370,10 +377,10 @@ def decide(
         checked += ends(given)
     if effects is not None and audited is not None:
         checked += [*copied(given), *diagnose(effects, audited, for_choice=True)]
-        if said.decision.loss <= tolerance and said.decision.label in table.option.names:
+        if said.decision.loss <= slack and said.decision.label in table.option.names:
             leader = table.option.names.index(said.decision.label)
             checked += rivals_in_orders(table, leader, 1.0 - confidence)
-            checked += leads_by_scale(table, leader, 1.0 - confidence, tolerance)
+            checked += leads_by_scale(table, leader, 1.0 - confidence, slack)
     answer = answer_from(
         said,
         confidence=confidence,
@@ -385,7 +392,6 @@ def decide(
         scale=turned((0.0, 1.0), given.best) if _only_votes(given) else table.scale,
         variances={} if effects is None else _own_variances(effects, said),
     )
-    one = target is None or (target.top == 1 and categories is None)
     if one and answer.sure and table.scale is not None and fit is None and assigned == "before":
         answer = replace(answer, warnings=(*answer.warnings, _on_scale(whole, answer, given)))
     answer = replace(
@@ -443,14 +449,15 @@ def _aimed(
         target,
         1.0 - answer.confidence,
         sure=answer.sure,
-        holds=not answer.alarms and (answer.comparable or categories is not None),
+        holds=not answer.contradicted and (answer.comparable or categories is not None),
         scale=answer.scale,
         alike=None if alike is None or hasattr(said.fit, "trusted") else alike,
         shortlist=short,
         categories=categories,
     )
+    placing = _without_doubted(placing, answer)
     same = _equal_scores(log, target, 1.0 - answer.confidence, said.scope, answer.scale)
-    if same and not answer.alarms:
+    if same and not answer.contradicted:
         verdicts = ("not worse" if x in same else one for x, one in enumerate(placing.verdicts))
         placing = replace(placing, verdicts=tuple(verdicts), chosen=tuple(same))
         answer = replace(
@@ -460,7 +467,7 @@ def _aimed(
     if target.top != 1 or categories is not None:
         sure, loss = placing.settled, placing.loss if target.top else loss
     answer = replace(answer, placing=placing, sure=sure, loss=loss)
-    if sure or answer.alarms or n == 0:
+    if sure or answer.contradicted or n == 0:
         return answer
     found = _next(log, fit, answer, target, noise_scale, n)
     if fit is not None and not placing.best:  # how many items settle who leads is beside it
@@ -468,6 +475,20 @@ def _aimed(
         advice = f"Try {names} on new items." if answer.undecided else found.advice
         found = NextQuestions(found, math.nan, advice)
     return replace(answer, next_questions=found)
+
+
+def _without_doubted(placing: Placing, answer: Answer) -> Placing:
+    """Return a placing without what rests on leads that an alarm concerns."""
+    labels, target = answer.options.labels, placing.target
+    verdicts, loss = list(placing.verdicts), placing.loss
+    for a, b in (pair for one in answer.alarms for pair in one.pairs):
+        both = [labels.index(a), labels.index(b)]
+        beside = target.against in (a, b)
+        if beside or (target.top not in (None, 1) and len({*both} & {*placing.chosen}) == 1):
+            for x in both:
+                verdicts[x] = "itself" if verdicts[x] == "itself" else "open"
+            loss = math.inf
+    return replace(placing, verdicts=tuple(verdicts), loss=loss)
 
 
 def _equal_scores(
@@ -799,6 +820,8 @@ def _notes(log: Log, said: Conclusion, table: Scores) -> list[Finding]:
         notes.append(Finding("scale", _ONLY_VOTES, alarm=False))
     notes += taken_for_granted(said.actions, said.decision.certainty == "features exact")
     notes += _mostly_by_one(log, table)
+    if table.cluster is not None and (n := len(table.cluster)) < FEW_CLUSTERS:
+        notes.append(Finding("clusters", _FEW.format(n=n), alarm=False))
     partial = any(column.kind == "bias" for column in log.questions.columns)
     if SOMEBODY in log.questions.evaluators:
         notes = [note for note in notes if note.assumption != "evaluator"]  # said in other words

@@ -84,9 +84,11 @@ def difference(answer: Answer, option: str | int, rival: str | int) -> Differenc
         found = difference_by(said.fit, a, b, 1.0 - level) * said.unit
     elif found is None:
         found = _by_leads(answer, a, b)
-    if answer.alarms:
+    labels = answer.options.labels
+    named = {labels[a], labels[b]}
+    if answer.contradicted or any({*p} == named for one in answer.alarms for p in one.pairs):
         found, level = np.array([found[0], -math.inf, math.inf, -math.inf]), 0.0
-    scale, labels = Scale.of(answer.scale, answer.compared), answer.options.labels
+    scale = Scale.of(answer.scale, answer.compared)
     value, low, high, least = scale.cut(found, -scale.most, scale.most).tolist()
     return Difference(labels[a], labels[b], value, low, high, least, level)
 

@@ -52,7 +52,7 @@ class LinePicture:
 def line_picture(answer: Answer, placing: Placing) -> LinePicture:
     """Work out which options to draw, in which colours, and where the line is."""
     inside, line, _ = (set(some) for some in groups(placing))
-    if is_apart(answer) or answer.alarms:
+    if is_apart(answer) or answer.contradicted:
         inside, line = set(), {one.index for one in answer.ranking}
     target, chosen = placing.target, set(placing.chosen)
     ranking, categories = answer.ranking, placing.categories

@@ -23,7 +23,7 @@ def target_verdict(answer: Answer, placing: Placing) -> str:
     if target.against is not None:
         return _against(answer, placing)
     wanted, inside = placing.wanted, placing.categories
-    if answer.alarms:
+    if answer.contradicted:
         failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
         return (
             f"Who of {k:,} options is {wanted} is not sure: the scores contradict what was assumed "
@@ -90,7 +90,7 @@ def _against(answer: Answer, placing: Placing) -> str:
     """Return who is better than one option, who is not worse, and who is worse."""
     target, level = placing.target, percent(answer.confidence)
     rival = short(target.against or "")
-    if answer.alarms:
+    if answer.contradicted:
         return (
             f"Nothing is sure against {rival}: the scores contradict what was assumed (see below)."
         )

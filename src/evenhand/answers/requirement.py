@@ -57,7 +57,7 @@ def _best(answer: Answer, option: str | None) -> tuple[str, bool | None]:
     if name == answer.label:
         return wanted, answer.sure or None
     lead = answer.decision.lead_over(answer.options.labels.index(name))
-    behind = not answer.alarms and lead.low > answer.tolerance
+    behind = not answer.contradicted and lead.low > answer.tolerance
     return wanted, False if behind or (answer.sure and not answer.tolerance) else None
 
 

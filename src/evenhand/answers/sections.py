@@ -387,8 +387,8 @@ def _assumptions(answer: Answer) -> list[Part]:
         model(answer.conclusion.actions),
         Assumptions(_checked(answer)),
         Note(
-            "Held says that nothing was seen against it, not that it is proved. An assumption that "
-            "is contradicted withdraws everything that was certain."
+            "Held says that nothing was seen against it, not that it is proved. What rests on an "
+            "assumption that is contradicted is withdrawn."
         ),
     ]
 

@@ -43,6 +43,9 @@ from evenhand.scores.scores import Codes, Factor, Finding, crossed
 LEVEL = 0.03
 """How probable it is that something is found in nothing, over all columns of a table."""
 
+FEW_CLUSTERS = 6
+"""Names of a column below which it is a stratum, and no sample of others like it."""
+
 _DRAWS = 999
 _MOST = 200_000  # scores: more are not looked at
 _ROUNDS = 200  # of taking effects off, one after another
@@ -83,7 +86,9 @@ def together(scores: Scores, beside: Mapping[str, Factor], seed: int = 0) -> lis
 
 
 def findings(found: list[ClusterColumn]) -> list[Finding]:
-    """Return in words by what scores hang together; nothing is sure then."""
+    """Return in words by what scores hang together; nothing is sure then, unless the column has so
+    few names that it is a stratum.
+    """
     return [
         Finding(
             "clusters",
@@ -91,7 +96,7 @@ def findings(found: list[ClusterColumn]) -> list[Finding]:
             f"({p_value(one.chance)}): {one.names:,} of them tell less than the {one.of} do. Name "
             f"it, cluster={one.column!r}; or, if no others than these {one.names:,} matter, say "
             "cluster=None.",
-            alarm=True,
+            alarm=one.names >= FEW_CLUSTERS,
             p_value=one.chance,
         )
         for one in found

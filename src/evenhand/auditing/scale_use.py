@@ -118,7 +118,9 @@ def leads_by_scale(scores: Scores, leader: int, failure: float, tolerance: float
     rival, lead = min(leads.items(), key=lambda one: one[1].low)
     if lead.low > -tolerance:
         return []
-    first, second = (short(scores.option.names[option]) for option in (leader, rival))
+    names = scores.option.names
+    doubted = [other for other, found in leads.items() if found.low <= -tolerance]
+    first, second = (short(names[option]) for option in (leader, rival))
     digits = decimals(0.5 * (lead.high - lead.low))
     low, high = (fixed(end, digits) for end in (lead.low, lead.high))
     return [
@@ -129,6 +131,7 @@ def leads_by_scale(scores: Scores, leader: int, failure: float, tolerance: float
             f"with it allowed for, {first} leads by {low} to {high}. Have both scored by the same "
             "evaluators.",
             alarm=True,
+            pairs=tuple((names[leader], names[other]) for other in doubted),
         )
     ]
 

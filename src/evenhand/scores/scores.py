@@ -54,6 +54,8 @@ class Finding(ArrayValue):
         questions); empty if on all of them.
     p_value
         How probable as much would be if the assumption held; NaN where that is not the point.
+    pairs
+        Options whose lead over one another it concerns, by name; empty if all that is said.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Finding(ArrayValue):
     alarm: bool = True
     options: tuple[int, ...] = ()
     p_value: float = np.nan
+    pairs: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def note(cls, assumption: str, message: str) -> Finding:
