@@ -117,7 +117,7 @@ def test_values_and_bias_are_those_of_least_squares_with_dummies(event: SkatingP
 
 def test_a_repeated_cell_is_a_repeat_and_capacity_counts() -> None:
     rows = [("Ann", "P", 7.0), ("Bo", "P", 5.0), ("Ann", "P", 7.5), ("Bo", "P", 5.5)]
-    answer = eh.decide(table(rows))
+    answer = eh.decide(table(rows), repeats=True)
     assert answer.standing(0).evaluations == 2
     assert answer.standing(0).value == pytest.approx(7.25)
     with pytest.raises(eh.InputError, match="row 2 answers 'Ann by P', but it was answered in row"):
@@ -402,8 +402,8 @@ def test_time_puts_scores_in_order() -> None:
         [("Ann" if i % 2 else "Bo", "P", float(y)) for i, y in enumerate(rng.normal(size=60))]
     )
     frame["when"] = rng.permutation(60)
-    mixed = eh.decide(frame, time="when", assigned="adaptively")
-    sorted_ = eh.decide(frame.sort_values("when"), assigned="adaptively")
+    mixed = eh.decide(frame, time="when", assigned="adaptively", repeats=True)
+    sorted_ = eh.decide(frame.sort_values("when"), assigned="adaptively", repeats=True)
     assert mixed.loss == sorted_.loss
 
 
@@ -600,7 +600,7 @@ def test_what_cannot_be_decided_is_refused() -> None:
     assert eh.decide(half, partial="partial").biases[0].kind == "bias"
     twice = pd.concat([half, half.assign(partial=0.5)])
     with pytest.raises(eh.InputError, match="give a pair one number"):
-        eh.decide(twice, partial="partial")
+        eh.decide(twice, partial="partial", repeats=True)
 
 
 def test_a_plan_of_ones_own_is_kept_to() -> None:
@@ -747,11 +747,8 @@ def test_a_copied_row_is_refused_as_the_audit_does_and_can_be_allowed() -> None:
     assert said[0] == said[1]
     assert "one evaluator scored the same thing twice" in said[0]
     assert "repeats=True" in said[0]
-    assert eh.decide(copied, repeats=True).scores == 13
-    again = copied.assign(at=range(13))  # something tells them apart: he was asked again
-    assert eh.decide(again).scores == 13
-    other = copied.assign(score=[*table["score"], 1.25])
-    assert eh.decide(other).scores == 13
+    for other in (copied, copied.assign(score=[*table["score"], 1.25])):
+        assert eh.decide(other, repeats=True).scores == 13
 
 
 def test_of_a_campaigns_export_only_what_counts_is_decided_by(tmp_path: Path) -> None:
@@ -824,7 +821,7 @@ def test_a_hundred_thousand_scores_of_few_pairs_are_decided() -> None:
         {"option": np.tile(["a", "b"], 35_000), "evaluator": np.repeat(["P", "Q"], 35_000)}
     )
     often["score"] = rng.normal(size=len(often)) + (often["option"] == "a")
-    assert eh.decide(often, next_n=0).label == "a"
+    assert eh.decide(often, next_n=0, repeats=True).label == "a"
     many = pd.DataFrame({"option": np.tile([f"o{x}" for x in range(500)], 2)})
     many["score"] = rng.normal(size=len(many)) + 9.0 * (many["option"] == "o7")
     answer = eh.decide(many)
@@ -866,7 +863,8 @@ def test_tastes_of_judges_who_were_asked_again_are_an_alarm_only_if_they_count_a
         for _ in range(5)
     ]
     table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
-    like, these = (eh.decide(table, scope=scope) for scope in ("like these", "these"))
+    ways = ("like these", "these")
+    like, these = (eh.decide(table, scope=scope, repeats=True) for scope in ways)
     assert [one.assumption for one in these.alarms] == ["fit"]
     assert not like.alarms
     (note,) = (one for one in like.warnings if one.assumption == "fit")

@@ -153,7 +153,7 @@ def test_a_choice_that_is_not_confirmed_is_not_sure() -> None:
                 liked = 4.0 * (o == 0) if judge == "model" else 0.0
                 rows.append((f"o{o}", judge, liked - 2.0 * (o > 1) + 0.3 * rng.normal()))
     frame = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
-    assert not eh.decide(frame, trusted=PEOPLE).sure
+    assert not eh.decide(frame, trusted=PEOPLE, repeats=True).sure
 
 
 # ---------------------------------------------------------------------- on items

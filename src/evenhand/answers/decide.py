@@ -224,8 +224,7 @@ def decide(
         the best first; what says that there is none; what becomes of copied rows. See
         `evenhand.read_scores`.
     repeats
-        Whether rows may be the same in every cell, since an evaluator was asked again and said the
-        same; else copies are refused.
+        Whether an evaluator may have scored the same thing several times, being asked again.
     bias
         Whose bias it is, where the scores show the panel: "common", "evaluator" or "group".
     position
@@ -304,7 +303,8 @@ def decide(
         scale=scale,
         best=best,
         wide=wide,
-        repeats=True if repeats else "unless copied",
+        # where the questions are given, or who asked them, that says how often each may be asked
+        repeats=repeats or questions is not None or isinstance(assigned, Policy | Mapping),
         missing=missing,
         decimal=decimal,
         grades=grades,

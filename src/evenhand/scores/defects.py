@@ -5,26 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.grades import verdict_in
 from evenhand.scores.layouts import Columns, Torn, Wide
 from evenhand.scores.marks import Marking, as_grades
-from evenhand.scores.read import Parts, shown, unused
-from evenhand.scores.scores import WHOLE, Codes, Factor, Finding, Scores, first_repeated
+from evenhand.scores.read import Parts, shown, tells_apart, unused
+from evenhand.scores.scores import WHOLE, Factor, Finding, Scores, first_repeated
 from evenhand.tables.cells import (
     FEW,
     ColumnScan,
     Missing,
     as_text,
     calendar_dates,
-    coded,
     spreadsheet_days,
 )
 from evenhand.tables.columns import Defects
@@ -251,21 +248,17 @@ def check_told(
         )
 
 
-def check_repeats(found: Defects, parts: Parts, read: Columns, copies_only: bool = False) -> None:
+def check_repeats(found: Defects, parts: Parts, read: Columns) -> None:
     """Note that an evaluator scored the same thing twice, or that a row comes twice."""
     if parts.one("evaluator") is None:
         return  # then it may have been two
     keys = parts.names
     codes = [read.names[column].codes for column in keys]
     whole = np.flatnonzero(np.min(codes, axis=0) >= 0)  # empty cells are said by themselves
-    if copies_only:
-        again = _first_copied(found, parts, read, codes)
-    else:
-        again = first_repeated(*(one[whole] for one in codes))
+    again = first_repeated(*(one[whole] for one in codes))
     if again is None:
         return
-    rows, n = again
-    rows = rows if copies_only else whole[rows]
+    rows, n = whole[again[0]], again[1]
     what = ", ".join(
         f"{column} {read.names[column].names[read.names[column].codes[rows[0]]]!r}"
         for column in keys
@@ -273,32 +266,18 @@ def check_repeats(found: Defects, parts: Parts, read: Columns, copies_only: bool
     at = [read.row(row) for row in rows.tolist()]
     more = f"; {n:,} rows repeat one" if n > 1 else ""
     others = _differing(found.source, parts, at[:2])
-    tell = f" ({', '.join(repr(c) for c in others[:4])} differs there)" if others else ""
+    by = [column for column in keys if column != parts.one("option")]
+    better = next((c for c in others if tells_apart(found.source, [*by, c])), None)
+    meant = f"If {better!r} is what was scored, say option={better!r}. " if better else ""
+    differ = "differs" if len(others) == 1 else "differ"
+    tell = f" ({', '.join(repr(c) for c in others[:4])} {differ} there)" if others else ""
     copied = "" if others else "; if they are copies, say copies='drop' to keep one of each"
     found.add(
         f"{found.rows(at)}, column {parts.one('score')!r}: one evaluator scored the same thing "
-        f"twice ({what}{more}). If something tells the scores apart, name its column as item= or "
-        f"event={tell}; if the evaluator was asked again, say repeats=True{copied}; else remove "
-        "the copies"
+        f"twice ({what}{more}). {meant}If something tells the scores apart, name its column as "
+        f"item= or event={tell}; if the evaluator was asked again, say repeats=True{copied}; else "
+        "remove the copies"
     )
-
-
-def _first_copied(
-    found: Defects, parts: Parts, read: Columns, codes: Sequence[Codes]
-) -> tuple[NDArray[np.int64], int] | None:
-    """Return rows that are the same in every cell, and how many repeat one; None if none do."""
-    columns = [*codes, *(_coded(read.numbers[column]) for column in parts.numbers)]
-    if first_repeated(*columns) is None:
-        return None
-    others = [] if isinstance(found.source, Wide) else unused(found.source, parts)
-    kept = slice(None) if read.rows is None else read.rows
-    columns += [coded(cells)[1][kept] + 1 for cells in found.source.read(others, others).values()]
-    return first_repeated(*columns)
-
-
-def _coded(values: NDArray[Any]) -> Codes:
-    """Return (n,) numbers for values: the same for the same."""
-    return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
 def check_spelling(found: Defects, parts: Parts, read: Columns) -> None:

@@ -32,7 +32,7 @@ from evenhand.scores.marks import (
     read_verdicts,
     share_of_marks,
 )
-from evenhand.scores.read import BY_NAME, SEVERAL, Parts, shown
+from evenhand.scores.read import BY_NAME, SEVERAL, Parts, shown, tells_apart
 from evenhand.scores.scores import Codes, Factor, Scores, chunks, first_repeated
 from evenhand.tables.cells import (
     ColumnScan,
@@ -139,7 +139,12 @@ def guessed_wide(
     room = max(high - low, 1e-9)
     if any(e[0] < low - room or e[1] > high + room for e in found.values()):
         return False, ""
-    whose = "on an item" if given.get("evaluator") in source.columns else "of an evaluator"
+    who = given.get("evaluator")
+    if who in source.columns and not any(
+        tells_apart(source, [who, c]) for c in source.columns if c and c not in (who, *found)
+    ):  # rows are scores, and not what an evaluator scored
+        return False, ""
+    whose = "on an item" if who in source.columns else "of an evaluator"
     return list(found), (
         f"There is no column of scores; {shown(list(found))} hold numbers and are read as the "
         f"scores {whose} each. If not, say which are: wide=[…]."

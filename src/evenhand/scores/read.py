@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import permutations
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
 import numpy as np
@@ -16,7 +17,15 @@ from evenhand.arrays import Floats
 from evenhand.best import Best, checked_best, oriented
 from evenhand.errors import InputError
 from evenhand.scores.grades import Grades
-from evenhand.scores.scores import Codes, Factor, Finding, Scores, crossed, taken_together
+from evenhand.scores.scores import (
+    Codes,
+    Factor,
+    Finding,
+    Scores,
+    crossed,
+    first_repeated,
+    taken_together,
+)
 from evenhand.tables.columns import GROUP_WORDS, Defects, check_decimal, found_columns
 from evenhand.tables.texts import listed, number_in, written_elsewhere
 
@@ -163,22 +172,58 @@ def is_there(source: SourceTable, given: Mapping[str, Any], part: str) -> bool:
     return asked or part in source.columns or part in _by_other_words(source, given).values()
 
 
-def _by_other_words(source: SourceTable, given: Mapping[str, Any]) -> dict[str, str]:
-    """Return columns with the parts that they play by another word, of parts that nothing has."""
+def _by_other_words(
+    source: SourceTable,
+    given: Mapping[str, Any],
+    parts: Collection[str] = OTHER_WORDS,
+    *,
+    strict: bool = True,
+) -> dict[str, str]:
+    """Return columns with the parts that they play by another word, of parts that nothing has; an
+    error where several may play one, and differ.
+    """
     taken = {c for part, value in given.items() if value != part for c in _named(value)}
     small = {_small(c): c for c in source.columns if c not in taken and c not in given}
     found = {}
-    for part, words in OTHER_WORDS.items():
+    for part in parts:
         if given.get(part) == part and part not in source.columns:
-            known = [small[word] for word in (part, *words) if word in small]
-            if len(known) == 1:
+            known = [small[word] for word in (part, *OTHER_WORDS[part]) if word in small]
+            if strict and len(known) > 1 and _differ(source, known):
+                ways = " or ".join(f"{part}={column!r}" for column in known)
+                raise InputError(f"{source.name}: {shown(known)} may be the {part}; say {ways}")
+            if len(known) == 1 or (strict and known):
                 found[known[0]] = part
+    numbered = next((small[word] for word in ("id", "idx") if word in small), None)
+    if "item" in parts and numbered and given.get("item") == "item":
+        roles = {part: column for column, part in found.items()}
+        own = [roles.get(p, given.get(p)) for p in ("evaluator", "option", "item")]
+        of = [c for c in own[:2] if c in source.columns]
+        plain = own[2] not in source.columns and own[1] in of
+        if plain and not tells_apart(source, of) and tells_apart(source, [*of, numbered]):
+            found[numbered] = "item"
     return found | _group_words(source, given, found)
+
+
+def tells_apart(source: SourceTable, columns: Sequence[str]) -> bool:
+    """Whether no two rows are the same in some columns, and some are in each of them."""
+    from evenhand.tables.cells import coded  # noqa: PLC0415 # pyarrow takes long to import
+
+    codes = [coded(cells)[1] for cells in source.read(columns, columns).values()]
+    again = all(first_repeated(own) is not None for own in codes)
+    return again and first_repeated(*codes) is None
+
+
+def _differ(source: SourceTable, columns: Sequence[str]) -> bool:
+    """Whether columns do not name the same things, each in its own way."""
+    from evenhand.tables.cells import coded  # noqa: PLC0415 # as above
+
+    codes = np.stack([coded(c)[1] for c in source.read(columns, columns).values()])
+    return len({np.unique(own, axis=1).shape[1] for own in (*codes[:, None], codes)}) > 1
 
 
 def _names_by_words(source: SourceTable, given: Mapping[str, Any]) -> dict[str, str]:
     """Return the columns of options and evaluators that are found by another word, by part."""
-    found = _by_other_words(source, given)
+    found = _by_other_words(source, given, ("option", "evaluator"))
     return {part: column for column, part in found.items() if part in ("option", "evaluator")}
 
 
@@ -216,12 +261,17 @@ def suggested(source: SourceTable, given: Mapping[str, Any] = _UNSAID) -> dict[s
     by it that nobody confirmed.
     """
     found = {p: p for p in (*_NEEDED, *_SUGGESTED) if p in source.columns}
-    found |= {part: column for column, part in _by_other_words(source, given).items()}
+    found |= {p: c for c, p in _by_other_words(source, given, strict=False).items()}
     found |= {p: c for p in _NEEDED if isinstance(c := given.get(p), str) and c in source.columns}
     words = {c: re.findall(r"[^\W_]+", c.casefold()) for c in source.columns if c}
 
     def having(starts: Sequence[str]) -> set[str]:
-        return {c for c, own in words.items() if any(w.startswith(tuple(starts)) for w in own)}
+        ends = tuple(word for word in starts if len(word) > 4)  # JScore, JCountry
+        return {
+            c
+            for c, own in words.items()
+            if any(w.startswith(tuple(starts)) or w.endswith(ends) for w in own)
+        }
 
     def take(part: str, fitting: Iterable[str]) -> None:
         free = (c for c in fitting if c not in found.values())
@@ -233,13 +283,35 @@ def suggested(source: SourceTable, given: Mapping[str, Any] = _UNSAID) -> dict[s
     take("evaluator_group", (c for c in words if c in judges & groups))
     take("evaluator", (c for c in words if c in judges - groups))
     take("option_group", (c for c in words if c in groups))
+    own = found.get("option_group", "").casefold()  # JCountry beside Country
+    take("evaluator_group", (c for c in words if own and c.casefold().endswith(own)))
     take("score", (c for c in words if c in scores & numeric))
     take("score", (c for c in words if c in scores))
     take("score", (c for c in words if c in numeric))
-    take("option", (c for c in words if c not in numeric))
+    if "option" not in found and "evaluator" in found:
+        free = [c for c in words if c not in found.values()]
+        found |= _scored(source, found, sorted(free, key=numeric.__contains__))
+    else:
+        take("option", (c for c in words if c not in numeric))
     if "option" in found:
         take("evaluator", _naming_rows_with(source, found["option"], words.keys() - numeric))
     return found if found.keys() >= {*_NEEDED} else {}
+
+
+def _scored(
+    source: SourceTable, found: Mapping[str, str], columns: Sequence[str]
+) -> dict[str, str]:
+    """Return the column of options, with one of items if it takes that, so that no evaluator scored
+    the same twice.
+    """
+    known = [found["evaluator"], *([found["item"]] if "item" in found else [])]
+    for option in columns:
+        if tells_apart(source, [*known, option]):
+            return {"option": option}
+    for option, item in permutations(columns, 2) if "item" not in found else ():
+        if tells_apart(source, [*known, option, item]):
+            return {"option": option, "item": item}
+    return {}
 
 
 def _numeric(source: SourceTable) -> set[str]:
@@ -364,9 +436,9 @@ class ReadOptions(TypedDict, total=False):
     title, a note or the name of the scores' column says that it may be the lowest. ``wide``:
     whether the table has a row for each option and a column for each evaluator, or which columns
     these are; where ``evaluator`` has a column, they are items; empty cells are no scores.
-    ``repeats``: whether an evaluator may have scored the same thing several times; "unless copied":
-    yes, but rows that are the same in every cell are refused. ``missing``: what to do with rows
-    where a cell is empty. ``decimal``: what stands before decimals in texts; found out if not said.
+    ``repeats``: whether an evaluator may have scored the same thing several times.
+    ``missing``: what to do with rows where a cell is empty. ``decimal``: what stands before
+    decimals in texts; found out if not said.
     ``beside``: whether to keep columns that play no part (not of a wide table). ``scored``: whether
     there must be scores; else it will do who scored what. ``telling``: whether scores must tell
     something, two at least, that differ. ``grades``: words that scores are, the best first (equally
@@ -392,7 +464,7 @@ class ReadOptions(TypedDict, total=False):
     scale: tuple[float, float] | None
     best: Best | None
     wide: bool | Sequence[str]
-    repeats: bool | Literal["unless copied"]
+    repeats: bool
     missing: Literal["refuse", "drop"]
     decimal: str | None
     beside: bool
@@ -518,7 +590,7 @@ def read_table(
         if lengths and not given["attributes"]:
             given["attributes"] = _lengths(kept, given)
             new = new or bool(given["attributes"])
-        checked = table.place is None or (repeats is True and not telling)
+        checked = table.place is None or (repeats and not telling)
         best = best or table.best
         if not new and checked and scale is None and best == table.best:
             return table
@@ -555,8 +627,8 @@ def read_table(
     defects.check_evaluators(found, parts, read)
     if parts.one("score"):
         defects.check_scores(found, parts, read, scale)
-    if repeats is not True:
-        defects.check_repeats(found, parts, read, copies_only=repeats == "unless copied")
+    if not repeats:
+        defects.check_repeats(found, parts, read)
     defects.check_spelling(found, parts, read)
     found.refuse()
     if parts.one("rival") and reading.get("best") == "low":
@@ -580,7 +652,7 @@ def read_table(
     notes += [Finding.note("marks", text) for text in (*read.notes, *marking.notes())]
     notes += on_standing(layout.left_out)
     notes += on_far_scores(found, parts, read) if scale is None else ()
-    notes += notes_on(scores, found, lost, _n_again(scores, bool(repeats)), by_whom)
+    notes += notes_on(scores, found, lost, _n_again(scores, repeats), by_whom)
     others = [] if wide or not reading.get("beside") else unused(source, parts)
     if isinstance(table, Scores):
         scores = replace(scores, called={**table.called, **scores.called}, grades=table.grades)
@@ -748,15 +820,17 @@ def _hint(table: Any, source: SourceTable, given: Mapping[str, Any]) -> str:
     known = {part: (value,) for part, value in given.items() if isinstance(value, str)}
     score = given.get("score")
     lacking = score is not None and score not in source.columns
+    may = {} if source.is_large else suggested(source, given)
+    beside = may.get("evaluator") in {*_by_other_words(source, given, ("evaluator",)), "evaluator"}
     found = looks_wide(source, unused(source, Parts(known))) if lacking else []
-    if found:
+    if found and not (may and beside):
         hints.append(
             f"{source.name}: {shown(found)} hold numbers and look like evaluators, a column each: "
             "say wide=True, or wide=[…] with those that are"
         )
-    elif not source.is_large and (may := suggested(source, given)):
+    elif may:
         new = [f"{part}={c!r}" for part, c in may.items() if given.get(part) not in (c, None)]
-        hints.append(f"If that is what they are, say {', '.join(new)}.")
+        hints += [f"If that is what they are, say {', '.join(new)}."] if new else []
     index = [name for name in getattr(getattr(table, "index", None), "names", ()) if name]
     if index:
         hints.append(f"{shown(index)} is the frame's index: give frame.reset_index()")
