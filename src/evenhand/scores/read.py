@@ -591,6 +591,8 @@ def read_table(
             given["attributes"] = _lengths(kept, given)
             new = new or bool(given["attributes"])
         checked = table.place is None or (repeats and not telling)
+        if best == "low" and table.grades:
+            raise InputError("these scores are grades, the best of them highest: leave out best=")
         best = best or table.best
         if not new and checked and scale is None and best == table.best:
             return table
