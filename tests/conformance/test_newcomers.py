@@ -94,7 +94,6 @@ KINDS = {
     "groups": eh.Questions.panel(OPTIONS, JUDGES, capacity=3, workload=5),
     "a bias each": eh.Questions.panel(OPTIONS, JUDGES, bias="evaluator"),
     "a bias by group": eh.Questions.panel(OPTIONS, JUDGES, bias="group"),
-    "nobody of the own group": eh.Questions.panel(OPTIONS, JUDGES, own="none"),
     "nobody partial": eh.Questions.panel(OPTIONS, JUDGES, partial=None),
     "nobody lenient": eh.Questions.panel(OPTIONS, JUDGES, leniency=False),
     "conflicts": eh.Questions.panel(OPTIONS, JUDGES).barring([("Ann", "Rosa")]),

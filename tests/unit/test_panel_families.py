@@ -34,13 +34,12 @@ def test_the_mean_scores_of_a_panel_put_a_wrong_option_first(
 def test_a_panel_has_what_is_asked_for() -> None:
     problem = families.misleading_panel(
         6, 5, 2, bias="evaluator", spread=0.3, leniency=0.0, n_neutral=2, prices=[1, 1, 1, 1, 20],
-        calibration=["gold"], capacity=1, noise_scale=0.3,
+        capacity=1, noise_scale=0.3,
     )  # fmt: skip
     questions = problem.questions
     assert questions.evaluator_groups is not None
     assert questions.evaluator_groups[3:] == (None, None)
-    assert questions.items[6:] == ("gold",)
-    assert questions.capacity.tolist() == [1] * 35
+    assert questions.capacity.tolist() == [1] * 30
     omega = np.asarray(problem.omega)
     assert len(set(omega[:3].tolist())) == 3
     assert omega[3:].tolist() == [0.0] * 4

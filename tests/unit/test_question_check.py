@@ -293,15 +293,6 @@ def test_workloads_that_leave_no_room_are_said() -> None:
     assert len(enough.check().start) == 5  # type: ignore[arg-type]
 
 
-def test_calibration_tells_who_is_partial() -> None:
-    """Two judges of one nation: their favour shows on an item of another."""
-    judges = {"P": "fr", "N": "us"}
-    alone = eh.Questions.panel({"Ann": "fr", "Bo": "fr"}, judges)
-    assert not alone.check().fine
-    helped = eh.Questions.panel({"Ann": "fr", "Bo": "fr"}, judges, calibration={"gold": "it"})
-    assert helped.check().fine
-
-
 def test_a_policy_that_cannot_compare_says_what_the_check_says() -> None:
     questions = eh.Questions.panel(OPTIONS, {"P": "fr"})
     with pytest.raises(eh.NotIdentifiableError) as refused:

@@ -32,27 +32,26 @@ def panel(**more: Any) -> eh.Questions:
 
 def test_the_rows_of_a_panel_are_those_of_the_formula() -> None:
     """y = v_o + s_e + β_. p_oe, written out pair by pair."""
-    item = {name: i for i, name in enumerate((*OPTIONS, "gold"))}
-    groups = OPTIONS | {"gold": "it"}
+    item = {name: i for i, name in enumerate(OPTIONS)}
     for bias, names in (
         ("common", ["own group"]),
         ("evaluator", ["own group of P", "own group of Q"]),
         ("group", ["own group fr", "own group it"]),
     ):
-        questions = panel(bias=bias, calibration={"gold": "it"})
+        questions = panel(bias=bias)
         assert questions.attribute_names == (*names, "Q")
-        for o, group in groups.items():
+        for o, group in OPTIONS.items():
             for e, side in JUDGES.items():
-                row = np.zeros(4 + len(names) + 1)
+                row = np.zeros(3 + len(names) + 1)
                 row[item[o]] = 1.0
                 which = {"common": 0, "evaluator": "PQ".index(e), "group": int(side == "it")}
-                row[4 + which[bias]] = float(group == side)
+                row[3 + which[bias]] = float(group == side)
                 row[-1] = float(e == "Q")
                 (place,) = questions.find([o], e)
                 assert questions.label(place) == f"{o} by {e}"
                 assert questions.points[place].tolist() == row.tolist()
                 assert questions.about[place].tolist() == [item[o], -1]
-        assert questions.items == ("Ann", "Bo", "Cy", "gold")
+        assert questions.items == ("Ann", "Bo", "Cy")
         assert questions.options.labels == ("Ann", "Bo", "Cy")
 
 
@@ -124,7 +123,6 @@ def test_numbers_of_pairs_come_in_many_ways_and_mean_the_same() -> None:
         ({"capacity": 1.5}, r"capacity must be whole numbers ≥ 0"),
         ({"capacity": -1}, r"capacity\[0\] is -1"),
         ({"workload": {"P": -2}}, r"workload\[0\] is -2"),
-        ({"calibration": ["Ann"]}, "'Ann' is an option, too"),
         ({"features": [[1.0], [2.0]]}, "features has 2 entries"),
         ({"features": [[1.0], [2.0], [np.inf]]}, r"features\[2, 0\] is inf"),
     ],
@@ -146,16 +144,16 @@ def test_a_bias_for_each_group_needs_groups() -> None:
 
 def test_exact_features_replace_the_dummies_and_nothing_else() -> None:
     X = np.array([[1.0, 2.0], [3.0, 5.0], [4.0, 1.0]])
-    questions = panel(features=X, calibration=["gold"], partial=[[1, 0], [0, 1], [0, 0], [0, 1]])
+    questions = panel(features=X, partial=[[1, 0], [0, 1], [0, 0]])
     exact = questions.with_exact_features()
-    assert exact.feature_names == ("intercept", "x1", "x2", "gold")
-    gamma, gold = np.array([0.5, -1.0, 2.0]), 7.0
+    assert exact.feature_names == ("intercept", "x1", "x2")
+    gamma = np.array([0.5, -1.0, 2.0])
     values = np.column_stack([np.ones(3), X]) @ gamma
-    np.testing.assert_allclose(exact.options.features @ [*gamma, gold], values)
+    np.testing.assert_allclose(exact.options.features @ gamma, values)
     attributes = np.array([0.3, -0.4])
     np.testing.assert_allclose(
-        exact.points @ np.concatenate([gamma, [gold], attributes]),
-        questions.points @ np.concatenate([values, [gold], attributes]),
+        exact.points @ np.concatenate([gamma, attributes]),
+        questions.points @ np.concatenate([values, attributes]),
     )
     assert not exact.options.stand_alone
     assert exact.with_exact_features() is exact
@@ -308,9 +306,8 @@ def general(**more: Any) -> eh.Questions:
 
 def test_what_a_question_is_about_is_said_by_name_or_found() -> None:
     assert general().about.tolist() == [[0, -1], [1, -1], [0, 1], [-1, -1]]
-    said = general(about=["Ann", "Bo", ("Ann", "Bo"), "gold"], calibration=["gold"])
-    assert said.about.tolist() == [[0, -1], [1, -1], [0, 1], [2, -1]]
-    assert said.labels == ("Ann", "Bo", "Ann against Bo", "gold")
+    said = general(about=["Ann", "Bo", ("Ann", "Bo"), "Bo"])
+    assert said.about.tolist() == [[0, -1], [1, -1], [0, 1], [1, -1]]
     assert general(about=[0, 1, (0, 1), -1]) == general()
     assert general(about=[[0, -1], [1, -1], [0, 1], [-1, -1]]) == general()
 
@@ -342,7 +339,6 @@ def test_columns_may_say_what_they_stand_for() -> None:
         ({"prices": ["a"] * 4}, r"prices\[0\] is 'a'"),
         ({"capacity": [1, 2]}, "capacity must be one whole number or 4"),
         ({"labels": ["Ann", "Ann"]}, "stands in 2 rows"),
-        ({"calibration": ["Ann"]}, "stands in 2 rows"),
         ({"groups": ["a"]}, "groups has 1 entries"),
         ({"attribute_names": ["a", "b"]}, "attribute_names has 2 names"),
     ],

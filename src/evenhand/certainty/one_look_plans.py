@@ -250,7 +250,7 @@ def planned_counts(
     rest = min(most - int(counts.sum()), int(left.sum()))
     if rest <= 0:
         return counts
-    if (questions.workload < UNLIMITED).any() or questions.own is not None:
+    if (questions.workload < UNLIMITED).any():
         price = float(questions.prices.max())
         paid = most if math.isinf(money) else min(most, math.floor(money / price * (1.0 + 1e-12)))
         found = hand_out(questions, paid, counts, left, seed)

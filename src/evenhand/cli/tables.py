@@ -60,14 +60,6 @@ def capacity_in(text: str) -> int | None:
     return number
 
 
-def own_in(text: str) -> Any:
-    """Return which share of what evaluators are asked is of the own group."""
-    try:
-        return number_in(text)
-    except InputError:
-        return text  # checked where it is used
-
-
 _NOTHING = "none"
 
 

@@ -80,9 +80,7 @@ def of_reviews(
             "(decide says about whom) they gain more than that."
         )
     if math.isinf(planned.precision):
-        said.append(
-            "Nothing is told of the bias: nobody evaluates the own group (own= says how many do)."
-        )
+        said.append("Nothing is told of the bias: nobody evaluates the own group.")
     stays = "All options can still be compared" if robust else "Not all options can be compared"
     said.append(f"{stays} if any one evaluator does not come.")
     return said

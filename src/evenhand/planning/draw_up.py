@@ -170,9 +170,8 @@ def _handed_out(told: _Told, way: Reviews, reviews: float | None) -> Plan:
     counts = way.counts(min(n, way.most))
     if counts is None:
         raise InputError(
-            "reviews=, top=, bar= and against= plan hand-outs of a panel (Questions.panel), "
-            "without items for calibration; these are other questions, or more than can be handed "
-            "out."
+            "reviews=, top=, bar= and against= plan hand-outs of a panel (Questions.panel); "
+            "these are other questions, or more than can be handed out."
         )
     price = price_of(way.questions, counts)
     if told.budget is not None and not told.can_pay(price):

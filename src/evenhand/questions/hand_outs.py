@@ -4,7 +4,8 @@ Notation
 --------
 x_p         whether evaluator e evaluates item o, for pairs p = (o, e) that may be asked; Σ x_p = n
 r_o, l_e    evaluations of an item, and of an evaluator, with those that are there already
-m_e, u_o    the same of pairs where the evaluator is partial (the own group); t_e what m_e is to be
+m_e, u_o    the same of pairs where the evaluator is partial (the own group); t_e what m_e is to be:
+            the share of the own group among all that may be asked
 
     min  A Σ r_o² + B Σ l_e² + C Σ (m_e − t_e)² + D Σ u_o² + Σ c_p x_p,    A ≫ B ≫ C ≫ D ≫ c
 
@@ -13,9 +14,6 @@ is a flow, whose linear program (a variable for each unit of each sum, at its ma
 whole solutions. With A ≫ B no r_o differs from another by more than one unless pairs that cannot be
 asked, or workloads, leave no other way. c is drawn by lot: of several draws that are as even the
 one is taken that tells options apart best.
-
-A share s of the own group gives a bias about s(1 − s) of information, whatever else is asked: a
-half has most, and `NEEDED` four fifths of that.
 """
 
 from __future__ import annotations
@@ -23,44 +21,23 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from evenhand.arrays import Counts, Floats, Indices, is_number
-from evenhand.errors import InputError
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.questions.accuracy import accuracy
 from evenhand.report.words import counted
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
 
-Own = Literal["none", "even", "needed"] | float
-"""Which share of an evaluator's hand-out is of the own group; see `Questions.panel`."""
-
-NEEDED = 0.5 - 0.5 * math.sqrt(1.0 - 0.8)
-"""Share of the own group that tells a bias nearly as well as any share does."""
-
 _ITEM, _LOAD, _OWN, _OWN_ITEM, _LOT = 1e5, 1e3, 10.0, 1.0, 0.1  # A, B, C, D, c
 _DRAWS = 8
 _DRAWN = 2_000  # pairs in all draws together, but for the first
 _MOST = 200_000  # pairs, beyond which there is no program
-
-
-def checked_own(own: object) -> float | None:
-    """Return a share of the own group; None for that which it has among all that may be asked."""
-    shares = {"none": 0.0, "even": None, "needed": NEEDED}
-    if isinstance(own, str) and own in shares:
-        return shares[own]
-    if is_number(own) and 0.0 <= own <= 1.0:
-        return float(own)
-    raise InputError(
-        "own must be 'none' (nobody evaluates the own group), 'even' (as many as there are among "
-        "the options), 'needed' (as many as an estimate of the bias needs), or a share of 0 to 1; "
-        f"got {own!r}."
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +72,7 @@ class HandOut:
             f"{counted(int(self.counts.sum()), 'evaluation')}: every option by "
             f"{_range(self.reviews)}, every evaluator {_range(self.loads)}"
         )
-        if self.questions.own == 0.0:
-            said += ", none of them of the own group"
-        elif own_pairs(self.questions).any():
+        if own_pairs(self.questions).any():
             said += f", {_range(self.own)} of them of the own group ({int(self.own.sum())} in all)"
         return f"{said}."
 
@@ -119,8 +94,8 @@ def hand_out(
     """Return (q,) how often to ask each question of a panel, n in all or as many as may be.
 
     Those that are there already (``have``) stay, and of those ``left`` each is asked once more at
-    most. None where it is no panel, where prices, noise or items for calibration make questions
-    differ, and where there are too many.
+    most. None where it is no panel, where prices or noise make questions differ, and where there
+    are too many.
     """
     have = np.zeros(len(questions), dtype=np.int64) if have is None else have
     (pairs,) = np.nonzero(questions.capacity > have if left is None else left > 0)
@@ -201,8 +176,6 @@ class _Flow:
 
 def _wanted(questions: Questions, own: NDArray[np.bool_], loads: Floats) -> Floats:
     """Return (e,) how many of the own group evaluators with these loads are to have."""
-    if questions.own is not None:
-        return questions.own * loads
     may, e = (questions.capacity > 0).astype(np.int64), len(loads)
     there = np.maximum(_sums(questions.evaluator, may, e), 1)
     return np.asarray(_sums(questions.evaluator, may * own, e) / there * loads)

@@ -43,7 +43,6 @@ _FORM = Form(
         "capacity": list[int],
         "workload": list[int],
         "noise": list[float] | None,
-        "own": float | None,
     }
 )
 
@@ -120,7 +119,6 @@ def _fits(parts: Mapping[str, Any], q: int, m: int) -> dict[str, bool]:
         "groups": has("groups", k),
         "evaluator_groups": has("evaluator_groups", len(who)),
         "trusted": set(parts["trusted"] or ()) <= set(who),
-        "own": 0.0 <= (parts["own"] or 0.0) <= 1.0,
     }
 
 

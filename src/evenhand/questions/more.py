@@ -128,14 +128,13 @@ def _rebuilt(
             bias=("judge" if of_one else "common") if favours else None,
         )  # fmt: skip
     lenient = any(column.kind == "leniency" for column in questions.columns)
-    alike = bool(same_group(tuple(sides), tuple(groups)).any()) and questions.own != 0.0
+    alike = bool(same_group(tuple(sides), tuple(groups)).any())
     grouped = any(choice.values()) and any(judges.values()) and bool(favours or not alike)
     of_group = any(column.group for column in favours)
     return type(questions).panel(
         choice, judges, capacity=often, leniency=lenient or len(groups) == 1,
         partial="same group" if grouped else None,
         bias="group" if of_group else "evaluator" if of_one else "common",
-        own="even" if questions.own is None else questions.own,
     )  # fmt: skip
 
 

@@ -17,7 +17,6 @@ from scipy import sparse
 
 from evenhand.arrays import Floats, Indices, real_matrix, refuse_non_finite
 from evenhand.errors import InputError
-from evenhand.questions.hand_outs import Own, checked_own
 from evenhand.questions.inputs import (
     Named,
     biases_of,
@@ -33,7 +32,7 @@ from evenhand.questions.inputs import (
 )
 from evenhand.questions.options import Column
 from evenhand.readers import read_scores
-from evenhand.tables import Names, check_length, column_names, listed
+from evenhand.tables import Names, check_length, column_names
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
@@ -58,9 +57,7 @@ def panel(  # noqa: D417 - a method of `Questions`
     prices: Any = None,
     noise: Any = None,
     workload: Any = None,
-    own: Own = "even",
     trusted: Any = None,
-    calibration: Any = None,
 ) -> Questions:
     """Return the questions of a panel: every evaluator can be asked about every option.
 
@@ -89,18 +86,11 @@ def panel(  # noqa: D417 - a method of `Questions`
         one number, one per evaluator (in order, or by name), one by pair (item, evaluator), a
         matrix (items × evaluators), or a frame.
     workload
-        How much evaluators may be asked in all: one number, or one per evaluator.
-    own
-        Which share of what an evaluator is asked is of the own group, where the ``workload`` leaves
-        out some: "none" (or 0), so that such pairs cannot be asked and no bias is told; "even", as
-        large as among all options; "needed", so large that the bias is told about as well as it can
-        be (28%); or a number up to 1. Everybody has about the same share.
+        How much evaluators may be asked in all: one number, or one per evaluator. Of the own group
+        everybody is then asked about the share that it has among all options.
     trusted
         Names of evaluators, such as people beside a model, by whose scores those of the others are
         corrected (`Likings`); by default those who cost five times as much as the others.
-    calibration
-        Items that can be asked about and not chosen: names, or a mapping from names to groups.
-        They tell who is lenient and who is partial.
 
     Examples
     --------
@@ -119,11 +109,8 @@ def panel(  # noqa: D417 - a method of `Questions`
     if features is not None and not of_columns:
         choice = _with_features(choice, features)
     judges = named(evaluators, "evaluators")
-    items, groups = _items(choice, calibration)
+    items, groups = choice.names, choice.groups
     P = _partial(partial, items, groups, judges)
-    share = checked_own(own)
-    barred = (P != 0.0) & (share == 0.0)
-    P = np.where(barred, 0.0, P)
     i, e = len(items), len(judges.names)
     biases, place = _biases(P, judges.names, groups, bias)
     lenient = [Column(name, "leniency", name) for name in judges.names[1:]] if leniency else []
@@ -134,7 +121,7 @@ def panel(  # noqa: D417 - a method of `Questions`
             return None
         return pair_numbers(given, items, judges.names, what, 1.0).reshape(-1)
 
-    made = cls._made(
+    return cls._made(
         **parts_of(choice, judges),
         rows=_rows(P, place, len(biases), bool(lenient)),
         about=np.column_stack([pair // e, np.full(i * e, -1)]),
@@ -146,9 +133,7 @@ def panel(  # noqa: D417 - a method of `Questions`
         noise=each(noise, "noise"),
         workload=per_evaluator(workload, judges.names, "workload", np.inf),
         trusted=trusted_among(trusted, judges.names),
-        own=share,
     )
-    return made._changed(capacity=np.where(barred.reshape(-1), 0, made.capacity))
 
 
 def _with_features(choice: Named, features: Any) -> Named:
@@ -157,18 +142,6 @@ def _with_features(choice: Named, features: Any) -> Named:
     refuse_non_finite(X, "features")
     names = column_names(None, X.shape[1], "feature_names", "x")
     return Named(choice.names, choice.groups, np.array(X, dtype=np.float64), names)
-
-
-def _items(choice: Named, calibration: Any) -> tuple[Names, tuple[str | None, ...]]:
-    """Return what can be asked about, options first, and the group of each."""
-    if calibration is None:
-        return choice.names, choice.groups
-    extra = named(calibration, "calibration")
-    taken = set(choice.names)
-    both = [name for name in extra.names if name in taken]
-    if both:
-        raise InputError(f"{listed(both)} is an option, too; name items of calibration otherwise.")
-    return Names((*choice.names, *extra.names)), (*choice.groups, *extra.groups)
 
 
 def _partial(given: Any, items: Names, groups: tuple[str | None, ...], judges: Named) -> Floats:
@@ -299,9 +272,7 @@ def from_scores(  # noqa: D417 - a method of `Questions`
     if not only_seen:
         return made
     seen = np.zeros((len(made.items), len(made.evaluators)), dtype=np.bool_)
-    place = {name: i for i, name in enumerate(made.items)}  # calibration may stand between
-    items = np.array([place[name] for name in scores.option.names])
-    seen[items[scores.option.codes], scores.evaluator.codes] = True
+    seen[scores.option.codes, scores.evaluator.codes] = True
     return made.restrict(seen.reshape(-1))
 
 

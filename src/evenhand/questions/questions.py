@@ -84,8 +84,6 @@ class Questions:
         How much evaluators may be asked in all.
     labels, groups : optional
         Names of the options, and the group of each.
-    calibration : names, optional
-        Items that can be asked about and not chosen.
     feature_names, attribute_names : optional
         What the columns are called; for attributes also a `Column` that says what it stands for.
 
@@ -110,9 +108,6 @@ class Questions:
         Price, how often it may be asked (`UNLIMITED`), relative noise (None if all are alike).
     workload : (e,) ints
         How much every evaluator may be asked in all.
-    own : float or None
-        Share of the own group in what an evaluator is asked, where that is not everything; None for
-        that which it has among all options.
     columns : tuple of Column
         What the attributes stand for.
 
@@ -144,7 +139,6 @@ class Questions:
         workload: Any = None,
         labels: Sequence[object] | None = None,
         groups: Sequence[object] | None = None,
-        calibration: Sequence[object] | None = None,
         feature_names: Sequence[str] | None = None,
         attribute_names: Sequence[str | Column] | None = None,
     ) -> None:
@@ -175,17 +169,14 @@ class Questions:
         if groups is not None:
             check_length("groups", len(groups), len(X))
             sides = tuple(texts_or_none(groups))
-        items = option_labels
-        if calibration is not None:
-            items = option_names([*option_labels, *calibration], len(X) + len(calibration), "items")
         asked, who = evaluators_of(evaluator, len(F))
         self._set(
             options=option_labels,
             groups=sides,
             own_features=np.array(X, dtype=np.float64),
             rows=np.hstack([F, Z]).astype(np.float64),
-            about=items_of(about, F, X, items),
-            items=items,
+            about=items_of(about, F, X, option_labels),
+            items=option_labels,
             feature_names=x_names,
             columns=columns,
             evaluators=asked,
@@ -217,7 +208,6 @@ class Questions:
         capacity: ArrayLike | None = None,
         noise: ArrayLike | None = None,
         workload: ArrayLike | None = None,
-        own: float | None = None,
     ) -> None:
         q = rows.shape[0]
         self.items = options if items is None else items
@@ -233,7 +223,6 @@ class Questions:
         self.evaluator: Indices = np.full(q, -1, dtype=np.intp) if evaluator is None else evaluator
         self.evaluator_groups = evaluator_groups
         self.trusted = trusted
-        self.own = own
         self.prices: Floats = positive(prices, q, "prices")
         self.capacity: Counts = limits(capacity, q, "capacity")
         self.workload: Counts = limits(workload, len(self.evaluators), "workload")
@@ -264,7 +253,6 @@ class Questions:
             "capacity": self.capacity,
             "noise": self.noise,
             "workload": self.workload,
-            "own": self.own,
         }
 
     @classmethod

@@ -21,7 +21,7 @@ from evenhand.cli.columns import (
     OPTION_GROUP,
     PRICES,
 )
-from evenhand.cli.tables import capacity_in, label_of, named_in, own_in, table_at
+from evenhand.cli.tables import capacity_in, label_of, named_in, table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 from evenhand.questions import UNLIMITED, Askable, Questions
@@ -73,15 +73,6 @@ class Tables:
             "evaluators.",
         ),
     ] = None
-    own: Annotated[
-        str | None,
-        _option(
-            metavar="none|even|needed|X",
-            help="Which share of what an evaluator is asked is of the own group, where --workload "
-            "leaves out some: none, the same as among all options (even, if not said), what an "
-            "estimate of the bias needs, or a number.",
-        ),
-    ] = None
     conflicts: Annotated[
         str | None,
         _option(
@@ -115,9 +106,8 @@ class Tables:
             often = "none" if largest >= UNLIMITED else str(largest)
             if _is_file(self.evaluators):
                 who = _column_with(self.evaluators, questions.evaluators)
-        share = None if questions.own is None else f"{questions.own}"
         return NewTables(
-            **vars(self) | {"own": self.own or share},
+            **vars(self),
             option=_column_with(options, questions.options.labels),
             evaluator=who,
             capacity=often,
@@ -176,11 +166,8 @@ class PanelTables(Tables):
             more["prices"] = _needs(who, "--prices").numbers(self.prices, "--prices", above=0.0)
         features = names_in(self.features)
         if self.compare:
-            for name in ("features", "own"):
-                if getattr(self, name):
-                    raise InputError(
-                        f"--{name} is not used in comparisons (--compare); leave it out."
-                    )
+            if self.features:
+                raise InputError("--features is not used in comparisons (--compare); leave it out.")
             bias = "judge" if self.bias == "evaluator" else self.bias
             return Questions.comparisons(
                 options,
@@ -198,7 +185,6 @@ class PanelTables(Tables):
             judges,
             partial="same group" if grouped else None,
             bias=self.bias or "common",  # type: ignore[arg-type] # checked there
-            own=own_in(self.own or "even"),
             **more,
         )
 
@@ -243,7 +229,7 @@ class NewTables(PanelTables):
         shown = self._display(table)
         if self.evaluators is not None:
             return self.panel(table, self.evaluators), shown
-        for name in ("compare", "conflicts", "capacity", "workload", "prices", "bias", "own"):
+        for name in ("compare", "conflicts", "capacity", "workload", "prices", "bias"):
             if getattr(self, name):
                 raise InputError(
                     f"--{name} is for several evaluators; say who they are: --evaluators."

@@ -551,8 +551,7 @@ def misleading_panel(
         else lenient[questions.evaluators.index(column.evaluator)] - lenient[0]
         for column in questions.columns
     ]
-    calibration = rng.standard_normal(len(questions.items) - k)
-    return BiasedLinearBandit(questions, [*values, *calibration], omega, noise_scale)
+    return BiasedLinearBandit(questions, values, omega, noise_scale)
 
 
 def comparisons(
