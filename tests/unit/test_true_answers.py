@@ -168,7 +168,7 @@ class TestStatedScale:
     """Long tables and equal scores are answered where the scale is stated."""
 
     def test_many_repeats(self):
-        rng, n = np.random.default_rng(0), 2_500
+        rng, n = np.random.default_rng(0), 60_000
         means = np.repeat([1.0, 2.0, 3.0], n)
         table = pd.DataFrame(
             {
@@ -191,3 +191,65 @@ class TestStatedScale:
         with pytest.raises(eh.InputError):
             eh.decide(table, against="old", tolerance=0.02)
         assert not eh.decide(table, against="old", scale=(0, 1), next_n=0).sure
+
+
+def two_committees(seed, step):
+    """28 proposals and 12 reviewers, 57 cells empty: the best two, worth the same, before six
+    reviewers each, whose steps are as ``step``² to 1.
+    """
+    rng, k, J = np.random.default_rng(seed), 28, 12
+    worth = np.r_[4.2, 4.2, np.linspace(3.7, 1.5, k - 2)]
+    slope = np.where(np.arange(J) < 6, step, 1.0 / step)
+    y = 3.0 + 0.2 * rng.normal(size=J) + slope * (worth[:, None] - 3.0)
+    y += 0.2 * rng.normal(size=(k, J))
+    y[0, 6:] = y[1, :6] = np.nan
+    rest = y[2:].reshape(-1)
+    rest[rng.permutation(len(rest))[:45]] = np.nan
+    assert np.isnan(y).sum() == 57
+    return panel(y)
+
+
+class TestWhatAnAlarmConcerns:
+    """An alarm about two options withdraws their lead, and a tolerance nothing at all."""
+
+    def test_others_keep_what_is_sure(self):
+        table = two_committees(0, 1.15)
+        best = eh.decide(table, next_n=0)
+        assert not best.sure
+        assert {one.assumption for one in best.alarms} == {"slopes"}
+        assert ("o0", "o1") in {pair for one in best.alarms for pair in one.pairs}
+        assert math.isinf(best.compare("o0", "o1").high)
+        assert math.isfinite(best.compare("o0", "o20").high)
+        assert np.isfinite(best.standings.high).all()
+        beside = eh.decide(table, against="o10", next_n=0)
+        assert "o27" in beside.outside
+        assert "o0" in beside.inside
+        against = eh.decide(table, against="o1", next_n=0)
+        assert "o0" in against.undecided
+        assert "o27" in against.outside
+
+    @pytest.mark.parametrize("aim", [{"against": "o10"}, {"top": 6}, {"bar": 3.0}, {}])
+    def test_what_is_sure_stays_so_with_a_tolerance(self, aim):
+        for seed in (0, 2):
+            table = two_committees(seed, 1.0)
+            without, within = (
+                eh.decide(table, tolerance=tolerance, next_n=0, **aim) for tolerance in (0.0, 0.1)
+            )
+            assert within.sure >= without.sure
+            assert {*within.undecided} <= {*without.undecided}
+
+    def test_a_column_of_two_names_is_a_stratum(self):
+        rng = np.random.default_rng(2)
+        rows = [
+            (f"o{o}", f"j{j}", i, "ab"[i % 2], 0.5 * o + 2 * (i % 2 and not o) + 0.5 * rng.normal())
+            for i in range(60)
+            for o in range(3)
+            for j in range(2)
+        ]
+        table = pd.DataFrame(rows, columns=["option", "evaluator", "item", "dataset", "score"])
+        answer = eh.decide(table, next_n=0)
+        assert not answer.alarms
+        assert np.isfinite(answer.standings.high).all()
+        assert "clusters" in {one.assumption for one in answer.warnings}
+        named = eh.decide(table, cluster="dataset", next_n=0)
+        assert "clusters" in {one.assumption for one in named.warnings if not one.alarm}
