@@ -35,15 +35,12 @@ from evenhand.research.comparison.figure import (
 )
 from evenhand.research.comparison.instances import (
     FixedConfidence,
-    FourGroups,
     GapDependent,
     Skating,
     WorstCase,
 )
-from evenhand.research.comparison.measure import SURE
-from evenhand.research.environments.skating import skate_canada
 from evenhand.research.rivals.uniform import Uniform
-from evenhand.research.simulation.experiment import Contender, Experiment
+from evenhand.research.simulation.experiment import Experiment
 from reference import exact_rank
 
 SEEDS = st.integers(0, 10_000)
@@ -94,14 +91,6 @@ def test_the_benchmark_is_data_that_can_be_played(benchmark_: Benchmark) -> None
                 z = problem.actions.attributes
                 wrong = int(problem.evaluations.argmax())
                 assert (z[wrong] != z[problem.best]).any()
-
-
-def test_the_skating_event_is_the_one_that_comes_with_the_package() -> None:
-    (problem,) = Skating().problems(10)
-    event = skate_canada()
-    np.testing.assert_allclose(problem.values + 100.0, event.problem.values, rtol=1e-12)
-    np.testing.assert_allclose(problem.gaps, event.problem.gaps, rtol=1e-9, atol=1e-9)
-    assert problem.actions == event.problem.actions
 
 
 def test_the_limit_of_several_problems_is_their_mean() -> None:
@@ -237,31 +226,6 @@ def test_a_refusal_is_kept_in_the_policys_own_words() -> None:
             assert math.isnan(one.mean)
 
 
-class Informed(Uniform):
-    """Is told the bias, as an oracle is."""
-
-    name = "informed"
-    told = ("noise_scale", "omega")
-
-    def __init__(self, *arguments: Any, omega: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        self.omega = omega
-
-
-@pytest.mark.parametrize("shape", [Skating(), FourGroups(12, 2, 3)])
-def test_policies_are_told_what_they_may_know(monkeypatch: pytest.MonkeyPatch, shape: Any) -> None:
-    monkeypatch.setitem(registry._BUILT_IN, "informed", Informed)
-    (problem,) = shape.problems(100)
-    for options in ((), (("delta", 0.25),)):
-        entrant = Contender("me", "informed", options).with_options(value_bound=shape.value_bound)
-        policy = entrant.policy(problem, 100, seed=3)
-        assert isinstance(policy, Informed)
-        assert policy.value_bound == shape.value_bound
-        assert policy.noise_scale == problem.noise_scale
-        np.testing.assert_array_equal(policy.omega, problem.omega)
-        assert policy.delta == dict(options).get("delta", 0.05)
-
-
 def test_all_registered_policies_that_play_on_take_part_once() -> None:
     names = [entrant.name for entrant in entrants()]
     classes = registry.built_in_policies()
@@ -330,21 +294,6 @@ def test_the_problems_of_certainty_are_data_that_can_be_played() -> None:
             assert len(problem.best_all) == 1
 
 
-def test_the_limit_of_certainty_is_the_mean_of_characteristic_times() -> None:
-    shape = FixedConfidence(GapDependent(4, 4.0, 0.05, 0.1), confidence=0.9)
-    each = [eh.limits.characteristic_time(problem).value for problem in shape.problems(10)]
-    assert len(each) == 3
-    assert shape.limit(10) == pytest.approx(0.8 * math.log(9.0) * sum(each) / 3)
-
-
-def test_who_takes_part_where_certainty_is_wanted() -> None:
-    (problem,) = Skating().problems(100)
-    assert entrants(counted="evaluations") == SURE
-    for entrant in SURE:
-        policy = entrant.with_options(value_bound=15.0).policy(problem, 100, seed=0)
-        assert not policy.spends_all
-
-
 def test_evaluations_until_the_stop_are_counted() -> None:
     benchmark_ = dataclasses.replace(QUICK_CERTAIN.only(["certain-skating"]), replications=4)
     names = ["lingape", "lingape-usual", "uniform"]
@@ -361,12 +310,6 @@ def test_evaluations_until_the_stop_are_counted() -> None:
     assert uniform.refusal is not None
     assert "never stops by itself" in uniform.refusal
     assert [one.claims for one in (proved, usual, uniform)] == [True, False, False]
-
-
-def test_who_stops_by_itself_has_no_regret_to_compare() -> None:
-    (one,) = measure(small("skating", 500, 2), entrants(["lingape"]))
-    assert one.refusal is not None
-    assert "stops by itself" in one.refusal
 
 
 SURELY = Benchmark(

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.policies import confidence
-from evenhand.policies.confidence import Ellipsoid, noise_bound, noise_room
+from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.policies.frame import OptionFrame
 from rotation import nightly
 
@@ -102,44 +102,6 @@ def test_too_few_evaluations_leave_everything_open() -> None:
     assert (bias.low, bias.high) == (-math.inf, math.inf)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("used", [0, 1, 2, 3])
-def test_what_was_evaluated_is_known_before_all_is(seed: int, used: int) -> None:
-    """In the range of a singular V the widths are those of V⁺, elsewhere infinite.
-
-    V⁺ is that of the coordinates in which R_j is a multiple of the unit matrix: of all w with
-    Vw = v it makes wᵀ(V + R_j)w least.
-    """
-    actions = scattered(k=8, d=3, seed=seed)
-    rng = np.random.default_rng(seed)
-    points = OptionFrame.of(actions).points
-    counts = np.zeros(8, dtype=np.int64)
-    counts[:used] = rng.integers(1, 10**4, size=used)
-    truth = rng.standard_normal(4)
-    fit = Ellipsoid(actions, 10**5).fit(counts, counts * (points @ truth))
-    weights = rng.standard_normal((5, used))
-    inside = np.vstack([np.zeros(4), points[:used], weights @ points[:used]])
-    widths = fit.widths(np.vstack([inside, points[used:]]), 0.1)
-    expected = [brute_force_width(points, counts, v, 10**5, 0.1, min(used, 3)) for v in inside]
-    np.testing.assert_allclose(widths[: len(inside)], expected, rtol=1e-6, atol=1e-12)
-    assert np.isinf(widths[len(inside) :]).all()
-    assert not fit.identified
-
-
-def test_the_bias_is_known_before_all_is() -> None:
-    """Two options of equal features and other groups show the bias, whatever else is unknown."""
-    actions = eh.ActionSet([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]], [1, -1, 1, -1])
-    counts = np.array([400, 100, 0, 0])
-    fit = Ellipsoid(actions, 10**4).fit(counts, counts * [0.75, 0.25, 0.0, 0.0])
-    assert not fit.identified
-    bias = fit.bias(0.1)
-    assert bias.value == pytest.approx(0.25)
-    deviation = math.sqrt(0.25 * (1 / 400 + 1 / 100))
-    assert 2.0 * deviation < bias.high - bias.value < 6.0 * deviation
-    leads = fit.leads(0.1)
-    assert np.isfinite(leads.widths).tolist() == [True, True, False, False]
-
-
 def test_equal_options_are_tied_for_certain() -> None:
     actions = eh.ActionSet([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.5, 1.0]], [1, -1, 1, -1])
     counts = np.array([5, 5, 5, 5])
@@ -211,19 +173,6 @@ def test_the_noise_is_bounded_at_all_times() -> None:
         last.append(low)
     assert failed <= binom.isf(1e-6, runs, failure)
     assert np.median(last) < 2.0 * 1.1
-
-
-@pytest.mark.parametrize("failure", [0.2, 1e-6])
-@pytest.mark.parametrize("horizon", [1, 10**3, 10**18])
-def test_how_much_scatter_is_enough(failure: float, horizon: int) -> None:
-    """With 4 log(J/δ) degrees σ̄² ≤ 3.35 scatter/degrees; a few less may do, half of them do not."""
-    enough = math.ceil(noise_room(failure, horizon) / (0.5 * math.log(3.0)))
-    grid = 2 + math.ceil(math.log2(horizon) / 2)
-    assert enough == math.ceil(4.0 * math.log(grid / failure))
-    for degrees in (enough, 2 * enough, 100 * enough):
-        bound = noise_bound(7.0, full_room(degrees), failure, horizon)
-        assert bound**2 <= 3.35 * 7.0 / degrees
-    assert noise_bound(7.0, full_room(int(0.45 * enough)), failure, horizon) == math.inf
 
 
 def test_values_differ_by_features_only() -> None:

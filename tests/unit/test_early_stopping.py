@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.policies import registry
 from evenhand.policies.rounds import Play
 from evenhand.research.simulation import Results, simulate
 
@@ -122,30 +119,3 @@ def test_what_was_spent_is_kept(tmp_path: Path) -> None:
 
 
 # ---------------------------------------------------------------- what a policy is told
-
-
-class Knowing(Satisfied):
-    """Wants to know more than the noise scale, as an oracle does."""
-
-    name = "knowing"
-    told = ("noise_scale", "omega", "gamma")
-    heard: dict[str, Any] = {}  # noqa: RUF012 # what the last one was told
-
-    def __init__(
-        self, actions: eh.ActionSet, horizon: int, *, omega: Any, gamma: Any, **settings: Any
-    ) -> None:
-        super().__init__(actions, horizon, **settings)
-        self.heard.clear()
-        self.heard.update(omega=omega, gamma=gamma, **settings)
-
-
-def test_a_registered_policy_is_told_what_its_class_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("knowing", f"{__name__}:Knowing", registry.ENTRY_POINT_GROUP)
-    monkeypatch.setattr(registry, "entry_points", lambda group: [point])
-    simulate(PROBLEM, "knowing", 100, 1)
-    made = registry.policy_class("knowing")
-    assert issubclass(made, eh.Policy)
-    heard = dict(made.heard)  # type: ignore[attr-defined]
-    assert heard.pop("seed") >= 0
-    assert heard.pop("gamma").tolist() == [0.5, 0.75]
-    assert heard == {"omega": 0.25, "noise_scale": 0.5}

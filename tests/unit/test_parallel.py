@@ -6,7 +6,6 @@ import heapq
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pytest
@@ -113,18 +112,6 @@ def test_pending_is_what_was_started_and_is_not_back() -> None:
         SimulatedEvaluations(PROBLEM, 1).start(asked(x0=1))
 
 
-@pytest.mark.parametrize("wrong", [-1.0, np.nan, np.inf, "1", True, None])
-def test_impossible_latencies_and_numbers_are_refused(wrong: Any) -> None:
-    with pytest.raises(eh.InputError, match="median of a latency"):
-        Latency.constant(wrong)
-    with pytest.raises(eh.InputError, match="sigma of a latency"):
-        Latency.lognormal(1.0, wrong)
-    with pytest.raises(eh.InputError, match="evaluators must be a whole number"):
-        Parallel(wrong)
-    with pytest.raises(eh.InputError, match="latency must be a Latency"):
-        Parallel(3, wrong)
-
-
 # ---------------------------------------------------------------- the loop
 
 
@@ -213,28 +200,6 @@ def test_who_is_free_is_busy_at_once() -> None:
     assert clocks[True] == pytest.approx(sum(slowest))
 
 
-class Hesitant(Rounds):
-    """Asks for one evaluation at a time, whoever is free."""
-
-    name = "hesitant"
-
-    def propose(self, n: int | None, pending: NDArray[np.int64]) -> NDArray[np.int64]:
-        return {0: 1}
-
-    def learn(self, feedback: eh.Feedback) -> None:
-        pass
-
-
-def test_who_is_free_asks_until_there_is_nothing_to_do() -> None:
-    latency = Noted(SLOW.median, SLOW.sigma)
-    evaluations = SimulatedEvaluations(PROBLEM, 1, latency)
-    play_out(Hesitant(PROBLEM.actions, 100, []), evaluations, GAPS, parallel=7)
-    free = [0.0] * 7
-    for time in latency.drawn:
-        heapq.heapreplace(free, free[0] + time)
-    assert evaluations.clock == pytest.approx(max(free))
-
-
 def test_a_policy_that_asks_for_nothing_is_waited_for() -> None:
     """The second round begins when the first is whole, though evaluators are free before."""
     latency = Noted(SLOW.median, SLOW.sigma)
@@ -251,15 +216,6 @@ def test_a_policy_that_asks_for_nothing_is_waited_for() -> None:
     )
     assert rounds == [0, 0, 0, 1, 1, 1]
     assert evaluations.clock == pytest.approx(max(latency.drawn[:3]) + max(latency.drawn[3:]))
-
-
-def test_a_policy_that_stops_by_itself_leaves_nothing_on_its_way() -> None:
-    policy = eh.PricedExploration(PROBLEM.actions, 10_000, noise_scale=0.5, cost="evaluation")
-    evaluations = SimulatedEvaluations(PROBLEM, 1, SLOW)
-    regret = play_out(policy, evaluations, GAPS, [10_000], parallel=16)
-    assert evaluations.n_pending == 0
-    assert regret.spent == policy.spent < policy.horizon
-    assert policy.finished
 
 
 # ---------------------------------------------------------------- simulated and stored
