@@ -532,15 +532,6 @@ def test_what_a_favour_of_the_whole_panel_may_be_is_said() -> None:
     assert "Holds up" not in str(said(panel(), withstands=0.375, loss=0.1))
 
 
-def test_the_words_of_a_panel() -> None:
-    """Without noise all is exact: favour 1.5, leniencies 0.5, −0.25, 0 and 1, on average 0.3125."""
-    text = unwrapped(said(panel(), Log(noise=0.0)))
-    assert "Bias perhaps 1.5 too much for the own group." in text
-    assert "Evaluators from Q, who gives 0.56 less than the average, to S, who gives 0.69" in text
-    assert "Cost 32 evaluations of at most 32." in text
-    assert "linear in the features" not in text
-
-
 def test_html_shows_options_and_evaluators() -> None:
     evil = "<script>x</script>"
     questions = eh.Questions.panel({evil: "a", "Bo": "b"}, {"P": "a", f"Q{evil}": "b"})

@@ -128,19 +128,6 @@ def test_terminals_and_notebooks_have_the_ranking_and_print_has_not(
         assert all(title in text for text in shown)
 
 
-def test_what_is_not_printed_is_not_worked_out(
-    answer: eh.Answer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> float:
-        raise AssertionError("this is for pages")
-
-    monkeypatch.setattr("evenhand.answers.sections.share_for_biases", refuse)
-    assert str(answer)
-    assert answer._repr_html_()
-    with pytest.raises(AssertionError, match="for pages"):
-        list(answer._report().at("page"))
-
-
 def test_the_status_counts_what_came(results: dict[str, Result]) -> None:
     status = results["status"]
     (table,) = next(iter(status._report().at("print"))).filled
