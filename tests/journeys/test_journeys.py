@@ -1,9 +1,8 @@
 """What users do, from a table to an answer: its numbers, and its words, as they were last agreed.
 
-Every journey goes through a public door (`evenhand`, a command, a page) on a real or a seeded
-table, and returns numbers and prose. Numbers stand in `golden/NAME.json` and are held to 1e-9 of
-their size, but for keys in `MAY_CHANGE`; prose stands in `golden/NAME.txt`, which a person reads,
-and is held to the letter. After a change that is meant to alter them:
+Every journey goes through a public door (`evenhand`, a command, a page). Numbers stand in
+`golden/NAME.json` and are held to 1e-9 of their size, but for keys in `MAY_CHANGE`; prose stands in
+`golden/NAME.txt`, which a person reads, and is held to the letter. After a change that alters them:
 
     JOURNEYS=update python -m pytest tests/journeys        (or with -k NAME)
 
@@ -230,6 +229,15 @@ def battles(_: Path) -> tuple[dict[str, Any], str]:
 @journey
 def trusted(_: Path) -> tuple[dict[str, Any], str]:
     answer = eh.decide(tried(), trusted=["Ann", "Bo"])
+    return of_answer(answer), str(answer)
+
+
+@journey
+def low_is_best(_: Path) -> tuple[dict[str, Any], str]:
+    table = grants()
+    turned = table.assign(score=11 - table["score"])
+    answer = eh.decide(turned, top=4, scale=(1, 10), best="low")
+    assert answer.chosen == eh.decide(table, top=4, scale=(1, 10)).chosen
     return of_answer(answer), str(answer)
 
 
