@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -92,8 +93,8 @@ KINDS = {
     "plain": eh.Questions.panel(["Ann", "Bo"], ["P", "Q"]),
     "one evaluator": eh.Questions.panel(["Ann", "Bo"], ["P"]),
     "groups": eh.Questions.panel(OPTIONS, JUDGES, capacity=3, workload=5),
-    "a bias each": eh.Questions.panel(OPTIONS, JUDGES, bias="evaluator"),
-    "a bias by group": eh.Questions.panel(OPTIONS, JUDGES, bias="group"),
+    "a bias each": eh.Questions.panel(OPTIONS, JUDGES | {"Sue": "c"}, bias="evaluator"),
+    "a bias by group": eh.Questions.panel(OPTIONS, JUDGES | {"Sue": "c"}, bias="group"),
     "nobody partial": eh.Questions.panel(OPTIONS, JUDGES, partial=None),
     "nobody lenient": eh.Questions.panel(OPTIONS, JUDGES, leniency=False),
     "conflicts": eh.Questions.panel(OPTIONS, JUDGES).barring([("Ann", "Rosa")]),
@@ -104,10 +105,10 @@ KINDS = {
 
 
 @pytest.mark.parametrize("which", list(KINDS))
-def test_all_that_was_there_means_the_same(which: str) -> None:
+def test_all_that_was_there_means_the_same(which: str, tmp_path: Path) -> None:
     old = KINDS[which]
     group = {"Uma": "a"} if old.evaluator_groups else ["Uma"]
-    new = old.with_more(evaluators=group)
+    new = extended(tmp_path, old, evaluators=group)
     assert list(new.evaluators) == [*old.evaluators, "Uma"]
     at = Superset.of(old, new).questions
     assert (new.capacity[at] == old.capacity).all()
@@ -119,12 +120,20 @@ def test_all_that_was_there_means_the_same(which: str) -> None:
         assert shown.tolist() == [1.0, 0.0, 1.0]  # of Ann and Cy, who are of the same group
 
 
-def test_different_prices_and_workloads_are_asked_for() -> None:
+def extended(tmp_path: Path, questions: eh.Questions, **more: Any) -> eh.Questions:
+    """Return what can be asked once a campaign was extended."""
+    name = f"{len([*tmp_path.iterdir()])}.db"
+    with eh.Campaign.create(tmp_path / name, "c", questions) as campaign:
+        campaign.extend(**more)
+        return campaign._followed().questions
+
+
+def test_different_prices_and_workloads_are_asked_for(tmp_path: Path) -> None:
     panel = eh.Questions.panel(OPTIONS, JUDGES, prices={"Paul": 2.0, "Rosa": 5.0}, workload=[2, 3])
     with pytest.raises(eh.InputError, match="prices= of the new ones"):
-        panel.with_more(evaluators=["Uma"], workload=2)
+        extended(tmp_path, panel, evaluators=["Uma"], workload=2)
     with pytest.raises(eh.InputError, match="workload= of the new ones"):
-        panel.with_more(evaluators=["Uma"], prices=2.0)
-    grown = panel.with_more(evaluators=["Uma"], prices={"Uma": 7.0}, workload=1)
+        extended(tmp_path, panel, evaluators=["Uma"], prices=2.0)
+    grown = extended(tmp_path, panel, evaluators=["Uma"], prices={"Uma": 7.0}, workload=1)
     assert grown.prices.reshape(3, 3).tolist() == [[2.0, 5.0, 7.0]] * 3
     assert grown.workload.tolist() == [2, 3, 1]

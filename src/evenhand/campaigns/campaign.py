@@ -497,7 +497,7 @@ class Campaign:
             groups.
         prices, workload, conflicts
             What the new evaluators cost, how much they may be asked, and who must not judge what:
-            see `Questions.with_more` and `Questions.barring`.
+            see `Questions.barring`.
 
         Examples
         --------

@@ -19,6 +19,7 @@ from evenhand.campaigns.arguments import checked_display, checked_reason
 from evenhand.campaigns.as_given import is_certain
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page
+from evenhand.campaigns.newcomers import with_newcomers
 from evenhand.campaigns.replica import Replica, asked_to
 from evenhand.campaigns.status import answer_from
 from evenhand.certainty.choice import Choice
@@ -138,7 +139,7 @@ def _grown(actions: Askable, newcomers: Mapping[str, Any]) -> Questions:
         )
     conflicts = newcomers.get("conflicts", ())
     more = {name: given for name, given in newcomers.items() if name != "conflicts"}
-    return actions.with_more(**more).barring(conflicts)
+    return with_newcomers(actions, **more).barring(conflicts)
 
 
 def _more(

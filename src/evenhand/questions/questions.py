@@ -37,7 +37,6 @@ from evenhand.questions.inputs import (
     positive,
 )
 from evenhand.questions.json_form import from_dict, to_dict
-from evenhand.questions.more import with_more as _with_more
 from evenhand.questions.options import Column, Options
 from evenhand.questions.panel import from_scores as _from_scores
 from evenhand.questions.panel import panel as _panel
@@ -298,7 +297,6 @@ class Questions:
     from_scores = classmethod(_from_scores)
     check = _check
     adding = _adding
-    with_more = _with_more
 
     def with_exact_features(self) -> Questions:
         """Return the questions on the model that values are linear in the known features, exactly.
