@@ -179,7 +179,11 @@ def fits(frame: pd.DataFrame, k: int) -> ItemsFit:
     which = 2 * frame["option"].str[1:].astype(int).to_numpy() + person
     items, y = frame["item"].to_numpy(), frame["score"].to_numpy()
     found = corrected_items(
-        lambda some: ItemsFit(asked, which[some], items[some], y[some]), asked, which, items, person
+        lambda some, of: ItemsFit(of, which[some], items[some], y[some]),
+        asked,
+        which,
+        items,
+        person,
     )
     assert found is not None
     return found
