@@ -246,7 +246,7 @@ def test_a_decision_is_not_worked_out_while_others_wait(
         ({"seed": -1}, "seed must be"),
         ({"deviation": -0.1}, "deviation must be"),
         ({"scores": "stars"}, "scores must be"),
-        ({"bounds": (1, 0)}, "bounds must be"),
+        ({"bounds": (1, 1)}, "bounds="),
         ({"looks": "twice"}, "looks must be"),
         ({"display": {"Zoe": {}}}, "'Zoe', which is no option"),
         ({"display": {"Ann": {"title": 7}}}, "'title' of 'Ann'"),

@@ -53,6 +53,8 @@ def test_what_is_no_verdict_is_refused(kind: str | None, reply: object, message:
 
 def test_evaluators_are_told_what_to_write() -> None:
     assert ReplyScale("verdicts", None, comparing=True).wanted() == "first, second or tie"
-    assert ReplyScale(None, (0, 10), comparing=False).wanted() == "a number from 0 to 10"
+    marks = ReplyScale(None, (0, 10), comparing=False)
+    assert marks.wanted() == "a number from 0 to 10 (higher is better)"
     votes = ReplyScale("votes", None, comparing=True)
-    assert votes.reply(votes.read(eh.Question(0, "Ann against Bo", 1), 1)) == 1.0
+    assert votes.word(votes.replied(eh.Question(0, "Ann against Bo", 1), True)) == "1"
+    assert votes.told(1.0) == 0.5

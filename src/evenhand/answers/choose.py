@@ -225,8 +225,8 @@ def choose(
                 "top": top,
                 "bar": bar,
                 "against": against,
-            }
-            | ({"best": best} if best == "low" else {}),
+                "best": best,
+            },
         }
         run_by = {
             "evaluate": evaluate,

@@ -23,7 +23,7 @@ import numpy as np
 from evenhand.answers.biases import Biases, NamedBias
 from evenhand.answers.question import Question
 from evenhand.arrays import Floats, is_number
-from evenhand.best import Best, sign, turned
+from evenhand.best import Best, direction, sign, turned
 from evenhand.certainty.choice import checked_bounds
 from evenhand.errors import InputError
 from evenhand.policies.messages import Decision
@@ -89,7 +89,15 @@ class ReplyScale:
         return turned((self._ends[0] - self._middle, self._ends[1] - self._middle), self.best)
 
     def read(self, question: Question, reply: object) -> float:
-        """Return the score in a reply, or raise `InputError` with what is wrong with it."""
+        """Return the score in a reply as a policy is told it, or raise `InputError`."""
+        return self.told(self.replied(question, reply))
+
+    def told(self, number: float) -> float:
+        """Return a number that was replied as a policy is told it."""
+        return self._sign * (number - self._middle)
+
+    def replied(self, question: Question, reply: object) -> float:
+        """Return the number in a reply, or raise `InputError` with what is wrong with it."""
         if isinstance(reply, str) and (known := self._worth(reply, *question.labels)) is not None:
             return known
         if self.kind is not None and isinstance(reply, bool | np.bool_):
@@ -117,7 +125,7 @@ class ReplyScale:
                 f"the score of {about} must lie in [{self._ends[0]:g}, {self._ends[1]:g}]; got "
                 f"{score:g}."
             )
-        return self._sign * (score - self._middle)
+        return score
 
     def knows(self, word: str) -> bool:
         """Tell whether a text is one of the words that are replies."""
@@ -145,21 +153,17 @@ class ReplyScale:
             return f"{', '.join(words)} or {last}"
         ends = "" if self._ends is None else f" from {self._ends[0]:g} to {self._ends[1]:g}"
         what = "0 or 1" if self.kind == "votes" else f"a number{ends}"
-        if not self._comparing:
+        if self.kind == "votes" and not self._comparing:
             return what
+        if not self._comparing:
+            return f"{what} ({direction(self.best)[:-1].lower()})"
         even = f"{self._middle:g}"
         side = "above" if self.best == "high" else "below"
         return f"{what}: the more it is {side} {even}, the better is the first of the two"
 
-    def reply(self, score: float) -> float:
-        """Return the number that was replied, of a score that was read."""
-        return self._sign * score + self._middle
-
-    def word(self, score: float) -> str:
+    def word(self, number: float) -> str:
         """Return what was replied as people say it: a grade, a verdict, or a number."""
-        return next(
-            (word for word, at in self._words.items() if at == score), f"{self.reply(score):g}"
-        )
+        return next((word for word, at in self._words.items() if at == number), f"{number:g}")
 
 
 def _checked_grades(

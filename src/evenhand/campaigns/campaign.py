@@ -21,6 +21,7 @@ from evenhand.answers.crews import Evaluate
 from evenhand.answers.run import Available
 from evenhand.answers.scale import Bounds, Kind
 from evenhand.answers.watch import Progress
+from evenhand.best import Best
 from evenhand.campaigns import ask, ledger, lifecycle, run, tell
 from evenhand.campaigns.arguments import checked_name
 from evenhand.campaigns.create import first_event, insert
@@ -118,6 +119,7 @@ class Campaign:
         top: int = 1,
         bar: float | None = None,
         against: str | None = None,
+        best: Best | None = None,
     ) -> Self:
         """Begin a campaign.
 
@@ -132,8 +134,8 @@ class Campaign:
             The options, or the questions that evaluators can be asked about them.
         confidence, tolerance, at_most, budget, noise_scale, deviation
             As for `choose`.
-        scores, bounds, checks, looks, top, bar, against
-            Likewise.
+        scores, bounds, checks, looks, top, bar, against, best
+            Likewise. Where the lowest scores are the best, the record has them as they were given.
         grades
             Words that evaluators answer with, the best first, as equally spaced steps; or with
             their numbers. Nothing else can be answered then.
@@ -196,6 +198,7 @@ class Campaign:
                 "top": top,
                 "bar": bar,
                 "against": against,
+                "best": best,
             },
         )
         opened = open_store(store)

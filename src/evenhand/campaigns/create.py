@@ -12,6 +12,7 @@ from typing import Any
 from evenhand.answers.choose import asked_of, policy_for, refuse_other_target
 from evenhand.answers.scale import ReplyScale, compares
 from evenhand.arrays import is_number
+from evenhand.best import Best, oriented, turned
 from evenhand.campaigns import ledger
 from evenhand.campaigns.arguments import (
     checked_count,
@@ -78,15 +79,23 @@ def first_event(
     deviation = given["deviation"]
     if deviation is not None and (not is_number(deviation) or deviation < 0.0):
         raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
+    given["bounds"], best = oriented(given["bounds"], given["best"], "bounds")
+    given["best"] = best = best or "high"
     given["grades"] = grades_in(given["grades"]) or None
     stated = any(given[name] is not None for name in ("scores", "bounds", "grades"))
     if isinstance(policy, Policy) and not stated:
-        given["bounds"] = policy.bounds
+        given["bounds"] = turned(policy.bounds, best)
     asked = asked_of(questions, deviation)
     about = Questions.of(asked)
     reading = ReplyScale(
-        given["scores"], given["bounds"], comparing=compares(about), grades=given["grades"]
+        given["scores"],
+        given["bounds"],
+        comparing=compares(about),
+        grades=given["grades"],
+        best=best,
     )
+    # a policy maximises: it has scores, bounds and a bar turned where the lowest are the best
+    told = given | {"bounds": reading.limits, "bar": _turned_bar(given["bar"], best)}
     given["bounds"] = None if given["bounds"] is None else checked_bounds(given["bounds"])
     if policy is None:
         arguments = {
@@ -96,16 +105,16 @@ def first_event(
             "noise_scale": given["noise_scale"],
             "bounds": reading.limits,
             "seed": given["seed"],
-            **{name: given[name] for name in _TARGET},
+            **{name: told[name] for name in _TARGET},
         }
         marks = given["scores"] is None
         made = policy_for(asked, deviation, given["checks"], looks, budget, arguments, marks)
     elif isinstance(policy, str):
-        made = _named(policy, asked, at_most, budget, given | {"bounds": reading.limits})
+        made = _named(policy, asked, at_most, budget, told)
     else:
         made = _fresh(policy, asked, at_most, budget)
-    found = refuse_other_target(made, given["top"], given["bar"], given["against"])
-    given |= {"top": found.top, "bar": found.bar, "against": found.against}
+    found = refuse_other_target(made, told["top"], told["bar"], told["against"])
+    given |= {"top": found.top, "bar": _turned_bar(found.bar, best), "against": found.against}
     checked_aim(given["confidence"], given["tolerance"])
     for evaluator in about.evaluators:
         checked_name(evaluator, "the name of an evaluator")
@@ -119,6 +128,10 @@ def first_event(
         "display": shown,
         "evenhand": version("evenhand"),
     }
+
+
+def _turned_bar(bar: Any, best: Best) -> Any:
+    return -bar if best == "low" and is_number(bar) else bar
 
 
 def hash_of(text: str) -> str:

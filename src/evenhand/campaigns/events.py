@@ -65,6 +65,7 @@ _SETTINGS = {
     "top": int | None,  # how many options are wanted; None where those are
     "bar": float | None,  # that are worth more than this,
     "against": str | None,  # or than this one
+    "best": str,  # which scores are: "high" or "low"; scores, bounds and bar are as users give them
     "shown": list[str],
 }
 KINDS: Mapping[Kind, Mapping[str, Any]] = {

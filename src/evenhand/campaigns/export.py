@@ -110,10 +110,10 @@ def _write_evaluations(follower: Follower, path: Path) -> None:
         for number, one in scores.items():
             labels = replica.question(one.said.question).labels
             at = datetime.fromtimestamp(one.at, UTC).isoformat(timespec="milliseconds")
-            score = follower.reading.reply(one.said.score)
             padding = [""] * (len(about) - len(labels))
-            said = [one.said.evaluator, score, one.standing, at, one.said.key, one.said.note]
-            yield [number, one.ticket, *labels, *padding, *said, *([one.said.cost] * costly)]
+            said = one.said
+            row = [said.evaluator, said.score, one.standing, at, said.key, said.note]
+            yield [number, one.ticket, *labels, *padding, *row, *([said.cost] * costly)]
 
     header = ["evaluation", "ticket", *about]
     header += ["evaluator", "score", "standing", "at", "key", "note", *(["cost"] * costly)]

@@ -404,7 +404,7 @@ def _digest(about: Sequence[str], evaluator: str, score: float) -> str:
 def _read(reading: ReplyScale, question: Question, text: str, decimal: str | None) -> float:
     """Return the score that a cell has, or refuse it."""
     with _column(SCORE):
-        return reading.read(question, score_in(text, reading, decimal))
+        return reading.replied(question, score_in(text, reading, decimal))
 
 
 @contextmanager

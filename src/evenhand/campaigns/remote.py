@@ -315,8 +315,8 @@ class _ServerOffice:
 
     def tell(self, ticket: Ticket, score: object) -> None:
         reply = Reply.of(score)
-        value = self.known().reading.read(ticket.question, reply.score)
-        told = {"score": self.known().reading.reply(value), "cost": reply.cost, "said": reply.said}
+        value = self.known().reading.replied(ticket.question, reply.score)
+        told = {"score": value, "cost": reply.cost, "said": reply.said}
         self._line.send(f"{self._at}/tell", _named(ticket) | told)
 
     def fail(self, ticket: Ticket, why: str) -> None:

@@ -33,15 +33,18 @@ from evenhand.answers.attempts import Attempts
 from evenhand.answers.question import Failure, Question, Turns, question_of
 from evenhand.answers.scale import ReplyScale, compares
 from evenhand.arrays import Counts, Indices
+from evenhand.best import sign
 from evenhand.campaigns.as_given import AsGiven, is_certain, plan_of
 from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluations_in
 from evenhand.certainty.choice import Choice
 from evenhand.errors import EvenhandError, InputError, StoreError
 from evenhand.plain import canonical, shown
 from evenhand.policies.base import Policy
+from evenhand.policies.conclusion import checks_of
 from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
+from evenhand.scores.scores import Level
 
 FORMAT = 9
 NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0, "declined": 0}
@@ -158,6 +161,7 @@ class Replica:
     def _created(self, content: Any) -> None:
         self.policy = restore(content["policy"])
         self.settings, self.display = content["settings"], content["display"]
+        self._turn_words()
         q = len(self.policy.questions)
         self.pending = np.zeros(q, dtype=np.int64)
         self.numbers = np.arange(q)
@@ -402,6 +406,7 @@ class Replica:
         """Return the record as it was given, which is another from now on."""
         if self.given is None:
             self.given = AsGiven(self.policy)
+            self._turn_words()
         return self.given
 
     def _known_only(self, ticket: int, told: Feedback) -> bool:
@@ -424,11 +429,16 @@ class Replica:
     def _feedback_of(self, scores: Sequence[Evaluation]) -> Feedback:
         return self.feedback([one.question for one in scores], [one.score for one in scores])
 
+    def _turn_words(self) -> None:
+        """Have policies, which maximise, speak of scores as they were given."""
+        for policy in self._policies:
+            checks_of(policy).level = Level(sign=sign(self.settings["best"]))
+
     def feedback(
         self, questions: Sequence[int], scores: Sequence[float], cost: float | None = None
     ) -> Feedback:
         """Return scores as the policy takes them, and their cost; questions by their numbers."""
-        q, values = len(self.pending), np.asarray(scores, dtype=np.float64)
+        q, values = len(self.pending), np.array([self.reading.told(score) for score in scores])
         at = self.places[list(questions)]
         squares = np.maximum(values**2, _LEAST_SQUARE * (values != 0.0))
         return Feedback(
@@ -478,6 +488,7 @@ class Replica:
             None if bounds is None else tuple(bounds),
             comparing=compares(self.questions),
             grades=self.settings["grades"],
+            best=self.settings["best"],
         )
 
     @property
@@ -612,6 +623,7 @@ class Replica:
         replica.policy = restore(content["policy"])
         for name in _PLAIN:
             setattr(replica, name, content[name])
+        replica._turn_words()
         replica._out = {ticket: _Out(*out) for ticket, *out in content["out"]}
         replica._of_withdrawn = {n: (t, _Out(*out)) for n, t, *out in content["of_withdrawn"]}
         replica.attempts = Attempts.recall(content["attempts"])

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from evenhand.answers import sections as answers
 from evenhand.answers.scale import ReplyScale
 from evenhand.answers.words import costs_money, to_come
+from evenhand.best import direction
 from evenhand.campaigns.events import evaluations_in
 from evenhand.campaigns.export import ScoresInLog, events_of
 from evenhand.campaigns.follower import Follower
@@ -64,6 +65,7 @@ def status_report(status: Status) -> Report:
         f"Campaign {status.name!r} is {status.status}{why}",
         [
             ("Wanted", _wanted(status)),
+            ("Direction", "" if status.grades else direction(status.best)),
             (
                 "Evaluations",
                 f"{status.evaluations:,} {count}{more}, of at most {status.at_most:,}"

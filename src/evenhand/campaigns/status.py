@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from evenhand.answers.answer import Answer, answer_of
+from evenhand.answers.answer import Answer, answer_of, as_scored
 from evenhand.answers.choose import absences, notes_on
 from evenhand.answers.question import Failure
 from evenhand.answers.withdrawn import Withdrawal, with_put_back
+from evenhand.best import Best
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
 from evenhand.campaigns.replica import NOTHING, Replica, said
@@ -80,6 +81,8 @@ class Status(Result):
     forecast, looks_once
         How many more evaluations are expected to come, NaN where that is not known; and whether
         they are looked at once, when all are in.
+    best
+        Whether the "high" or the "low" scores are the best.
     evaluators
         How each evaluator stands.
     grades
@@ -129,6 +132,7 @@ class Status(Result):
     budget: float
     forecast: float
     looks_once: bool
+    best: Best
     evaluators: tuple[EvaluatorStatus, ...]
     grades: str
     alarms: tuple[str, ...]
@@ -162,6 +166,8 @@ def status_of(follower: Follower) -> Status:
         policy, finished = replica.policy, replica.status == "finished"
         names = replica.questions.evaluators or sorted(replica.tally)
         target, troubles = getattr(policy, "target", None), [replica.trouble]
+        if target is not None and replica.settings["best"] == "low":
+            target = target.turned
 
         def told(by: Callable[[Policy], T], of: Policy, unknown: T) -> T:
             try:
@@ -193,6 +199,7 @@ def status_of(follower: Follower) -> Status:
             budget=policy.limits.money,
             forecast=forecast,
             looks_once=replica.settings["looks"] == "once",
+            best=replica.settings["best"],
             evaluators=tuple(
                 EvaluatorStatus(
                     name,
@@ -234,7 +241,7 @@ def answer_from(replica: Replica) -> Answer:
     if not replica.withdrawals:
         return answer
     scores = tuple(
-        Withdrawal(n, replica.question(x).label, who, replica.reading.reply(score), why, blind)
+        Withdrawal(n, replica.question(x).label, who, score, why, blind)
         for n, x, score, who, why, blind in replica.withdrawals
     )
     as_given = None if given is None else given.policy
@@ -247,7 +254,7 @@ def _answer_of(replica: Replica, policy: Policy) -> Answer:
     policy, settings, grades = copy.copy(policy), replica.settings, replica.reading.grades
     if policy.spent + policy.observed > 0:
         checks_of(policy).look()  # at all there is, before anything is said
-    return answer_of(
+    answer = answer_of(
         policy,
         confidence=settings["confidence"],
         tolerance=settings["tolerance"],
@@ -263,6 +270,7 @@ def _answer_of(replica: Replica, policy: Policy) -> Answer:
         ],
         scale=replica.reading.limits,
     )
+    return as_scored(answer, settings["best"])
 
 
 def _additions(m: int, confidence: float, tolerance: float) -> list[Finding]:

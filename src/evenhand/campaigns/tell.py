@@ -81,7 +81,7 @@ def checked(
         id = identifier(*parsed(ticket.id if ticket else given))
         question = ticket.question if ticket else Question(0, f"ticket {given}", parsed(id)[0])
         reply = Reply.of(score)
-        value = reading.read(question, reply.score)
+        value = reading.replied(question, reply.score)
         if key is not None:
             checked_name(key, "key")
         beside = note or checked_reason(reply.said, "said")

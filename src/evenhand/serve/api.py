@@ -35,6 +35,7 @@ class Scale(BaseModel):
     kind: Literal["number", "slider", "buttons", "vote", "verdict", "grade"]
     low: float | None
     high: float | None
+    best: Literal["high", "low"]
     wanted: str
 
 

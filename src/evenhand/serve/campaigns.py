@@ -81,6 +81,7 @@ def ask_for_campaign(request: Request, example: bool = False, like: int = 0) -> 
         _, name = known_campaign(request, like, without_scores=True)
         replica = request.app.state.opened(name)._follower.known()
         given |= panel.like(replica.questions, replica.display) | {"name": f"{name}, again"}
+        given["best"] = replica.settings["best"]
     return _new(request, access, given)
 
 

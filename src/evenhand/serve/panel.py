@@ -29,6 +29,7 @@ GIVEN = {
     "conflicts": "",
     "kind": "scores",
     "scale": "0, 10",
+    "best": "",
     "looks": "once",
     "capacity": "1",
     "workload": "",
@@ -86,9 +87,12 @@ def questions(given: Mapping[str, str]) -> eh.Questions:
 def arguments(given: Mapping[str, str]) -> dict[str, Any]:
     """Return what else a campaign begins with."""
     verdicts = given["kind"] == "pairs"
+    scale = {"scores": "verdicts"} if verdicts else _scale(given["scale"])
+    words = verdicts or "grades" in scale  # which say themselves what is better
     return {
+        "best": None if words else given["best"].strip() or None,
         "looks": "once" if given["looks"] == "once" else None,
-        **({"scores": "verdicts"} if verdicts else _scale(given["scale"])),
+        **scale,
         "top": whole(given["top"], "how many are wanted") if given["top"].strip() else 1,
         "at_most": whole(given["at_most"], "at most") if given["at_most"].strip() else None,
         "budget": _decimal(given["budget"], "the budget") if given["budget"].strip() else None,
@@ -216,8 +220,8 @@ def _scale(text: str) -> dict[str, Any]:
         if len(words) > 1 and not any(digit in text for digit in "0123456789"):
             return {"grades": words}
         raise InputError(
-            "the scale is two numbers, such as 0, 10, or grades, the best first, such as A, B, C; "
-            f"got {text!r}."
+            "the scale is two numbers, such as 0, 10 (5, 1 where 1 is the best), or grades, the "
+            f"best first, such as A, B, C; got {text!r}."
         ) from None
     return {"bounds": (low, high)}
 

@@ -235,7 +235,8 @@ class Seat:
         words = kind == "verdicts" or reading.grades
         low, high = (None, None) if words else (reading.cells or (None, None))
         scale: dict[str, Any] = {
-            "kind": "number", "low": low, "high": high, "steps": [], "wanted": reading.wanted()
+            "kind": "number", "low": low, "high": high, "steps": [], "wanted": reading.wanted(),
+            "best": reading.best,
         }  # fmt: skip
         if kind == "verdicts":
             scale["kind"] = "verdict"

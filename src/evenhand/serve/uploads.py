@@ -55,6 +55,7 @@ FIELDS = {
     "evaluator_groups": "Groups of these evaluators, if they are known",
     "grades": "Grades, the best first, if scores are words",
     "scale": "Lowest and highest score that can be given",
+    "best": "Which scores are better",
     "missing": "Leave out lines without a score",
     "copies": "Of lines that are the same in every cell, keep one",
     "decimal": "What stands before decimals",
@@ -64,6 +65,7 @@ FIELDS = {
 _FIND = "?"
 _TICKED = {"missing": "drop", "copies": "drop"}
 _MARKS = {",": "comma", ".": "point"}
+_BEST = {"high": "Higher is better", "low": "Lower is better"}
 _EVENT, _PROGRAM = "ISU GP Rostelecom Cup 2016", "ICE DANCE FREE DANCE"
 _ADVICE = re.compile(r"\bsay [a-z_]+=|is named after #")
 _NAMED = re.compile(r"\b(top)(?= must be )")
@@ -191,6 +193,8 @@ def _reading(chosen: QueryParams) -> ReadOptions:
     """Return what was said about a table, as `read_scores` takes it; nothing that was not."""
     said: dict[str, Any] = {p: v or None for p, v in chosen.items() if p in PARTS and v != _FIND}
     said |= {p: word for p, word in _TICKED.items() if chosen.get(p) == word}
+    if chosen.get("best"):
+        said["best"] = chosen["best"]
     if ends := typed_scale(chosen.get("scale", "")):
         said["scale"] = ends
     if words := [word.strip() for word in chosen.get("grades", "").split(",") if word.strip()]:
@@ -264,6 +268,8 @@ def _as_field(argument: Argument) -> str | None:
     label = f"‘{FIELDS[name]}’"
     if name in _TICKED:
         return f"tick {label}"
+    if name == "best" and value in _BEST:
+        return f"choose ‘{_BEST[value]}’"
     if name == "wide":
         return "tick them below" if told else "tick them below, at " + label
     value = _MARKS.get(value, value.replace(",", ", "))

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from evenhand.best import checked_best
 from evenhand.campaigns import Campaign
 from evenhand.cli.campaign.store import CampaignName, StoreName, command
 from evenhand.cli.campaign.tables import NewTables
@@ -51,8 +52,18 @@ def new(
         str | None,
         typer.Option(
             metavar="LOW,HIGH",
-            help="The lowest and highest score that can be given; others are refused. With "
-            "--capacity none and no --noise it also says how loud noise can be: valid, and costly.",
+            help="The lowest and highest score that can be given, or 5,1 where 1 is the best; "
+            "others are refused. With --capacity none and no --noise it also says how loud noise "
+            "can be: valid, and costly.",
+            rich_help_panel=_SCORES,
+        ),
+    ] = None,
+    best: Annotated[
+        str | None,
+        typer.Option(
+            metavar="high|low",
+            help="Whether the highest scores are the best, or the lowest, as of ranks and marks "
+            "from 1.",
             rich_help_panel=_SCORES,
         ),
     ] = None,
@@ -177,6 +188,7 @@ def new(
             top=1 if top is None else top,
             bar=bar,
             against=against,
+            best=checked_best(best, "--best"),
         )
     except NotIdentifiableError as error:
         console().print(str(error), style="bold")
