@@ -138,7 +138,7 @@ def on_items(n: int) -> Iterator[str]:
                 frame = _tried(k, e, G, share, np.random.default_rng([k, e, G, i]))
                 options = [f"option {x}" for x in range(k)]
                 sure += eh.decide(options, frame, next_n=0).sure
-                naive += eh.decide(options, frame, item=None, next_n=0).sure
+                naive += eh.decide(options, frame, item=None, repeats=True, next_n=0).sure
             yield (
                 f"| {k}, {e}, {G} | {100 * share:.0f}% | {n} | {100 * sure / n:.1f}% | "
                 f"{100 * naive / n:.1f}% |"
@@ -260,7 +260,7 @@ def cost(names: Sequence[str]) -> Iterator[str]:
     for name in names:
         table = TABLES[name]()
         start = time.process_time()
-        eh.decide(table)
+        eh.decide(table, repeats=True)
         taken, ratio = time.process_time() - start, "–"
         if "evaluator" in table:
             start = time.process_time()

@@ -182,7 +182,7 @@ def own_product(rng: np.random.Generator) -> pd.DataFrame:
 def trusting(table: pd.DataFrame) -> eh.Answer:
     """What is sure where all but the model are trusted."""
     people = [name for name in table["evaluator"].unique() if name != "m"]
-    return eh.decide(table, trusted=people, next_n=0)
+    return eh.decide(table, trusted=people, repeats=True, next_n=0)
 
 
 def plain(rng: np.random.Generator, k: int, n: int, loudness: np.ndarray | float) -> np.ndarray:
@@ -432,7 +432,7 @@ def outcome(found: pd.DataFrame | eh.Answer | eh.Audit) -> tuple[bool, bool, str
     """Whether something is sure, whether there is an alarm, and of which option."""
     if isinstance(found, eh.Audit):
         return bool(found.decisions.verdict[0] == "safe"), False, ""
-    answer = found if isinstance(found, eh.Answer) else eh.decide(found, next_n=0)
+    answer = found if isinstance(found, eh.Answer) else eh.decide(found, repeats=True, next_n=0)
     return answer.sure, bool(answer.alarms), answer.label
 
 

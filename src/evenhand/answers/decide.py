@@ -304,7 +304,9 @@ def decide(
         best=best,
         wide=wide,
         # where the questions are given, or who asked them, that says how often each may be asked
-        repeats=repeats or questions is not None or isinstance(assigned, Policy | Mapping),
+        repeats=repeats
+        or isinstance(questions, Questions)
+        or isinstance(assigned, Policy | Mapping),
         missing=missing,
         decimal=decimal,
         grades=grades,

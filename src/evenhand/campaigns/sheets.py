@@ -228,4 +228,10 @@ def score_in(text: str, reading: ReplyScale, decimal: str | None = None) -> floa
         return bare
     if reading.grades:
         raise InputError(f"{text.strip()!r} is none of the grades, which are {reading.wanted()}")
-    return number_in(bare, decimal, reading.allows)
+    try:
+        return number_in(bare, decimal, reading.allows)
+    except InputError:
+        if reading.kind != "verdicts":
+            raise
+        words = "neither first, second, tie nor a number"
+        raise InputError(f"{text.strip()!r} is {words}") from None
