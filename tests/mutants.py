@@ -37,7 +37,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.errors import EvenhandError
-from evenhand.policies.registry import policy_class
+from evenhand.policies import policy_class
 
 SECONDS = 10.0  # of the processor for one mutant; the slowest sound state takes a tenth of it
 MEMORY = 2 << 30  # bytes beyond what the process has

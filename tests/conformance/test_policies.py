@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike
 
 import evenhand as eh
 from evenhand.arrays import Counts
+from evenhand.policies import Play, policy_class
 from evenhand.policies.limits import Allowance
-from evenhand.policies.registry import policy_class
-from evenhand.policies.rounds import Play
 from evenhand.questions import UNLIMITED
 from evenhand.research.rivals.identification import IdentificationPolicy
 from evenhand.testing import (

@@ -20,7 +20,7 @@ from typer.testing import CliRunner, Result
 
 import evenhand as eh
 from evenhand.cli import app
-from evenhand.policies.base import Feedback
+from evenhand.policies import Feedback
 from evenhand.policies.fair_phased_elimination import Phase
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.reproduction import (

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import evenhand as eh
-from evenhand.policies.rounds import Play
+from evenhand.policies import Play
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.limits import gap_dependent_upper, worst_case_upper
 from evenhand.research.rivals.uniform import Uniform

@@ -27,12 +27,10 @@ from scipy.optimize import brentq, linprog
 from scipy.stats import binom
 
 import evenhand as eh
+from evenhand.policies import Certified, OptionFrame, PricedExploration
 from evenhand.policies import core as the_core
 from evenhand.policies._sequential import Ledger
-from evenhand.policies.certified import Certified
 from evenhand.policies.confidence import noise_bound
-from evenhand.policies.frame import OptionFrame
-from evenhand.policies.priced_exploration import PricedExploration
 from instances import worst_case
 from reference import Floats, kappa_star
 from rotation import nightly

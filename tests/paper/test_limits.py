@@ -14,8 +14,7 @@ from scipy.stats import norm
 
 import evenhand as eh
 from evenhand import families, limits
-from evenhand.policies.base import Feedback
-from evenhand.policies.fair_phased_elimination import FairPhasedElimination
+from evenhand.policies import FairPhasedElimination, Feedback
 from evenhand.research.environments.problem import BiasedLinearBandit
 from reference import kappa_gaps, kappa_star
 

@@ -11,7 +11,7 @@ from evenhand import families
 from evenhand.certainty import aim as aims
 from evenhand.certainty.alike import chance_of_difference, with_own_biases
 from evenhand.certainty.planned_choice import PlannedChoice
-from evenhand.policies.messages import Feedback
+from evenhand.policies import Feedback
 from rotation import nightly
 
 PANEL = {"A": "x", "B": "y", "C": "z", "D": "x"}, {"P": "x", "Q": "y", "R": "z", "S": "x"}

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 import evenhand as eh
 from evenhand.answers import Failure, answer_of
 from evenhand.arrays import Counts, Floats
-from evenhand.policies.conclusion import checks_of
+from evenhand.policies import checks_of
 from evenhand.report.result import WIDTH
 
 NAN, INF = float("nan"), float("inf")

@@ -18,7 +18,7 @@ from evenhand import limits
 from evenhand.arrays import as_points, as_vector
 from evenhand.errors import InputError
 from evenhand.plain import Form, canonical, decoded, shown
-from evenhand.policies.registry import registered_policies
+from evenhand.policies import registered_policies
 from evenhand.values import ArrayValue
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0], [0.3, 0.4]], [1, -1, -1, 1])

@@ -12,8 +12,7 @@ from evenhand.certainty.arrow import ArrowModel
 from evenhand.checks import residuals
 from evenhand.numerics.least_squares import Arrow
 from evenhand.numerics.panels import PanelForm
-from evenhand.policies.conclusion import checks_of
-from evenhand.policies.messages import Feedback
+from evenhand.policies import Feedback, checks_of
 from evenhand.research.environments import SimulatedEvaluations
 from random_panels import random_panel
 

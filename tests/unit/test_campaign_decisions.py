@@ -12,8 +12,7 @@ import pytest
 import evenhand as eh
 from evenhand.campaigns import ledger, status
 from evenhand.campaigns.events import Event
-from evenhand.policies.conclusion import checks_of
-from evenhand.policies.registry import policy_class
+from evenhand.policies import checks_of, policy_class
 from rotation import nightly
 
 pytestmark = pytest.mark.usefixtures("hasty")

@@ -12,9 +12,8 @@ from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.shares import dealt
 from evenhand.certainty.stages import prior
 from evenhand.numerics.least_squares import gram
-from evenhand.policies.conclusion import checks_of
-from evenhand.questions import UNLIMITED, Questions
-from evenhand.questions.options import named_biases
+from evenhand.policies import checks_of
+from evenhand.questions import UNLIMITED, Questions, named_biases
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr", "Ed": "it"}
 JUDGES = {"P": "fr", "Q": "it", "R": "us", "S": None}

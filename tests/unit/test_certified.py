@@ -13,12 +13,11 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
+from evenhand.policies import BoundaryExploration, Certified, Play
 from evenhand.policies import core as core_module
 from evenhand.policies._sequential import Stepper
-from evenhand.policies.certified import Certified, _Epoch
+from evenhand.policies.certified import _Epoch
 from evenhand.policies.confidence import _withstands, noise_room
-from evenhand.policies.priced_exploration import BoundaryExploration
-from evenhand.policies.rounds import Play
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.rivals.uniform import Uniform
 from evenhand.testing import CASES, CHECKS, Case, Check

@@ -12,7 +12,7 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand.checks import Checks, Finding, residuals
-from evenhand.policies.conclusion import checks_of
+from evenhand.policies import checks_of
 
 Stream = list[tuple[np.ndarray, np.ndarray, np.ndarray]]
 

@@ -19,7 +19,7 @@ import pytest
 import evenhand as eh
 from evenhand.answers import watch
 from evenhand.arrays import Counts
-from evenhand.policies.conclusion import checks_of
+from evenhand.policies import checks_of
 from evenhand.policies.messages import nothing
 from evenhand.research.environments.skating import skate_canada
 

@@ -12,7 +12,7 @@ import pytest
 import evenhand as eh
 from evenhand.certainty.dense import DenseModel, _deviation
 from evenhand.designs import joint_design
-from evenhand.policies.registry import policy_class
+from evenhand.policies import policy_class
 from evenhand.research.comparison import Comparison, chosen, entrants, measure
 from evenhand.research.environments import classical
 from evenhand.research.rivals.frank_wolfe_sampling import _best_mixture

@@ -10,9 +10,8 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.policies import confidence
+from evenhand.policies import OptionFrame, confidence
 from evenhand.policies.confidence import Ellipsoid, noise_bound
-from evenhand.policies.frame import OptionFrame
 from rotation import nightly
 
 Floats = np.ndarray

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import evenhand as eh
+from evenhand.policies import BoundaryExploration, policy_class
 from evenhand.policies.phase_designs import fixed_design_width, gaussian_width
-from evenhand.policies.priced_exploration import BoundaryExploration
-from evenhand.policies.registry import policy_class
 from evenhand.research.environments import SimulatedEvaluations
 from rotation import nightly
 

@@ -14,8 +14,7 @@ from evenhand.arrays import Counts
 from evenhand.certainty.choice import Choice
 from evenhand.certainty.record import Expected
 from evenhand.certainty.stages import prior
-from evenhand.policies.conclusion import checks_of
-from evenhand.policies.registry import policy_class
+from evenhand.policies import checks_of, policy_class
 from evenhand.questions import Ask, Askable, Questions, Superset
 from evenhand.testing import CASES, QUESTION_CASES, Case
 from evenhand.testing.cases import drawn

@@ -8,7 +8,7 @@ import pytest
 import evenhand as eh
 from evenhand.certainty.aim import Aim, model_of
 from evenhand.certainty.alike import trusted_ones, unconfirmed
-from evenhand.policies.messages import Feedback
+from evenhand.policies import Feedback
 
 PEOPLE = ("P", "Q", "R")
 PANEL = eh.Questions.panel(

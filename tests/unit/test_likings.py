@@ -13,7 +13,7 @@ from evenhand.certainty.by_items import corrected_items
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.likings import CorrectedFit, Likings, corrected, doubts
 from evenhand.certainty.look import Look
-from evenhand.policies.messages import Feedback
+from evenhand.policies import Feedback
 from evenhand.questions import Questions
 
 K, PEOPLE = 6, ("P", "Q", "R", "S")

@@ -10,9 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 import evenhand as eh
-from evenhand.policies import OFUL
+from evenhand.policies import OFUL, policy_class
 from evenhand.policies._sequential import Ledger, Stepper
-from evenhand.policies.registry import policy_class
 from evenhand.policies.sequential import stepper_of
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.problem import BiasedLinearBandit

@@ -16,7 +16,7 @@ from evenhand.arrays import Floats
 from evenhand.certainty.arrow.model import ArrowModel
 from evenhand.certainty.dense import DenseModel
 from evenhand.certainty.models import freedom_of, in_pairs, own_variances, with_own_noise
-from evenhand.policies.messages import Feedback
+from evenhand.policies import Feedback
 from rotation import nightly
 
 

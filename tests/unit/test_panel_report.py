@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 
 import evenhand as eh
 from evenhand.inspection.examination import worst_lead
-from evenhand.questions.advice import with_neutral
+from evenhand.questions import with_neutral
 from panels import panels
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}

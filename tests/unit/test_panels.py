@@ -8,7 +8,7 @@ import pytest
 import evenhand as eh
 from evenhand import families
 from evenhand.cases.panels import OWN_NATION, SkatingPanel, skating_panels
-from evenhand.policies.messages import Allocation
+from evenhand.policies import Allocation
 
 
 @pytest.fixture(scope="module")

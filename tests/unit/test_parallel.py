@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import evenhand as eh
-from evenhand.policies.rounds import Play
+from evenhand.policies import Play
 from evenhand.research.environments import Latency, SimulatedEvaluations
 from evenhand.research.simulation import Parallel, simulate
 from evenhand.research.simulation.experiment import play_out, policy_for

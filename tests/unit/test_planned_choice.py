@@ -18,8 +18,7 @@ from evenhand.certainty import aim as aims
 from evenhand.certainty.one_look_plans import even_order, in_turns
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.record import Plan
-from evenhand.policies.conclusion import checks_of
-from evenhand.policies.messages import Feedback
+from evenhand.policies import Feedback, checks_of
 from rotation import nightly
 
 

@@ -9,7 +9,7 @@ from evenhand.certainty.shares import proportions
 from evenhand.designs.joint import joint_design
 from evenhand.numerics.least_squares import Gram
 from evenhand.numerics.row_space import identifying
-from evenhand.policies.frame import OptionFrame
+from evenhand.policies import OptionFrame
 from evenhand.questions import UNLIMITED
 from evenhand.research.environments.skating import skate_canada
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.policies.conclusion import checks_of
+from evenhand.policies import checks_of
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.rivals.uniform import Uniform
 from evenhand.research.simulation import simulate

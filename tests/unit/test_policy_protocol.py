@@ -17,12 +17,12 @@ import pytest
 
 import evenhand as eh
 from evenhand import policies
-from evenhand.policies import registry
-from evenhand.policies.conclusion import conclusion_of, scored
+from evenhand.policies import Play, conclusion_of, registry
+from evenhand.policies.conclusion import scored
 from evenhand.policies.limits import checked_budget, most_evaluations, nth
 from evenhand.policies.messages import counts_in, counts_of
 from evenhand.policies.phase_designs import whole
-from evenhand.policies.rounds import Play, first_of, only
+from evenhand.policies.rounds import first_of, only
 from evenhand.research.comparison import entrants
 
 ACTIONS = eh.ActionSet([[1.0], [0.5], [0.25]], ["home", "away", "away"], ["Ada", "Bo", "Cy"])
@@ -346,7 +346,6 @@ def test_an_entry_point_that_cannot_be_loaded_says_which(monkeypatch: pytest.Mon
 NEW = """
 import numpy as np
 
-from evenhand.policies.base import Decision, Estimate, Policy
 from evenhand.policies.registry import registered
 
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 import evenhand as eh
+from evenhand.policies import OptionFrame
 from evenhand.policies._priced import PricedSteps
 from evenhand.policies.confidence import Ellipsoid
-from evenhand.policies.frame import OptionFrame
 from evenhand.policies.priced_exploration import (
     BoundaryExploration,
     PricedExploration,

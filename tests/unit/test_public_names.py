@@ -10,7 +10,7 @@ import pytest
 
 import evenhand as eh
 from evenhand import policies
-from evenhand.policies.registry import policy_class
+from evenhand.policies import policy_class
 
 VERBS = ["audit", "choose", "connect", "decide", "inspect", "plan", "read_scores"]
 NOUNS = ["ActionSet", "Campaign", "Questions", "Scores"]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy.linalg import qr
 
 import evenhand as eh
-from evenhand.policies.frame import OptionFrame
+from evenhand.policies import OptionFrame
 from evenhand.questions import Ask
 from pages import read
 from panels import panels

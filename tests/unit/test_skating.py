@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from evenhand.cases.skating import scores
-from evenhand.policies.messages import Allocation
+from evenhand.policies import Allocation
 from evenhand.research.environments import skating
 
 Events = dict[tuple[str, str, str], skating.OneJudgeEvent]

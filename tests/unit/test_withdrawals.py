@@ -13,7 +13,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.campaigns.export import events_of
-from evenhand.policies.conclusion import conclusion_of
+from evenhand.policies import conclusion_of
 
 OPTIONS, JUDGES = ["Ann", "Bo", "Cy", "Di"], ["P", "Q", "R", "S", "T"]
 Mean = Callable[[eh.Question], float]

@@ -10,10 +10,13 @@ from typing import Any
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.certified import Certified
+from evenhand.policies.conclusion import checks_of, conclusion_of
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Allocation, Decision, Feedback, Finding
 from evenhand.policies.priced_exploration import BoundaryExploration, PricedExploration
-from evenhand.policies.registry import built_in_policies, policy, registered_policies
+from evenhand.policies.registry import built_in_policies, policy, policy_class, registered_policies
+from evenhand.policies.rounds import Play
 from evenhand.policies.sequential import SequentialPolicy
 from evenhand.policies.state import restore
 
@@ -26,10 +29,15 @@ __all__ = [
     "FairPhasedElimination",
     "Feedback",
     "Finding",
+    "OptionFrame",
+    "Play",
     "Policy",
     "PricedExploration",
     "SequentialPolicy",
+    "checks_of",
+    "conclusion_of",
     "policy",
+    "policy_class",
     "registered_policies",
     "restore",
 ]

@@ -7,11 +7,11 @@ its own question.
 """
 
 from evenhand.questions.accuracy import Accuracy, accuracy
-from evenhand.questions.advice import Advice, Ask
+from evenhand.questions.advice import Advice, Ask, with_neutral
 from evenhand.questions.check import Check, NotIdentified
 from evenhand.questions.hand_outs import HandOut, hand_out
 from evenhand.questions.inputs import UNLIMITED
-from evenhand.questions.options import Column, Options
+from evenhand.questions.options import Column, Options, named_biases
 from evenhand.questions.questions import Askable, Questions, checked_askable
 from evenhand.questions.superset import Superset
 
@@ -31,4 +31,6 @@ __all__ = [
     "accuracy",
     "checked_askable",
     "hand_out",
+    "named_biases",
+    "with_neutral",
 ]
