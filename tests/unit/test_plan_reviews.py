@@ -131,7 +131,10 @@ def test_in_a_complete_panel_it_is_the_normal_distribution(kind: str) -> None:
     assert step.right / calls == pytest.approx(ndtr(d / errors), abs=0.01)
     assert step.lost == pytest.approx(noise * d)
     sure = ndtr(d / (errors * severe) + ndtri(0.05 / tests))
-    assert sure - 0.1 < step.sure / calls < sure + 0.03  # the noise, of each option, is heard
+    most = sure
+    if kind == "bar":  # step by step: the last is tested by itself
+        most = ndtr(d / (errors * severe) + ndtri(0.05 / 2))
+    assert sure - 0.1 < step.sure / calls < most + 0.03  # the noise, of each option, is heard
     slack = expected(everybody(k, e), values=worth, noise_scale=noise, tolerance=noise, **target)
     assert slack.right / calls == pytest.approx(ndtr((d + 1) / errors), abs=0.01)
     assert slack.sure > 0.9 * calls > step.sure

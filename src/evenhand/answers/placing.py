@@ -4,7 +4,7 @@ Options of categories compete inside these alone, by one fit of all scores: one 
 evaluator, and one bias. Of C categories each has δ/C, so that what is sure is so of all of them.
 
 What is sure holds for all options at once, with a chance of 1 − δ: the m best by `certainty.line`
-(the best one by the winner test); a bar by one-sided tests at δ/2k each, and one option
+(the best one by the winner test); a bar by two-sided tests (Holm), and one option
 at δ/2(k − 1), since who is worth the same may look better or worse. Ranks are of all at once, by
 themselves. Chances and what is expected to be lost are estimates (`certainty.chances`).
 """

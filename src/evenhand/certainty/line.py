@@ -376,10 +376,17 @@ def beyond_bar(away: Floats, errors: Errors, tolerance: float, delta: float) -> 
     """
     above, below = (
         student_tail(np.nan_to_num(side / errors.sizes, nan=0.0), errors.freedom)
-        < 0.5 * delta / len(away)  # who is at the bar may look to be on either side
         for side in (away + tolerance, -away)
     )
-    return above, below
+    # two-sided, since who is at the bar may look to be on either side; Holm, step by step
+    k, p = len(away), 2.0 * np.minimum(above, below)
+    order, limits = np.argsort(p, kind="stable"), np.empty(len(away))
+    limits[order] = np.where(
+        np.logical_and.accumulate(p[order] < delta / (k - np.arange(k))),
+        delta / (k - np.arange(k)),
+        0.0,
+    )
+    return 2.0 * above < limits, 2.0 * below < limits
 
 
 def value_errors(fit: Fit, neutral: Floats | None = None) -> Floats:
