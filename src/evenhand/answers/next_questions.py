@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -214,18 +214,26 @@ class _Contrasts:
         rows = sparse.csr_array(questions.matrix.multiply(weights[:, None]))
         H = np.hstack([X, np.zeros((len(X), p))])
         options, self.asked = np.arange(len(X)), np.arange(len(questions))
-        parts = [options] if parts is None else parts
+        parts, neutral = [options] if parts is None else parts, questions.neutral
         if d + p > _MOST:  # those closest to the line, and who is asked about them
             assert decision.leads is not None
             behind = np.nan_to_num(decision.leads[:, 0], nan=np.inf)
             rival = target.rival(questions.options.labels)
             line = np.sort(behind)[(target.top or 1) - 1] if rival is None else behind[rival]
+            if target.bar is not None:  # by mean scores, however lenient those are who gave them
+                whose, k = np.maximum(questions.about[:, 0], 0), len(X)
+                n, total = (np.bincount(whose, y, k) for y in (told.counts, told.sums))
+                behind, line = total / np.maximum(n, 1), target.bar - target.tolerance - level
             near = np.argsort(np.abs(behind - line), kind="stable")[:_CLOSE]
             options = np.union1d(near, [decision.option] if rival is None else [rival])
+            if target.top is not None and len(parts) == 1:  # those far above the line are in
+                far = np.delete(behind, options) < line
+                target = replace(target, top=target.top - int(far.sum()))
             mine = np.isin(questions.about, np.append(options, -1)).all(axis=1)
             self.asked = np.flatnonzero(mine)
             rows, H = rows[self.asked], H[options]
             filled = np.bincount(rows.indices, minlength=d + p) + np.abs(H).sum(axis=0) > 0
+            neutral = neutral[filled[d:]]
             rows, H, d = rows[:, filled], H[:, filled], int(filled[:d].sum())
             p = H.shape[1] - d
         parts = [np.flatnonzero(np.isin(options, part)) for part in parts]
@@ -243,7 +251,7 @@ class _Contrasts:
         P = np.linalg.inv(V)
         theta = P @ (rows.T @ (sums * weights[self.asked])) / sigma**2
         if target.bar is not None:
-            H = np.hstack([H[:, :d], np.broadcast_to(questions.neutral, (len(X), p))])
+            H = np.hstack([H[:, :d], np.broadcast_to(neutral, (len(H), p))])
         elif best or target.against is not None:
             first = target.rival(questions.options.labels)
             H = H - H[np.searchsorted(options, decision.option if first is None else first)]
