@@ -789,7 +789,7 @@ def test_tokens_are_neither_logged_nor_kept(
 
 def test_health_metrics_and_the_document_of_the_api(owner: Owner) -> None:
     owner.begin()
-    assert owner.http.get("/healthz").text == "well\n"
+    assert owner.http.get("/healthz").text == "ok\n"
     assert 'evenhand_campaigns{status="running"} 1' in owner.http.get("/metrics").text
     paths = owner.http.get("/openapi.json").json()["paths"]
     assert set(paths) == {f"/api/v1/{verb}" for verb in ("ask", "tell", "decline", "status")}

@@ -353,7 +353,9 @@ class Campaign:
             Why, for the record.
         blind
             True says, for the record, that this was decided without regard to any score: a
-            duplicate, the wrong form, a conflict of interest. It is not put back then.
+            duplicate, the wrong form, a conflict of interest. It is not put back then. So is what
+            an evaluator takes back at once on the page, before anything was asked or decided by it:
+            who gives a score says what it is.
         """
         return tell.withdraw(self._follower, evaluation, reason, blind)
 
@@ -552,10 +554,10 @@ class Campaign:
         >>> folder = TemporaryDirectory()
         >>> options = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr"}
         >>> judges = {"P": "fr", "Q": "it", "R": "us"}
-        >>> panel = eh.Questions.panel(options, judges, workload=3, own="none")
+        >>> panel = eh.Questions.panel(options, judges, workload=3)
         >>> campaign = eh.Campaign.create(f"{folder.name}/prize.db", "prize", panel, at_most=8)
         >>> campaign.hand_out().words
-        '8 evaluations: every option by 2, every evaluator 2 or 3, none of them of the own group.'
+        '8 evaluations: every option by 2, every evaluator 2 or 3, 1 of them of the own group...'
         >>> campaign.close()
         >>> folder.cleanup()
         """

@@ -58,7 +58,7 @@ def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> F
     def healthz() -> PlainTextResponse:
         """Say whether the store answers."""
         store.read(lambda session: session.now())
-        return PlainTextResponse("well\n")
+        return PlainTextResponse("ok\n")
 
     @app.get("/metrics", include_in_schema=False)
     def metrics() -> PlainTextResponse:

@@ -110,7 +110,7 @@ class Live:
             answer.looking = False
         now = time.monotonic()
         answer.until = now + min(max(_FRESH, _SHARE * (now - begun)), _LONGEST)
-        answer.messages = messages if messages[0]["status"] == 200 else []
+        answer.messages = messages if messages and messages[0]["status"] == 200 else []
 
 
 def _whose(holder: Access, token: str) -> str:
