@@ -407,8 +407,8 @@ def test_one_ticket_at_a_time_with_the_store_in_the_environment(
     assert "[-1, 1]" in refused("tell", "prize", ticket["ticket"], "2")
     wrong = refused("tell", "prize", ticket["ticket"], "better")
     assert "neither first, second, tie nor a number" in wrong
-    Path("sheet.csv").write_text(f"ticket,score\n{ticket['ticket']},A\n")
-    wanted = "'A' is neither first, second, tie nor a number"
+    Path("sheet.csv").write_text(f"ticket,score\n{ticket['ticket']},C\n")
+    wanted = "'C' is neither first, second, tie nor a number"
     assert wanted in refused("import", "p.db", "prize", "sheet.csv")
     assert found("tell", "prize", ticket["ticket"], "second")["counted"]
     assert found("tell", "p.db", "prize", ticket["ticket"], "-1")["repeated"]
