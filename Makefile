@@ -11,7 +11,7 @@ export OMP_NUM_THREADS ?= 1
 # Tests start many processes, which would each compile the package again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup demo docs docs-figures test nightly fuzz torture check size bench bench-regret bench-certain bench-campaigns dist dist-check format clean
+.PHONY: setup demo docs docs-figures test nightly fuzz torture check size level bench bench-regret bench-certain bench-campaigns dist dist-check format clean
 
 setup: $(READY)
 
@@ -84,6 +84,11 @@ check: $(READY)
 size: $(READY)
 	$(BIN)/python benchmarks/size.py
 
+# Level and power of everything that is said to be sure, on tables whose truth is known, beside what they were: some
+# twenty minutes, or ONLY='top|bar'. It fails if a row is worse by more than its error.
+level: $(READY)
+	$(BIN)/python benchmarks/level.py --jobs 2 --only '$(ONLY)'
+
 bench: $(READY)
 	$(BIN)/python benchmarks/designs.py
 	$(BIN)/python benchmarks/sequential.py
@@ -96,15 +101,12 @@ bench-regret: $(READY)
 # How often what is sure is true, and what that costs: the tables of docs/research.
 bench-certain: $(READY)
 	$(BIN)/python benchmarks/careful.py
-	$(BIN)/python benchmarks/bent.py
 	$(BIN)/python benchmarks/checks.py
 	$(BIN)/python benchmarks/certainty.py
 	$(BIN)/python benchmarks/people.py
 	$(BIN)/python benchmarks/decide.py
-	$(BIN)/python benchmarks/targets.py
 	$(BIN)/python benchmarks/plan.py
 	$(BIN)/python benchmarks/audit.py coverage
-	$(BIN)/python benchmarks/audit_verdicts.py safe
 
 # Evaluators over HTTP beside the store alone. Nobody else should be busy.
 bench-campaigns: $(READY)

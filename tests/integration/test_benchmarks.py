@@ -17,8 +17,6 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 TINY = {
     "audit": [["coverage", "--tiny"], ["flags", "--tiny"], ["skating"]],
     "audit_large": [["--tiny"]],
-    "audit_verdicts": [["safe", "--tiny"], ["grants", "--tiny"]],
-    "bent": [["--tiny"]],
     "careful": [["--quick"]],
     "certainty": [["--tiny"]],
     "checks": [["--tiny"]],
@@ -26,6 +24,7 @@ TINY = {
     "designs": [["--tiny"]],
     "imports": [["--runs", "1"]],
     "jury": [["--juries", "1"]],
+    "level": [["--n", "1"]],
     "panels": [
         [part, "--runs", "1"] for part in ("skating", "comparisons", "prices", "crossing", "errors")
     ],
@@ -34,7 +33,6 @@ TINY = {
     "prompts": [["--worlds", "1", "--budget", "60"]],
     "sequential": [["--tiny"]],
     "serve": [["all", "--tiny", "--store", "SQLite"]],
-    "targets": [["--tiny"]],
 }
 
 
