@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import evenhand as eh
 from evenhand.cli import app
 from evenhand.designs.elfving import ElfvingProgram
-from evenhand.numerics.row_space import DoubtfulRankError, row_space
+from evenhand.numerics import DoubtfulRankError, row_space
 from reference import elfving_value, exact_rank, in_range, kappa_star
 from rotation import nightly
 from small_tables import check, small_tables

@@ -8,55 +8,23 @@ from scipy import stats
 
 import evenhand as eh
 from evenhand import families
-from evenhand.certainty import aim as aims
-from evenhand.certainty.alike import chance_of_difference, with_own_biases
-from evenhand.certainty.planned_choice import PlannedChoice
-from evenhand.policies import Feedback
-from rotation import nightly
+from evenhand.certainty import PlannedChoice
 
 PANEL = {"A": "x", "B": "y", "C": "z", "D": "x"}, {"P": "x", "Q": "y", "R": "z", "S": "x"}
 
 
-def told(questions: eh.Questions, scores: np.ndarray) -> Feedback:
-    return Feedback(np.ones(len(questions)), scores, scores**2)
+def told(questions: eh.Questions, scores: np.ndarray) -> eh.Feedback:
+    return eh.Feedback(np.ones(len(questions)), scores, scores**2)
 
 
-def test_a_bias_for_each_is_what_the_panel_says() -> None:
-    for bias in ("common", "group"):
-        apart = with_own_biases(eh.Questions.panel(*PANEL, bias=bias))  # type: ignore[arg-type]
-        assert apart is not None
-        own = eh.Questions.panel(*PANEL, bias="evaluator")
-        biases = [column.evaluator for column in apart.columns if column.kind == "bias"]
-        assert sorted(map(str, biases)) == ["P", "Q", "R", "S"]
-        order = [apart.n_features + biases.index(name) for name in "PQRS"]
-        kept = [*range(4), *order, *range(apart.n_features + 4, apart.rows.shape[1])]
-        assert (apart.points[:, kept] == own.points).all()
-    assert with_own_biases(eh.Questions.panel(*PANEL, bias="evaluator")) is None
-    assert with_own_biases(eh.Questions.panel(["A", "B"], ["P", "Q"])) is None
-
-
-@pytest.mark.parametrize("n", [150, *nightly([400])])
-@pytest.mark.parametrize("noise_scale", [2.0, None])
-def test_the_chance_is_uniform_where_they_are_alike(noise_scale: float | None, n: int) -> None:
-    problem = families.panel(k=6, e=5, seed=1, bias=3.0, leniency=5.0, noise_scale=2.0)
-    rng = np.random.default_rng(4)
-    chances = [
-        chance_of_difference(
-            problem.questions,
-            told(problem.questions, problem.evaluations + 2.0 * rng.standard_normal(30)),
-            noise_scale,
-        )
-        for _ in range(n)
-    ]
-    assert stats.kstest(chances, "uniform").pvalue > 1e-3
-
-
-def test_the_chance_is_that_of_two_nested_regressions(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("known", [True, False])
+def test_the_chance_is_that_of_two_nested_regressions(known: bool) -> None:
     common, own = (
         eh.Questions.panel(*PANEL, bias=bias)  # type: ignore[arg-type]
         for bias in ("common", "evaluator")
     )
-    scores = np.random.default_rng(2).standard_normal(16)
+    theta = 10.0 * (np.arange(own.points.shape[1]) % 5)
+    scores = own.points @ theta + np.random.default_rng(2).normal(size=16)
     r0, r1 = (
         ((scores - A @ np.linalg.lstsq(A, scores, rcond=None)[0]) ** 2).sum()
         for A in (common.points, own.points)
@@ -64,14 +32,15 @@ def test_the_chance_is_that_of_two_nested_regressions(monkeypatch: pytest.Monkey
     ranks = [np.linalg.matrix_rank(questions.points) for questions in (common, own)]
     more, freedom = ranks[1] - ranks[0], 16 - ranks[1]
     exact = stats.f.sf((r0 - r1) / more / (r1 / freedom), more, freedom)
-    assert chance_of_difference(common, told(common, scores), None) == pytest.approx(exact)
-    monkeypatch.setattr(aims, "_LARGE", 0)  # as on large panels
-    assert chance_of_difference(common, told(common, scores), None) == pytest.approx(exact)
-    known = stats.chi2.sf((r0 - r1) / 0.25, more)
-    assert chance_of_difference(common, told(common, scores), 0.5) == pytest.approx(known)
+    policy = PlannedChoice(common, noise_scale=0.5 if known else None)
+    counts = policy.ask().counts
+    policy.tell(eh.Feedback(counts, counts * scores, counts * scores**2))
+    (finding,) = [found for found in policy.findings() if found.assumption == "alike"]
+    chance = stats.chi2.sf((r0 - r1) / 0.25, more) if known else exact
+    assert finding.p_value == pytest.approx(chance, rel=1e-6)
 
 
-def test_who_differs_is_told_and_only_withdraws_what_does_not_stand() -> None:
+def test_who_differs_is_told_and_withdraws_what_does_not_stand() -> None:
     """Five judges of whom two favour nobody: with a bias for each, the choice stands or falls."""
     problem = families.panel(
         k=6, e=6, seed=1, n_groups=3, gap=4.0, bias=8.0, bias_spread=6.0, noise_scale=0.5
@@ -85,14 +54,10 @@ def test_who_differs_is_told_and_only_withdraws_what_does_not_stand() -> None:
     scores = problem.evaluations + noise
     policy = PlannedChoice(common, noise_scale=None)
     counts = policy.ask().counts
-    policy.tell(Feedback(counts, counts * scores, counts * scores**2))
+    policy.tell(eh.Feedback(counts, counts * scores, counts * scores**2))
     (finding,) = [found for found in policy.findings() if found.assumption == "alike"]
-    own = PlannedChoice(problem.questions)
-    own.ask()
-    own.tell(Feedback(counts, counts * scores, counts * scores**2))
-    stands = own.recommend().loss == 0.0 and own.recommend().option == policy.inference.certain
-    assert finding.alarm == (not stands)
-    assert (policy.recommend().loss == 0.0) == stands
+    assert finding.alarm
+    assert policy.recommend().loss > 0.0
     assert finding.p_value < 0.01
 
 
@@ -106,7 +71,7 @@ def test_where_biases_cannot_be_told_apart_the_advice_is_to_ask_a_neutral_one() 
     scores = (np.array([9.0, 0, 0, 0])[:, None] + own * same).ravel() + rng.standard_normal(16)
     policy = PlannedChoice(questions, noise_scale=1.0)
     counts = policy.ask().counts
-    policy.tell(Feedback(counts, counts * scores, counts * scores**2))
+    policy.tell(eh.Feedback(counts, counts * scores, counts * scores**2))
     (finding,) = [found for found in policy.findings() if found.assumption == "alike"]
     assert finding.alarm
     assert "favours nobody" in finding.message

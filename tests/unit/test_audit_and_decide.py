@@ -11,7 +11,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cases.skating import scores
-from evenhand.numerics.shrinkage import population
+from evenhand.numerics import population
 
 GROUPS = {"option_group": "nation", "evaluator_group": "judge_nation"}
 

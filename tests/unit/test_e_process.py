@@ -11,9 +11,8 @@ from scipy import integrate, stats
 
 import oracles
 from evenhand.arrays import Floats
-from evenhand.certainty._evidence import log_moment
-from evenhand.certainty.e_process import StageReading, interval, one_sided
-from evenhand.numerics.intervals import planned_interval
+from evenhand.certainty import StageReading, interval, log_moment
+from evenhand.numerics import planned_interval
 
 
 def reading(
@@ -77,13 +76,6 @@ def test_evidence_grows_as_the_null_goes_down(freedom: float) -> None:
     one = reading(0.2, 30.0, 25.0, freedom)
     said = [one.evidence(one.prior(), null)[0] for null in (0.5, 0.2, 0.0, -0.3, -1.0)]
     assert (np.diff(said) > 0).all()
-
-
-def test_a_prior_weighs_one_and_holds_its_centre() -> None:
-    effects, log_prior = one_sided(np.array([0.0, 2.0]), np.array([1.0, 0.1]))
-    assert np.exp(log_prior).sum(axis=1) == pytest.approx(1.0)
-    assert effects[1].min() < 2.0 < effects[1].max()
-    assert (effects > 0).all()
 
 
 @pytest.mark.parametrize("freedom", [math.inf, 12.0])

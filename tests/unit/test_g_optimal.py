@@ -12,7 +12,7 @@ from evenhand.designs._ascent import interior_point, newton
 from evenhand.designs.enclosing import enclosing
 from evenhand.designs.g_optimal import cut_support
 from evenhand.designs.screen import Screen, factor
-from evenhand.numerics.row_space import row_space
+from evenhand.numerics import row_space
 from reference import Floats, g_optimal_check
 from rotation import nightly
 

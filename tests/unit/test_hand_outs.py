@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import maximum_flow
 
 import evenhand as eh
 from evenhand.arrays import Counts
 from evenhand.certainty import PlannedChoice
-from evenhand.certainty.line import Flags
 from evenhand.questions import HandOut, Questions, hand_out
 
 
@@ -26,7 +26,7 @@ def grants(seed: int, k: int = 48, e: int = 14, universities: int = 7, **more: A
     return Questions.panel(options, {f"r{i}": f"u{g}" for i, g in enumerate(places)}, **more)
 
 
-def flow(may: Flags, work: Counts, each: int) -> int:
+def flow(may: NDArray[np.bool_], work: Counts, each: int) -> int:
     """Return how many can be handed out if every option has at most so many (an own algorithm)."""
     k, e = may.shape
     graph = np.zeros((k + e + 2, k + e + 2), dtype=np.int32)

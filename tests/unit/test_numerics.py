@@ -14,22 +14,16 @@ from scipy import sparse
 
 from evenhand.designs.joint import solve_conic
 from evenhand.errors import AccuracyError
-from evenhand.numerics._bases import dominant_basis
-from evenhand.numerics._passes import rows_beyond
-from evenhand.numerics.intervals import student_quantile, student_tail
-from evenhand.numerics.least_squares import Gram, Svd
-from evenhand.numerics.row_space import (
-    classes,
-    first_independent,
-    identifying_leads,
+from evenhand.numerics import (
+    RefinedSolver,
+    dominant_basis,
+    identifying,
     leverages,
-    parts,
-    products,
+    population,
     row_space,
-    sample_rows,
+    rows_beyond,
 )
-from evenhand.numerics.shrinkage import population
-from evenhand.numerics.solves import RefinedSolver, observed
+from random_panels import random_panel
 from reference import exact_rank, in_range
 
 Floats = NDArray[np.float64]
@@ -55,19 +49,16 @@ def integer_matrices(draw: st.DrawFn) -> Floats:
 @pytest.mark.parametrize("m", [1, 3, 8, 17])
 def test_passes_over_integers_are_exact(k: int, m: int) -> None:
     rng = np.random.default_rng([k, m])
-    rows, u, W = integers(rng, k, m), integers(rng, 1, m)[0], integers(rng, 5, m)
+    rows, W = integers(rng, k, m), integers(rng, 5, m)
     W[2:, m // 2 :] = 0.0  # the zeros at the right that are not read
     W[4] = 0.0
-    assert np.array_equal(products(rows, u), rows @ u)
     assert np.array_equal(leverages(rows, W), ((rows @ W.T) ** 2).sum(axis=1))
 
 
 @pytest.mark.parametrize("k", SIZES)
 def test_passes_over_reals_err_by_rounding_alone(k: int) -> None:
     rng = np.random.default_rng(k)
-    rows, u, W = rng.normal(size=(k, 9)), rng.normal(size=9), rng.normal(size=(4, 9))
-    bound = 9 * EPS * (np.abs(rows) @ np.abs(u))
-    assert (np.abs(products(rows, u) - rows @ u) <= 2 * bound).all()
+    rows, W = rng.normal(size=(k, 9)), rng.normal(size=(4, 9))
     size = ((np.abs(rows) @ np.abs(W).T) ** 2).sum(axis=1)
     exact = ((rows @ W.T) ** 2).sum(axis=1)
     assert (np.abs(leverages(rows, W) - exact) <= 4 * (2 * 9 + 4) * EPS * size).all()
@@ -93,19 +84,6 @@ def test_what_is_not_a_number_is_beyond_every_limit(bad: float) -> None:
     found, _ = rows_beyond(rows, np.ones(3), np.full(40, 1e300))
     assert found.tolist() == [33]
     assert np.nonzero(~np.isfinite(leverages(rows, np.eye(3))))[0].tolist() == [33]
-    assert np.nonzero(~np.isfinite(products(rows, np.ones(3))))[0].tolist() == [33]
-
-
-@given(st.integers(0, 10**7), st.integers(1, 5000))
-def test_a_sample_is_distinct_rows_of_about_the_size_asked_for(k: int, size: int) -> None:
-    sample = sample_rows(k, size)
-    assert np.array_equal(sample, sample_rows(k, size))
-    assert (np.diff(sample) > 0).all()
-    assert k == 0 or (sample[0] >= 0 and sample[-1] < k)
-    if k <= size:
-        assert len(sample) == k
-    else:
-        assert min(k, size - 15) <= len(sample) <= max(16, size)
 
 
 def hilbert(n: int) -> tuple[Floats, list[list[int]], int]:
@@ -232,53 +210,6 @@ def test_the_span_holds_exactly_what_fractions_say(points: Floats, seed: int) ->
         assert space.contains(row)
 
 
-def test_the_first_independent_rows_are_found_wherever_they_stand() -> None:
-    """Most rows depend on those before; the others stand in the first, middle and last blocks."""
-    rng = np.random.default_rng(0)
-    fresh = {0: [0], 200: [1], 255: [2], 256: [3], 700: [4], 12_345: [5, 6], 19_999: [7]}
-    rows = np.zeros((20_000, 9))
-    seen: list[int] = []
-    for place in range(len(rows)):
-        seen += fresh.get(place, [])  # columns that nothing before it has
-        rows[place, seen] = rng.integers(-3, 4, size=len(seen)) if place not in fresh else 1.0
-    chosen, left = first_independent(lambda some: rows[some], np.arange(len(rows)), 9)
-    found = [int(place) for place in chosen]
-    assert fresh.keys() <= set(found)
-    for n in range(1, len(found) + 1):  # each adds one, and nothing between them does
-        until = found[n] if n < len(found) else len(rows)
-        assert exact_rank(rows[found[:n]]) == n
-        assert np.linalg.matrix_rank(rows[:until]) == n
-    assert np.allclose(rows @ left, 0.0, atol=1e-9)
-    assert left.shape == (9, 9 - len(found))
-
-
-def test_students_tails_and_quantiles_of_one_and_infinite_freedom() -> None:
-    assert student_tail(np.array([1.0]), 1.0) == pytest.approx([0.25])
-    assert student_quantile(0.25, 1.0) == pytest.approx(1.0)
-    assert student_quantile(0.025, math.inf) == pytest.approx(1.959964)
-
-
-def test_rows_show_what_is_in_their_span_with_its_variance() -> None:
-    rows, targets = np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[2.0, 0.0], [0.0, 1.0]])
-    weights, seen = Svd.of(rows).weights(targets)
-    assert (weights**2).sum(axis=1) == pytest.approx([2.0, 0.0])
-    assert seen.tolist() == [True, False]
-    assert Gram.of(rows, np.array([1.0, 3.0])).variances(targets).tolist() == [1.0, math.inf]
-
-
-def test_options_that_no_row_connects_are_not_compared() -> None:
-    rows = np.array([[1.0, 0, 1, 0], [0, 1, 1, 0], [1, 0, 0, 1]])  # nothing of the third option
-    assert identifying_leads(rows, np.eye(4)[:3], np.arange(3)).tolist() == [0, 1]
-    assert classes(np.array([[0.5], [0.1], [0.5], [0.1]])).tolist() == [0, 1, 0, 1]
-    found = parts(np.array([[2.0, 0.0, 0.0], [1.0, 1.0, 0.0]]), np.array([[1.0, 1.0, 0.0]]))
-    assert found == pytest.approx(np.array([[0.0], [1.0]]))
-
-
-def test_potters_update_is_the_inverse_of_the_sum() -> None:
-    S = observed(np.eye(2), np.array([1.0, 0.0]), 3)
-    np.testing.assert_allclose(S @ S.T, np.diag([0.25, 1.0]), atol=1e-15)
-
-
 def test_shrunken_estimates_keep_their_share_of_the_variance_between() -> None:
     estimates, variances = np.array([1.0, 9.0]), np.array([8.0, 8.0])  # τ² = 32 − 8
     found = population(estimates, variances)
@@ -297,3 +228,39 @@ def test_a_conic_program_finds_the_least_bound_of_a_length() -> None:
         name="t ≥ |y|",
     )
     assert found.x == pytest.approx([2.0, 2.0], abs=1e-6)  # y = 2
+
+
+def test_a_direction_needs_its_small_parts_and_no_rounding() -> None:
+    """Of a lead over a near twin, parts are small beside those of other leads, and needed."""
+    twins, apart, alike = [1e-7, -1e-7, 0.0], [0.0, 0.0, 1.0], [1e-17, 0.0, 0.0]
+    assert identifying(np.eye(3), np.array([apart, twins]), np.arange(3)).tolist() == [0, 1, 2]
+    assert identifying(np.eye(3), np.array([apart, alike]), np.arange(3)).tolist() == [2]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_a_panel_taken_apart_is_least_squares_on_its_dense_rows(seed: int) -> None:
+    """Estimates, variances and rank, with gaps, biases, noise and what nobody connects."""
+    rng = np.random.default_rng(seed)
+    panel = random_panel(rng, calibrations=seed % 3, noise=seed % 2 == 0)
+    (seen,) = np.nonzero(rng.random(len(panel)) < 0.7)
+    counts, y = rng.integers(1, 4, len(seen)), rng.normal(size=len(seen))
+    form = panel.panel_form(seen, counts)
+    A = panel.weighted_points[seen] * np.sqrt(counts)[:, None]
+    assert form.rank == np.linalg.matrix_rank(A)
+    k, d, p = len(panel.options), panel.n_features, panel.n_attributes
+    values = np.hstack([np.eye(k, d), np.tile(panel.neutral, (k, 1))])
+    leads = np.hstack([np.eye(1, d) - np.eye(k, d), np.zeros((k, p))])
+    attributes = np.hstack([np.zeros((p, d)), np.eye(p)])
+    known = np.linalg.pinv(A.T @ A, rcond=1e-10, hermitian=True)
+    for rows, found in (
+        (leads, form.lead_variances(0, np.arange(k))),
+        (values, form.value_variances(np.arange(k), panel.neutral)),
+        (attributes, form.variances(np.eye(p))),
+    ):
+        inside = np.abs(rows - rows @ known @ A.T @ A).max(axis=1) < 1e-8
+        np.testing.assert_array_equal(np.isfinite(found), inside)
+        exact = np.einsum("ij,jk,ik->i", rows, known, rows)
+        np.testing.assert_allclose(found[inside], exact[inside], rtol=1e-9, atol=1e-9)
+    theta = np.concatenate(form.solve(form.weights * y))
+    fitted = known @ panel.points[seen].T @ (form.weights * y)
+    np.testing.assert_allclose(panel.points[seen] @ (theta - fitted), 0.0, atol=1e-8)

@@ -1,39 +1,16 @@
-"""Every option's own noise: closed forms, two algebras, the definition, and hostile tables."""
+"""Every option's own noise: Student's test, the definition, and hostile tables."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.typing import NDArray
-from scipy import optimize, special, stats
+from scipy import optimize, stats
 
 import evenhand as eh
 import oracles
 from evenhand.arrays import Floats
-from evenhand.certainty.arrow.model import ArrowModel
-from evenhand.certainty.dense import DenseModel
-from evenhand.certainty.models import freedom_of, in_pairs, own_variances, with_own_noise
-from evenhand.policies import Feedback
 from rotation import nightly
-
-
-def panel(k: int, n: int, *, capacity: int | None = 1, groups: bool = False) -> eh.Questions:
-    """k options and n evaluators, of three groups if there are any."""
-    options = {f"o{i}": "abc"[i % 3] if groups else None for i in range(k)}
-    judges = {f"j{i}": "abcd"[i % 4] if groups else None for i in range(n)}
-    if groups:
-        return eh.Questions.panel(options, judges, capacity=capacity)
-    return eh.Questions.panel(list(options), list(judges), capacity=capacity)
-
-
-def told(scores: Floats, counts: NDArray[np.int64] | None = None) -> Feedback:
-    """Scores of questions, each given once; NaN where there is none."""
-    there = ~np.isnan(scores)
-    y = np.where(there, scores, 0.0)
-    return Feedback(there.astype(np.int64), y, y**2)
 
 
 def table(scores: Floats) -> pd.DataFrame:
@@ -42,85 +19,53 @@ def table(scores: Floats) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["option", "evaluator", "score"]).dropna()
 
 
-def test_a_whole_panel_has_the_closed_form() -> None:
-    """s_o² = (S_o/(J − 1) − s²/k)/(1 − 2/k), drawn as `limma` does."""
-    rng, k, n = np.random.default_rng(1), 9, 7
-    Y = rng.normal(size=(k, n)) * np.repeat([3.0, 1.0, 0.3], 3)[:, None]
-    e = Y - Y.mean(axis=1, keepdims=True) - Y.mean(axis=0) + Y.mean()
-    S, nu = (e**2).sum(axis=1), (k - 1) * (n - 1)
-    own = (S / (n - 1) - S.sum() / nu / k) / (1.0 - 2.0 / k)
-    z = np.log(np.maximum(own, 0.05 * S / ((n - 1) * (1.0 - 1.0 / k))))
-    excess = z.var(ddof=1) - special.polygamma(1, (n - 1) / 2)
-    half = optimize.brentq(lambda x: special.polygamma(1, x) - excess, 1e-3, 1e3)
-    level = z - special.digamma((n - 1) / 2) + math.log((n - 1) / 2)
-    s0 = math.exp(level.mean() + special.digamma(half) - math.log(half))
-    drawn = (2 * half * s0 + (n - 1) * np.maximum(own, 0.0)) / (2 * half + n - 1)
-    for model in (DenseModel(panel(k, n)), ArrowModel(panel(k, n))):
-        left = model.fit(told(Y.ravel()), None).left_over(told(Y.ravel()))
-        found, known, freedom, most, floors = own_variances(left)
-        like = stats.f.sf(np.maximum(own, 0.0) / s0, n - 1, 2 * half)
-        assert known == pytest.approx(n - 1 + like * (min(nu, 2 * half + n - 1) - n + 1), rel=1e-6)
-        assert found == pytest.approx(np.maximum(own, drawn), rel=1e-6)
-        assert freedom == pytest.approx(min(nu, 2 * half + n - 1), rel=1e-6)
-        assert floors == pytest.approx(2 * half * s0 / (2 * half + n - 1), rel=1e-6)
-        fit = with_own_noise(panel(k, n), model.fit(told(Y.ravel()), None), told(Y.ravel()))
-        leads = fit.leads(0, np.arange(1, k)).variances
-        assert leads == pytest.approx((found[0] + found[1:]) / n, rel=1e-6)
-        welch = (found[0] + found[1:]) ** 2 / (
-            found[0] ** 2 / known[0] + found[1:] ** 2 / known[1:]
-        )
-        assert freedom_of(fit, 0, np.arange(1, k)) == pytest.approx(np.minimum(welch, most))
+def test_two_options_are_a_paired_t_test() -> None:
+    """Between two options named beforehand, and of the better one: with a tolerance, one-sided."""
+    rng = np.random.default_rng(3)
+    for n in range(12):
+        Y = rng.normal(size=(2, 9)) * np.array([[3.0], [0.2]]) + [[0.3 * n], [0.0]]
+        expected, slack = stats.ttest_rel(*Y), float(rng.uniform(0.0, 2.0))
+        answer = eh.decide(table(Y), tolerance=slack, next_n=0)
+        low, high = expected.confidence_interval(0.95)
+        two = answer.compare("o0", "o1")
+        assert (two.low, two.high) == pytest.approx((low, high))
+        d = abs(expected.statistic) * (Y[0] - Y[1]) / expected.statistic
+        side = stats.ttest_1samp(d, -slack, alternative="greater").pvalue
+        assert answer.sure == (min(side, expected.pvalue) < 0.05)
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_both_algebras_do_what_the_definition_says(seed: int) -> None:
-    """On panels with gaps, biases and repeats, beside a hat matrix that is written out."""
-    rng = np.random.default_rng(seed)
-    questions = panel(8, 6, capacity=None, groups=seed % 2 == 0)
-    counts = rng.integers(0, 4, size=len(questions)) + (rng.random(len(questions)) < 0.5)
-    y = [rng.normal(size=n) * (1.0 + x // 6) for x, n in enumerate(counts.tolist())]
-    feedback = Feedback(counts, [one.sum() for one in y], [(one**2).sum() for one in y])
-    rows = questions.points
-    within = np.array([((one - one.mean()) ** 2).sum() if len(one) else 0.0 for one in y])
-    parts = counts.astype(float), feedback.means, within
-    reference = oracles.with_own_noise(rows, *parts, questions.about[:, 0])
-    k = len(questions.options)
-    directions = np.pad(np.eye(k)[:1] - np.eye(k)[1:], [(0, 0), (0, questions.n_attributes)])
-    for model in (DenseModel(questions), ArrowModel(questions)):
-        fit = with_own_noise(questions, model.fit(feedback, None), feedback)
-        assert fit.freedom == pytest.approx(reference.freedom, rel=1e-6)
-        expected = reference.of_rows(directions)
-        found = fit.leads(0, np.arange(1, k))
-        assert found.estimates == pytest.approx(expected.estimates, rel=1e-6, abs=1e-9)
-        assert found.variances == pytest.approx(expected.variances, rel=1e-6)
-        shared = fit.shared(0, np.arange(1, k)).some(np.arange(k - 1))
-        factor = reference.factor(directions)
-        assert shared == pytest.approx(factor @ factor.T, rel=1e-5, abs=1e-9)
-
-
-def test_two_options_are_a_t_test_on_the_evaluators_differences() -> None:
-    rng = np.random.default_rng(3)
-    Y = rng.normal(size=(2, 9)) * np.array([[5.0], [0.2]])
-    pair = panel(2, 9)
-    fit = with_own_noise(pair, DenseModel(pair).fit(told(Y.ravel()), None), told(Y.ravel()))
-    lead = fit.leads(0, np.array([1]))
-    expected = stats.ttest_rel(*Y)
-    assert lead.estimates[0] / math.sqrt(lead.variances[0]) == pytest.approx(expected.statistic)
-    assert fit.freedom == pytest.approx(8.0)
+def test_errors_of_leads_are_what_the_definition_says(seed: int) -> None:
+    """On panels with gaps and loud options, beside a hat matrix that is written out."""
+    rng, k, n = np.random.default_rng(seed), 8, 6
+    Y = rng.normal(size=(k, n)) * (1.0 + np.arange(k))[:, None]
+    Y[rng.random((k, n)) < 0.2] = np.nan
+    answer = eh.decide(table(Y), next_n=0)
+    option, judge = np.nonzero(~np.isnan(Y))
+    rows = np.hstack([np.eye(k)[option], np.eye(n)[judge][:, 1:]])
+    one = np.ones(len(rows))
+    reference = oracles.with_own_noise(rows, one, Y[option, judge], 0.0 * one, option)
+    expected = reference.of_rows(np.eye(1, k + n - 1) - np.eye(k + n - 1)[1:k])
+    for x in range(1, k):
+        two = answer.compare("o0", f"o{x}")
+        ratio = (two.value - two.low) / (two.value - two.at_least)
+        freedom = optimize.brentq(
+            lambda nu, ratio=ratio: stats.t.isf(0.025, nu) / stats.t.isf(0.05, nu) - ratio, 1.0, 1e6
+        )
+        error = (two.value - two.low) / stats.t.isf(0.025, freedom)
+        assert two.value == pytest.approx(expected.estimates[x - 1])
+        assert error**2 == pytest.approx(expected.variances[x - 1], rel=1e-5)
 
 
 def test_what_a_judge_says_again_is_no_further_opinion() -> None:
-    questions = panel(3, 4, capacity=None)
-    rng = np.random.default_rng(4)
-    counts = rng.integers(1, 5, size=12)
-    feedback = Feedback(counts, counts * 2.0, counts * 4.0 + 1.0)
-    units = in_pairs(questions, feedback)
-    assert (units.counts == 1).all()
-    assert units.means == pytest.approx(feedback.means)
-    alone = panel(3, 1, capacity=None)  # one judge alone: what is said is about this judge
-    assert (
-        in_pairs(alone, Feedback([2, 3, 1], [1.0, 2, 3], [1.0, 2, 9])).counts == [2, 3, 1]
-    ).all()
+    Y = np.random.default_rng(4).normal(size=(3, 6))
+    once, twice = table(Y), pd.concat([table(Y + 0.1), table(Y - 0.1)])
+    for rival in ("o1", "o2"):
+        one, other = (
+            eh.decide(scores, repeats=True, next_n=0).compare("o0", rival)
+            for scores in (once, twice)
+        )
+        assert (other.low, other.high) == pytest.approx((one.low, one.high))
 
 
 def test_units_and_a_constant_do_not_matter() -> None:

@@ -11,7 +11,7 @@ from scipy.linalg import null_space
 from scipy.stats import binom, multivariate_normal, norm, t
 
 import evenhand as eh
-from evenhand.certainty.own_scores import Contrasts, DuelScores, LinearFit, OwnScores, deviations
+from evenhand.certainty import Contrasts, DuelScores, OwnScores, deviations
 
 RNG = np.random.default_rng(5)
 K, R = 9, 4
@@ -96,23 +96,6 @@ def test_as_many_options_as_parameters_say_nothing_of_tau() -> None:
     assert deviations(POINTS[:R], MEANS[:R], np.ones(R), known=0.5) is not None
     unseen = np.where(np.arange(K) < R, 1.0, np.inf)
     assert deviations(POINTS, MEANS, unseen) is None
-
-
-def test_the_linear_fit_is_least_squares_on_single_scores() -> None:
-    """Every score a row of its own, divided by its scale."""
-    scales = np.linspace(0.5, 2.0, K)
-    rows = np.repeat(np.arange(K), COUNTS)
-    A = POINTS[rows] / scales[rows, None]
-    fit = LinearFit.of(POINTS, OwnScores(COUNTS, MEANS, np.ones(K), scales, np.inf))
-    assert fit is not None
-    expected, *_ = np.linalg.lstsq(A, MEANS[rows] / scales[rows], rcond=None)
-    assert fit.parameters == pytest.approx(expected)
-    sds = np.sqrt(np.diag(np.linalg.inv(A.T @ A)))
-    assert fit.deviations(np.eye(R)) == pytest.approx(sds)
-    assert (
-        LinearFit.of(POINTS, OwnScores(np.eye(K, dtype=np.int64)[0], MEANS, *[np.ones(K)] * 2, 1))
-        is None
-    )
 
 
 def test_noise_is_the_largest_of_pooled_group_and_own_scatter() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.numerics.row_space import identifying
+from evenhand.numerics import identifying
 from evenhand.research.comparison import QUICK
 from evenhand.research.comparison.instances import Shape, Suite
 from evenhand.research.comparison.measure import entrants, measure

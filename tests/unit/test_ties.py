@@ -15,7 +15,7 @@ import pytest
 import evenhand as eh
 from evenhand.arrays import Floats
 from evenhand.designs.elfving import ElfvingProgram
-from evenhand.numerics.tolerance import TIE, first_largest, rounded_up
+from evenhand.numerics import TIE, first_largest, rounded_up
 from evenhand.policies import OptionFrame
 from evenhand.policies.phase_designs import AttributePlan
 from evenhand.research.environments import families

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evenhand.certainty.models import Shared
-from evenhand.certainty.winner import Winner, leader_is_certain
-from evenhand.numerics.intervals import log_mass, log_normal_tail, log_student_tail
+import oracles
+from evenhand.certainty import Shared, Winner, largest, largest_tail, leader_is_certain
+from evenhand.numerics import log_mass, log_normal_tail, log_student_tail
 
 
 def winner_of(
@@ -222,3 +222,33 @@ def test_it_is_the_test_that_policies_make() -> None:
         together = leader_is_certain(draws, *taken_apart(C), 0.05, tolerance)
         assert 30 < together.sum() < 270
         assert together.tolist() == apart
+
+
+# ---------------------------------------------------------------- comparisons with the best
+
+
+def estimated(freedom: float) -> np.ndarray:
+    """Noise as it is estimated where it is 1: quantiles, all with the same chance."""
+    if math.isinf(freedom):
+        return np.ones(1)
+    return np.sqrt(stats.chi2.ppf((np.arange(100_000) + 0.5) / 100_000, freedom) / freedom)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 9, 47, 500])
+@pytest.mark.parametrize("freedom", [1.0, 3.6, 9.0, 60.0, 5e3, math.inf])
+def test_the_largest_of_n_is_bounded_given_the_noise(n: int, freedom: float) -> None:
+    """By averages over the distribution of the estimated noise, and by another integral."""
+    c = largest(0.05, n, freedom)
+    chance = np.minimum(1.0, n * stats.norm.sf(c * estimated(freedom))).mean()
+    assert chance == pytest.approx(0.05, rel=2e-4)
+    assert oracles.largest(n, freedom, 0.05) == pytest.approx(c, rel=1e-6)
+    assert largest_tail(np.array([c, -1.0, 0.0]), n, freedom)[0] == pytest.approx(0.05)
+
+
+def test_far_fewer_errors_will_do_than_bonferroni_has_where_little_is_known_of_the_noise() -> None:
+    """Forty-eight options with three scores each: as many as they need, were they independent."""
+    rng, nu, n = np.random.default_rng(6), 4.0, 47
+    q = np.sqrt(rng.chisquare(nu, 40_000) / nu)
+    most = rng.standard_normal((40_000, n)).max(axis=1) / q
+    assert 0.04 < (most > largest(0.05, n, nu)).mean() < 0.05
+    assert (most > stats.t.isf(0.05 / n, nu)).mean() < 0.03

@@ -1,21 +1,53 @@
 """Certainty: which option is best, and how sure that is, by what was asked and told.
 
-A policy is loaded when its name is first used.
+A policy, or a function behind it, is loaded when its name is first used.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from evenhand.certainty._evidence import log_moment
     from evenhand.certainty.careful_choice import CarefulChoice
     from evenhand.certainty.certain_choice import CertainChoice
+    from evenhand.certainty.e_process import StageReading, interval
+    from evenhand.certainty.models import Shared
+    from evenhand.certainty.own_scores import Contrasts, DuelScores, OwnScores, deviations
     from evenhand.certainty.planned_choice import PlannedChoice
+    from evenhand.certainty.winner import Winner, largest, largest_tail, leader_is_certain
 
-__all__ = ["CarefulChoice", "CertainChoice", "PlannedChoice"]
+__all__ = [
+    "CarefulChoice",
+    "CertainChoice",
+    "Contrasts",
+    "DuelScores",
+    "OwnScores",
+    "PlannedChoice",
+    "Shared",
+    "StageReading",
+    "Winner",
+    "deviations",
+    "interval",
+    "largest",
+    "largest_tail",
+    "leader_is_certain",
+    "log_moment",
+]
+
+_MODULES = {
+    "_evidence": ("log_moment",),
+    "careful_choice": ("CarefulChoice",),
+    "certain_choice": ("CertainChoice",),
+    "e_process": ("StageReading", "interval"),
+    "models": ("Shared",),
+    "own_scores": ("Contrasts", "DuelScores", "OwnScores", "deviations"),
+    "planned_choice": ("PlannedChoice",),
+    "winner": ("Winner", "largest", "largest_tail", "leader_is_certain"),
+}
 
 
 def __getattr__(name: str) -> object:
-    for module in ("careful_choice", "certain_choice", "planned_choice"):
-        if name == module.title().replace("_", ""):
+    for module, names in _MODULES.items():
+        if name in names:
             return getattr(import_module(f"evenhand.certainty.{module}"), name)
     raise AttributeError(f"module 'evenhand.certainty' has no attribute {name!r}")
