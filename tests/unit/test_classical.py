@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.certainty.dense import DenseModel, _deviation
 from evenhand.designs import joint_design
 from evenhand.policies import policy_class
 from evenhand.research.comparison import Comparison, chosen, entrants, measure
@@ -61,7 +59,7 @@ def test_no_bias_is_the_same_as_an_attribute_that_nobody_has() -> None:
         policy = eh.CertainChoice(problem.actions, at_most=10_000, noise_scale=1.0)
         played(policy, problem)
         assert policy.recommend().option == problem.best
-        asked.append(policy.record.everything.counts.tolist())
+        asked.append(policy.limits.asked.tolist())
     assert asked[0] == asked[1]
     assert eh.limits.characteristic_time(plain).value == pytest.approx(
         eh.limits.characteristic_time(zero).value, rel=1e-5
@@ -253,78 +251,3 @@ def test_a_short_run_of_the_suite() -> None:
     sure = rows.set_index(["instance", "policy"])["certified"].unstack()
     assert (sure["certain-choice"] == 1.0).all()
     assert (sure["top-two-usual"] == 0.0).all()  # it says nothing
-
-
-# ---------------------------------------------------------------------- sober guesses
-
-
-def test_a_sober_guess_is_the_posterior_of_one_population() -> None:
-    """θ | data ~ N(M⁻¹Vθ̂, M⁻¹) with M = V + rowsᵀrows/τ², where rows·θ ~ N(0, τ²)."""
-    problem = classical.sphere(30, 6, 1)
-    model = DenseModel(problem.actions)
-    evaluations = eh.SimulatedEvaluations(problem, seed=1)
-    counts = np.full(30, 2)
-    told = evaluations.evaluate(eh.Allocation(counts, 0))
-    fit = model.fit(told, 1.0)
-    sober = fit.shrunken()
-    V, rows = np.linalg.inv(fit.form.root @ fit.form.root.T), model.apart
-    tau = _deviation(rows @ fit.theta, rows @ fit.form.root)
-    M = V + rows.T @ rows / tau**2
-    np.testing.assert_allclose(sober.theta, np.linalg.solve(M, V @ fit.theta), rtol=1e-8)
-    np.testing.assert_allclose(sober.form.root @ sober.form.root.T, np.linalg.inv(M), rtol=1e-6)
-    # values scatter less than they seem to, and as the population was said to
-    assert np.ptp(sober.values().estimates) < np.ptp(fit.values().estimates)
-
-
-def test_options_with_nothing_in_common_are_not_shrunken() -> None:
-    assert DenseModel(classical.sphere(30, 6, 1).actions).in_common
-    assert not DenseModel(classical.soare(8).actions).in_common  # as many directions as leads
-    assert not DenseModel(eh.Questions.panel(["A", "B", "C", "D", "E"], ["P", "Q"])).in_common
-    assert not DenseModel(classical.many_arms(10, 1).actions).in_common  # too few to know of
-
-
-# ---------------------------------------------------------------------- who leads is a guess
-
-
-def test_the_chance_to_be_the_best_of_two_is_known() -> None:
-    """Φ((g + ε)/s) for a lead of g ± s."""
-    model = DenseModel(eh.ActionSet([[1.0, 0.0], [0.0, 1.0]]))
-    told = eh.Feedback(np.array([4, 4]), np.array([4.0, 2.0]), np.array([4.0, 1.0]))
-    fit = model.fit(told, 1.0)  # 0.5 ± √½
-    for option, slack, lead in ((0, 0.0, 0.5), (1, 0.0, -0.5), (1, 0.7, 0.2)):
-        chance = NormalDist().cdf(lead / np.sqrt(0.5))
-        error = np.sqrt(chance * (1.0 - chance) / 512)
-        assert abs(fit.chance_of_best(option, slack) - chance) < 4.0 * error
-
-
-def test_nobody_is_tested_while_anybody_may_be_the_best() -> None:
-    problem = classical.sphere(60, 10, 3)
-    policy = eh.CertainChoice(problem.actions, at_most=10**6, noise_scale=1.0)
-    played(policy, problem)
-    plans = [one.plan for one in policy.record.rounds]
-    purposes = [plan.purpose for plan in plans]
-    first = purposes.index("compare")
-    assert purposes[0] == "open"
-    assert set(purposes[1:first]) == {"explore"}
-    # a score of these is known to whoever plans, and is evidence of nothing
-    assert all(plan.leader < 0 and plan.expected is None for plan in plans[:first])
-    for r, plan in enumerate(plans[1:], start=1):
-        sober = policy.inference.before(r).shrunken()
-        chance = sober.chance_of_best(plan.leader, 0.0) if plan.leader >= 0 else 0.0
-        before = sum(one.count for one in policy.record.rounds[:r])
-        assert (chance >= 0.25 or before >= 100) == (plan.purpose == "compare")
-
-
-def test_options_that_tie_are_tested_all_the_same() -> None:
-    rng = np.random.default_rng(2)
-    X = np.column_stack([rng.standard_normal((40, 4)), np.ones(40)])
-    problem = eh.BiasedLinearBandit(eh.ActionSet(X), gamma=[0.0, 0.0, 0.0, 0.0, 1.0])
-    policy = eh.CertainChoice(problem.actions, at_most=400, noise_scale=1.0)
-    played(policy, problem)
-    purposes = [one.plan.purpose for one in policy.record.rounds]
-    assert {"explore", "compare"} <= set(purposes)
-    # who may lose anything may have anybody
-    policy = eh.CertainChoice(problem.actions, at_most=400, noise_scale=1.0, tolerance=50.0)
-    played(policy, problem)
-    assert "explore" not in {one.plan.purpose for one in policy.record.rounds}
-    assert policy.recommend().loss <= 50.0

@@ -14,11 +14,8 @@ import evenhand as eh
 import oracles
 from evenhand import families
 from evenhand.cases.panels import skating_panels
-from evenhand.certainty import aim as aims
-from evenhand.certainty.one_look_plans import even_order, in_turns
-from evenhand.certainty.planned_choice import PlannedChoice
-from evenhand.certainty.record import Plan
-from evenhand.policies import Feedback, checks_of
+from evenhand.certainty import PlannedChoice
+from evenhand.policies import Feedback
 from rotation import nightly
 
 
@@ -107,7 +104,7 @@ def test_where_nobody_is_best_hardly_anybody_is_certain(mode: dict[str, Any], ru
         policy = PlannedChoice(tied.questions, seed=seed, **mode)
         policy.checked = False
         answered(policy, scores_of(tied, seed), n=None if mode["looks"] == "once" else 2)
-        wrong += policy.inference.certain is not None
+        wrong += policy.recommend().loss == 0.0
     assert wrong <= stats.binom.isf(1e-4, runs, 0.05)
 
 
@@ -141,19 +138,6 @@ def test_a_sure_choice_is_found_early_and_the_rest_is_not_asked() -> None:
         assert "no option is better than" in policy.stopped_because
 
 
-def test_shares_of_the_failure_add_up_to_all_of_it() -> None:
-    """However answers come in, singly or by the dozen, the looks use δ once."""
-    for n in (1, 5, 17):
-        policy = PlannedChoice(PROBLEM.questions, looks="always", confidence=1 - 1e-9)
-        used = [0.0]
-        scores = scores_of(PROBLEM, 3)
-        while (counts := policy.ask(n).counts).any():
-            policy.tell(Feedback(counts, counts * scores, counts * scores**2))
-            used.append(policy.inference.said().used)
-        assert np.all(np.diff(used) >= 0.0)
-        assert used[-1] == 1.0
-
-
 def test_a_tolerance_is_what_may_be_lost() -> None:
     close = families.panel(k=4, e=6, seed=4, gap=0.3, bias=1.0)
     found = []
@@ -181,7 +165,7 @@ def test_who_leaves_is_not_waited_for() -> None:
     asked = answered(policy, scores)
     assert all(PROBLEM.questions.evaluator_of(x) != gone for x in asked)
     assert policy.stopped_because is not None
-    have = policy.inference.told.counts > 0
+    have = policy.limits.asked > 0
     theta, *_ = np.linalg.lstsq(PROBLEM.questions.points[have], scores[have], rcond=None)
     assert policy.recommend().option == int(np.argmax(theta[:6]))
     policy.limits.join(gone)
@@ -216,16 +200,6 @@ def test_fewer_questions_are_even_and_tell_all_leads(limit: dict[str, Any]) -> N
     D = np.eye(6, A.shape[1])[0] - np.eye(6, A.shape[1])[1:]
     fit = np.linalg.lstsq(A.T, D.T, rcond=None)[0]
     assert np.allclose(A.T @ fit, D.T), "leads are combinations of what is asked"
-    # as good as the best of many even plans drawn at random
-    variances = np.einsum("ij,ij->j", fit, fit).mean()
-    rng = np.random.default_rng(1)
-    drawn = []
-    for _ in range(300):
-        some = even_order(PROBLEM.questions, rng)[:18]
-        other = np.linalg.lstsq(PROBLEM.questions.points[some].T, D.T, rcond=None)[0]
-        if np.allclose(PROBLEM.questions.points[some].T @ other, D.T):
-            drawn.append(np.einsum("ij,ij->j", other, other).mean())
-    assert variances < min(drawn)
 
 
 def test_prices_and_workloads_are_kept_to() -> None:
@@ -237,50 +211,6 @@ def test_prices_and_workloads_are_kept_to() -> None:
     assert questions.prices[asked].sum() <= 9.0
     assert (np.bincount(questions.evaluator[asked], minlength=3) <= [2, 3, 3]).all()
     assert policy.limits.paid == questions.prices[asked].sum()
-
-
-def test_turns_are_even_at_any_time() -> None:
-    questions = families.panel(k=7, e=5, seed=1).questions
-    order = even_order(questions, np.random.default_rng(2))
-    assert sorted(order.tolist()) == list(range(35))
-    for n in range(1, 36):
-        assert np.ptp(np.bincount(questions.about[order[:n], 0], minlength=7)) <= 1
-
-
-def test_a_plan_is_handed_out_without_gaps() -> None:
-    """In any portions, with anything on its way: the same evaluations in the same order."""
-    rng = np.random.default_rng(3)
-    for _ in range(200):
-        q = int(rng.integers(1, 6))
-        planned, order, told = rng.integers(0, 5, q), rng.permutation(q), rng.integers(0, 3, q)
-        slots = [x for level in range(9) for x in order if told[x] <= level < told[x] + planned[x]]
-        plan = Plan("ask what was planned", in_turns(planned, order, told))
-        assert plan.order.tolist() == slots
-        n = int(rng.integers(0, planned.sum() + 1))
-        have = np.bincount(slots[:n], minlength=q)
-        assert plan.next_ones(have).tolist() == slots[n:]
-
-
-@pytest.mark.parametrize("mode", MODES, ids=str)
-def test_large_panels_are_judged_alike_without_large_matrices(
-    mode: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The arrow form of a panel, and its dense rows, tell the same of every lead and bias."""
-    monkeypatch.setattr(aims, "_LARGE", 10**9)
-    ways = [PlannedChoice(PROBLEM.questions, **mode)]
-    monkeypatch.setattr(aims, "_LARGE", 0)
-    ways.append(PlannedChoice(PROBLEM.questions, **mode))
-    assert [type(policy.aim.model).__name__ for policy in ways] == ["DenseModel", "ArrowModel"]
-    scores = scores_of(PROBLEM, 4)
-    one, other = (answered(policy, scores) for policy in ways)
-    assert one == other
-    dense, arrow = (policy.recommend() for policy in ways)
-    assert dense.option == arrow.option
-    assert dense.loss == pytest.approx(arrow.loss)
-    assert dense.leads == pytest.approx(arrow.leads)
-    pairs = zip(ways[0].biases(), ways[1].biases(), strict=True)
-    assert all(a[1].high == pytest.approx(b[1].high) for a, b in pairs)
-    assert ways[0].values() == pytest.approx(ways[1].values())
 
 
 @pytest.mark.parametrize("mode", MODES, ids=str)
@@ -388,10 +318,8 @@ def test_a_plan_leaves_out_what_was_scored() -> None:
         assert told.counts.sum() == n
         policy.tell(told)
         alone.tell(Feedback(*(part * (alone.ask(n).counts > 0) for part in told.parts)))
-        assert policy.inference.said().used == alone.inference.said().used
+        assert repr(policy.recommend()) == repr(alone.recommend())
     assert policy.finished
-    assert repr(policy.recommend()) == repr(alone.recommend())
-    assert checks_of(policy).counts.sum() == 12
     with pytest.raises(eh.InputError, match="before the first answer"):
         policy.observe(drawn(questions, logged.astype(np.int64), rng))
 
@@ -413,20 +341,23 @@ def test_a_longer_plan_is_one_plan(looks: Any) -> None:
     small, wide = panel(), panel(MORE_OPTIONS, MORE_JUDGES)
     rng = np.random.default_rng(9)
     policy = PlannedChoice(small, looks=looks)
-    policy.tell(drawn(small, policy.ask(5).counts, rng))
+    first = drawn(small, policy.ask(5).counts, rng)
+    policy.tell(first)
     new = policy.extended(wide)
     assert (new.spent, new.ask(99).total) == (5, 11)
-    new.tell(drawn(wide, new.ask(99).counts, rng))
-    assert new.inference.said().used == 1.0
+    second = drawn(wide, new.ask(99).counts, rng)
+    new.tell(second)
+    parts = [part.copy() for part in second.parts]
+    at = [wide.labels.index(label) for label in small.labels]
+    for part, earlier in zip(parts, first.parts, strict=True):
+        part[at] += earlier
     whole = PlannedChoice(wide)
     whole.ask()
-    whole.tell(new.inference.told)
+    whole.tell(Feedback(*parts))
     if looks == "once":
         assert repr(new.recommend()) == repr(whole.recommend())
-    assert new.inference.certain is None or whole.inference.certain is not None
-    more = new.extended(panel(MORE_OPTIONS, MORE_JUDGES | {"T": "it"}))
-    assert more.inference.certain is not None or "is used up" in str(more.stopped_because)
-    assert more.finished
+    assert new.recommend().loss > 0.0 or whole.recommend().loss == 0.0
+    assert new.extended(panel(MORE_OPTIONS, MORE_JUDGES | {"T": "it"})).finished
 
 
 def test_after_an_answer_a_plan_is_of_other_answers_and_of_what_is_left() -> None:
@@ -435,22 +366,15 @@ def test_after_an_answer_a_plan_is_of_other_answers_and_of_what_is_left() -> Non
     while not policy.finished:
         policy.tell(drawn(small, policy.ask(3).counts, rng, times=9.0))
     assert policy.recommend().label == "Ann"
-    used = policy.inference.said().used
-    assert 0.0 < used < 1.0
     assert policy.extended(panel(judges=MORE_JUDGES, capacity=3)).recommend().label == "Ann"
     new = policy.extended(panel(MORE_OPTIONS, MORE_JUDGES, capacity=3))
-    assert new.inference.certain is None
+    assert new.recommend().loss > 0.0
     plan = new.plan()
     assert plan is not None
     assert plan["purpose"] == "ask what was planned"
     asked = new.ask(99).counts
     assert (asked + new.limits.asked <= 3).all()
-    assert not new.inference.told.counts.any()
-    assert new.inference.chance == pytest.approx(0.05 * (1.0 - used))
     new.tell(drawn(new.questions, new.ask(20).counts, rng, times=9.0))
-    said = new.inference.said()
-    assert used < said.used <= 1.0
-    assert sum(look.failure for look in said.looks) <= 0.05 + 1e-12
     again = eh.restore(json.loads(json.dumps(new.state())))
     assert np.array_equal(again.ask(4).counts, new.ask(4).counts)
     assert again.recommend().loss == new.recommend().loss
@@ -462,16 +386,14 @@ def test_a_plan_of_more_answers_has_those_that_are_in() -> None:
     policy.tell(drawn(questions, policy.ask(7).counts, rng))
     policy.allow(30)
     assert policy.ask().total == 23
-    assert policy.inference.told.counts.sum() == 7
     again = eh.restore(json.loads(json.dumps(policy.state())))
     assert again.ask().total == 23
     policy.tell(drawn(questions, policy.ask(3).counts, rng))
     policy.allow(30, budget=25.0)  # more than before is planned only where more is allowed
     policy.tell(drawn(questions, policy.ask().counts, rng))
-    assert (policy.spent, policy.finished, policy.inference.told.counts.sum()) == (25, True, 25)
+    assert (policy.spent, policy.finished) == (25, True)
     policy.allow(36, budget=36.0)
     assert policy.finished
-    assert "is used up" in str(policy.stopped_because) or policy.inference.certain is not None
 
 
 @pytest.mark.parametrize(("noise_scale", "runs"), [(1.0, 40), *nightly([(1.0, 100), (None, 100)])])
@@ -485,11 +407,11 @@ def test_whoever_goes_on_after_every_end_is_wrong_no_more_often(
         eh.Questions.panel({o: "xy"[ord(o) % 2] for o in names}, dict(list(judges.items())[:n]))
         for names, n in sizes
     ]
-    wrong, purposes = np.zeros(2), set()
+    wrong = 0
     for seed in range(runs):
         rng = np.random.default_rng([7, seed])
         policy = PlannedChoice(panels[0], looks="always", noise_scale=noise_scale)
-        answers = set()
+        certain = False
         for n, questions in enumerate(panels):
             policy = policy.extended(questions)
             policy.checked = False
@@ -498,15 +420,9 @@ def test_whoever_goes_on_after_every_end_is_wrong_no_more_often(
                 far = 8.0 * (questions.about[int(np.argmax(counts)), 0] == 2)  # C is far behind
                 y = counts * (rng.standard_normal() - far)
                 policy.tell(Feedback(counts, y, y**2))
-            if policy.inference.certain is not None:
-                answers.add(policy.inference.said().looks[-1].plan)
-        assert policy.inference.said().used <= 1.0
-        purposes |= {one.plan.purpose for one in policy.record.rounds[1:]}
-        wrong += np.arange(2) < len(answers)
-    assert purposes <= {"ask more", "ask what was planned"}
-    assert len(purposes) == 2 or noise_scale is None
-    assert wrong[0] <= stats.binom.isf(1e-4, runs, 0.05)
-    assert wrong[1] <= stats.binom.isf(1e-4, runs, 0.05**2)
+            certain |= policy.recommend().loss == 0.0
+        wrong += certain
+    assert wrong <= stats.binom.isf(1e-4, runs, 0.05)
 
 
 def test_when_nobody_can_come_any_more_the_record_says_so() -> None:
@@ -522,7 +438,7 @@ def test_when_nobody_can_come_any_more_the_record_says_so() -> None:
         for one in (policy, there):
             one.limits.hand_out(counts, 0 * counts)
             one.tell(Feedback(counts - lost, (counts - lost) * scores, (counts - lost) * scores**2))
-        assert policy.inference.said().used < 1.0
+        before = policy.recommend()
         for name in PROBLEM.questions.evaluators:
             policy.limits.leave(name)
         plan = policy.plan()
@@ -531,7 +447,8 @@ def test_when_nobody_can_come_any_more_the_record_says_so() -> None:
         assert policy.plan(pending=lost) is None, "one is on its way"
         assert policy.ask().total == 0
         there.begin(plan)
-        assert policy.inference.said().used == there.inference.said().used == 1.0
+        assert policy.finished
+        assert policy.recommend().loss <= before.loss
         assert repr(policy.recommend()) == repr(there.recommend())
         policy.limits.join(PROBLEM.questions.evaluators[0])
         assert policy.finished
