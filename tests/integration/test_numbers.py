@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -128,3 +129,21 @@ def test_what_may_be_two_numbers_is_refused_with_both(
 ) -> None:
     with pytest.raises(eh.InputError, match=r"can be 1\.25 or 1250: write 1\.25 or 1250"):
         door("1,250", tmp_path)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_an_option_of_a_command_is_such_a_number(text: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("option,evaluator,score\na,P,1\nb,P,2\na,Q,2\nb,Q,4\n")
+    given = CliRunner().invoke(app, ["decide", str(tmp_path / "t.csv"), "--bar", text, "--json"])
+    wanted = TEXTS[text]
+    assert given.exit_code == (2 if wanted is None else 0), given.output
+    if wanted is not None:
+        assert json.loads(given.stdout)["target"]["bar"] == wanted
+
+
+@pytest.mark.parametrize("word", ["no", "N", "TRUE", "correct"])
+def test_a_word_among_marks_is_no_number(word: str) -> None:
+    rows = [("a", "P", "7"), ("b", "P", "5"), ("a", "Q", "6"), ("b", "Q", word)]
+    table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+    with pytest.raises(eh.InputError, match=f"{word!r} is not a number"):
+        eh.read_scores(table)

@@ -199,7 +199,7 @@ CASES: dict[str, tuple[Any, Case]] = {
         write_grades,
         Case(
             "grades.csv",
-            ("equally spaced", "steps"),
+            ("equally spaced",),
             ("--grades A,B+,B,C",),
             ("--grades", "A,B+,B,C"),
         ),

@@ -394,7 +394,18 @@ def test_the_panel_funds_the_lowest_marks(book: Path) -> None:
 
 @pytest.mark.parametrize(
     "column",
-    ["rank", "Rank", "final_rank", "placing", "Place", "Platz", "Rang", "1 = best", "Note"],
+    [
+        "rank",
+        "Rank",
+        "final_rank",
+        "placing",
+        "Place",
+        "Platz",
+        "Rang",
+        "1 = best",
+        "Note",
+        "position",
+    ],
 )
 def test_columns_of_ranks_are_refused_until_it_is_said(column: str) -> None:
     table = panel().rename(columns={"score": column})
@@ -421,6 +432,12 @@ def test_ordinary_columns_are_not(column: str) -> None:
         ("1 is best", True),
         ("Ranking of 2026", True),
         ("Lower is better", True),
+        ("Lowest score wins", True),
+        ("1 ist die beste Note", True),
+        ("1 = très bien", True),
+        ("9 = worst", True),
+        ("Schulnoten", True),
+        ("10 best; 1 worst", False),
         ("Panel of 2026, 10 is best", False),
         ("Note: panel 1, place Berlin", False),
         ("Round 1: best practice", False),

@@ -64,6 +64,43 @@ def test_numbers_that_never_change_sign_are_refused_with_what_to_say(scores: lis
     assert kept.tolist() == scores * 4
 
 
+@pytest.mark.parametrize("tie", ["½", "1/2", "0.5", "0,5", "tie", "draw"])
+def test_ones_and_zeros_have_ties_beside_them(tie: str) -> None:
+    assert eh.read_scores(battles(["1", "0", tie] * 4)).score.tolist() == [1.0, -1.0, 0.0] * 4
+
+
+def test_options_called_0_and_1_win_by_their_names() -> None:
+    table = battles(["0", "1", "0"] * 4, option="1", rival="0")
+    assert eh.read_scores(table).score.tolist() == [-1.0, 1.0, -1.0] * 4
+
+
+def test_what_an_error_says_leads_to_the_one_who_won() -> None:
+    places = battles([1 if won else 2 for won in WON])  # 1: the first is better
+    with pytest.raises(eh.InputError, match=r"scale=\(2, 1\) where 1 is"):
+        eh.decide(places)
+    assert eh.decide(places, scale=(2, 1)).label == "strong"
+    lost = battles([0] * 20)
+    assert eh.read_scores(lost, scale=(0, 1)).score.tolist() == [-0.5] * 20
+    with pytest.raises(eh.InputError, match="which of two options is better"):
+        eh.decide(battles([1 if won else 0 for won in WON]), scale=(1, 0))
+
+
+def test_a_second_option_is_asked_for_where_its_column_is_not_known() -> None:
+    pairs = [("x", "y"), ("y", "z"), ("z", "x"), ("x", "z"), ("y", "x"), ("z", "y")]
+    table = pd.DataFrame(pairs, columns=["option", "against whom"])
+    table = table.assign(evaluator="P", score=["A", "B", "tie"] * 2)
+    with pytest.raises(eh.InputError, match="rival='against whom'") as error:
+        eh.decide(table)
+    assert "grades" not in str(error.value)
+    assert eh.read_scores(table, rival="against whom").score.tolist() == [1.0, -1.0, 0.0] * 2
+    one_hot = table.rename(columns={"option": "model_a", "against whom": "model_b"}).drop(
+        columns="score"
+    )
+    one_hot = one_hot.assign(won_a=[1, 0, 0] * 2, won_b=[0, 1, 0] * 2)
+    with pytest.raises(eh.InputError, match="score='score'"):
+        eh.decide(one_hot)
+
+
 def test_strengths_with_a_sign_stay_as_they_are() -> None:
     assert eh.read_scores(battles([2, -1, 0, 1])).score.tolist() == [2, -1, 0, 1]
 

@@ -11,7 +11,7 @@ from evenhand.auditing import audit as audited
 from evenhand.cli.columns import ATTRIBUTES, ScoreTable, column, takes
 from evenhand.cli.options import Against, AsJson, Bar, Call, Figure, Report, Title, Tolerance, Top
 from evenhand.cli.tables import attributes_in, check_files
-from evenhand.cli.terminal import calls_in, show
+from evenhand.cli.terminal import calls_in, show, typed_number
 
 _NOT_IDENTIFIABLE = 3
 
@@ -34,7 +34,7 @@ def audit(
     ] = None,
     attributes: Annotated[str | None, ATTRIBUTES] = None,
     confidence: Annotated[
-        float, typer.Option(metavar="P", help="Confidence of the intervals.")
+        float, typer.Option(parser=typed_number, metavar="P", help="Confidence of the intervals.")
     ] = 0.95,
     top: Top = None,
     bar: Bar = None,

@@ -23,7 +23,7 @@ from evenhand.cli.columns import (
 )
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.tables import check_files, scores_at, table_at
-from evenhand.cli.terminal import names_in, show
+from evenhand.cli.terminal import names_in, show, typed_number
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
@@ -108,6 +108,7 @@ def inspect(
     precision: Annotated[
         float | None,
         typer.Option(
+            parser=typed_number,
             metavar="P",
             help="Know the bias to ±P (95%), in standard deviations of one evaluation's noise; "
             "0.5 if nothing is given.",

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from evenhand.cli.terminal import typed_number
+
 _MOST_WORKERS = 1024  # every one is a process with its own copy of the libraries, about 0.1 GB
 
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Number all randomness comes from.")]
@@ -53,6 +55,7 @@ Top = Annotated[
 Bar = Annotated[
     float | None,
     typer.Option(
+        parser=typed_number,
         metavar="X",
         help="Instead: those worth more than X, by the average evaluator.",
         rich_help_panel=WANTED,
@@ -71,6 +74,7 @@ Tolerance = Annotated[
     typer.Option(
         "--tolerance",
         "--margin",
+        parser=typed_number,
         metavar="X",
         help="What may be lost at each place; with --against or --bar, by how much it may be "
         "worse.",

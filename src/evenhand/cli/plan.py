@@ -12,7 +12,7 @@ from evenhand.cli.campaign.tables import PanelTables
 from evenhand.cli.columns import BEST, takes
 from evenhand.cli.options import WANTED, Against, AsJson, Figure, Tolerance, Top
 from evenhand.cli.tables import check_files, table_at
-from evenhand.cli.terminal import console, print_json, show
+from evenhand.cli.terminal import console, print_json, show, typed_number
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.planning import plan as planned
 
@@ -29,31 +29,45 @@ def plan(
     tables: PanelTables,
     lead: Annotated[
         float | None,
-        typer.Option(metavar="X", help="For a certain choice, if the best leads all others by X."),
+        typer.Option(
+            parser=typed_number,
+            metavar="X",
+            help="For a certain choice, if the best leads all others by X.",
+        ),
     ] = None,
     spread: Annotated[
         float | None,
         typer.Option(
-            metavar="X", help="Instead: if the options' values have a standard deviation of X."
+            parser=typed_number,
+            metavar="X",
+            help="Instead: if the options' values have a standard deviation of X.",
         ),
     ] = None,
     noise: Annotated[
         float | None,
         typer.Option(
+            parser=typed_number,
             metavar="X",
             help="Standard deviation of one evaluation; if not given, it is the unit of all "
             "others.",
         ),
     ] = None,
-    confidence: Annotated[float, typer.Option(metavar="P", help="Of the choice.")] = 0.95,
+    confidence: Annotated[
+        float, typer.Option(parser=typed_number, metavar="P", help="Of the choice.")
+    ] = 0.95,
     chance: Annotated[
         float,
-        typer.Option(metavar="P", help="Wanted probability of being certain after one look."),
+        typer.Option(
+            parser=typed_number,
+            metavar="P",
+            help="Wanted probability of being certain after one look.",
+        ),
     ] = 0.8,
     tolerance: Tolerance = 0.0,
     reviews: Annotated[
         float | None,
         typer.Option(
+            parser=typed_number,
             metavar="R",
             help="For a hand-out: R evaluations of each option, each by another evaluator; 3.5 for "
             "three or four. As many as --workload allows, if not said.",
@@ -63,6 +77,7 @@ def plan(
     bar: Annotated[
         float | None,
         typer.Option(
+            parser=typed_number,
             metavar="X",
             help="Instead: those worth X more than the average one.",
             rich_help_panel=WANTED,
@@ -71,7 +86,8 @@ def plan(
     against: Against = None,
     best: Annotated[str | None, BEST] = None,
     budget: Annotated[
-        float | None, typer.Option(metavar="X", help="What may be spent, at these prices.")
+        float | None,
+        typer.Option(parser=typed_number, metavar="X", help="What may be spent, at these prices."),
     ] = None,
     hand_out: Annotated[
         Path | None,

@@ -18,6 +18,7 @@ from evenhand.errors import InputError
 from evenhand.report.nouns import Nouns
 from evenhand.report.pictures import save_figure
 from evenhand.report.result import Result, plain, print_result
+from evenhand.tables.texts import number_in
 
 
 def console() -> Console:
@@ -82,11 +83,19 @@ def names_in(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def whole_number(text: str, option: str) -> int:
-    """Return the number in a text such as 1000, 1_000 or 1e6."""
+def typed_number(text: str | float) -> float:
+    """Return the number in what was typed, read as those in tables are."""
     try:
-        number = int(text) if "e" not in text.lower() and "." not in text else float(text)
-    except ValueError:
+        return number_in(str(text))
+    except InputError as error:
+        raise typer.BadParameter(f"{error}.") from None
+
+
+def whole_number(text: str, option: str) -> int:
+    """Return the number in a text such as 1000 or 1e6."""
+    try:
+        number = number_in(text)
+    except InputError:
         number = math.nan
     if not abs(number) <= 10**18 or number != int(number):
         raise InputError(

@@ -26,7 +26,7 @@ from evenhand.tables.cells import (
 )
 from evenhand.tables.columns import Defects
 from evenhand.tables.sources import SourceTable
-from evenhand.tables.texts import is_date, listed, parsed
+from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
 
 # Up to so many scores are far, if they are apart from all others (of which there are enough) by so
 # many times the range of these; and nobody types more than so many.
@@ -34,19 +34,28 @@ _MOST_FAR, _ENOUGH, _FAR, _MOST_TYPED = 3, 8, 3.0, 100_000
 
 # Texts by which 1 (or 0) is the best score, or by which it may be; the last of columns alone, since
 # a title 'Note: …' or 'Place: …' says nothing of scores.
-_GOOD = r"(?:the\s+)?(?:best|excellent|outstanding|exceptional|very\s+good|sehr\s+gut|strongest)\b"
+_GOOD = (
+    r"(?:the\s+|die\s+|der\s+|das\s+)?(?:best[ere]?|excellente?|outstanding|exceptional|very\s+good"
+    r"|sehr\s+gut|strongest|top|hervorragend|ausgezeichnet|très\s+bon|très\s+bien|meilleure?"
+    r"|excelente|sobresaliente|mejor|ottimo|eccellente|migliore|uitstekend)\b"
+)
+_BAD = r"(?:the\s+)?(?:worst|poorest|schlechteste)\b"
 _ONE = r"(?<![\w.,])[01](?:[.,]0+)?(?![\d.,]*\d)"
 _LOW_IS_BEST = re.compile(
     rf"{_ONE}\s*(?:=|\(|is\b|means\b|ist\b)\s*{_GOOD}"
     rf"|{_ONE}\s*[-–—:]?\s*{_GOOD}(?!\s+(?!(?:to|and|bis|through)\b|\d)\w)"
     rf"|{_GOOD}\s*(?:=|:|\(|is\b|ist\b)\s*{_ONE}"
-    r"|\blow(?:er|est)?\s*(?:=|is|are)\s*(?:the\s+)?(?:better|best)\b"
+    rf"|(?<![\w.,])(?:[2-9]|[1-9][0-9]+)\s*(?:=|\(|:|is\b)\s*{_BAD}"
+    r"|\blow(?:er|est)?(?:\s+(?:score|mark|number|value|rating)s?)?\s*"
+    r"(?:(?:=|is|are)\s*(?:the\s+)?(?:better|best|good)|wins?)\b"
+    r"|\b(?:schulnoten?|noten)\b"
     r"|\b(?:rank|ranks|ranked|ranking|rankings|placing|placings|placement|placements"
     r"|platzierung|platzierungen|rang|rangliste|classement)\b",
     re.IGNORECASE,
 )
 _PLACES = re.compile(
-    r"\b(?:place|places|platz|plätze|rangplatz|note|noten|schulnote|gesamtnote)\b", re.IGNORECASE
+    r"\b(?:place|places|platz|plätze|rangplatz|note|gesamtnote|position|puesto|rango|posto)\b",
+    re.IGNORECASE,
 )
 _DROP = ", or say missing='drop' to leave these scores out"
 
@@ -88,8 +97,9 @@ def check_cells(
             found.of_cells(column, _given(scan.missing, read, is_score), read.n_rows, _DROP)
         if is_score and scan.first_text is not None and parts.one("rival"):
             texts = enumerate(found.source.texts(column))
-            odd = (one for one in texts if one[1] and verdict_in(one[1]) is None)
-            row, strange = next(odd, scan.first_text)
+            odd = [(at, text) for at, text in texts if text and verdict_in(text) is None]
+            words = [one for one in odd if not written_elsewhere(one[1])]
+            row, strange = next(iter(words or odd), scan.first_text)
             found.add(f": {strange!r} is no verdict; {_VERDICTS}", column, row)
             continue
         if is_score and scan.first_text is not None and not scan.n_numbers:
@@ -135,6 +145,12 @@ def _note_strange(found: Defects, column: str, read: Columns, marking: Marking) 
 
 
 def _note_grades(found: Defects, column: str, grades: Sequence[str], row: int, text: str) -> None:
+    if all(verdict_in(one) is not None for one in grades) and max(map(len, grades)) > 1:
+        compared = (
+            ": {!r} says which of two options is better; name the column of the second, rival="
+        )
+        found.add(f"{compared.format(text)}, or another column of scores", column, row)
+        return
     said = f"grades={list(grades)!r}"
     found.add(
         f": {text!r} is not a number, and no cell of the column is. If these are grades, name "
@@ -177,13 +193,14 @@ def leads(
     column = parts.one("score")
     scores = np.zeros(0) if column is None else read.numbers[column]
     one_sided = len(scores) > 0 and ((scores >= 0.0).all() or (scores <= 0.0).all())
-    if column is None or read.verdicts or not one_sided or not scores.any():
+    signed = scale is None or scale[0] < 0.0 < scale[1]
+    if column is None or read.verdicts or not one_sided or (signed and not scores.any()):
         return read, scale
     said = "Comparisons: 1 is read as a win of the option, 0 as a loss"
     if _are_votes(scores):
         new, ends = 2.0 * scores - 1.0, (-1.0, 1.0)
         said += ", ½ as a tie" if (scores == 0.5).any() else ""
-    elif scale is not None and scale[0] * scale[1] >= 0.0:
+    elif scale is not None and not signed:
         middle, half = 0.5 * (scale[0] + scale[1]), 0.5 * (scale[1] - scale[0])
         new, ends, said = scores - middle, (-half, half), f"Comparisons: {middle:g} is a tie"
     elif scale is not None:
@@ -191,10 +208,15 @@ def leads(
     else:
         low, high = float(scores.min()), float(scores.max())
         most = max(-low, high)
+        between = (
+            f"if {0.5 * (low + high):g} is a tie, say scale=({low:g}, {high:g}) where {high:g} is "
+            f"for the first, scale=({high:g}, {low:g}) where {low:g} is; "
+        )
         found.add(
             f": scores go from {low:g} to {high:g}, which never tells one option's wins from the "
-            f"other's; {_VERDICTS}. If {0.5 * (low + high):g} is a tie, say scale=({low:g}, "
-            f"{high:g}); if one was always better, scale=({-most:g}, {most:g})",
+            f"other's; {_VERDICTS}; {between if low < high else ''}if the "
+            f"{'first' if high > 0.0 else 'second'} is better every time, "
+            f"scale=({-most:g}, {most:g})",
             column,
             read.row(0),
         )
@@ -212,8 +234,9 @@ def refuse_low_verdicts(parts: Parts, read: Columns, logged: bool) -> None:
     column = parts.one("score")
     if column is not None and (logged or read.verdicts or _are_votes(read.numbers[column])):
         raise InputError(
-            f"column {column!r}: these verdicts say which of two options is better; best='low' is "
-            "for comparisons by numbers below and above 0, and for scores. Leave it out."
+            f"column {column!r}: these verdicts say which of two options is better; best='low', or "
+            "a scale from high to low, is for comparisons by numbers below and above 0, and for "
+            "scores. Leave it out, and write first, second or tie if 0 is a win."
         )
 
 
@@ -269,6 +292,10 @@ def check_repeats(found: Defects, parts: Parts, read: Columns) -> None:
     by = [column for column in keys if column != parts.one("option")]
     better = next((c for c in others if tells_apart(found.source, [*by, c])), None)
     meant = f"If {better!r} is what was scored, say option={better!r}. " if better else ""
+    options = read.names[str(parts.one("option"))].names
+    second = next((c for c in others if not set(options).isdisjoint(found.source.texts(c))), None)
+    if second and parts.one("rival") is None:
+        meant = f"If two options are compared, say rival={second!r}. "
     differ = "differs" if len(others) == 1 else "differ"
     tell = f" ({', '.join(repr(c) for c in others[:4])} {differ} there)" if others else ""
     copied = "" if others else "; if they are copies, say copies='drop' to keep one of each"

@@ -716,11 +716,13 @@ def _plain(cells: pa.Array) -> pa.Array:
     if not is_text(kind) or all_plain(cells) or all_plain(cells := as_text(cells)):
         return cells
     names, codes = coded(cells)
-    new: list[str | None] = []
-    for name in names:
-        word = name.casefold()
-        absent = word == "nan" or is_absent(name)
-        new.append(None if absent else _TRUTHS.get(word, name))
+    absent = [name.casefold() == "nan" or is_absent(name) for name in names]
+    some = {name.casefold() for name, gone in zip(names, absent, strict=True) if not gone}
+    truths = _TRUTHS if some <= {*_TRUTHS, "0", "1", "0.0", "1.0"} else {}
+    new = [
+        None if gone else truths.get(name.casefold(), name)
+        for name, gone in zip(names, absent, strict=True)
+    ]
     if new == names:
         return cells
     return pa.array([*new, None], pa.string()).take(pa.array(codes % (len(new) + 1)))

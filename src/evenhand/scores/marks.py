@@ -25,7 +25,7 @@ from evenhand.scores.read import WORDS
 from evenhand.scores.scores import crossed
 from evenhand.tables.cells import as_text, coded, is_text, plain_numbers
 from evenhand.tables.sources import Cells
-from evenhand.tables.texts import is_absent, listed, number_in, written_elsewhere
+from evenhand.tables.texts import is_absent, listed, number_in
 
 _ASIDE = {
     *("coi", "c.o.i.", "conflict", "conflict of interest", "conflicted", "conflict of interests"),
@@ -121,6 +121,8 @@ def read_verdicts(cells: pa.Array, first: Cells, second: Cells) -> Marks | None:
     if not is_text(cells.type):
         return None
     columns = [coded(own) for own in (cells, first, second)]
+    own, *others = (set(names) & {"1", "0"} for names, _ in columns)
+    numbered = bool(own) and not any(others)
     codes, n = crossed(*(own + 1 for _, own in columns))
     rows = np.zeros(n, dtype=np.int64)
     rows[codes] = np.arange(len(codes))
@@ -129,11 +131,16 @@ def read_verdicts(cells: pa.Array, first: Cells, second: Cells) -> Marks | None:
         text, option, rival = (names[own[row]] if own[row] >= 0 else "" for names, own in columns)
         if not text or _is_none(text) or _says_none(text):
             new.append(text or None)
-        elif (worth := verdict_in(text, option, rival)) is None:
+        elif (worth := _VOTES.get(text) if numbered else None) is None and (
+            (worth := verdict_in(text, option, rival)) is None or (numbered and worth)
+        ):
             return None
         else:
             new.append(str(worth))
     return Marks(pa.array(new, pa.string()).take(pa.array(codes)), verdicts=True)
+
+
+_VOTES = {"1": 1.0, "½": 0.0, "1/2": 0.0, "0.5": 0.0, "0,5": 0.0, "0": -1.0}
 
 
 def _is_none(name: str) -> bool:
@@ -177,7 +184,9 @@ def _graded(names: Sequence[str | None], marking: Marking, found: Marks) -> list
 def _numbers(names: list[str | None], found: Marks) -> list[str | None]:
     """Return texts without footnotes, percent signs and the highest mark, where all have them."""
     some = [name for name in names if name is not None]
-    if all(name.casefold() in WORDS or written_elsewhere(name) for name in some):
+    numbers = [number for name in some if (number := loose_number(name)) is not None]
+    n_words = sum(name.casefold() in WORDS for name in some)
+    if n_words + len(numbers) == len(some) and all(0.0 <= number <= 1.0 for number in numbers):
         names = [None if name is None else str(WORDS.get(name.casefold(), name)) for name in names]
     marked = [name for name in some if _FOOTNOTE.fullmatch(name)]
     if marked:

@@ -537,7 +537,8 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
             told += [text] if text else []
     if _wants_lengths(reading):
         given["attributes"] = _lengths(source, given)
-    if not wide and not is_there(source, given, "score") and scored:
+    unscored = not is_there(source, given, "score")
+    if not wide and unscored and scored and not is_there(source, given, "rival"):
         by_words = _names_by_words(source, given)
         wide, text = guessed_wide(source, given | by_words, marking)
         told += [text] if text else []
@@ -633,7 +634,7 @@ def read_table(
         defects.check_repeats(found, parts, read)
     defects.check_spelling(found, parts, read)
     found.refuse()
-    if parts.one("rival") and reading.get("best") == "low":
+    if parts.one("rival") and oriented(reading.get("scale"), reading.get("best"))[1] == "low":
         defects.refuse_low_verdicts(parts, read, logged=_is_signed(table))
     if parts.one("rival") and not (isinstance(table, Scores) or _is_signed(table)):
         read, scale = defects.leads(found, parts, read, scale)

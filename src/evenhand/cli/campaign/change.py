@@ -11,6 +11,7 @@ from evenhand.campaigns.export import evaluation_of
 from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened, say, seat
 from evenhand.cli.campaign.tables import WHO, Tables
 from evenhand.cli.columns import takes
+from evenhand.cli.terminal import typed_number
 from evenhand.questions import Questions
 
 TicketId = Annotated[
@@ -46,7 +47,11 @@ def extend(
     ] = None,
     budget: Annotated[
         float | None,
-        typer.Option(metavar="X", help="What may be spent in all, at the campaign's prices."),
+        typer.Option(
+            parser=typed_number,
+            metavar="X",
+            help="What may be spent in all, at the campaign's prices.",
+        ),
     ] = None,
     options: Annotated[
         Path | None,

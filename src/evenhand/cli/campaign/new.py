@@ -15,7 +15,7 @@ from evenhand.cli.campaign.tables import NewTables
 from evenhand.cli.columns import takes
 from evenhand.cli.options import Against, Bar, Seed, Tolerance, Top
 from evenhand.cli.tables import grades_in, scale_in
-from evenhand.cli.terminal import console
+from evenhand.cli.terminal import console, typed_number
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, HandOut, Questions
 from evenhand.report.words import counted
@@ -79,6 +79,7 @@ def new(
     noise: Annotated[
         float | None,
         typer.Option(
+            parser=typed_number,
             metavar="X",
             help="Standard deviation of one score, if it is known.",
             rich_help_panel=_SCORES,
@@ -87,6 +88,7 @@ def new(
     deviation: Annotated[
         float | None,
         typer.Option(
+            parser=typed_number,
             metavar="X",
             help="Standard deviation of what the features do not explain; 0: they are exact.",
             rich_help_panel=_SCORES,
@@ -102,7 +104,12 @@ def new(
     ] = True,
     confidence: Annotated[
         float,
-        typer.Option(metavar="P", help="How sure the choice is to be.", rich_help_panel=_END),
+        typer.Option(
+            parser=typed_number,
+            metavar="P",
+            help="How sure the choice is to be.",
+            rich_help_panel=_END,
+        ),
     ] = 0.95,
     tolerance: Tolerance = 0.0,
     top: Top = None,
@@ -114,7 +121,12 @@ def new(
     ] = None,
     budget: Annotated[
         float | None,
-        typer.Option(metavar="X", help="What may be spent, at these prices.", rich_help_panel=_END),
+        typer.Option(
+            parser=typed_number,
+            metavar="X",
+            help="What may be spent, at these prices.",
+            rich_help_panel=_END,
+        ),
     ] = None,
     looks: Annotated[
         Literal["always", "once"] | None,

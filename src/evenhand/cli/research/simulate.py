@@ -13,7 +13,7 @@ import typer
 from evenhand.cli.options import AsJson, Cluster, Seed, Workers
 from evenhand.cli.research.workers import POLICIES, worker_pool
 from evenhand.cli.tables import check_files
-from evenhand.cli.terminal import console, print_json, whole_number
+from evenhand.cli.terminal import console, print_json, typed_number, whole_number
 from evenhand.errors import InputError
 from evenhand.report.result import print_result
 from evenhand.report.words import number
@@ -71,6 +71,7 @@ def simulate(
     value_bound: Annotated[
         float | None,
         typer.Option(
+            parser=typed_number,
             metavar="B",
             help="What policies are told of the values: no two differ by more than 2B. If not "
             "given: 1, or half of the largest gap where that is more.",
