@@ -10,7 +10,6 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.arrays import Counts
-from evenhand.policies.rounds import first_of
 
 
 class Wants(eh.Policy):
@@ -31,7 +30,8 @@ class Wants(eh.Policy):
         lacking = np.maximum(self.wanted - self.limits.asked - pending, 0)
         wanted = np.minimum(lacking, self.left(pending))
         room = self.remaining - int(pending.sum())
-        return first_of(wanted, room if n is None else min(n, room))
+        most = room if n is None else min(n, room)
+        return np.diff(np.minimum(np.cumsum(wanted), most), prepend=0)
 
     def learn(self, feedback: eh.Feedback) -> None:
         pass

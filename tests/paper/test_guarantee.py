@@ -27,10 +27,9 @@ from scipy.optimize import brentq, linprog
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.policies import Certified, OptionFrame, PricedExploration
+from evenhand.policies import Certified, OptionFrame, PricedExploration, noise_bound
 from evenhand.policies import core as the_core
 from evenhand.policies._sequential import Ledger
-from evenhand.policies.confidence import noise_bound
 from instances import worst_case
 from reference import Floats, kappa_star
 from rotation import nightly

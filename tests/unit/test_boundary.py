@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from evenhand.policies import exploration_boundary
 from evenhand.policies._boundary import boundary
-from evenhand.policies.priced_exploration import exploration_boundary
 
 Floats = NDArray[np.float64]
 

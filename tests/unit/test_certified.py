@@ -16,8 +16,7 @@ import evenhand as eh
 from evenhand.policies import BoundaryExploration, Certified, Play
 from evenhand.policies import core as core_module
 from evenhand.policies._sequential import Stepper
-from evenhand.policies.certified import _Epoch
-from evenhand.policies.confidence import _withstands, noise_room
+from evenhand.policies.confidence import noise_room
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.rivals.uniform import Uniform
 from evenhand.testing import CASES, CHECKS, Case, Check
@@ -400,32 +399,6 @@ def test_leads_are_said_where_they_are_known() -> None:
     assert 0.0 < known.widths[1] < 0.05
 
 
-def test_what_a_decision_withstands() -> None:
-    """Up to the stated size no τ overturns the lower bounds of the leads; a little more does."""
-    rng = np.random.default_rng(0)
-    for trial in range(200):
-        p = 1 + trial % 3
-        z = (
-            rng.integers(-1, 2, size=(6, p)).astype(float)
-            if p > 1
-            else rng.choice([-1.0, 1], (6, 1))
-        )
-        low = rng.uniform(0.0, 1.0, 6)
-        low[0] = 0.0
-        t = _withstands(z, 0, low)
-        reach = z - z[0]
-        if not reach.any():
-            assert t == math.inf
-            continue
-        corners = np.sign(reach)  # for each rival, the τ that helps it most
-        assert ((low - (t * corners) @ reach.T) >= -1e-12).all()
-        assert ((low - (1.01 * t * corners) @ reach.T) < 0).any() or t == 0.0
-    two = np.array([[1.0], [1.0], [-1.0], [-1.0]])
-    assert _withstands(two, 0, np.array([0.0, 0.3, 0.5, 0.2])) == 0.1  # half of the least lead
-    assert _withstands(two, 0, np.array([0.0, -0.1, 0.5, 0.2])) == 0.0
-    assert _withstands(two, 0, np.array([0.0, 0.3, -0.5, 0.2])) == 0.0
-
-
 def test_unknown_noise_is_bounded_and_pays_the_budget() -> None:
     problem = eh.BiasedLinearBandit(THREE.actions, THREE.gamma, THREE.omega, noise_scale=0.3)
     T, misses = 50_000, 0
@@ -474,7 +447,7 @@ def test_scatter_is_asked_for_where_there_is_too_little(
     T = 8_000
     policy = Certified(Little(THREE.actions, T, at_once), budget=chi, anytime=anytime)
     evaluations = SimulatedEvaluations(problem, 0)
-    batches: list[_Epoch] = []
+    batches: list[object] = []
     first = 0
     while not policy.finished:
         allocation = policy.ask()

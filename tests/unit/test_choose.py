@@ -20,7 +20,6 @@ import evenhand as eh
 from evenhand.answers import watch
 from evenhand.arrays import Counts
 from evenhand.policies import checks_of
-from evenhand.policies.messages import nothing
 from evenhand.research.environments.skating import skate_canada
 
 OPTIONS = eh.ActionSet(
@@ -41,7 +40,7 @@ class Asks(eh.Policy):
         super().__init__(OPTIONS, sum(counts), noise_scale=1.0)
         self.wanted = np.array(counts)
         self.enough = sum(counts) if enough is None else enough
-        self.told = nothing(len(OPTIONS))
+        self.told = eh.Feedback(*np.zeros((3, len(OPTIONS)), dtype=np.int64))
         self.scores: list[tuple[int, float]] = []
 
     def propose(self, n: int | None, pending: Counts) -> Counts:

@@ -10,8 +10,7 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.policies import OptionFrame, confidence
-from evenhand.policies.confidence import Ellipsoid, noise_bound
+from evenhand.policies import Ellipsoid, OptionFrame, confidence, noise_bound
 from rotation import nightly
 
 Floats = np.ndarray

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 import evenhand as eh
+from evenhand.policies import AttributePlan, Core
 from evenhand.policies import core as module
-from evenhand.policies.core import Core
-from evenhand.policies.phase_designs import AttributePlan
 
 Floats = np.ndarray
 FAILURES = (0.01, 0.02)

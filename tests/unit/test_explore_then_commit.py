@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import linprog
 
 import evenhand as eh
-from evenhand.policies.phase_designs import AttributePlan
+from evenhand.policies import AttributePlan
 from evenhand.research.rivals.explore_then_commit import ExploreThenCommit
 
 # The points are a basis. Σ w a = e: w = −1/4 and −5/4 on the first and the last, κ_* = (3/2)².

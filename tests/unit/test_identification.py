@@ -11,7 +11,7 @@ import pytest
 import evenhand as eh
 from evenhand import families
 from evenhand.arrays import Counts, Floats
-from evenhand.policies.confidence import Ellipsoid
+from evenhand.policies import Ellipsoid
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.limits import characteristic_time
 from evenhand.research.rivals.identification import IdentificationPolicy

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections import Counter
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -121,3 +122,53 @@ def test_no_module_says_twice_what_a_name_is() -> None:
         )
         twice += [(path.name, name) for name, times in names.items() if times > 1]
     assert not twice
+
+
+ROOMS = [
+    "answers",
+    "auditing",
+    "certainty",
+    "checks",
+    "numerics",
+    "planning",
+    "policies",
+    "questions",
+]
+INSIDE = {  # what tests may still know of a room's inside; the list only gets shorter
+    "answers.watch": "how long it waits before it shows progress",
+    "policies._boundary": "compiled",
+    "policies._priced": "compiled",
+    "policies._sequential": "compiled; policies written elsewhere cimport it",
+    "policies.sequential": "which policies have a compiled loop",
+    "policies.registry": "new policies register themselves there; tests take its search apart",
+    "policies.core": "constants of the proof",
+    "policies.confidence": "room for noise in the proof; rows by chunks",
+    "policies.limits": "the allowance of a policy that is written as others would",
+    "policies.phase_designs": "widths of fixed designs in closed form",
+}
+
+
+def modules_in(source: str) -> set[str]:
+    """Return the modules inside rooms that a program imports, as room.module."""
+    root, found = Path(evenhand.__file__).parent, set[str]()
+    for node in ast.walk(ast.parse(source)):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            exported = getattr(sys.modules.get(node.module), "__all__", ())
+            inside = [alias.name for alias in node.names if alias.name not in exported]
+            names = [node.module, *(f"{node.module}.{name}" for name in inside)]
+        for name in names:
+            package, room, module, *_ = [*name.split("."), "", ""]
+            if package == "evenhand" and room in ROOMS and any(root.glob(f"{room}/{module}.p*")):
+                found.add(f"{room}.{module}")
+    return found
+
+
+def test_rooms_are_tested_through_their_doors() -> None:
+    """So that a room can be rebuilt: tests know what it exports, and none of its modules."""
+    tests = Path(__file__).parents[1]
+    for room in ROOMS:
+        import_module(f"evenhand.{room}")
+    used = {path: modules_in(path.read_text("utf-8")) for path in tests.rglob("*.py")}
+    assert not {str(p.relative_to(tests)): u - {*INSIDE} for p, u in used.items() if u - {*INSIDE}}
+    assert {*INSIDE} == set.union(*used.values()), "what no test imports leaves the list"

@@ -17,12 +17,7 @@ import pytest
 
 import evenhand as eh
 from evenhand import policies
-from evenhand.policies import Play, conclusion_of, registry
-from evenhand.policies.conclusion import scored
-from evenhand.policies.limits import checked_budget, most_evaluations, nth
-from evenhand.policies.messages import counts_in, counts_of
-from evenhand.policies.phase_designs import whole
-from evenhand.policies.rounds import first_of, only
+from evenhand.policies import Play, registry
 from evenhand.research.comparison import entrants
 
 ACTIONS = eh.ActionSet([[1.0], [0.5], [0.25]], ["home", "away", "away"], ["Ada", "Bo", "Cy"])
@@ -346,6 +341,7 @@ def test_an_entry_point_that_cannot_be_loaded_says_which(monkeypatch: pytest.Mon
 NEW = """
 import numpy as np
 
+from evenhand.policies import Decision, Estimate, Policy
 from evenhand.policies.registry import registered
 
 
@@ -537,26 +533,3 @@ def test_the_protocol_is_narrow() -> None:
         *("actions", "questions", "options", "limits", "horizon", "seed", "observed"),
         *("noise_scale", "value_bound", "stated_noise", "stated_bound", "bounds", "checked"),
     }
-
-
-def test_evaluations_are_counted_by_option() -> None:
-    assert counts_of(3, {1: 4}).tolist() == [0, 4, 0]
-    assert counts_in({"questions": [2, 0], "counts": [1, 4]}, 3).tolist() == [4, 0, 1]
-    assert nth(np.array([3, 5, 3, 3])).tolist() == [1, 1, 2, 3]
-    assert first_of(np.array([2, 3, 1]), 4).tolist() == [2, 2, 0]
-    told = eh.Feedback([2, 1], [3.0, 1.0], [5.0, 1.0])
-    assert only(told, np.array([False, True])).sums.tolist() == [0.0, 1.0]
-    assert whole(np.array([0.0, 1.5, 1e30]))[:2].tolist() == [0, 2]
-
-
-def test_what_nobody_says_is_a_thousand_of_each_option_and_any_money() -> None:
-    assert (most_evaluations(2, None, 60), most_evaluations(2, None, None)) == (60, 2000)
-    assert (checked_budget(None), checked_budget(20)) == (float("inf"), 20.0)
-
-
-def test_scores_that_were_there_may_not_be_asked_for_again() -> None:
-    told, _, known = scored(eh.Questions.panel(["Ann", "Bo"], ["P"]), [0, 1], [6.0, 4.0], None)
-    assert told.sums.tolist() == [6.0, 4.0]
-    assert (known["spent"], known["may_ask"]) == (2, False)
-    policy = eh.policy("uniform", ACTIONS, horizon=10)
-    assert conclusion_of(policy).stopped_because == "the policy asks for no more"

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 import evenhand as eh
-from evenhand.policies import OptionFrame
-from evenhand.policies._priced import PricedSteps
-from evenhand.policies.confidence import Ellipsoid
-from evenhand.policies.priced_exploration import (
+from evenhand.policies import (
     BoundaryExploration,
+    Ellipsoid,
+    OptionFrame,
     PricedExploration,
     exploration_boundary,
 )
+from evenhand.policies._priced import PricedSteps
 from evenhand.research.environments import SimulatedEvaluations
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation.experiment import play_out

@@ -16,8 +16,7 @@ import evenhand as eh
 from evenhand.arrays import Floats
 from evenhand.designs.elfving import ElfvingProgram
 from evenhand.numerics import TIE, first_largest, rounded_up
-from evenhand.policies import OptionFrame
-from evenhand.policies.phase_designs import AttributePlan
+from evenhand.policies import AttributePlan, OptionFrame
 from evenhand.research.environments import families
 from evenhand.research.rivals._ids import best_mixture
 

@@ -11,10 +11,17 @@ from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.certified import Certified
 from evenhand.policies.conclusion import checks_of, conclusion_of
+from evenhand.policies.confidence import Ellipsoid, noise_bound
+from evenhand.policies.core import Core
 from evenhand.policies.fair_phased_elimination import FairPhasedElimination
 from evenhand.policies.frame import OptionFrame
 from evenhand.policies.messages import Allocation, Decision, Feedback, Finding
-from evenhand.policies.priced_exploration import BoundaryExploration, PricedExploration
+from evenhand.policies.phase_designs import AttributePlan
+from evenhand.policies.priced_exploration import (
+    BoundaryExploration,
+    PricedExploration,
+    exploration_boundary,
+)
 from evenhand.policies.registry import built_in_policies, policy, policy_class, registered_policies
 from evenhand.policies.rounds import Play
 from evenhand.policies.sequential import SequentialPolicy
@@ -22,9 +29,12 @@ from evenhand.policies.state import restore
 
 __all__ = [
     "Allocation",
+    "AttributePlan",
     "BoundaryExploration",
     "Certified",
+    "Core",
     "Decision",
+    "Ellipsoid",
     "Estimate",
     "FairPhasedElimination",
     "Feedback",
@@ -36,6 +46,8 @@ __all__ = [
     "SequentialPolicy",
     "checks_of",
     "conclusion_of",
+    "exploration_boundary",
+    "noise_bound",
     "policy",
     "policy_class",
     "registered_policies",
