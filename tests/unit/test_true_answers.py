@@ -141,6 +141,24 @@ class TestHeldAfterATestThatRan:
         assert self.became(found, tmp_path) == "held"
         assert not found.alarms
 
+    def test_no_drift_where_scores_chose_what_was_scored(self, tmp_path):
+        # what looks good by luck is asked again, and falls back
+        for seed in range(4):
+            rng = np.random.default_rng(seed)
+            given = rng.normal(size=160)
+            sums, n, asked = given[:40].copy(), np.ones(40), list(range(40))
+            for y in given[40:]:
+                asked.append(int(np.argmax(sums / n)))
+                sums[asked[-1]] += y
+                n[asked[-1]] += 1
+            frame = {"option": [f"o{x}" for x in asked], "score": given, "when": np.arange(160)}
+            frame["evaluator"] = [f"j{i % 4}" for i in range(160)]
+            table = pd.DataFrame(frame)
+            for time in (None, "when"):
+                answer = eh.decide(table, repeats=True, time=time, assigned="adaptively", next_n=0)
+                assert "drift" not in {one.assumption for one in answer.warnings}
+                assert self.became(answer, tmp_path) == "not-tested"
+
 
 class TestTrustedBesideOneModel:
     """A model whose family is among the options is used, and corrected as any other."""

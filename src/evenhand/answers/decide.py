@@ -110,6 +110,10 @@ _BY_ONE = (
 )
 _MOSTLY = 0.6  # of all scores
 _VOTES = 20  # scores, at least, by which votes are told from marks
+_UNTIMED = {
+    "before": "No time column.",
+    "adaptively": "What was scored next may have depended on the scores before.",
+}
 _POLICY = "What was scored was chosen by the policy {name!r}, whose own answer this is."
 
 
@@ -361,17 +365,19 @@ def decide(
         log, compared, assigned, confidence, slack, noise_scale, scope, table.scale
     )
     several = table.evaluator is not None and len(table.evaluator) > 1
-    effects = two_way(given) if several else None
+    # where scores chose what was scored next, what looked good by luck falls back: no drift
+    timed = given if assigned == "before" else replace(given, time=None)
+    effects = two_way(timed) if several else None
     audited = None if effects is None else common_bias(effects, confidence)
     ours = -audited if audited is not None and given.best == "low" else audited
     if effects is not None and ours is not None and scope == "like these":
         said = _of_others_too(said, effects, ours)
     tested = {"outliers"} if effects is not None and effects.freedom > 0 else set()
-    if tested and table.time is not None and np.ptp(table.time) > 0.0:
+    if tested and timed.time is not None and np.ptp(timed.time) > 0.0:
         tested.add("drift")
-    timed = table.time is not None or assigned == "adaptively"
-    said = replace(said, timed=timed, tested=frozenset(tested))
-    if timed and fit is None:
+    untimed = "" if timed.time is not None else _UNTIMED[assigned]
+    said = replace(said, untimed=untimed, tested=frozenset(tested))
+    if not untimed and fit is None:
         said = _in_order(said, log, noise_scale)
     beside = table.beside if cluster == "cluster" else {}
     checked = findings(together(table, beside)) if table.cluster is None else []

@@ -405,9 +405,8 @@ def _checked(answer: Answer) -> list[tuple[str, Standing, str]]:
     fit_seen = not math.isnan(checks.lack_of_fit().p_value)
     enough, tested = repeats >= FEWEST, answer.conclusion.tested
     in_order = checks.in_order
-    ordered, untimed = in_order >= FEWEST, "No time column."
-    if answer.conclusion.timed:
-        untimed = f"It takes {FEWEST} evaluations after others, in order; there were {in_order:,}."
+    ordered, few_later = in_order >= FEWEST, f"It takes {FEWEST} evaluations after others, in order"
+    untimed = answer.conclusion.untimed or f"{few_later}; there were {in_order:,}."
     alone = ordered or "outliers" in tested
     entries = [
         (f"Scores are explained by {by} and noise.", ("fit", "intercept", "looks"), fit_seen, ""),

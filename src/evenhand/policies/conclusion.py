@@ -63,7 +63,7 @@ class Conclusion:
     policy: Policy | None = None  # what asked; None where the scores were there
     fit: Any = None  # least squares that leads and their errors are from, where no policy has them,
     unit: float = 1.0  # and what they are in units of
-    timed: bool = True  # whether scores came in order, or with their times
+    untimed: str = ""  # why their order tells nothing, where it does not
     tested: frozenset[str] = frozenset()  # assumptions that were tested beside the checks
 
     @property
