@@ -274,19 +274,20 @@ class _Contrasts:
         """Return the best of the questions that may be asked, (q,), the option of which it tells
         most, how far that is from the line, and its variance before and after the answer.
         """
-        later = np.maximum(self._s2 - self._along**2 / self._behind[:, None], 0.0)
+        root = np.sqrt(self._behind)  # first, since fourth powers of huge scores overflow
+        later = np.maximum(self._s2 - (self._along / root[:, None]) ** 2, 0.0)
         now = expected_losses(np.abs(self._away), np.sqrt(self._s2))
         falls = now - expected_losses(np.abs(self._away), np.sqrt(later))
         gain = np.where(may[self.asked], falls.sum(axis=1) / self._prices, -np.inf)
         x = first_largest(gain)
         o = int(np.argmax(falls[x]))
         found = float(self._away[o]), float(self._s2[o]), float(later[x, o])
-        u, behind = self._P @ self._rows[[x]].toarray().reshape(-1), self._behind[x]
-        self._P -= np.outer(u, u) / behind
+        u = self._P @ self._rows[[x]].toarray().reshape(-1) / root[x]
+        self._P -= np.outer(u, u)
         along = self._rows @ u
         self._s2 = later[x]
-        self._along = self._along - np.outer(along, self._along[x]) / behind
-        self._behind = self._behind - along**2 / behind
+        self._along = self._along - np.outer(along, self._along[x] / root[x])
+        self._behind = self._behind - along**2
         return int(self.asked[x]), int(self._options[o]), *found
 
 
