@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import time
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,22 @@ def test_times_that_hang_on_scores_raise_an_alarm_and_others_do_not(seed: int) -
     assert alarm.alarm
     assert alarm.assumption == "timing"
     assert "are lower" in alarm.message
+
+
+def test_late_answers_are_higher_or_lower_as_they_were_given() -> None:
+    rng = np.random.default_rng(3)
+
+    def evaluate(_: eh.Question) -> float:
+        y = float(rng.normal())
+        time.sleep(0.001 if y < 0.0 else 0.006)
+        return y
+
+    ways = []
+    for best in ("high", "low"):
+        answer = eh.choose(PANEL, evaluate, best=best, at_most=60)  # type: ignore[arg-type]
+        (alarm,) = (one for one in answer.alarms if one.assumption == "timing")
+        ways.append("higher" in alarm.message)
+    assert ways == [True, True]
 
 
 def test_choose_is_rarely_sure_where_low_answers_of_an_option_fail() -> None:

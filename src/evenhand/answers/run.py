@@ -335,7 +335,8 @@ class _PolicyDesk:
         counts = counts_of(len(self._policy.actions), {question.index: 1})
         self._policy.tell(Feedback(counts, counts * value, counts * value**2, cost=reply.cost))
         took = time.monotonic() - self._since[question.number]
-        self.run.attempts.answer(question.index, value, took)
+        given = checks_of(self._policy).level.sign * value
+        self.run.attempts.answer(question.index, given, took)
         self._close(question)
         self._given_up = self._given_up_on[question.label] = 0
         self._attendance.answered(question.evaluator)
