@@ -328,7 +328,7 @@ def test_more_scores_are_refused_where_one_look_decided(
 
 def test_nothing_is_allowed_where_it_is_certain_already(store: Store, http: httpx.Client) -> None:
     panel = eh.Questions.panel(OPTIONS, JUDGES, capacity=None)
-    campaign = begun(store, panel=panel, looks=None, at_most=400)
+    campaign = begun(store, panel=panel, looks=None, at_most=600)
     rng = np.random.default_rng(8)
     while tickets := [t for who in JUDGES for t in campaign.ask(who, n=5) or []]:  # type: ignore[union-attr]
         for ticket in tickets:

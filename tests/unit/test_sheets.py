@@ -267,7 +267,7 @@ def test_grades_that_are_digits_are_words_with_the_numbers_that_were_stated(tmp_
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"bounds": (0, 4)}, r"leave out bounds=\(0, 4\)"),
+        ({"bounds": (0, 4)}, r"leave out bounds=\(0\.0, 4\.0\)"),
         ({"scores": "votes"}, "leave out scores='votes'"),
         ({"grades": ["A", "a"]}, "names a grade twice"),
         ({"grades": {"A": 1, "a ": 2}}, "names a grade twice"),

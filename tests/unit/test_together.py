@@ -28,9 +28,9 @@ def on_items(rng: np.random.Generator, size: float, options: int = 2) -> pd.Data
 
 
 def in_sessions(rng: np.random.Generator, size: float) -> pd.DataFrame:
-    """Three options, four judges, five sessions in which all judges see the same."""
-    shock = size * rng.normal(size=(5, 3))
-    rows = itertools.product(range(5), range(3), range(4))
+    """Three options, four judges, six sessions in which all judges see the same."""
+    shock = size * rng.normal(size=(6, 3))
+    rows = itertools.product(range(6), range(3), range(4))
     return pd.DataFrame(
         [(f"o{o}", f"j{j}", f"s{s}", shock[s, o] + rng.normal()) for s, o, j in rows],
         columns=["option", "evaluator", "session", "score"],
