@@ -127,3 +127,15 @@ def test_who_decides_is_as_strict_as_who_audits() -> None:
     assert "'round' differs there" in said[0]
     for how in ({"item": "round"}, {"repeats": True}):
         assert eh.decide(unknown, **how).scores == 108  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("column", ["reviewer_name", "llm_judge", "critic", "worker"])
+@pytest.mark.parametrize("call", [eh.decide, eh.audit, eh.read_scores])
+def test_who_may_have_scored_is_asked_and_not_pooled(call: Any, column: str) -> None:
+    rows = [(f"m{o}", q, f"w{j}", o + j % 2) for o in range(3) for q in range(4) for j in range(3)]
+    table = pd.DataFrame(rows, columns=["model", "prompt_id", column, "score"])
+    with pytest.raises(eh.InputError, match=f"evaluator='{column}'"):
+        call(table)
+    assert eh.read_scores(table, evaluator=column).evaluator is not None
+    assert eh.read_scores(table, evaluator=None).evaluator is None
+    assert eh.read_scores(table[table[column] == "w0"]).evaluator is None

@@ -14,7 +14,7 @@ from evenhand.errors import InputError
 from evenhand.scores.grades import verdict_in
 from evenhand.scores.layouts import Columns, Torn, Wide
 from evenhand.scores.marks import Marking, as_grades
-from evenhand.scores.read import Parts, shown, tells_apart, unused
+from evenhand.scores.read import OTHER_WORDS, Parts, shown, tells_apart, texts_in, unused
 from evenhand.scores.scores import WHOLE, Factor, Finding, Scores, first_repeated
 from evenhand.tables.cells import (
     FEW,
@@ -24,7 +24,7 @@ from evenhand.tables.cells import (
     calendar_dates,
     spreadsheet_days,
 )
-from evenhand.tables.columns import Defects
+from evenhand.tables.columns import GROUP_WORDS, Defects
 from evenhand.tables.sources import SourceTable
 from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
 
@@ -305,6 +305,30 @@ def check_repeats(found: Defects, parts: Parts, read: Columns) -> None:
         f"item= or event={tell}; if the evaluator was asked again, say repeats=True{copied}; else "
         "remove the copies"
     )
+
+
+def check_unnamed(found: Defects, parts: Parts, others: Sequence[str]) -> None:
+    """Note that nobody said who scored, where a column may: it is called so, or tells apart the
+    scores that an option has (on an item).
+    """
+    keys = parts.names
+    repeated = not tells_apart(found.source, keys)
+    for column in [] if found.source.is_large else others:
+        texts = [text for text in texts_in(found.source, column) if text]
+        words = set(re.findall(r"[^\W_]+", column.casefold()))
+        named = not words.isdisjoint(OTHER_WORDS["evaluator"]) and words.isdisjoint(GROUP_WORDS)
+        telling = repeated and (
+            all(map(str.isdigit, texts)) or not any(map(written_elsewhere, texts))
+        )
+        if (named and 1 < len({*texts}) <= len(texts) // 2) or (
+            telling and tells_apart(found.source, [*keys, column])
+        ):
+            found.add(
+                f"column {column!r} may say who gave the scores, which nobody has said: say "
+                f"evaluator={column!r} (item={column!r} if options were tried on these), or "
+                "evaluator=None if no column does"
+            )
+            return
 
 
 def check_spelling(found: Defects, parts: Parts, read: Columns) -> None:

@@ -68,6 +68,7 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     "evaluator": (
         *("judge", "grader", "annotator", "rater", "reviewer", "referee", "assessor", "juror"),
         *("judge model", "grader model", "evaluator model", "annotator model", "scorer", "labeler"),
+        *("judge id", "grader id", "annotator id", "rater id", "reviewer id", "evaluator id"),
         *("labeller", "taster"),
         *("examiner", "voter", "jury member", "panel member"),
         *("gutachter", "gutachterin", "gutachter:in", "jurymitglied", "juror:in", "prüfer"),
@@ -316,11 +317,12 @@ def _scored(
 
 def _numeric(source: SourceTable) -> set[str]:
     """Return the columns of which the first cells are numbers, as far as they are filled in."""
-    first = {c: [t for t in _texts(source, c)[:_FIRST] if t] for c in source.columns if c}
+    first = {c: [t for t in texts_in(source, c)[:_FIRST] if t] for c in source.columns if c}
     return {c for c, texts in first.items() if texts and all(map(written_elsewhere, texts))}
 
 
-def _texts(source: SourceTable, column: str) -> list[str | None]:
+def texts_in(source: SourceTable, column: str) -> list[str | None]:
+    """Return the cells of a column as texts; none where they are neither names nor numbers."""
     try:
         return source.texts(column)
     except InputError:  # of lists, say: no names and no numbers
@@ -329,10 +331,10 @@ def _texts(source: SourceTable, column: str) -> list[str | None]:
 
 def _naming_rows_with(source: SourceTable, option: str, others: Collection[str]) -> list[str]:
     """Return columns whose names come again and again, and name a row together with the option."""
-    options = _texts(source, option)[:_FIRST_PAIRS]
+    options = texts_in(source, option)[:_FIRST_PAIRS]
     found = []
     for column in (c for c in source.columns if c in others and c != option):
-        texts = _texts(source, column)[:_FIRST_PAIRS]
+        texts = texts_in(source, column)[:_FIRST_PAIRS]
         pairs = {*zip(options, texts, strict=False)}
         if len({*texts}) < len(texts) == len(pairs) and len({*options}) < len(options):
             found.append(column)
@@ -632,6 +634,9 @@ def read_table(
         defects.check_scores(found, parts, read, scale)
     if not repeats:
         defects.check_repeats(found, parts, read)
+    unsaid = given.get("evaluator") == "evaluator" and not isinstance(table, Scores)
+    if unsaid and parts.one("score") and parts.one("evaluator") is None:
+        defects.check_unnamed(found, parts, unused(source, parts))
     defects.check_spelling(found, parts, read)
     found.refuse()
     if parts.one("rival") and oriented(reading.get("scale"), reading.get("best"))[1] == "low":
