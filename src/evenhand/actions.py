@@ -31,7 +31,6 @@ from evenhand.tables import (
     group_signs,
     listed,
     option_names,
-    option_positions,
 )
 
 if TYPE_CHECKING:
@@ -495,38 +494,6 @@ class ActionSet:
                 raise InputError("encoding has other columns than features and attributes.")
             object.__setattr__(made, "encoding", encoding)
         return made
-
-    def subset(self, indices: ArrayLike) -> Self:
-        """Keep some of the options, with their names, groups and encoding.
-
-        Parameters
-        ----------
-        indices : distinct ints, or k truth values
-            The options to keep. A set with groups needs options of both.
-
-        Examples
-        --------
-        >>> actions = ActionSet([[1.0], [2.0], [3.0]], ["b", "a", "b"])
-        >>> actions.subset([2, 1]).labels
-        Names('option 3', 'option 2')
-        """
-        chosen = option_positions(indices, self.n_actions)
-        points = self.points[chosen]
-        if self.group_names is not None and np.ptp(points[:, -1]) == 0:
-            only = self.group_names[int(points[0, -1] > 0)]
-            raise InputError(
-                f"the {len(chosen)} options chosen are all of group {only!r}; choose options of "
-                "both groups, or use .points[indices] for the numbers alone"
-            )
-        return self._assembled(
-            points,
-            self.n_features,
-            self.labels.take(chosen),
-            self.feature_names,
-            self.attribute_names,
-            self.group_names,
-            self.encoding,
-        )
 
     def __len__(self) -> int:
         return self.n_actions

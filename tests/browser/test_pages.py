@@ -14,7 +14,6 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, BrowserContext, Page, Route, expect, sync_playwright
 
 import evenhand as eh
-from evenhand.campaigns.course import course_of
 from served import Server
 
 expect.set_options(timeout=20_000)  # a page looks every five seconds, and machines are busy
@@ -283,8 +282,6 @@ def test_a_campaign_with_three_evaluators_and_a_dead_server(
     expect(owner.get_by_text("9 of at most 9 evaluations are in")).to_be_visible()
     expect(owner.locator(".verdict")).to_contain_text("Choose Ann: it is the best")
     expect(owner.locator(".verdict")).to_contain_text("95% sure")
-    curve = owner.get_by_role("img", name="own group")
-    expect(curve).to_be_visible()
     looks_right(owner)
     with owner.expect_popup() as popup:
         owner.get_by_role("link", name="Report", exact=True).click()
@@ -303,8 +300,6 @@ def test_a_campaign_with_three_evaluators_and_a_dead_server(
         status = campaign.status()
         assert (status.evaluations, status.withdrawn, status.late) == (9, 1, 0)
         assert campaign.verify()
-        last, answer = course_of(campaign._follower)[-1], campaign.answer()
-        assert (last.evaluations, last.biases[0]) == (9, answer.biases.named("own group"))
 
 
 def test_a_score_is_withdrawn_and_a_campaign_paused_by_the_mouse(

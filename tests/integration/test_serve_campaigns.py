@@ -6,7 +6,6 @@ import base64
 import csv
 import html
 import io
-import math
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,12 +17,10 @@ import pytest
 
 import evenhand as eh
 from evenhand.campaigns import Ticket
-from evenhand.campaigns.course import course_of
 from evenhand.campaigns.holdings import due_of, holdings_of
 from evenhand.campaigns.stores import Store, open_store
 from evenhand.serve import make_app
 from evenhand.serve.access import grant, known, renew
-from evenhand.serve.curve import curves
 from served import serving
 
 pytestmark = pytest.mark.usefixtures("hasty")
@@ -75,41 +72,9 @@ def answered(campaign: eh.Campaign, evaluator: str, n: int) -> None:
         campaign.tell(ticket, marks(ticket.question), note=f"<b>{ticket.question.label}</b>")
 
 
-def test_the_curve_is_what_was_known_at_the_time(store: Store, http: httpx.Client) -> None:
-    campaign = begun(store, looks=None)
-    known_then = {}
-    while ticket := campaign.ask(next(w for w in JUDGES if campaign.ask(w)), n=1):
-        campaign.tell(ticket[0], marks(ticket[0].question))
-        known_then[campaign.status().evaluations] = campaign.answer().biases.named("own group")
-        if not any(campaign.ask(who) for who in JUDGES):
-            break
-    course = course_of(campaign._follower)
-    assert [moment.evaluations for moment in course] == list(range(1, 13))
-    for moment in course:
-        was = known_then[moment.evaluations]
-        now = moment.biases[0]
-        assert (was.low, was.high) == (now.low, now.high)
-        assert was.estimate == now.estimate or (math.isnan(was.estimate) and not now.known)
-    (drawn,) = curves(course)
-    assert [n for n, _, _ in drawn.moments] == [m.evaluations for m in course if m.biases[0].known]
-    xs, ys = zip(*drawn.dots, strict=True)
-    assert list(xs) == sorted(xs)
-    by_height = sorted(zip(ys, [-one.estimate for _, _, one in drawn.moments], strict=True))
-    assert [x for _, x in by_height] == sorted(x for _, x in by_height)  # higher up is more
-    shown = http.get("/campaigns/1/curve").text
-    assert f'aria-label="{html.escape(drawn.said)}"' in shown
-    assert shown.count("<circle") == len(drawn.moments)
-    assert "style=" not in shown
-    assert f"<td>{'Ann'}" in http.get("/campaigns/1").text.replace("<b>Ann</b>", "Ann")
-    few = course_of(campaign._follower, points=3)
-    assert [moment.evaluations for moment in few] == [4, 8, 12]
-    assert few[-1].biases == course[-1].biases
-
-
-def test_nothing_is_drawn_before_scores_may_be_looked_at(store: Store, http: httpx.Client) -> None:
+def test_nothing_is_shown_before_scores_may_be_looked_at(store: Store, http: httpx.Client) -> None:
     campaign = begun(store, looks="once")
     answered(campaign, "Paul", 3)
-    assert "<svg" not in http.get("/campaigns/1/curve").text
     page, given = http.get("/campaigns/1").text, http.get("/campaigns/1/scores").text
     for shown in (page, given):
         assert not re.search(r"\b\d\.\d\b", shown)
@@ -123,7 +88,6 @@ def test_nothing_is_drawn_before_scores_may_be_looked_at(store: Store, http: htt
     given = http.get("/campaigns/1/scores").text
     assert ">Score</th>" in given
     assert "&lt;b&gt;Ann&lt;/b&gt;" in given
-    assert "<svg" in http.get("/campaigns/1/curve").text
 
 
 def test_who_has_what_since_when_and_what_is_still_to_do(store: Store, http: httpx.Client) -> None:
@@ -178,7 +142,7 @@ def test_who_is_behind_is_reminded_and_gets_a_new_link(store: Store, http: httpx
         watcher.get(f"/enter/{grant(store, 'viewer', 'Cup')}")
         for path in ("remind", "links"):
             assert watcher.get(f"/campaigns/1/{path}").status_code == 403
-        for path in ("", "/live", "/curve", "/scores"):
+        for path in ("", "/live", "/scores"):
             shown = watcher.get(f"/campaigns/1{path}")
             assert shown.status_code == 200
             assert "<form" not in shown.text

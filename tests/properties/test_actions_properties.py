@@ -141,7 +141,3 @@ def test_arrays_are_kept_exactly(k: int, d: int, p: int, seed: int) -> None:
     x, z = rng.normal(size=(k, d)), rng.normal(size=(k, p))
     actions = ActionSet(x, attributes=z)
     assert np.array_equal(actions.points, np.hstack([x, z]))
-    chosen = rng.permutation(k)[: rng.integers(1, k + 1)]
-    part = actions.subset(chosen)
-    assert list(part.labels) == [actions.labels[i] for i in chosen]
-    assert np.array_equal(part.points, actions.points[chosen])

@@ -238,41 +238,6 @@ def test_names_are_a_sequence() -> None:
     assert repr(numbered) == "Names('option 1', 'option 2', 'option 3')"
 
 
-def test_subset_keeps_names_groups_and_encoding() -> None:
-    frame = pl.DataFrame(
-        {"n": list("abcd"), "g": ["u", "v", "u", "v"], "x": [1, 2, 4, 9], "c": list("ppqq")}
-    )
-    actions = ActionSet.from_frame(frame, group="g", label="n")
-    part = actions.subset([3, 0])
-    assert part.labels == ("d", "a")
-    assert np.array_equal(part.points, actions.points[[3, 0]])
-    assert part.describe("d") == actions.describe("d") == {"x": 9.0, "c": "q"}
-    assert part.group_names == actions.group_names
-    assert not part.points.flags.writeable
-    assert part == actions.subset(np.array([3, 0]))
-    assert actions.subset([True, False, False, True]) == actions.subset([0, 3])
-    assert ActionSet(X, [0, 1, 0]).subset([2, 1]).subset([1, 0]).labels == ("option 2", "option 3")
-
-
-@pytest.mark.parametrize(
-    ("indices", "part"),
-    [
-        ([0, 2], "all of group '0'"),
-        ([1], "all of group '1'"),
-        ([], "at least one"),
-        ([0, 3], "no option 3; they run from 0 to 2"),
-        ([-1, 0], "no option -1"),
-        ([0, 1, 1], "option 1 is chosen twice"),
-        ([0.0, 1.0], "float64"),
-        ([True, False], "shape (2,)"),
-    ],
-)
-def test_bad_subsets(indices: Any, part: str) -> None:
-    with pytest.raises(InputError) as caught:
-        ActionSet(X, [0, 1, 0]).subset(indices)
-    assert part in str(caught.value)
-
-
 def test_sets_are_equal_by_content() -> None:
     actions = ActionSet(X, [0, 1, 0])
     assert actions == ActionSet(X.tolist(), ["0", "1", "0"])
@@ -300,7 +265,6 @@ def test_copies_are_equal_and_as_frozen() -> None:
     for actions in (
         ActionSet(X, [0, 1, 0]),
         ActionSet.from_frame(frame, group="g", label="n"),
-        ActionSet(X, [0, 1, 0]).subset([0, 1]),
     ):
         for other in (pickle.loads(pickle.dumps(actions)), copy.deepcopy(actions)):
             assert other == actions

@@ -51,7 +51,6 @@ def test_an_intercept_is_a_column_of_ones_before_the_features(rows) -> None:
     assert actions.feature_names == ("intercept", *(f"x{i + 1}" for i in range(X.shape[1])))
     assert actions == eh.ActionSet.from_dict(json.loads(json.dumps(actions.to_dict())))
     assert actions == pickle.loads(pickle.dumps(actions))
-    assert actions.subset([0, 1]).has_constant
 
 
 def test_an_intercept_is_the_same_for_arrays_and_tables() -> None:

@@ -125,10 +125,10 @@ def test_given_gaps_replace_prices() -> None:
 
 
 def test_a_problem_has_the_price_of_its_bias() -> None:
-    problem = families.misleading_panel(4, 3, seed=2)
+    problem = families.panel(4, 3, seed=2, bias=1.0)
     assert problem.kappa_star == eh.bias_geometry(problem.questions, "own group").kappa_star
     with pytest.raises(eh.InputError, match="here questions are asked"):
         _ = problem.kappa
-    several = families.misleading_panel(6, 4, seed=2, bias="evaluator")
+    several = families.panel(6, 4, seed=2, bias=1.0, bias_spread=0.5)
     with pytest.raises(eh.InputError, match="the bias of each has a price of its own"):
         _ = several.kappa_star

@@ -233,12 +233,6 @@ def tickets_after(session: Session, id: int, after: int, most: int) -> list[Tick
     return [TicketRow(*row) for row in session.rows(_TICKETS, id=id, after=after, most=most)]
 
 
-def ticket_at(session: Session, id: int, number: int) -> TicketRow | None:
-    """Return a ticket as it stands; None if there is none of that number."""
-    row = session.row(_GET, id=id, number=number)
-    return None if row is None else TicketRow(*row)
-
-
 def evaluation_of_ticket(session: Session, id: int, ticket: int) -> EvaluationRow | None:
     """Return the evaluation of a ticket that counts; if none does, the last that was withdrawn."""
     row = session.row(_COUNTED, id=id, ticket=ticket)

@@ -69,11 +69,6 @@ def used_by(t: float) -> tuple[float, float]:
     return stepped + STEADY * t, stepped
 
 
-def last_share() -> float:
-    """Return what share of δ the last look has, by the step of α."""
-    return used_by(1.0)[1] - used_by(TIMES[-2])[1]
-
-
 @dataclass(frozen=True, eq=False)
 class Said:
     """What the looks so far have said."""

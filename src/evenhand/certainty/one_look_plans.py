@@ -27,7 +27,6 @@ from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import hand_out
 
-_HEARD = 3  # degrees of freedom from which on an unknown noise is known well enough to give up
 _MOST_LOOKS = 500  # that are taken at a long plan
 _LONGEST = 2**16  # answers after which the order of a plan is repeated, if it can be
 _MOST_LISTED = 2**24  # answers of a plan whose order cannot

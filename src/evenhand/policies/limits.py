@@ -190,16 +190,6 @@ class Allowance:
             may &= self._prices <= self._money
         return np.asarray(may)
 
-    def most(self, question: int) -> int:
-        """Return how often a question may be asked."""
-        most = int(self._left[question])
-        who = int(self._evaluator[question])
-        if self._workload is not None and who >= 0:
-            most = min(most, int(self._workload[who]))
-        if math.isfinite(self._money):
-            most = min(most, int(self._money // self._prices[question]))
-        return max(most, 0)
-
     def take(self, question: int, n: int) -> None:
         """Take note that a question is asked n times."""
         if self._left[question] < UNLIMITED:

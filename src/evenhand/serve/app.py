@@ -44,7 +44,7 @@ def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> F
         description="The right choice from unfair evaluations: campaigns over HTTP.",
     )  # fmt: skip
     app.state.store = store
-    app.state.answers, app.state.curves = {}, {}
+    app.state.answers = {}
     app.state.opened = lru_cache(maxsize=256)(lambda name: Campaign.open(store, name))
     app.state.desk = Desk(store, app.state.opened)
     app.add_middleware(api.Verbs)

@@ -20,7 +20,6 @@ from starlette.datastructures import FormData, UploadFile
 
 import evenhand as eh
 from evenhand.campaigns import Campaign
-from evenhand.campaigns.course import course_of
 from evenhand.campaigns.export import given_scores
 from evenhand.campaigns.holdings import Holding, due_of, holdings_of
 from evenhand.campaigns.sections import campaign_report, with_grades
@@ -28,10 +27,8 @@ from evenhand.campaigns.status import Status
 from evenhand.errors import InputError
 from evenhand.report.html import as_page
 from evenhand.report.model import Cell, Part, Table
-from evenhand.report.words import percent
 from evenhand.serve import panel
 from evenhand.serve.access import Access, Role, invited
-from evenhand.serve.curve import curves
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
 from evenhand.serve.uploads import as_file, in_words
@@ -46,8 +43,6 @@ _LEASE = 7 * 86_400.0
 _ALL = "SELECT id, name, status, counted FROM campaign ORDER BY id DESC"
 _ONE = "SELECT name FROM campaign WHERE id = :number"
 _ON_A_PAGE = 100  # scores
-_GROWN = 0.1  # by which share of the evaluations a curve is behind before it is drawn anew
-_MANY = 50  # options, with which an answer takes longer, and a curve has fewer points
 _PATIENCE = 50.0  # times as long as it took to find an answer, before another is looked for
 _FIELDS = {"at_most": "Evaluations at most", "budget": "Money at most"}
 _LIMITS = re.compile(r"\b(at_most|budget)(?= must be )")
@@ -155,32 +150,6 @@ def live(request: Request, number: Number) -> Response:
     """Return the part of the page that changes, the same for all who look at the same time."""
     access, name = known_campaign(request, number, "viewer", without_scores=True)
     return page(request, "live.html", access, **_standing(request, name))
-
-
-@router.get("/campaigns/{number}/curve")
-def curve(request: Request, number: Number) -> Response:
-    """Return the bias over time, as a picture with its numbers."""
-    access, name = known_campaign(request, number, "viewer", without_scores=True)
-    campaign = request.app.state.opened(name)
-    status = campaign.status()
-    known: dict[str, tuple[tuple[int, int, str], list[Any]]] = request.app.state.curves
-    state = status.evaluations, status.withdrawn, status.status
-    if closed(status):
-        return page(request, "curve.html", access, curves=[], interval="", unit="")
-    if name not in known or _outgrown(known[name][0], state):
-        many = len(campaign._follower.known().questions.items) > _MANY
-        known[name] = state, curves(course_of(campaign._follower, 12 if many else 24))
-    replica = campaign._follower.known()
-    return page(
-        request, "curve.html", access, curves=known[name][1],
-        interval=percent(replica.settings["confidence"]),
-        unit="steps between grades" if replica.reading.grades else "points",
-    )  # fmt: skip
-
-
-def _outgrown(drawn: tuple[int, int, str], now: tuple[int, int, str]) -> bool:
-    """Tell whether a curve is to be drawn anew: to replay a long record takes its time."""
-    return drawn[1:] != now[1:] or now[0] - drawn[0] > _GROWN * drawn[0]
 
 
 @router.post("/campaigns/{number}/do")

@@ -24,7 +24,7 @@ Where the paper's text contradicts its own facts, the facts decide:
 from __future__ import annotations
 
 import math
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -458,99 +458,6 @@ def panel(
             omega.append(own[of] if bias_spread else bias)
         else:
             omega.append(lenient[of] - lenient[0])
-    return BiasedLinearBandit(questions, values, omega, noise_scale)
-
-
-def misleading_panel(
-    k: int,
-    n_evaluators: int,
-    seed: int | np.random.Generator,
-    *,
-    n_groups: int = 3,
-    n_neutral: int = 1,
-    bias: Literal["common", "evaluator", "group"] = "common",
-    spread: float = 0.0,
-    leniency: float = 0.5,
-    noise_scale: float = 1.0,
-    lead: float = 0.5,
-    **settings: Any,
-) -> BiasedLinearBandit:
-    """Return a random panel whose mean scores put an option first that is not the best.
-
-    Values are standard normal, scaled to the largest magnitude 1. Options are of ``n_groups``
-    groups, as equal in size as can be. ``n_neutral`` evaluators are of no group, the others of all
-    groups but the best option's, in turn. They favour their own group by as much as it takes for
-    another option to lead the best one by ``lead`` in the mean score of the whole panel.
-
-    Parameters
-    ----------
-    k, n_evaluators
-        Number of options and of evaluators.
-    seed
-        The same seed gives the same panel.
-    n_groups
-        Number of groups, at least 2.
-    n_neutral
-        How many evaluators favour nobody.
-    bias, spread
-        Whose the bias is, as in `Questions.panel`, and the standard deviation of its parts,
-        relative to their mean; 0 where all are the same.
-    leniency
-        Standard deviation of what evaluators add to all scores.
-    noise_scale
-        Standard deviation of a score.
-    lead
-        By how much the mean scores put a wrong option first; exactly so where ``spread`` is 0.
-    settings
-        Further arguments of `Questions.panel`; capacity is unlimited unless given.
-
-    Examples
-    --------
-    >>> from evenhand import families
-    >>> problem = families.misleading_panel(k=6, n_evaluators=4, seed=1)
-    >>> means = problem.evaluations.reshape(6, 4).mean(axis=1)
-    >>> wrong = int(means.argmax())
-    >>> wrong == problem.best, round(float(means[wrong] - means[problem.best]), 9)
-    (False, 0.5)
-    """
-    if k < n_groups or n_groups < 2:
-        raise InputError(
-            f"n_groups must be at least 2, and k at least n_groups; got {n_groups} and {k}."
-        )
-    if not 0 <= n_neutral < n_evaluators:
-        raise InputError(
-            f"n_neutral must be from 0 to {n_evaluators - 1}, so that somebody is partial; got "
-            f"{n_neutral}."
-        )
-    for name, size in (("spread", spread), ("leniency", leniency)):
-        if not (math.isfinite(size) and size >= 0):
-            raise InputError(f"{name} must be a finite number ≥ 0; got {size}.")
-    _check_trap("spread", spread, lead)
-    rng = _generator(seed)
-    values = rng.standard_normal(k)
-    values /= np.abs(values).max()
-    group = rng.permutation(np.arange(k) % n_groups)
-    best = int(np.argmax(values))
-    others = [g for g in range(n_groups) if g != group[best]]
-    n_partial = n_evaluators - n_neutral
-    sides = [f"group {others[j % len(others)] + 1}" for j in range(n_partial)] + [None] * n_neutral
-    questions = Questions.panel(
-        {f"option {x + 1}": f"group {g + 1}" for x, g in enumerate(group.tolist())},
-        {f"evaluator {j + 1}": side for j, side in enumerate(sides)},
-        bias=bias,
-        **({"capacity": None} | settings),
-    )
-    # in the mean score of the panel x leads the best by β · (share of x's evaluators) − Δ_x
-    share = np.array([sides.count(f"group {g + 1}") / n_evaluators for g in group.tolist()])
-    rivals = share > 0
-    favour = float(((values.max() - values[rivals] + lead) / share[rivals]).min())
-    lenient = leniency * rng.standard_normal(n_evaluators)
-    omega = [
-        favour * (1.0 + spread * rng.standard_normal())
-        if column.kind == "bias"
-        else lenient[questions.evaluators.index(column.evaluator)] - lenient[0]
-        for column in questions.columns
-    ]
     return BiasedLinearBandit(questions, values, omega, noise_scale)
 
 
