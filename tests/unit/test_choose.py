@@ -445,7 +445,7 @@ def test_scores_without_noise_find_the_best_whatever_the_order_of_arrival() -> N
         ({"progress": "yes"}, "progress must be True, False, None or a function"),
         ({"policy": "uniform"}, "policy must be a Policy"),
         ({"at_most": 50}, "was made for 4 evaluations in all, which cannot become 50"),
-        ({"options": eh.ActionSet([[1.0], [0.0]], ["a", "b"])}, "the policy is about other options"),
+        ({"options": eh.ActionSet([[1.0], [0.0]], ["a", "b"])}, "is about other options"),
     ],
 )
 def test_what_cannot_be_used_is_refused_before_anything_is_asked(
