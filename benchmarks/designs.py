@@ -33,7 +33,7 @@ from scipy.optimize import linprog
 from threadpoolctl import threadpool_limits
 
 import evenhand as eh
-from evenhand.numerics.row_space import leverages
+from evenhand.numerics import leverages
 
 Floats = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.arrays import Floats
-from evenhand.certainty.winner import leader_is_certain
+from evenhand.certainty import leader_is_certain
 from evenhand.planning.assumed import assumed, normal_ranks
 from evenhand.planning.plan import LUCK
 from evenhand.planning.until_certain import UntilCertain

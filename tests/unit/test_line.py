@@ -39,7 +39,7 @@ TIED = {
 }
 
 
-@pytest.mark.parametrize("tables", [40, *nightly([600])])
+@pytest.mark.parametrize("tables", [40, *nightly([250])])
 def test_ties_at_the_line_are_called_in_or_out_no_more_often_than_said(tables: int) -> None:
     rng, wrong = np.random.default_rng(3), 0
     for worth in TIED.values():
@@ -51,7 +51,7 @@ def test_ties_at_the_line_are_called_in_or_out_no_more_often_than_said(tables: i
     assert wrong <= stats.binom.isf(1e-3, 3 * tables, 0.1)
 
 
-@pytest.mark.parametrize("tables", [40, *nightly([600])])
+@pytest.mark.parametrize("tables", [40, *nightly([250])])
 def test_with_a_tolerance_what_is_settled_is_wrong_no_more_often_than_said(tables: int) -> None:
     """The better of two at the line is so by just more than the tolerance."""
     rng, wrong = np.random.default_rng(5), 0

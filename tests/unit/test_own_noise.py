@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -110,6 +112,20 @@ def test_where_two_tie_hardly_anybody_is_sure(
     rng = np.random.default_rng(6)
     sure = sum(eh.decide(table(case(rng, *settings)), next_n=0).sure for _ in range(n))
     assert sure <= stats.binom.isf(1e-3, n, 0.05)
+
+
+@pytest.mark.parametrize("n", [30, *nightly([400])])
+def test_what_is_called_good_enough_hardly_ever_loses_more(n: int) -> None:
+    """Rivals of the best lose a little more than is allowed, alike or louder than it."""
+    rng, wrong = np.random.default_rng(4), 0
+    for behind, sd, slack in (([2.9] * 9, 1.0, 2.8), ([1.0, 4, 4, 4], 3.0, 0.9)):
+        for _ in range(n):
+            sds = np.append(1.0, np.full(len(behind), sd))[:, None]
+            values = -np.append(0.0, behind)
+            Y = values[:, None] + sds * rng.normal(size=(len(values), 5)) * math.sqrt(5.0)
+            answer = eh.decide(table(Y), tolerance=slack, next_n=0)
+            wrong += answer.sure and answer.label != "o0"
+    assert wrong <= stats.binom.isf(1e-3, 2 * n, 0.05)
 
 
 def test_where_one_leads_it_is_found() -> None:

@@ -82,7 +82,7 @@ AT_THE_BAR: list[tuple[dict[str, Any], list[float]]] = [
 ]
 
 
-@pytest.mark.parametrize("runs", [6, pytest.param(200, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("runs", [6, pytest.param(80, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("noise_scale", [1.0, None])
 def test_false_claims_are_rare_where_options_are_at_the_bar(
     noise_scale: float | None, runs: int
