@@ -49,7 +49,7 @@ def oriented(
     if scale is None:
         return None, best
     try:
-        first, last = (float(end) for end in scale)
+        first, last = (math.nan if isinstance(end, str) else float(end) for end in scale)
     except (TypeError, ValueError, OverflowError):
         first = last = math.nan
     if not (math.isfinite(first) and math.isfinite(last)) or first == last:

@@ -147,3 +147,20 @@ def test_a_word_among_marks_is_no_number(word: str) -> None:
     table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
     with pytest.raises(eh.InputError, match=f"{word!r} is not a number"):
         eh.read_scores(table)
+
+
+@pytest.mark.parametrize("text", ["1_0, 90", "0x1, 90", "one, 90", "1, 90"])
+def test_a_scale_on_the_page_is_two_such_numbers(text: str, tmp_path: Path) -> None:
+    store = open_store(tmp_path / "c.db")
+    token = grant(store, "owner")
+    table = b"option,evaluator,score\na,P,10\nb,P,20\na,Q,20\nb,Q,40\n"
+    with serving(make_app(store)) as at, httpx.Client(base_url=at, follow_redirects=True) as http:
+        http.headers["Accept"] = "text/html"
+        form = http.get(f"/enter/{token}") and http.get("/scores").text
+        csrf = re.findall(r'name="csrf" value="([^"]+)"', form)[0]
+        given = http.post("/scores", data={"csrf": csrf}, files={"table": ("t.csv", table)})
+        answer = http.get(f"{given.url}/answer", params={"scale": text})
+    store.close()
+    assert answer.status_code == (200 if text == "1, 90" else 400)
+    with pytest.raises(eh.InputError, match="scale="):
+        eh.read_scores(pd.DataFrame({"option": ["a", "b"], "score": [1, 2]}), scale=("1_0", "90"))  # type: ignore[arg-type]

@@ -34,6 +34,7 @@ from evenhand.serve.panel import typed_scale
 from evenhand.tables.columns import GROUP_WORDS
 from evenhand.tables.opened import opened
 from evenhand.tables.sources import SourceTable
+from evenhand.tables.texts import number_in
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -196,7 +197,7 @@ def _reading(chosen: QueryParams) -> ReadOptions:
     if chosen.get("best"):
         said["best"] = chosen["best"]
     if ends := typed_scale(chosen.get("scale", "")):
-        said["scale"] = ends
+        said["scale"] = tuple(map(number_in, ends))
     if words := [word.strip() for word in chosen.get("grades", "").split(",") if word.strip()]:
         said["grades"] = typed_grades(words)
     if chosen.get("decimal") in _MARKS:
