@@ -59,14 +59,14 @@ def _stretched(rng: np.random.Generator) -> pd.DataFrame:
 
 @pytest.mark.parametrize("draw", [_at_the_ceiling, _votes, _multiplied, _stretched])
 def test_a_bent_scale_is_no_favour(draw: Draw) -> None:
-    n, seen, additive = 60, 0, 0
+    n, seen, additive = 40, 0, 0
     for seed in range(n):
         audit = eh.audit(draw(np.random.default_rng([17, seed])))
         seen += not audit.bias.covers(0.0)
         additive += not clustered(audit.effects, 0.95).covers(0.0)
-    # nobody favours anybody: 3 of 60 are allowed, and 1.7 is the standard error of that
-    assert seen <= 3 + 2 * 1.7
-    assert additive > 3 + 2 * 1.7  # it is a trap
+    # nobody favours anybody: 2 of 40 are allowed, and 1.4 is the standard error of that
+    assert seen <= 2 + 2 * 1.4
+    assert additive > 2 + 2 * 1.4  # it is a trap
 
 
 def test_a_favour_is_seen_as_before_where_groups_are_worth_the_same() -> None:
@@ -144,17 +144,17 @@ def _committees(rng: np.random.Generator, stretched: float) -> pd.DataFrame:
 
 def test_two_committees_that_stretch_the_scale_differently_make_nobody_best() -> None:
     sure = alarmed = 0
-    for seed in range(40):
+    for seed in range(24):
         answer = eh.decide(_committees(np.random.default_rng([6, seed]), 1.3), next_n=0)
         sure += answer.sure
         alarmed += any(one.assumption == "slopes" for one in answer.alarms)
-    assert sure <= 2 + 2 * 1.4  # the best two are worth the same
-    assert alarmed >= 8  # which would have been sure
+    assert sure <= 1.2 + 2 * 1.07  # of 24: the best two are worth the same
+    assert alarmed >= 5  # which would have been sure
 
 
 def test_an_audit_calls_no_winner_safe_whom_another_committee_would_not_have_made_one() -> None:
     safe = 0
-    for seed in range(40):
+    for seed in range(16):
         rng = np.random.default_rng([6, seed])
         table = _committees(rng, 1.3)
         for whose in ("option", "evaluator"):
@@ -162,12 +162,12 @@ def test_an_audit_calls_no_winner_safe_whom_another_committee_would_not_have_mad
             groups = rng.permutation(np.arange(len(names)) % 2).astype(str)
             table[f"{whose}_group"] = table[whose].map(dict(zip(names, groups, strict=True)))
         safe += eh.audit(table).decisions.verdict == ("safe",)
-    assert safe <= 2 + 2 * 1.4
+    assert safe <= 0.8 + 2 * 0.87
 
 
 def test_a_clear_lead_stays_sure_where_each_judge_scored_a_half() -> None:
     sure = 0
-    for seed in range(20):
+    for seed in range(10):
         rng = np.random.default_rng([7, seed])
         values = np.append(2.5, -2.0 * rng.random(11))
         y = values[:, None] + 0.7 * rng.normal(size=10) + 0.7 * rng.normal(size=(12, 10))
@@ -175,7 +175,7 @@ def test_a_clear_lead_stays_sure_where_each_judge_scored_a_half() -> None:
         none = np.zeros(12)
         answer = eh.decide(_table(y, none, none[:10]), option_group=None, next_n=0)
         sure += answer.sure and answer.label == "o0"
-    assert sure >= 16
+    assert sure >= 8
 
 
 def test_options_that_the_same_judges_scored_are_not_held_to_the_use_of_the_scale() -> None:
