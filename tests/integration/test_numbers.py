@@ -141,6 +141,16 @@ def test_an_option_of_a_command_is_such_a_number(text: str, tmp_path: Path) -> N
         assert json.loads(given.stdout)["target"]["bar"] == wanted
 
 
+@pytest.mark.parametrize(("text", "code"), [("1e1", 0), (" 10 ", 0), ("1_0", 2), ("2,5", 2)])
+def test_how_many_are_wanted_is_a_whole_one(text: str, code: int, tmp_path: Path) -> None:
+    rows = "".join(f"o{o},J{j},{o + j * o % 3}\n" for o in range(12) for j in range(3))
+    (tmp_path / "t.csv").write_text(f"option,evaluator,score\n{rows}")
+    given = CliRunner().invoke(
+        app, ["decide", str(tmp_path / "t.csv"), "--top", text, "--next", "0"]
+    )
+    assert given.exit_code == code, given.output
+
+
 @pytest.mark.parametrize("word", ["no", "N", "TRUE", "correct"])
 def test_a_word_among_marks_is_no_number(word: str) -> None:
     rows = [("a", "P", "7"), ("b", "P", "5"), ("a", "Q", "6"), ("b", "Q", word)]

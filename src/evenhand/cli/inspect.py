@@ -23,7 +23,7 @@ from evenhand.cli.columns import (
 )
 from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.tables import check_files, scores_at, table_at
-from evenhand.cli.terminal import names_in, show, typed_number
+from evenhand.cli.terminal import names_in, show, typed_number, typed_whole
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
@@ -115,7 +115,8 @@ def inspect(
         ),
     ] = None,
     evaluations: Annotated[
-        int | None, typer.Option(metavar="N", help="Instead: divide N evaluations.")
+        int | None,
+        typer.Option(parser=typed_whole, metavar="N", help="Instead: divide N evaluations."),
     ] = None,
     evaluators: Annotated[
         Path | None,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from evenhand.cli.terminal import typed_number
+from evenhand.cli.terminal import typed_number, typed_whole
 
 _MOST_WORKERS = 1024  # every one is a process with its own copy of the libraries, about 0.1 GB
 
@@ -47,6 +47,7 @@ WANTED = "What is wanted"
 Top = Annotated[
     int | None,
     typer.Option(
+        parser=typed_whole,
         metavar="M",
         help="The M best, such as those to be funded; the best one if nothing is said.",
         rich_help_panel=WANTED,

@@ -91,6 +91,14 @@ def typed_number(text: str | float) -> float:
         raise typer.BadParameter(f"{error}.") from None
 
 
+def typed_whole(text: str | int) -> int:
+    """Return the whole number in what was typed, read as those in tables are."""
+    found = typed_number(text)
+    if found != int(found):
+        raise typer.BadParameter(f"{text!r} is not a whole number.")
+    return int(found)
+
+
 def whole_number(text: str, option: str) -> int:
     """Return the number in a text such as 1000 or 1e6."""
     try:

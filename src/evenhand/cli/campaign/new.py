@@ -15,7 +15,7 @@ from evenhand.cli.campaign.tables import NewTables
 from evenhand.cli.columns import takes
 from evenhand.cli.options import Against, Bar, Seed, Tolerance, Top
 from evenhand.cli.tables import grades_in, scale_in
-from evenhand.cli.terminal import console, typed_number
+from evenhand.cli.terminal import console, typed_number, typed_whole
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, HandOut, Questions
 from evenhand.report.words import counted
@@ -117,7 +117,9 @@ def new(
     against: Against = None,
     at_most: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Most evaluations in all.", rich_help_panel=_END),
+        typer.Option(
+            parser=typed_whole, metavar="N", help="Most evaluations in all.", rich_help_panel=_END
+        ),
     ] = None,
     budget: Annotated[
         float | None,

@@ -13,7 +13,7 @@ import typer
 from evenhand.cli.options import AsJson, Cluster, Seed, Workers
 from evenhand.cli.research.workers import POLICIES, worker_pool
 from evenhand.cli.tables import check_files
-from evenhand.cli.terminal import console, print_json, typed_number, whole_number
+from evenhand.cli.terminal import console, print_json, typed_number, typed_whole, whole_number
 from evenhand.errors import InputError
 from evenhand.report.result import print_result
 from evenhand.report.words import number
@@ -65,7 +65,7 @@ def simulate(
         typer.Option(metavar="T", help="Evaluations of a run, such as 1e6; may be repeated."),
     ] = ["1e5"],  # noqa: B006  # typer wants a list, and copies it
     replications: Annotated[
-        int, typer.Option(metavar="N", help="Runs per policy and horizon.")
+        int, typer.Option(parser=typed_whole, metavar="N", help="Runs per policy and horizon.")
     ] = 100,
     seed: Seed = 0,
     value_bound: Annotated[
