@@ -103,7 +103,7 @@ def choose(
     bounds
         Lowest and highest score that there can be; others are refused, and nothing is said to be
         beyond them. With ``deviation=0`` or `Questions`, and without a ``noise_scale``, they also
-        say how loud noise can be: what is sure then holds for any scores between them, however
+        say how large noise can be: what is sure then holds for any scores between them, however
         rare the large ones are. Where questions can be asked a few times only, so do votes and
         verdicts; marks of a few people would settle nothing then, and their noise is heard from
         each option's own scores. Where options are compared, the middle is a tie.

@@ -73,12 +73,12 @@ _BY_TEST = ", by the winner test,"
 _BEFORE = (
     "What was scored is taken to have been decided without looking at any score; so one look will "
     f"do{_BY_TEST} and no price is paid for looking at any time. If scores decided what "
-    "was scored next, or when to stop, say assigned='adaptively'."
+    "was scored next, or when to stop, say that they were assigned 'adaptively'."
 )
 _ADAPTIVELY = (
     "What was scored may have been chosen by looking at earlier scores; so bounds are used that "
-    "hold whoever chose what, at any time. They are wider: assigned='before' is for scores that "
-    "were assigned without looking at any."
+    "hold whoever chose what, at any time. They are wider; scores that were assigned without "
+    "looking at any are assigned 'before'."
 )
 _ITEMS = "Options are compared on {items}, and {what} are what was drawn independently: "
 _OWN_ITEMS = (

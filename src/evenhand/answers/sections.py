@@ -309,9 +309,10 @@ def _biases(answer: Answer) -> list[Part]:
         for one, span in zip(answer.biases, spans, strict=True)
     ]
     header = ["bias", "kind", "estimate", "low", "high", "", "shrunken"]
+    severe = " (above 0, severity)" if answer.best == "low" else ""
     read = Note(
-        "Leniency is what an evaluator adds to all scores, against the average of all who gave "
-        "some. Shrunken: the better guess of each, drawn to the mean by as much as it is "
+        f"Leniency{severe} is what an evaluator adds to all scores, against the average of all who "
+        "gave some. Shrunken: the better guess of each, drawn to the mean by as much as it is "
         "uncertain."
     )
     return [Table("What evaluators add to their scores", header, rows), read]
@@ -517,11 +518,4 @@ def _method(answer: Answer) -> list[Part]:
         "what certainty rests on": answer.certainty or "nothing certain is said",
         "software": f"evenhand {version('evenhand')}",
     }
-    kept = (
-        "answer.policy.state() has everything that was told, as a plain value for a file; "
-        "eh.restore makes a policy of it again."
-    )
-    return [
-        Facts("All that it takes to repeat it, beside the scores", entries),
-        Note(kept if said.policy else ""),
-    ]
+    return [Facts("All that it takes to repeat it, beside the scores", entries)]

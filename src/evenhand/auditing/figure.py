@@ -233,7 +233,7 @@ def _draw_evaluators(axes: Axes, picture: AuditPicture) -> None:
         _band(axes, picture.prediction, 0.10)
         _band(axes, (bias.low, bias.high), 0.28)
     draw_forest(axes, _rows(picture), zero=True, ends=picture.ends, fewest=_LEAST_ROWS)
-    said = f"by how much scores are too high; {direction(picture.best).lower()[:-1]}"
+    said = f"what is added to scores; {direction(picture.best).lower()[:-1]}"
     axes.set_title(said, loc="left", fontsize=8.5, color=FAINT)
 
 
@@ -325,7 +325,7 @@ def _of_evaluators(picture: AuditPicture) -> list[Line2D | Patch]:
     if picture.known and picture.prediction is not None:
         handles.append(Patch(color=INK, alpha=0.10, lw=0, label="one more evaluator"))
     for found, (colour, marker), said in (
-        (True, _FOUND, "evaluator who is surely partial"),
+        (True, _FOUND, "evaluator who stands out"),
         (False, _OTHER, "other evaluator"),
     ):
         if any(one.found is found for one in picture.evaluators):

@@ -180,18 +180,19 @@ def _permutations(audit: Audit) -> list[Part]:
 
 
 def _who(audit: Audit) -> list[Part]:
-    found = _known(audit.evaluators, audit.effects.scores.best)
+    best = audit.effects.scores.best
+    found, severe = _known(audit.evaluators, best), "; above 0, severity" * (best == "low")
     if not len(found):
         return ["No single bias could be told from those of others."]
     columns = {"evaluator": "evaluator", "group": "group"} | _EACH
     return [
         frame_table("Evaluators, the surest first", found, columns, {"q": Chance}),
         Note(
-            "Leniency (the evaluator effect) is what an evaluator adds to all. Partial: how many "
-            "of the scores are partial. Shrunken: the better guess of each bias, drawn to the mean "
-            "by as much as it is uncertain, with its interval. Of those who stand out no more than "
-            f"{percent(1.0 - audit.bias.level)} are expected to do so by chance (false discovery "
-            "rate q)."
+            f"Leniency (the evaluator effect{severe}) is what an evaluator adds to all. Partial: "
+            "how many of the scores are partial. Shrunken: the better guess of each bias, drawn to "
+            "the mean by as much as it is uncertain, with its interval. Of those who stand out no "
+            f"more than {percent(1.0 - audit.bias.level)} are expected to do so by chance (false "
+            "discovery rate q)."
         ),
     ]
 
@@ -342,7 +343,8 @@ def _asks(audit: Audit) -> list[Part]:
 
 def _method(audit: Audit) -> list[Part]:
     scores = audit.effects.scores
-    columns = ", ".join(f"{part}: {name}" for part, name in scores.called.items())
+    called = scores.called.items()
+    columns = ", ".join(f"{part}: {name}" for part, name in called if name != part)
     entries: dict[str, Cell] = {
         "scores": len(scores),
         "options": len(scores.option),

@@ -370,13 +370,13 @@ def spread(audit: Audit) -> str:
         if math.isfinite(found.next_high - found.next_low) and found.sd > 0.0:
             digits = decimals(0.5 * (found.next_high - found.next_low))
             said.append(
-                f"that of another {one} lies between {fixed(found.next_low, digits)} and "
+                f" of another {one} lies between {fixed(found.next_low, digits)} and "
                 f"{fixed(found.next_high, digits)} (sd among {found.n:,} {many} "
                 f"{number(found.sd)})"
             )
     if not said:
         return ""
-    return f"Not everybody's is the same: {'; '.join(said)}; {percent(audit.bias.level)} sure."
+    return f"That{'; that'.join(said)}; {percent(audit.bias.level)} sure."
 
 
 def who(audit: Audit) -> str:

@@ -344,12 +344,15 @@ def _asked(status: Status, told: _Story, priced: bool) -> list[Part]:
         for one in status.evaluators
     ]
     reasons = told.purposes.most_common()  # the first column wraps
+    asked = "was planned before the first score"
+    if not status.looks_once:
+        asked = "followed from the scores before, by rules that were fixed before the first"
     return [
         Table("Evaluators, and what came from each", header, rows),
         Table("What tickets were made for", ["what for", "tickets"], reasons),
         Note(
-            "What was asked followed from the scores before, by rules that were fixed before the "
-            "first. Evaluators saw neither groups nor estimates nor what others said."
+            f"What was asked {asked}. Evaluators saw neither groups nor estimates nor what others "
+            "said."
         ),
     ]
 
@@ -383,9 +386,8 @@ def _record(follower: Follower, status: Status, told: _Story) -> list[Part]:
         ),
         "Every event is sealed to all before it: whoever has written down the seal above can tell "
         "whether anything before it was changed, left out or put in.",
-        "The first command replays the decision, and confirms it from plans and scores alone, by "
-        "other code than that which decided. The second writes all evaluations as a table, and all "
-        "events as lines of JSON.",
+        "The first command computes every decision again from the record before it. The second "
+        "writes all evaluations as a table, and all events as lines of JSON.",
     ]
 
 

@@ -462,7 +462,7 @@ def _noise_within(
     # is half the range of scores, or more.
     if noise_scale is not None:
         raise InputError(
-            "bounds say how loud noise can be, so noise_scale must not be given too; got "
+            "bounds say how large noise can be, so noise_scale must not be given too; got "
             f"{noise_scale!r}."
         )
     quietest = 1.0 if questions.noise is None else min(1.0, float(questions.noise.min()))

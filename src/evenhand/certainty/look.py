@@ -108,9 +108,11 @@ class Look:
 
     @property
     def open(self) -> Indices:
-        """Rivals that may be better, the closest first."""
+        """Rivals that may be better, the closest first; without those whom it surely leads."""
         near = np.argsort(self.winner.leads, kind="stable")
-        return self.rivals[near[self.chances[near] >= self.failure]]
+        near = near[self.chances[near] >= self.failure]
+        low = self.ends(1 + int(self.rivals.max(initial=0)))[self.rivals[near], 1]
+        return self.rivals[near if (low > 0.0).all() else near[low <= 0.0]]
 
     def ends(self, k: int) -> Floats:
         """Return (k, 3) what leads are at least, and their lows and highs, which are two-sided."""

@@ -482,7 +482,7 @@ def may_be_chance(options: Any, stop: Stop, n: int, confidence: float, would_hel
 
 
 def nothing_left_over(
-    options: Any, option: int, n: int, agree: bool, say: str = "how loud noise is (noise_scale)"
+    options: Any, option: int, n: int, agree: bool, say: str = "how large noise is (noise_scale)"
 ) -> str:
     """Return that n answers cannot tell how sure the leader is: they agree, or none is spare;
     ``say`` is what would help if somebody knew it.

@@ -71,8 +71,8 @@ def refuse_unclear(notes: Sequence[str], columns: Sequence[str], table: str) -> 
             return
         said = f"The scores are in {shown(columns)}."
     raise InputError(
-        f"{table}: are the lowest scores the best? {said} Say best='low' if the lowest are the "
-        "best, such as ranks or marks from 1, or best='high' if the highest are."
+        f"{table}: are the lowest scores the best? {said} If they are, as of ranks or marks from "
+        "1, say best='low'; if the highest are, say best='high'."
     )
 
 

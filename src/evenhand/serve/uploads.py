@@ -68,7 +68,7 @@ _TICKED = {"missing": "drop", "copies": "drop"}
 _MARKS = {",": "comma", ".": "point"}
 _BEST = {"high": "Higher is better", "low": "Lower is better"}
 _EVENT, _PROGRAM = "ISU GP Rostelecom Cup 2016", "ICE DANCE FREE DANCE"
-_ADVICE = re.compile(r"\bsay [a-z_]+=|is named after #")
+_ADVICE = re.compile(r"\bsay ([a-z_]+=|that they were)|is named after #")
 _NAMED = re.compile(r"\b(top)(?= must be )")
 _ASIDE = re.compile(rf" \(({'|'.join(PARTS)})\)")
 _GROUP = rf"(?<![^\W_])(?:{'|'.join(GROUP_WORDS)})"

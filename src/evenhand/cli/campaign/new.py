@@ -53,7 +53,7 @@ def new(
         typer.Option(
             metavar="LOW,HIGH",
             help="The lowest and highest score that can be given, or 5,1 where 1 is the best; "
-            "others are refused. With --capacity none and no --noise it also says how loud noise "
+            "others are refused. With --capacity none and no --noise it also says how large noise "
             "can be: valid, and costly.",
             rich_help_panel=_SCORES,
         ),
