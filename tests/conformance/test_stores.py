@@ -14,7 +14,7 @@ import pytest
 
 import children
 import evenhand as eh
-from evenhand.campaigns.stores import SqliteStore, Store, gate, open_store, postgres
+from evenhand.campaigns.stores import SqliteStore, Store, open_store, postgres
 from evenhand.campaigns.stores.postgres import PostgresStore
 from evenhand.campaigns.stores.session import Session
 
@@ -242,90 +242,6 @@ def test_an_interrupt_in_a_group_is_for_one_thread_only(store: Store, refused: b
     assert len(done) >= 5
     assert done <= set(numbers(store)) <= done | interrupts  # of whose own work nobody knows
     assert store.write(adding(100)) == 100
-
-
-# ---------------------------------------------------------------------- gates
-
-
-@pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Who waits at a gate waits for longer than any test takes."""
-    monkeypatch.setattr(gate, "LONGEST", 600.0)
-
-
-def stay_in_the_gate(address: str, pipe: Any) -> None:
-    with open_store(address) as store, store.gate(1, 1.0, stay=False) as is_in:
-        pipe.send(is_in)
-        pipe.recv()
-
-
-@pytest.mark.parametrize("end", [signal.SIGKILL, None])
-def test_a_gate_is_free_again_when_who_was_in_it_is_gone(
-    store: Store, address: str, patient: None, end: signal.Signals | None
-) -> None:
-    here, there = children.Pipe()
-    process = children.start(stay_in_the_gate, address, there)
-    assert here.recv() is True
-    with store.gate(2, 1.0, stay=False) as is_in:
-        assert is_in  # the gate of another campaign
-    found: list[bool] = []
-
-    def wait() -> None:
-        with store.gate(1, 1.0, stay=False) as is_in:
-            found.append(is_in)
-
-    waiting = threading.Thread(target=wait)
-    waiting.start()
-    waiting.join(0.05)
-    assert not found  # it waits
-    if end is None:
-        here.send("go")
-    else:
-        os.kill(process.pid, end)
-    children.ended(process)
-    waiting.join(60)
-    assert found == [False]  # somebody else was there
-    for stay in (False, True):
-        with store.gate(1, 1.0, stay=stay) as is_in:
-            assert is_in
-
-
-def test_nobody_waits_for_ever_for_who_is_stopped_in_a_gate(
-    store: Store, address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gate, "LONGEST", 0.05)
-    here, there = children.Pipe()
-    process = children.start(stay_in_the_gate, address, there)
-    assert here.recv() is True
-    os.kill(process.pid, signal.SIGSTOP)
-    try:
-        for stay in (False, True, False):
-            with store.gate(1, 1.0, stay=stay) as is_in:
-                assert is_in
-    finally:
-        os.kill(process.pid, signal.SIGKILL)
-    children.ended(process)
-
-
-def test_of_threads_and_stores_one_at_a_time_is_in_a_gate(address: str, patient: None) -> None:
-    inside, most = [0], [0]
-
-    def go_in(store: Store) -> None:
-        for _ in range(5):
-            with store.gate(1, 1.0, stay=True) as is_in:
-                assert is_in
-                inside[0] += 1
-                most[0] = max(most[0], inside[0])
-                time.sleep(0.001)
-                inside[0] -= 1
-
-    with open_store(address) as one, open_store(address) as other:
-        threads = [threading.Thread(target=go_in, args=(s,)) for s in (one, one, other, other)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(60)
-    assert most == [1]
 
 
 # ---------------------------------------------------------------------- who is stopped

@@ -199,7 +199,6 @@ def test_a_relative_path_and_a_link_lead_to_the_same_file(
     assert sorted(p.name for p in tmp_path.iterdir()) == [
         "elsewhere",
         "store.db",
-        "store.db-gate",
         "store.db-line",
         "Ö %20 ?mode=ro#.db",
     ]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,7 +16,6 @@ from evenhand.campaigns import ask, follower, ledger
 from evenhand.campaigns import campaign as campaigns
 from evenhand.campaigns.events import Event
 from evenhand.campaigns.replica import Replica
-from evenhand.campaigns.stores import gate, line, open_store
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -346,7 +344,6 @@ def test_what_another_process_put_in_meanwhile_is_not_put_in_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A proposal that another overtook is thrown away, and worked out anew."""
-    monkeypatch.setattr(gate, "LONGEST", 0.0)  # as if the one were stopped where it works out
     one = eh.Campaign.create(tmp_path / "store.db", "it", OPTIONS, policy="uniform", at_most=8)
     other = reopened(one)
     work_out = ask._proposal
@@ -364,25 +361,6 @@ def test_what_another_process_put_in_meanwhile_is_not_put_in_twice(
     assert nothing.reason == "waiting"
     made = [t for event in log(one) if event.kind == "proposed" for t in event.content["tickets"]]
     assert len(made) == 8
-
-
-@pytest.fixture
-def refused_entry(store_address: str, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """How many wait at a gate."""
-    if store_address.startswith("postgres"):
-        words = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
-        watch = open_store(store_address)
-        return lambda: int(watch.read(lambda s: s.execute(words).fetchone()[0]))
-    seen, taken = set(), line.Place.taken
-
-    def noting(place: line.Place, *, shared: bool) -> bool:
-        found = taken(place, shared=shared)
-        if not found:
-            seen.add(place)
-        return found
-
-    monkeypatch.setattr(line.Place, "taken", noting)
-    return lambda: len(seen)
 
 
 def test_who_proposed_last_adds_tickets_before_they_run_out(
@@ -411,13 +389,31 @@ def test_who_proposed_last_adds_tickets_before_they_run_out(
     assert len(proposals()) == before + 2, "once"
 
 
+class Refusing:
+    """A lock that counts those who did not get it at once."""
+
+    def __init__(self) -> None:
+        self.lock, self.refused = threading.Lock(), 0
+        self.release = self.lock.release
+
+    def acquire(self, blocking: bool = True) -> bool:
+        got = self.lock.acquire(blocking)
+        self.refused += not got
+        return got
+
+    def __enter__(self) -> None:
+        self.lock.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.lock.release()
+
+
 def test_of_many_who_find_nothing_one_has_the_policy_asked(
-    store_address: str, refused_entry: Callable[[], int], monkeypatch: pytest.MonkeyPatch
+    store_address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gate, "LONGEST", 600.0)
     many = eh.ActionSet(np.arange(400.0).reshape(200, 2), ["a", "b"] * 100)  # six are asked ahead
-    first = eh.Campaign.create(store_address, "it", many, policy="uniform", at_most=1000)
-    campaigns = [first, *(eh.Campaign.open(store_address, "it") for _ in range(4))]
+    campaign = eh.Campaign.create(store_address, "it", many, policy="uniform", at_most=1000)
+    lock = campaign._follower.preparing = Refusing()  # type: ignore[assignment] # it counts
     work_out, begun, go_on = ask._proposal, threading.Event(), threading.Event()
     worked_out: list[int] = []
     got: list[Any] = []
@@ -431,22 +427,21 @@ def test_of_many_who_find_nothing_one_has_the_policy_asked(
     monkeypatch.setattr(ask, "_proposal", slowly)
 
     def take(number: int) -> None:
-        got.append(campaigns[number].ask(f"evaluator {number}"))
+        got.append(campaign.ask(f"evaluator {number}"))
 
     threads = [threading.Thread(target=take, args=(number,)) for number in range(5)]
     threads[0].start()
     assert begun.wait(60)
     for thread in threads[1:]:
         thread.start()
-    while refused_entry() < 4:
+    while lock.refused < 4:
         time.sleep(0.001)
     go_on.set()
     for thread in threads:
         thread.join(60)
     assert len({ticket.number for ticket in got if ticket}) == 5
     assert len(worked_out) == 1
-    for campaign in campaigns:
-        campaign.close()
+    campaign.close()
 
 
 def test_when_scores_last_came_is_what_the_rows_say(tmp_path: Path, often: None) -> None:

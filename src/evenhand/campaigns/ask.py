@@ -5,8 +5,8 @@ any transaction; its proposal is written if the campaign is still at the version
 for. It has somewhat more tickets than are wanted now, so that the next to ask find one waiting. A
 plan that is due is written first, in a transaction of its own, before anything of it is handed out.
 
-Of many who find no ticket at the same time, one prepares a proposal (`Store.gate`) and the others
-look again when it is written. Who then finds none even so is the next to prepare one. The process
+Of many threads that find no ticket at the same time, one prepares a proposal and the others look
+again when it is written. Who then finds none even so is the next to prepare one. The process
 that wrote the last proposal knows the log best: when half of its tickets are handed out it adds to
 them, while the others go on.
 """
@@ -14,7 +14,6 @@ them, while the others go on.
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -89,9 +88,15 @@ def ask(
         if rows and len(rows) == asker.want and rows[-1].number >= follower.refill_at:
             refill(follower)
         elif rows is not None and len(rows) < asker.want:
-            with follower.store.gate(follower.id, follower.effort, stay=waited) as is_in:
-                more = _propose(follower, asker) if is_in else None
-            waited = not is_in
+            if not follower.preparing.acquire(blocking=waited):
+                with follower.preparing:
+                    waited = True
+                continue
+            try:
+                more = _propose(follower, asker)
+            finally:
+                follower.preparing.release()
+            waited = False
             if more is None:
                 continue
             if not isinstance(more, NoTicket):
@@ -190,9 +195,11 @@ def _whose(replica: Replica, asker: _Asker) -> list[str | None]:
 def refill(follower: Follower) -> None:
     """Issue more tickets before they run out, unless somebody else is about it."""
     follower.refill_at = math.inf
-    with follower.store.gate(follower.id, follower.effort, stay=False) as is_in:
-        if is_in:
+    if follower.preparing.acquire(blocking=False):
+        try:
             _propose(follower, _REFILL)
+        finally:
+            follower.preparing.release()
     with follower.lock:
         snapshot = follower.due_snapshot()
     if snapshot is not None:  # when there are tickets again, so that nobody waits for it
@@ -209,9 +216,7 @@ def _propose(follower: Follower, asker: _Asker) -> list[TicketRow] | NoTicket | 
             out = follower.read(lambda page: page.waiting(follower.tries))
             sound = replica.broken() is None and replica.hopeless() is None
             if sound and not out.harmful:
-                began = time.thread_time()
                 proposal = _proposal(follower, replica, asker, out)
-                follower.effort = time.thread_time() - began
         if out.harmful:
             follower.write(partial(_give_up, follower.tries))
             return None

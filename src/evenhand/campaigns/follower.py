@@ -42,14 +42,14 @@ T = TypeVar("T")
 class Follower:
     """A campaign in a store, with a replica that follows its log."""
 
-    # `lock` is held while the replica is used; `effort` is the seconds of work of this process's
-    # last proposal, infinite before the first; `refill_at` is the number of the ticket at which
-    # half of that proposal is handed out.
+    # `lock` is held while the replica is used, `preparing` while a proposal is worked out and
+    # written; `refill_at` is the number of the ticket at which half of this process's last
+    # proposal is handed out.
 
     def __init__(self, store: Store, id: int, name: str) -> None:
         self.store, self.id, self.name = store, id, name
-        self.lock = threading.RLock()
-        self.effort = self.refill_at = math.inf
+        self.lock, self.preparing = threading.RLock(), threading.Lock()
+        self.refill_at = math.inf
         self._replica: Replica | None = None
         self._events = self._bytes = 0  # since the newest snapshot
         self._size = 0  # of the last snapshot
@@ -225,6 +225,7 @@ class Follower:
 
     def _after_fork(self) -> None:
         """Begin anew in a child, if a thread of the parent was at work on the replica."""
+        self.preparing = threading.Lock()
         if self.lock.acquire(blocking=False):
             self.lock.release()
         else:

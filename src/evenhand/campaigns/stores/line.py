@@ -1,26 +1,25 @@
 """Locks of files, which the system takes back from the dead.
 
 SQLite lets processes that wait for its lock try again at random, and some starve. The system hands
-a file's lock on to who has waited longest: that is a `Line`. A `Place` in a file is locked by who
-finds it free.
+a file's lock on to who has waited longest: that is a `Line`.
 """
 
 from __future__ import annotations
 
 import os
-import struct
 import sys
+from collections.abc import Callable
 from concurrent.futures import Future
 from functools import partial
 from queue import SimpleQueue
 from threading import Thread
 
-from evenhand.campaigns.stores.gate import Leave
-
 if sys.platform == "win32":
     import msvcrt
 else:
     import fcntl
+
+Leave = Callable[[], None]
 
 
 class Line:
@@ -93,34 +92,3 @@ def _unlock(file: int) -> None:
         msvcrt.locking(file, msvcrt.LK_UNLCK, 1)
     else:
         fcntl.flock(file, fcntl.LOCK_UN)
-
-
-class Place:
-    """A byte of a file, made if absent, that one process at a time can lock, or several share."""
-
-    def __init__(self, path: str, byte: int) -> None:
-        self._file, self._byte = _opened(path), byte
-
-    def taken(self, *, shared: bool) -> bool:
-        """Take it, if it is free; tell whether it was."""
-        try:
-            self._lock(shared)
-        except (BlockingIOError, PermissionError):
-            return False
-        return True
-
-    def _lock(self, shared: bool) -> None:
-        if sys.platform == "win32":
-            os.lseek(self._file, self._byte, os.SEEK_SET)
-            msvcrt.locking(self._file, msvcrt.LK_NBLCK, 1)  # where nothing can be shared
-        elif sys.platform == "linux":  # of this opening of the file: threads have their own
-            kind = fcntl.F_RDLCK if shared else fcntl.F_WRLCK
-            wanted = struct.pack("hhqqi", kind, os.SEEK_SET, self._byte, 1, 0)
-            fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, wanted)
-        else:
-            kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
-            fcntl.lockf(self._file, kind | fcntl.LOCK_NB, 1, self._byte)
-
-    def close(self) -> None:
-        """Let go of it, and of the lock."""
-        os.close(self._file)

@@ -15,10 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from typing import Any, ClassVar
 
-from evenhand.campaigns.stores.gate import Leave
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.stores.store import PATIENCE, Result, Store, Work
 from evenhand.errors import InputError
@@ -74,13 +72,6 @@ _ADVICE = {
 }
 _USUAL = "See that the server is up, and do the same again"
 _LOCK = 0x6576656E68616E64  # "evenhand", for those who make the tables
-_GATE = 0x6576656E  # "even", for those who prepare something for a campaign
-_AT_MOST = "SELECT set_config('lock_timeout', :span, false)"
-_IN = f"SELECT pg_advisory_lock({_GATE}, :campaign::integer) IS NOT NULL"
-_IN_OR_WAIT = f"""
-    SELECT CASE WHEN pg_try_advisory_lock({_GATE}, :campaign::integer) THEN true
-                ELSE pg_advisory_lock_shared({_GATE}, :campaign::integer) IS NULL END
-"""
 
 
 class _RefusedError(psycopg.OperationalError):
@@ -101,7 +92,6 @@ class PostgresStore(Store):
     """Campaigns in a PostgreSQL database; a lost server is tried again for `patience` seconds."""
 
     errors = psycopg.Error
-    _worth_waiting = 0.005  # who waits asks the server several times
 
     def __init__(self, url: str, *, patience: float = PATIENCE) -> None:
         try:
@@ -144,37 +134,6 @@ class PostgresStore(Store):
         connection.send("COMMIT")  # of nothing
         connection.wait()
         return result
-
-    def _enter(self, campaign: int, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
-        """Have a lock of the server's, which it takes back when the client is gone."""
-        # It belongs to the connection that this thread reads with meanwhile: a server that is full
-        # of clients need not let another in.
-        with self._line:
-            connection = self._readers.pop() if self._readers else None
-        try:
-            connection = connection or self._connect()
-            connection.send(_AT_MOST, {"span": f"{max(1, round(1e3 * seconds))}ms"})
-            words = _IN if stay else _IN_OR_WAIT
-            mine = connection.send(words, {"campaign": campaign}).fetchone()
-        except psycopg.errors.LockNotAvailable:
-            self._leave(connection)
-            return None
-        except psycopg.Error:
-            if connection is not None:
-                connection.close()
-            return None
-        self._own.reader = connection
-        return mine == (True,), partial(self._leave, connection)
-
-    def _leave(self, connection: Any) -> None:
-        self._own.reader = None
-        try:
-            connection.send("SELECT pg_advisory_unlock_all()").fetchall()
-        except psycopg.Error:
-            connection.close()
-            return
-        with self._line:
-            self._readers.append(connection)
 
     def _connect(self) -> Wire:
         try:

@@ -12,21 +12,18 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, ClassVar
 
 from evenhand.campaigns.stores import copies
-from evenhand.campaigns.stores.gate import Leave
-from evenhand.campaigns.stores.line import Line, Place
+from evenhand.campaigns.stores.line import Leave, Line
 from evenhand.campaigns.stores.session import Session
 from evenhand.campaigns.stores.store import PATIENCE, Result, Store, Work
 from evenhand.errors import StoreError
 
 _WAIT = 10.0  # seconds at most that SQLite itself waits for another writer, in one try
-_LOOK = 0.002  # seconds between two looks at a gate
 _NO_LOCKS = (
     "the file system of its folder has no locks, without which processes spoil each other's work; "
     "put it on a disk of this machine, or use PostgreSQL"
@@ -151,24 +148,6 @@ class SqliteStore(Store):
                 f"the store {self.name!r} cannot be used: {_NO_LOCKS} ({error.strerror}). What was "
                 "acknowledged is kept."
             ) from error
-
-    def _enter(self, campaign: int, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
-        try:
-            place = Place(f"{self._file}-gate", campaign)
-        except OSError:  # a folder that is only read
-            return None
-        end = time.monotonic() + seconds
-        try:
-            mine = place.taken(shared=False)
-            while not mine and not place.taken(shared=not stay):
-                if time.monotonic() + _LOOK > end:
-                    place.close()
-                    return None
-                time.sleep(_LOOK)
-        except OSError:  # a place without such locks
-            place.close()
-            return None
-        return mine or stay, place.close
 
     # ------------------------------------------------------------------ where it is
 

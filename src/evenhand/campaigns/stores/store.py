@@ -22,11 +22,9 @@ import time
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
-from functools import partial
+from contextlib import suppress
 from typing import Any, Self, TypeVar
 
-from evenhand.campaigns.stores.gate import Gate, Leave
 from evenhand.campaigns.stores.session import Session
 from evenhand.errors import StoreError
 
@@ -47,9 +45,6 @@ class Store(ABC):
     errors: type[Exception]
     """What the database's driver raises."""
 
-    _worth_waiting = 0.0
-    """Seconds of work that are sooner waited for than done by many at once, in vain."""
-
     def __init__(self, patience: float = PATIENCE) -> None:
         self.patience = patience
         self.clock_offset = 0.0
@@ -64,8 +59,6 @@ class Store(ABC):
         self._reading = 0  # how many are being read from
         self._serving = False  # whether a transaction is open
         self._nobody_reads = threading.Condition(self._line)
-        self._gates: dict[int, Gate] = {}  # by campaign
-        self._own = threading.local()  # a connection that a thread keeps to read with
 
     # ------------------------------------------------------------------ what a database has
 
@@ -92,10 +85,6 @@ class Store(ABC):
     @abstractmethod
     def _let_go(self) -> None:
         """Close what the writer has open; it opens again when it is needed."""
-
-    @abstractmethod
-    def _enter(self, campaign: int, seconds: float, *, stay: bool) -> tuple[bool, Leave] | None:
-        """Keep other processes out of a campaign's gate; see `gate.Enter`."""
 
     # ------------------------------------------------------------------ what a campaign calls
 
@@ -133,9 +122,8 @@ class Store(ABC):
         """Run work that writes nothing."""
 
         def once() -> Result:
-            own = getattr(self._own, "reader", None)
             with self._line:
-                connection = own or (self._readers.pop() if self._readers else None)
+                connection = self._readers.pop() if self._readers else None
                 self._reading += 1
             try:
                 connection = connection or self._connect()
@@ -144,28 +132,17 @@ class Store(ABC):
                 with self._line:
                     self._reading -= 1
                     self._nobody_reads.notify_all()
-                self._own.reader = None
                 if connection is not None:
                     with suppress(self.errors):
                         connection.close()
                 raise
             with self._line:
                 self._reading -= 1
-                self._readers += [connection] if own is None else []
+                self._readers.append(connection)
                 self._nobody_reads.notify_all()
             return result
 
         return self._patiently(once, self.patience)
-
-    def gate(self, campaign: int, work: float, *, stay: bool) -> AbstractContextManager[bool]:
-        """Have others wait, for a moment, who want to prepare the same; see `Gate.entered`."""
-        # That saves them from doing it in vain, where it is so many seconds of `work` that to wait
-        # takes less. Nothing may rest on it.
-        if work < self._worth_waiting:
-            return nullcontext(True)
-        with self._line:
-            gate = self._gates.setdefault(campaign, Gate())
-        return gate.entered(partial(self._enter, campaign), stay=stay)
 
     def examine(self) -> None:
         """Refuse a database that is not what it was; called once, when it is opened."""
