@@ -223,7 +223,7 @@ def test_rage_drops_whom_another_leads_by_more_than_the_rounds_accuracy() -> Non
 
 def test_the_suite_has_all_problems_twice_and_all_rivals_with_two_thresholds() -> None:
     benchmark = chosen(["classical"])
-    shapes = [instance.shape.shape for instance in benchmark.instances]  # type: ignore[attr-defined] # all are FixedConfidence
+    shapes = [instance.shape for instance in benchmark.instances]
     without = [shape for shape in shapes if not shape.biased]
     assert [dataclasses.replace(shape, biased=True) for shape in without] == [
         shape for shape in shapes if shape.biased

@@ -33,12 +33,7 @@ from evenhand.research.comparison import (
 from evenhand.research.comparison.figure import (
     comparison_picture,
 )
-from evenhand.research.comparison.instances import (
-    FixedConfidence,
-    GapDependent,
-    Skating,
-    WorstCase,
-)
+from evenhand.research.comparison.instances import Shape
 from evenhand.research.rivals.uniform import Uniform
 from evenhand.research.simulation.experiment import Experiment
 from reference import exact_rank
@@ -87,7 +82,7 @@ def test_the_benchmark_is_data_that_can_be_played(benchmark_: Benchmark) -> None
         for problem in instance.shape.problems(instance.horizon):
             # Nothing that policies are told is false
             assert np.abs(problem.values).max() <= instance.shape.value_bound + 1e-12
-            if not isinstance(instance.shape, WorstCase) and instance.suite != "gaps":
+            if instance.shape.kind not in ("worst-case", "gaps"):
                 z = problem.actions.attributes
                 wrong = int(problem.evaluations.argmax())
                 assert (z[wrong] != z[problem.best]).any()
@@ -103,7 +98,8 @@ def test_the_limit_of_several_problems_is_their_mean() -> None:
 # ---------------------------------------------------------------- the numbers
 
 
-PAIR = Suite("pairs", "Pairs", (WorstCase(1.0, 2, 1.0), WorstCase(3.0, 2, 1.0)), (1000,))
+PAIRS = tuple(Shape("worst-case", (c, 2, 1.0)) for c in (1.0, 3.0))
+PAIR = Suite("pairs", "Pairs", PAIRS, (1000,))
 TOY = Benchmark((PAIR,), 4)
 # By policy: (2 problems, 4 replications) on the first instance, and on the second
 REGRETS = {
@@ -235,7 +231,7 @@ def test_all_registered_policies_that_play_on_take_part_once() -> None:
     assert not stopping & set(names)
     assert len(set(names)) == len(names)
     # Those with settings of their own can be made
-    (problem,) = Skating().problems(100)
+    (problem,) = Shape("skating").problems(100)
     for entrant in entrants():
         entrant.with_options(value_bound=15.0).policy(problem, 100, seed=0)
 
@@ -298,7 +294,7 @@ def test_evaluations_until_the_stop_are_counted() -> None:
     benchmark_ = dataclasses.replace(QUICK_CERTAIN.only(["certain-skating"]), replications=4)
     names = ["lingape", "lingape-usual", "uniform"]
     proved, usual, uniform = measure(benchmark_, entrants(names, "evaluations"), seed=5)
-    (problem,) = Skating().problems(10**5)
+    (problem,) = Shape("skating").problems(10**5)
     results = eh.simulate(problem, "lingape", 10**5, 4, 5).runs[0]
     np.testing.assert_array_equal(proved.cost, results.spent[None, :])
     assert proved.certified is not None
@@ -317,7 +313,10 @@ SURELY = Benchmark(
         Suite(
             "s",
             "S",
-            (FixedConfidence(Skating()), FixedConfidence(GapDependent(4, 4.0, 0.05, 0.1))),
+            (
+                Shape("skating", certain=True),
+                Shape("gaps", (4, 4.0, 0.05, 0.1), certain=True),
+            ),
             (100,),
         ),
     ),

@@ -119,11 +119,11 @@ class Panel(Shape):
 
 
 def test_compare_plays_panels_and_says_who_does_not() -> None:
-    suite = Suite("panels", "Panels", (Panel(),), (160,))
+    suite = Suite("panels", "Panels", (Panel("panel"),), (160,))
     benchmark = replace(QUICK, suites=(suite,), replications=2)
     names = ["uniform", "thompson-sampling"]
     uniform, refused = measure(benchmark, entrants(names))
-    (problem,) = Panel().problems(160)
+    (problem,) = Panel("panel").problems(160)
     assert uniform.mean == pytest.approx(40 * problem.gaps.sum())
     assert refused.refusal is not None
     assert "its own question" in refused.refusal

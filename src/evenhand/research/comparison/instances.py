@@ -1,8 +1,9 @@
 """What policies are compared on, as immutable data: full benchmarks, and quick ones.
 
-A `Shape` says which problems, a `Suite` has shapes and horizons, and an `Instance` is one shape
-played over one horizon. An instance may be several problems: the worst-case pair, of which every
-policy finds one hard, or all problems of a gap-dependent family. Its regret is their mean.
+`suites.toml` has it. A `Shape` says which problems, a `Suite` has shapes and horizons, and an
+`Instance` is one shape played over one horizon. An instance may be several problems: the worst-case
+pair, of which every policy finds one hard, or all problems of a gap-dependent family. Its regret is
+their mean.
 
 c = 1 is the worst case of the paper: there, never to learn the bias is nearly optimal. c = 3 is
 where learning pays.
@@ -15,10 +16,13 @@ classical ones have the problems of the literature on linear bandits, without a 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
-from abc import ABC, abstractmethod
+import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from importlib.resources import files
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,218 +36,111 @@ from evenhand.research.simulation import Parallel
 Problems = tuple[BiasedLinearBandit, ...]
 Counted = Literal["regret", "evaluations"]
 
+_SURE = 0.95  # how sure a policy has to be
+_WORDS = {
+    "worst-case": "c = {:g}, d = {}, κ = {:g}",
+    "gaps": "d = {}, κ = {:g}, Δ_min = {:g}, Δ_≠ = {:g}",
+    "random": "k = {}, d = {}, seed {}",
+    "four groups": "four groups, k = {}, d = {}, seed {}",
+    "continuous": "continuous, k = {}, d = {}, seed {}",
+    "skating": "Skate Canada 2016",
+    "soare": "Soare, d = {}",
+    "sphere": "sphere, {} options, d = {} ({})",
+    "many_arms": "many arms, {} options ({})",
+    "factorial": "2^{} factorial ({})",
+    "transductive": "transductive, d = {}",
+}
 
-class Shape(ABC):
-    """Which problems are played, for a horizon; and what no policy can beat on them."""
 
-    limit_name: ClassVar[str] = "Graves–Lai · log T (T → ∞)"
-    """What ``limit`` is called; this one binds as T → ∞ only."""
-    binding: ClassVar[bool] = False
-    """Whether the limit holds at every horizon."""
+@dataclass(frozen=True)
+class Shape:
+    """Which problems are played, for a horizon; and what no policy can beat on them.
+
+    Parameters
+    ----------
+    kind, numbers
+        A family of problems, and its arguments: the pair of Theorem 3 with leaders c(κ_*/T)^{1/3}
+        apart, another for every T ("worst-case"); all problems of Theorem 4 ("gaps"); two groups,
+        four, or a number that evaluations react to, at random, to the disadvantage of the best
+        option; the skating event of the package; or a function of `environments.classical`.
+    biased
+        Whether a classical problem has a bias.
+    certain
+        Whether it is played until a policy is sure which option is the best.
+    """
+
+    kind: str
+    numbers: tuple[Any, ...] = ()
+    biased: bool = False
+    certain: bool = False
+
+    @property
+    def words(self) -> str:
+        """What tells this shape from others of its suite."""
+        return _WORDS[self.kind].format(*self.numbers) + (", biased" if self.biased else "")
 
     @property
     def value_bound(self) -> float:
         """What policies are told: no value is farther from 0 than this."""
+        if self.kind == "skating":
+            return skate_canada().value_bound  # what is known before anybody skates, in points
+        if hasattr(classical, self.kind):
+            return float(np.abs(self._classical().values).max())
         return 1.0
 
-    @property
-    @abstractmethod
-    def words(self) -> str:
-        """What tells this shape from others of its suite."""
-
-    @abstractmethod
     def problems(self, horizon: int) -> Problems:
-        """Make the problems."""
+        """Make the problems; all but the worst case are the same for every horizon."""
+        if self.kind == "worst-case":
+            c, d, kappa = self.numbers
+            return families.worst_case(d, kappa, horizon, c)
+        if self.kind == "gaps":
+            return tuple(families.gap_dependent(*self.numbers))
+        if self.kind == "random":
+            return (families.random(*self.numbers),)
+        if self.kind == "four groups":
+            return (families.random_groups(*self.numbers, n_groups=4),)
+        if self.kind == "continuous":
+            return (families.random_attribute(*self.numbers),)
+        return (_from_a_hundred() if self.kind == "skating" else self._classical(),)
+
+    def _classical(self) -> BiasedLinearBandit:
+        made: BiasedLinearBandit = getattr(classical, self.kind)(*self.numbers, biased=self.biased)
+        return made
+
+    @property
+    def limit_name(self) -> str:
+        """What ``limit`` is called."""
+        if self.certain:
+            return "T* · kl(δ, 1 − δ)"
+        return "two-point bound" if self.binding else "Graves–Lai · log T (T → ∞)"
+
+    @property
+    def binding(self) -> bool:
+        """Whether the limit holds at every horizon."""
+        return self.certain or self.kind == "worst-case"
 
     def limit(self, horizon: int) -> float:
         """Return the limit of what is counted, mean over the problems."""
-        values = [limits.graves_lai(problem).value for problem in self.problems(horizon)]
+        problems = self.problems(horizon)
+        if self.certain:
+            times = [limits.characteristic_time(problem) for problem in problems]
+            return float(np.mean([time.evaluations(_SURE) for time in times]))
+        if self.kind == "worst-case":
+            return limits.two_point(*problems, horizon)
+        values = [limits.graves_lai(problem).value for problem in problems]
         return float(np.mean(values)) * math.log(horizon)
 
 
-@dataclass(frozen=True)
-class WorstCase(Shape):
-    """The pair of Theorem 3 with leaders c(κ_*/T)^{1/3} apart: another pair for every T."""
-
-    c: float
-    d: int
-    kappa: float
-    limit_name: ClassVar[str] = "two-point bound"
-    binding: ClassVar[bool] = True
-
-    @property
-    def words(self) -> str:
-        """The arguments of the family."""
-        return f"c = {self.c:g}, d = {self.d}, κ = {self.kappa:g}"
-
-    def problems(self, horizon: int) -> Problems:
-        """Make the pair."""
-        return families.worst_case(self.d, self.kappa, horizon, self.c)
-
-    def limit(self, horizon: int) -> float:
-        """Return what no policy's mean regret over the pair can be below, at this horizon."""
-        first, second = families.worst_case(self.d, self.kappa, horizon, self.c)
-        return limits.two_point(first, second, horizon)
-
-
-@dataclass(frozen=True)
-class GapDependent(Shape):
-    """All problems of the family of Theorem 4."""
-
-    d: int
-    kappa: float
-    delta_min: float
-    delta_neq: float
-
-    @property
-    def words(self) -> str:
-        """The arguments of the family."""
-        gaps = f"Δ_min = {self.delta_min:g}, Δ_≠ = {self.delta_neq:g}"
-        return f"d = {self.d}, κ = {self.kappa:g}, {gaps}"
-
-    def problems(self, horizon: int) -> Problems:
-        """Make the problems, the same for every horizon."""
-        return tuple(families.gap_dependent(self.d, self.kappa, self.delta_min, self.delta_neq))
-
-
-@dataclass(frozen=True)
-class Random(Shape):
-    """Two groups at random, the best option in the disfavoured one."""
-
-    k: int
-    d: int
-    seed: int
-
-    @property
-    def words(self) -> str:
-        """Size and seed."""
-        return f"k = {self.k}, d = {self.d}, seed {self.seed}"
-
-    def problems(self, horizon: int) -> Problems:
-        """Make the problem, the same for every horizon."""
-        return (families.random(self.k, self.d, self.seed),)
-
-
-@dataclass(frozen=True)
-class FourGroups(Random):
-    """Four groups at random, the best option in the one that all others are favoured over."""
-
-    @property
-    def words(self) -> str:
-        """Kind, size and seed."""
-        return f"four groups, {super().words}"
-
-    def problems(self, horizon: int) -> Problems:
-        """Make the problem, the same for every horizon."""
-        return (families.random_groups(self.k, self.d, self.seed, n_groups=4),)
-
-
-@dataclass(frozen=True)
-class Continuous(Random):
-    """A number that evaluations react to, at random; its effect is against the best option."""
-
-    @property
-    def words(self) -> str:
-        """Kind, size and seed."""
-        return f"continuous, {super().words}"
-
-    def problems(self, horizon: int) -> Problems:
-        """Make the problem, the same for every horizon."""
-        return (families.random_attribute(self.k, self.d, self.seed),)
-
-
-@dataclass(frozen=True)
-class Skating(Shape):
-    """The event that comes with the package; its unit is a judge's point, counted from 100.
+def _from_a_hundred() -> BiasedLinearBandit:
+    """Return the event that comes with the package; its unit is a judge's point, less 100.
 
     Some policies shrink their estimates towards 0 and are right only if values lie within ±B. Who
     knows that totals lie between 85 and 115 tells them so by taking 100 off.
     """
-
-    @property
-    def value_bound(self) -> float:
-        """What is known before anybody skates, in points."""
-        return skate_canada().value_bound
-
-    @property
-    def words(self) -> str:
-        """Which event."""
-        return "Skate Canada 2016"
-
-    def problems(self, horizon: int) -> Problems:
-        """Make the problem, the same for every horizon."""
-        problem = skate_canada().problem
-        gamma = problem.gamma.copy()
-        gamma[problem.actions.feature_names.index("intercept")] -= 100.0
-        return (BiasedLinearBandit(problem.actions, gamma, problem.omega, problem.noise_scale),)
-
-
-@dataclass(frozen=True)
-class Classical(Shape):
-    """A problem of the literature on linear bandits, by the name of its function in
-    `environments.classical`, with its numbers; perhaps with a bias.
-    """
-
-    kind: Literal["soare", "sphere", "many_arms", "factorial", "transductive"]
-    numbers: tuple[int, ...]
-    biased: bool = False
-
-    @property
-    def value_bound(self) -> float:
-        """The largest value there is."""
-        return float(np.abs(self._problem.values).max())
-
-    @property
-    def words(self) -> str:
-        """Its name and numbers."""
-        names = {
-            "soare": "Soare, d = {}",
-            "sphere": "sphere, {} options, d = {} ({})",
-            "many_arms": "many arms, {} options ({})",
-            "factorial": "2^{} factorial ({})",
-            "transductive": "transductive, d = {}",
-        }
-        return names[self.kind].format(*self.numbers) + (", biased" if self.biased else "")
-
-    @property
-    def _problem(self) -> BiasedLinearBandit:
-        problem: BiasedLinearBandit = getattr(classical, self.kind)(
-            *self.numbers, biased=self.biased
-        )
-        return problem
-
-    def problems(self, horizon: int) -> Problems:
-        """Make the problem, the same for every horizon."""
-        return (self._problem,)
-
-
-@dataclass(frozen=True)
-class FixedConfidence(Shape):
-    """The problems of another shape, played until a policy is sure which option is the best."""
-
-    shape: Shape
-    confidence: float = 0.95
-    limit_name: ClassVar[str] = "T* · kl(δ, 1 − δ)"
-    binding: ClassVar[bool] = True
-
-    @property
-    def value_bound(self) -> float:
-        """What policies are told."""
-        return self.shape.value_bound
-
-    @property
-    def words(self) -> str:
-        """The words of the shape."""
-        return self.shape.words
-
-    def problems(self, horizon: int) -> Problems:
-        """Make the problems of the shape."""
-        return self.shape.problems(horizon)
-
-    def limit(self, horizon: int) -> float:
-        """Return the least mean number of evaluations that certainty takes."""
-        times = [limits.characteristic_time(problem) for problem in self.problems(horizon)]
-        return float(np.mean([time.evaluations(self.confidence) for time in times]))
+    problem = skate_canada().problem
+    gamma = problem.gamma.copy()
+    gamma[problem.actions.feature_names.index("intercept")] -= 100.0
+    return BiasedLinearBandit(problem.actions, gamma, problem.omega, problem.noise_scale)
 
 
 @dataclass(frozen=True)
@@ -365,153 +262,47 @@ def short_power(number: int) -> str:
     return str(number) if number < 1000 else f"{number / 10**exponent:g}e{exponent}"
 
 
-_KAPPAS = (1.0, 4.0, 16.0)
-_LONG = (10**5, 10**6, 10**7)
-_TITLES = {
-    "worst-case": "Worst case: the pair that no policy masters",
-    "dimension": "Worst case with 20 features",
-    "gaps": "Gap-dependent families",
-    "random": "Random, the best option in the disfavoured group",
-    "attributes": "Four groups; a continuous attribute",
-    "skating": "A skating event, judged with a home bias",
-    "certain-skating": "Until sure: a skating event",
-    "certain-20": "Until sure: random, 20 options, 3 features",
-    "certain-50": "Until sure: random, 50 options, 5 features",
-    "certain-200": "Until sure: random, 200 options, 10 features",
-    "certain-gaps": "Until sure: a gap-dependent family",
-    "certain-few": "Until sure: random, 2 to 5 options",
-    "classical-soare": "Until sure: Soare's problem",
-    "classical-sphere": "Until sure: the unit sphere, two near-best options",
-    "classical-others": "Until sure: many arms, a factorial, a transductive problem",
-    "classical-biased": "Until sure: the same problems in two groups, with a bias",
-}
 CERTAIN = "certain"
 """Stands for all suites of certainty."""
 CLASSICAL = "classical"
 """Stands for all classical ones."""
 
 
-def _suite(name: str, shapes: tuple[Shape, ...], horizons: tuple[int, ...]) -> Suite:
-    return Suite(name, _TITLES[name], shapes, horizons)
-
-
-FULL = Benchmark(
-    (
-        _suite(
-            "worst-case",
-            tuple(WorstCase(c, d, kappa) for c in (1.0, 3.0) for d in (2, 5) for kappa in _KAPPAS),
-            _LONG,
-        ),
-        _suite("dimension", tuple(WorstCase(1.0, 20, kappa) for kappa in _KAPPAS), _LONG[:2]),
-        _suite(
-            "gaps",
-            (
-                GapDependent(2, 4.0, 0.05, 0.2),
-                GapDependent(4, 2.0, 0.1, 0.1),
-                GapDependent(4, 4.0, 0.05, 0.1),
-                GapDependent(8, 16.0, 0.05, 0.12),
-            ),
-            _LONG,
-        ),
-        _suite(
-            "random",
-            tuple(
-                Random(k, d, seed) for k in (20, 50, 100) for d in (3, 5, 10) for seed in (1, 2, 3)
-            ),
-            _LONG,
-        ),
-        _suite(
-            "attributes",
-            tuple(
-                kind(k, d, seed)
-                for kind in (FourGroups, Continuous)
-                for k, d in ((20, 3), (50, 5))
-                for seed in (1, 2, 3)
-            ),
-            _LONG,
-        ),
-        _suite("skating", (Skating(),), _LONG),
-    ),
-    replications=500,
-)
-"""Everything."""
-
-QUICK = Benchmark(
-    (
-        _suite(
-            "worst-case",
-            tuple(WorstCase(c, d, kappa) for c in (1.0, 3.0) for d, kappa in ((2, 1.0), (5, 4.0))),
-            (10**6,),
-        ),
-        _suite("dimension", (WorstCase(1.0, 20, 1.0),), (10**5,)),
-        _suite("gaps", (GapDependent(4, 2.0, 0.1, 0.1), GapDependent(4, 4.0, 0.05, 0.1)), (10**6,)),
-        _suite("random", (Random(20, 3, 1), Random(50, 5, 1), Random(100, 10, 2)), (10**6,)),
-        _suite("attributes", (FourGroups(20, 3, 1), Continuous(20, 3, 1)), (10**6,)),
-        _suite("skating", (Skating(),), (10**6,)),
-    ),
-    replications=200,
-)
-"""The same suites on fewer problems and shorter horizons, in under two minutes."""
-
-
-def _certain(name: str, horizon: int, *shapes: Shape) -> Suite:
-    return _suite(name, tuple(FixedConfidence(shape) for shape in shapes), (horizon,))
-
-
-def _certain_benchmark(n_seeds: int, replications: int) -> Benchmark:
-    """Return the suites of certainty, with so many problems of each random kind, over horizons far
-    beyond what is needed: 400,000 evaluations at least for the hardest.
-    """
-    seeds = range(101, 101 + n_seeds)
-    few = tuple(Random(k, d, seed) for k, d in ((2, 1), (3, 2), (4, 2), (5, 3)) for seed in seeds)
-    return Benchmark(
-        (
-            _certain("certain-skating", 10**5, Skating()),
-            _certain("certain-20", 10**7, *(Random(20, 3, seed) for seed in seeds)),
-            _certain("certain-50", 10**7, *(Random(50, 5, seed) for seed in seeds)),
-            _certain("certain-200", 10**7, *(Random(200, 10, seed) for seed in seeds)),
-            _certain("certain-gaps", 10**6, GapDependent(4, 4.0, 0.05, 0.1)),
-            _certain("certain-few", 10**6, *few),
-        ),
-        replications,
-        counted="evaluations",
-    )
-
-
-FULL_CERTAIN = _certain_benchmark(n_seeds=5, replications=100)
-"""How many evaluations certainty takes; all of it."""
-
-QUICK_CERTAIN = _certain_benchmark(n_seeds=1, replications=20)
-"""The same on fewer problems, in a few minutes."""
-
-
-def _classical_benchmark(n_seeds: int, dimensions: tuple[int, ...], replications: int) -> Benchmark:
-    """Return the classical suites, with so many problems of each random kind."""
-    seeds = range(101, 101 + n_seeds)
-    soare = [Classical("soare", (d,)) for d in dimensions]
-    sizes = ((50, 6), (100, 10), (100, 20), (60, 30))
-    spheres = [Classical("sphere", (k, d, seed)) for k, d in sizes for seed in seeds]
-    others = [
-        *(Classical("many_arms", (50, seed)) for seed in seeds),
-        *(Classical("factorial", (4, seed)) for seed in seeds),
-        Classical("transductive", (8,)),
+def _benchmark(name: str, size: Literal["full", "quick"]) -> Benchmark:
+    """Return a benchmark of `suites.toml`."""
+    certain = name != "regret"
+    suites = [
+        Suite(one["name"], one["title"], _shapes(one[size], certain), tuple(one[size]["horizons"]))
+        for one in _SUITES[name]["suites"]
     ]
-    biased = [dataclasses.replace(one, biased=True) for one in (*soare, *spheres, *others)]
+    if name == CLASSICAL:  # the same problems in two groups
+        shapes = [shape for suite in suites for shape in suite.shapes]
+        biased = tuple(dataclasses.replace(shape, biased=True) for shape in shapes)
+        title = "Until sure: the same problems in two groups, with a bias"
+        suites.append(Suite("classical-biased", title, biased, suites[0].horizons))
     return Benchmark(
-        (
-            _certain("classical-soare", 10**7, *soare),
-            _certain("classical-sphere", 10**7, *spheres),
-            _certain("classical-others", 10**7, *others),
-            _certain("classical-biased", 10**7, *biased),
-        ),
-        replications,
-        counted="evaluations",
-        classical=True,
+        tuple(suites),
+        _SUITES[name]["replications"][size],
+        counted="evaluations" if certain else "regret",
+        classical=name == CLASSICAL,
     )
 
 
-FULL_CLASSICAL = _classical_benchmark(3, (2, 5, 10, 20, 40), replications=100)
-"""The problems of the literature; all of it."""
+def _shapes(given: dict[str, Any], certain: bool) -> tuple[Shape, ...]:
+    def each(numbers: Sequence[Any]) -> itertools.product[tuple[Any, ...]]:
+        return itertools.product(*(one if isinstance(one, list) else [one] for one in numbers))
 
-QUICK_CLASSICAL = _classical_benchmark(1, (2, 5, 10, 20, 40), replications=20)
-"""The same with one problem of each random kind, and fewer runs."""
+    return tuple(
+        Shape(kind, numbers, certain=certain)
+        for kind, *listed in given["shapes"]
+        for numbers in each(listed)
+    )
+
+
+_SUITES = tomllib.loads((files(__package__) / "suites.toml").read_text(encoding="utf-8"))
+FULL, QUICK = _benchmark("regret", "full"), _benchmark("regret", "quick")
+"""What policies lose; all of it, and on fewer problems and shorter horizons, in two minutes."""
+FULL_CERTAIN, QUICK_CERTAIN = _benchmark(CERTAIN, "full"), _benchmark(CERTAIN, "quick")
+"""How many evaluations certainty takes."""
+FULL_CLASSICAL, QUICK_CLASSICAL = _benchmark(CLASSICAL, "full"), _benchmark(CLASSICAL, "quick")
+"""The same on the problems of the literature."""
