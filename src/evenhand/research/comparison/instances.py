@@ -126,7 +126,8 @@ class Shape:
             times = [limits.characteristic_time(problem) for problem in problems]
             return float(np.mean([time.evaluations(_SURE) for time in times]))
         if self.kind == "worst-case":
-            return limits.two_point(*problems, horizon)
+            first, second = problems
+            return limits.two_point(first, second, horizon)
         values = [limits.graves_lai(problem).value for problem in problems]
         return float(np.mean(values)) * math.log(horizon)
 
