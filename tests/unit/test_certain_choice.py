@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from scipy.stats import binom
 
 import evenhand as eh
 from evenhand.arrays import Counts, Floats
+from evenhand.certainty import StageReading
 from evenhand.research.environments.skating import skate_canada
 
 THREE = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1], labels=["A", "B", "C"])
@@ -112,6 +114,43 @@ def test_it_answers_rightly_and_says_how_sure_it_is() -> None:
     assert values is not None
     assert (values[:, 1] <= problem.values).all()
     assert (problem.values <= values[:, 2]).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_it_is_certain_when_the_evidence_of_its_plans_is_enough(seed: int) -> None:
+    """By least squares on the scores of each plan, and what the plan said that it expected."""
+    policy, rng = eh.CertainChoice(THREE, noise_scale=1.0), np.random.default_rng(seed)
+    policy.checked = False  # an alarm would withdraw what is certain
+    means, needed = problem_of(1.5).evaluations, math.log(1.0 / 0.05)
+    before, now, most = np.zeros(3), np.zeros(3), np.full(3, -math.inf)
+    while True:
+        if (new := policy.plan()) is not None:
+            plan, told, before = new, np.zeros((2, 3)), now.copy()
+            policy.begin(plan)
+        counts = policy.ask(1).counts
+        if not counts.any():
+            break
+        scores = evaluated(counts, means, rng)
+        policy.tell(scores)
+        told += [scores.counts, scores.sums]
+        if plan["leader"] >= 0:
+            x, rivals, expected = plan["leader"], plan["rivals"], plan["expected"]
+            covariance = np.linalg.pinv((THREE.points.T * told[0]) @ THREE.points)
+            leads = np.hstack(
+                [THREE.features[x] - THREE.features[rivals], np.zeros((len(rivals), 1))]
+            )
+            J = 1.0 / np.einsum("ij,jk,ik->i", leads, covariance, leads)
+            none = np.zeros(len(rivals))
+            S = leads @ covariance @ (THREE.points.T @ told[1])
+            spreads = np.sqrt(expected["variances"])
+            centres = np.array(expected["leads"])
+            stage = StageReading(S, J, none, none + math.inf, centres, spreads, none + 1.0)
+            now[rivals] = before[rivals] + stage.evidence(stage.prior())
+        enough, most = most, np.maximum(most, now)
+    answer = policy.recommend()
+    assert (answer.label, answer.loss) == ("A", 0.0)
+    assert most[1:].min() >= needed - 1e-9
+    assert enough[1:].min() < needed + 2.0  # and no later than it must be, but for looks
 
 
 @pytest.mark.parametrize("runs", [20, pytest.param(60, marks=pytest.mark.nightly)])
