@@ -94,8 +94,8 @@ def typed_number(text: str | float) -> float:
 def typed_whole(text: str | int) -> int:
     """Return the whole number in what was typed, read as those in tables are."""
     found = typed_number(text)
-    if found != int(found):
-        raise typer.BadParameter(f"{text!r} is not a whole number.")
+    if not found.is_integer() or abs(found) > 10**18:
+        raise typer.BadParameter(f"{text!r} is not a whole number up to 1e18.")
     return int(found)
 
 
