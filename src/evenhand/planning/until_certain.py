@@ -29,7 +29,6 @@ from evenhand.certainty.e_process import certainty_entropy
 from evenhand.certainty.shares import proportions
 from evenhand.numerics.least_squares import Svd
 from evenhand.planning.assumed import Assumed
-from evenhand.planning.shares import PanelShares
 from evenhand.planning.ways import Terms, WayOutcome
 from evenhand.questions import Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
@@ -109,9 +108,6 @@ class UntilCertain:
         gaps = self._leads(values)
         others = np.arange(len(gaps)) != best
         gaps = np.minimum(gaps, far * gaps[others].min(initial=math.inf))
-        if asked.panel is not None:
-            need = (self._level / gaps[others]) ** 2
-            return asked.panel.known_best(best, np.flatnonzero(others), need)
         if asked.large:
             return _thumb(questions, gaps, best)
         H = questions.options.features @ asked.coordinates[: questions.n_features]
@@ -146,18 +142,6 @@ class Asked:
             every = np.arange(len(self.questions))
             return self.questions.panel_form(every, np.ones(len(every))).rank
         return int(self.coordinates.shape[1])
-
-    @cached_property
-    def panel(self) -> PanelShares | None:
-        """The questions, as those of a panel; None where they are not."""
-        questions = self.questions
-        if self.large or not questions.has_arrow_form:
-            return None
-        Z = questions.matrix[:, questions.n_features :].toarray()
-        noise = 1.0 if questions.noise is None else questions.noise
-        cost, items = questions.prices * noise**2, questions.about[:, 0]
-        used = np.abs(Z).any(axis=0)
-        return PanelShares(items, len(questions.items), np.ascontiguousarray(Z[:, used]), cost)
 
     @cached_property
     def coordinates(self) -> Floats:
