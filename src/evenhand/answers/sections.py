@@ -347,13 +347,13 @@ def _learning(answer: Answer) -> str:
     if math.isnan(share):
         return ""
     pair = listed([answer.label, answer.options.labels[rivals[0]]])
-    if share < _LITTLE:
+    n = answer.scores
+    kept = math.ceil((1.0 - share) * n)
+    if share < _LITTLE or kept == n:
         return (
             f"Learning the biases cost next to nothing: {pair} are told apart as well as if all "
             "biases had been known."
         )
-    n = answer.scores
-    kept = math.ceil((1.0 - share) * n)
     return (
         f"Of {n:,} evaluations {share:.0%} went into learning the biases: had they been known, "
         f"{kept:,} divided in the same way would have told {pair} apart as well."
