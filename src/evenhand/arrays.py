@@ -213,3 +213,9 @@ def is_number(value: object) -> TypeGuard[float]:
         return math.isfinite(value)
     except OverflowError:  # a whole number beyond all floats
         return False
+
+
+def read_only(array: Floats) -> Floats:
+    """Return the array, which can no longer be written to."""
+    array.flags.writeable = False
+    return array

@@ -190,9 +190,9 @@ def choose(
     checked_askable(options)
     if not callable(evaluate):
         raise InputError(f"evaluate must be a function of a question; got {evaluate!r}.")
-    parallel = _whole("parallel", parallel, 1, _MOST_PARALLEL)
-    retries = _whole("retries", retries, 0, 1_000)
-    seed = _whole("seed", seed, 0, 2**63 - 1)
+    parallel = whole_number("parallel", parallel, 1, _MOST_PARALLEL)
+    retries = whole_number("retries", retries, 0, 1_000)
+    seed = whole_number("seed", seed, 0, 2**63 - 1)
     if deviation is not None and (not is_number(deviation) or deviation < 0.0):
         raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
     if available is not None and not callable(available):
@@ -419,7 +419,8 @@ def notes_on(policy: Policy, checks: bool = True) -> list[Finding]:
     return notes
 
 
-def _whole(name: str, value: object, least: int, most: int) -> int:
+def whole_number(name: str, value: object, least: int, most: int) -> int:
+    """Return a whole number of a range, or refuse what is none."""
     if not is_number(value) or value != int(value) or not least <= value <= most:
         raise InputError(f"{name} must be a whole number from {least} to {most:,}; got {value!r}.")
     return int(value)

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, answer_from, answer_of, as_scored
 from evenhand.answers.categories import Categories, categories_of
-from evenhand.answers.choose import notes_on
+from evenhand.answers.choose import notes_on, whole_number
 from evenhand.answers.logged import SOMEBODY, Bias, Log, Place, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.placing import Placing, placing_of
@@ -288,7 +288,7 @@ def decide(
         questions, scores = None, questions
     if scores is None:
         raise InputError("scores are needed: a frame, the path of a file, or Scores.")
-    next_n = _whole("next_n", next_n, 0, _MOST_NEXT)
+    next_n = whole_number("next_n", next_n, 0, _MOST_NEXT)
     if scope not in ("these", "like these"):
         raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
     table = read_scores(
@@ -889,9 +889,3 @@ def _next(
         level=log.level.origin,
         parts=parts,
     )
-
-
-def _whole(name: str, value: object, least: int, most: int) -> int:
-    if not is_number(value) or value != int(value) or not least <= value <= most:
-        raise InputError(f"{name} must be a whole number from {least} to {most:,}; got {value!r}.")
-    return int(value)

@@ -132,10 +132,6 @@ class Decisions:
         nobody = np.isnan(self.wins_from) | np.isnan(self.lead)
         return tuple(np.where(nobody | np.isnan(self.bias.value), "unknown", said).tolist())
 
-    def count(self, verdict: str) -> int:
-        """Return at how many events it is said."""
-        return self.verdict.count(verdict)
-
     def names(self, entries: Indices) -> list[str | None]:
         """Return the names of the options of some entries; None for nobody."""
         codes = self.contests.option[np.maximum(entries, 0)].tolist()

@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, read_only
 from evenhand.cases.skating import LEAST_SKATERS, season
 from evenhand.errors import InputError
 from evenhand.policies.messages import Allocation, Feedback
@@ -79,18 +79,18 @@ class SkatingPanel:
         """(performances, judges) 1 where they share a nation."""
         nations = np.array(list(self.performances.values()))
         same = nations[:, None] == np.array(list(self.judges.values()))
-        return _read_only(np.asarray(same, dtype=np.float64))
+        return read_only(np.asarray(same, dtype=np.float64))
 
     @cached_property
     def values(self) -> Floats:
         """(k,) v by two-way least squares, given β: what judges of average leniency would give."""
-        return _read_only((self.table - OWN_NATION * self.partial).mean(axis=1))
+        return read_only((self.table - OWN_NATION * self.partial).mean(axis=1))
 
     @cached_property
     def leniencies(self) -> Floats:
         """(e,) s by two-way least squares, given β; they add to 0."""
         fair = self.table - OWN_NATION * self.partial
-        return _read_only(fair.mean(axis=0) - fair.mean())
+        return read_only(fair.mean(axis=0) - fair.mean())
 
     @cached_property
     def residuals(self) -> Floats:
@@ -98,7 +98,7 @@ class SkatingPanel:
         k, e = self.table.shape
         fitted = self.values[:, None] + self.leniencies + OWN_NATION * self.partial
         stretch = np.sqrt(k * e / ((k - 1) * (e - 1)))
-        return _read_only((self.table - fitted).ravel() * stretch)
+        return read_only((self.table - fitted).ravel() * stretch)
 
     def replay(self, seed: int = 0) -> RecordedScores:
         """Return judges who give the scores that they gave, once each, whatever the seed.
@@ -203,7 +203,7 @@ class FittedScores:
         self._streams: dict[int, np.random.Generator] = {}
         self._loud = float(np.sqrt(1.0 - pair_share))
         stays = np.random.default_rng([seed, len(means)]).choice(residuals, len(means))
-        self.evaluations: Floats = _read_only(means + np.sqrt(pair_share) * stays)
+        self.evaluations: Floats = read_only(means + np.sqrt(pair_share) * stays)
         """(q,) mean answers, effects of pairs included."""
 
     def score(self, question: int) -> float:
@@ -250,10 +250,5 @@ def skating_panels() -> Iterator[SkatingPanel]:
         cells = {(row["performance"], row["judge"]): float(row["score"]) for row in event}
         table = np.array([[cells[o, e] for e in judges] for o in performances])
         yield SkatingPanel(
-            competition, program, event[0]["discipline"], performances, judges, _read_only(table)
+            competition, program, event[0]["discipline"], performances, judges, read_only(table)
         )
-
-
-def _read_only(array: Floats) -> Floats:
-    array.flags.writeable = False
-    return array

@@ -70,11 +70,6 @@ class Drawn:
         return cls(found)
 
     @property
-    def means(self) -> Floats:
-        """(k,) values drawn to their mean."""
-        return np.asarray(self.values.mean(axis=0))
-
-    @property
     def spread(self) -> float:
         """Standard deviation of values in general."""
         return math.sqrt(float(self.values.var(axis=1, ddof=1).mean()))

@@ -16,11 +16,17 @@ from evenhand.certainty.targets import Target
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.planning import advice
 from evenhand.planning.assumed import Assumed, assumed
-from evenhand.planning.panels import asked_of, everything_once, price_of
 from evenhand.planning.plan import Kind, Plan
 from evenhand.planning.reviews import Reviews
 from evenhand.planning.until_certain import UntilCertain
-from evenhand.planning.ways import OneLookWay, Terms, WayOutcome
+from evenhand.planning.ways import (
+    OneLookWay,
+    Terms,
+    WayOutcome,
+    asked_of,
+    everything_once,
+    price_of,
+)
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.advice import with_neutral

@@ -24,8 +24,7 @@ from evenhand.certainty.models import Fit, with_own_noise
 from evenhand.certainty.targets import Target
 from evenhand.certainty.winner import leader_is_certain
 from evenhand.planning.assumed import Assumed
-from evenhand.planning.panels import price_of
-from evenhand.planning.ways import Terms
+from evenhand.planning.ways import Terms, price_of
 from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, HandOut, Questions
 from evenhand.questions.accuracy import Accuracy, accuracy

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from evenhand.arrays import Floats
+from evenhand.arrays import Counts, Floats
 from evenhand.certainty.winner import leader_is_certain
 from evenhand.planning.assumed import Assumed
-from evenhand.planning.panels import asked_of, everything_once
-from evenhand.questions import Questions
+from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
+from evenhand.questions.hand_outs import hand_out
 
 Evaluators = NDArray[np.bool_] | None
 
@@ -75,3 +75,53 @@ class OneLookWay:
         delta, slack = 1.0 - self.terms.confidence, self.terms.tolerance
         certain = leader_is_certain(estimates, found.own, found.shared, delta, slack)
         return WayOutcome(counts.astype(float), float(certain.mean()))
+
+
+def asked_of(questions: Questions, evaluators: NDArray[np.bool_] | None) -> NDArray[np.bool_]:
+    """Return (q,) which questions go to these evaluators, or to nobody in particular."""
+    if evaluators is None or not len(questions.evaluators):
+        return np.ones(len(questions), dtype=bool)
+    return np.asarray(np.append(evaluators, True)[questions.evaluator])
+
+
+def everything_once(questions: Questions, mask: NDArray[np.bool_]) -> Counts:
+    """Return (q,) counts if these are asked as often as they may be; unlimited ones once.
+
+    What workloads leave out is as even as it can be, in a panel by a hand-out.
+    """
+    # Else an evaluator who may not be asked everything is asked about all options as evenly as can
+    # be, beginning with another option than the evaluator before.
+    counts = np.where(questions.capacity < UNLIMITED, questions.capacity, 1) * mask
+    busy = np.append(questions.workload, UNLIMITED)[questions.evaluator] < UNLIMITED
+    if (busy & mask).any() and counts.max(initial=0) <= 1:
+        found = hand_out(questions, int(counts.sum()), left=counts)
+        if found is not None:
+            return found
+    for e in np.flatnonzero(questions.workload < UNLIMITED).tolist():
+        most = int(questions.workload[e])
+        (own,) = np.nonzero(mask & (questions.evaluator == e))
+        if not len(own):
+            continue
+        shift = (e * max(1, len(own) // max(len(questions.evaluators), 1))) % len(own)
+        own = np.roll(own, -shift)
+        caps = questions.capacity[own]
+        if int(np.minimum(caps, most).sum()) > most:
+            counts[own] = _evenly(np.minimum(caps, most), most)
+    return counts
+
+
+def _evenly(caps: Counts, most: int) -> Counts:
+    """Return counts that add to ``most``, as equal as caps allow, earlier ones first."""
+    level = most // len(caps)
+    counts = np.minimum(caps, level)
+    while (left := most - int(counts.sum())) > 0:
+        (room,) = np.nonzero(counts < caps)
+        if not len(room):
+            break
+        counts[room[:left]] += 1
+    return counts
+
+
+def price_of(questions: Questions, counts: Floats | Counts) -> float:
+    """Return what so many evaluations of each question, (q,), cost."""
+    return float(counts @ questions.prices)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evenhand.arrays import Floats, Indices, as_vector, unmasked
+from evenhand.arrays import Floats, Indices, as_vector, read_only, unmasked
 from evenhand.errors import InputError
 from evenhand.geometry import bias_geometry, kappa
 from evenhand.questions import Askable, Questions, checked_askable
@@ -93,14 +93,14 @@ class BiasedLinearBandit:
         """What each option is worth, x·γ; (k,)."""
         options = self.questions.options
         if options.stand_alone:
-            return _read_only(self.gamma[: len(options)].copy())
-        return _read_only(options.features @ self.gamma)
+            return read_only(self.gamma[: len(options)].copy())
+        return read_only(options.features @ self.gamma)
 
     @cached_property
     def evaluations(self) -> Floats:
         """The mean answer to each question, f·γ + z·ω: of each option, in an action set."""
         theta = np.concatenate([self.gamma, np.atleast_1d(self.omega)])
-        return _read_only(np.asarray(self.questions.rows @ theta))
+        return read_only(np.asarray(self.questions.rows @ theta))
 
     @cached_property
     def noise(self) -> float | Floats:
@@ -123,7 +123,7 @@ class BiasedLinearBandit:
         if not options.stand_alone:
             sizes = np.abs(options.features) @ sizes
         gaps[gaps <= 4 * np.finfo(float).eps * len(self.gamma) * sizes.max()] = 0.0
-        return _read_only(gaps)
+        return read_only(gaps)
 
     @cached_property
     def question_gaps(self) -> Floats:
@@ -146,7 +146,7 @@ class BiasedLinearBandit:
         counted = (about >= 0) & (about < len(self.gaps))
         shares = np.where(counted, self.gaps[np.where(counted, about, 0)], 0.0).sum(axis=1)
         n = counted.sum(axis=1)
-        return _read_only(np.where(n > 0, shares / np.maximum(n, 1), self.gaps.mean()))
+        return read_only(np.where(n > 0, shares / np.maximum(n, 1), self.gaps.mean()))
 
     @cached_property
     def best_all(self) -> Indices:
@@ -238,8 +238,3 @@ def _bias_vector(omega: ArrayLike, n_attributes: int) -> Floats:
             )
         omega = np.atleast_1d(omega)
     return as_vector(omega, n_attributes, "omega")
-
-
-def _read_only(array: Floats) -> Floats:
-    array.flags.writeable = False
-    return array
