@@ -71,8 +71,8 @@ def refuse_unclear(notes: Sequence[str], columns: Sequence[str], table: str) -> 
             return
         said = f"The scores are in {shown(columns)}."
     raise InputError(
-        f"{table}: are the lowest scores the best? {said} If they are, as of ranks or marks from "
-        "1, say best='low'; if the highest are, say best='high'."
+        f"{table}: are the lowest scores the best? {said} If the lowest are, as of ranks or marks "
+        "from 1, say best='low'; if the highest are, say best='high'."
     )
 
 
