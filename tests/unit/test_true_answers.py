@@ -227,6 +227,23 @@ def two_committees(seed, step):
     return panel(y)
 
 
+def shaped(seed, shape):
+    """A table of this shape, and what `decide` is told of it."""
+    rng = np.random.default_rng(seed)
+    k, judges = int(rng.integers(3, 8)), int(rng.integers(3, 9))
+    values, leniency = rng.choice([0.3, 1.0, 2.0]) * rng.normal(size=k), rng.normal(size=judges)
+    y = values + leniency[:, None] + rng.choice([0.3, 1.0]) * rng.normal(size=(judges, k))
+    if shape == "orders":
+        y = np.argsort(np.argsort(y, axis=1), axis=1).astype(float)
+    table = panel(y.T)
+    if shape == "sparse":
+        table = table[(rng.random(len(table)) > 0.3) | (table.evaluator == "j0")]
+    if shape == "groups":
+        table["option_group"] = table.option.str[1:].astype(int) % 2
+        table["evaluator_group"] = table.evaluator.str[1:].astype(int) % 2
+    return table, {"trusted": ["j0", "j1"]} if shape == "trusted" else {}
+
+
 class TestWhatAnAlarmConcerns:
     """An alarm about two options withdraws their lead, and a tolerance nothing at all."""
 
@@ -255,6 +272,25 @@ class TestWhatAnAlarmConcerns:
             )
             assert within.sure >= without.sure
             assert {*within.undecided} <= {*without.undecided}
+
+    @pytest.mark.parametrize("shape", ["complete", "sparse", "groups", "orders", "trusted"])
+    def test_nothing_that_is_sure_is_lost_by_a_tolerance(self, shape):
+        for seed in (7, 10, 32):
+            table, more = shaped(seed, shape)
+            for aim in ({}, {"top": 1}, {"top": 2}, {"against": "o1"}, {"bar": 0.0}):
+                settings = {"next_n": 0, **aim, **more}
+                first = eh.decide(table, **settings)
+                for tolerance in (0.05, 0.3, 1.5):
+                    then = eh.decide(table, tolerance=tolerance, **settings)
+                    assert then.sure >= first.sure
+                    assert {*then.undecided} <= {*first.undecided}
+                    assert (
+                        np.isfinite(then.standings.high).sum()
+                        >= np.isfinite(first.standings.high).sum()
+                    )
+                    for rival in {*first.options.labels} - {then.label}:
+                        if first.compare(then.label, rival).low > 0.0:
+                            assert then.compare(then.label, rival).low > 0.0
 
     def test_a_column_of_two_names_is_a_stratum(self):
         rng = np.random.default_rng(2)

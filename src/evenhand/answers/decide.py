@@ -33,6 +33,7 @@ from evenhand.certainty.aim import model_of
 from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.by_items import by_items
 from evenhand.certainty.items import ItemsFit
+from evenhand.certainty.look import difference_by
 from evenhand.certainty.models import Fit, in_pairs
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.certainty.targets import Target
@@ -387,8 +388,13 @@ def decide(
         checked += [*copied(given), *diagnose(effects, audited, for_choice=True)]
         if said.decision.loss <= slack and said.decision.label in table.option.names:
             leader = table.option.names.index(said.decision.label)
-            checked += rivals_in_orders(table, leader, 1.0 - confidence)
-            checked += leads_by_scale(table, leader, 1.0 - confidence, slack)
+            doubts = rivals_in_orders(table, leader, 1.0 - confidence)
+            doubts += leads_by_scale(table, leader, 1.0 - confidence, slack)
+            checked += (
+                _of_tolerance(doubts, said, 1.0 - confidence)
+                if said.decision.loss > 0.0
+                else doubts
+            )
     answer = answer_from(
         said,
         confidence=confidence,
@@ -671,6 +677,24 @@ def _concluded(
         unit=found.unit,
     )
     return _put_back(said, log, seen) if few else said, None
+
+
+def _of_tolerance(found: Sequence[Finding], said: Conclusion, failure: float) -> list[Finding]:
+    """Return alarms at a choice that is sure only within a tolerance: they withdraw what that adds,
+    and no lead that is sure by itself.
+    """
+    assert said.decision.leads is not None
+    option, labels = said.decision.option, said.questions.options.labels
+    least = said.decision.leads[:, 1].copy()
+    if said.fit is not None:
+        least[:] = [difference_by(said.fit, option, x, failure)[-1] for x in range(len(labels))]
+    least[option] = np.inf
+    close = np.flatnonzero(least <= max(float(least.min()), 0.0)).tolist()
+    pairs = tuple((said.decision.label, labels[x]) for x in close)
+    return [
+        replace(one, pairs=tuple(pair for pair in pairs if pair in one.pairs) or pairs)
+        for one in found
+    ]
 
 
 def _tell(policy: Policy, told: Feedback) -> None:
