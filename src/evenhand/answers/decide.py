@@ -32,6 +32,7 @@ from evenhand.best import Best, sign, turned
 from evenhand.certainty.aim import model_of
 from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.by_items import by_items
+from evenhand.certainty.choice import checked_aim
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.look import difference_by
 from evenhand.certainty.models import Fit, in_pairs
@@ -290,6 +291,7 @@ def decide(
     if scores is None:
         raise InputError("scores are needed: a frame, the path of a file, or Scores.")
     next_n = whole_number("next_n", next_n, 0, _MOST_NEXT)
+    confidence, tolerance = checked_aim(confidence, tolerance)
     if scope not in ("these", "like these"):
         raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
     table = read_scores(
@@ -360,11 +362,12 @@ def decide(
         log = replace(log, asked=_comparable(log.questions))
     whole, log = log, log.centred(table.level._replace(sign=sign(given.best)))
     one = target is None or (target.top == 1 and categories is None)
-    # what is sure without a tolerance is so with it: it is for the target, not for the best
+    # what is sure without a tolerance is so with it; it is for the target, not for the best
     slack = tolerance if one else 0.0
-    said, fit = _concluded(
-        log, compared, assigned, confidence, slack, noise_scale, scope, table.scale
-    )
+    terms = log, compared, assigned, confidence, noise_scale, scope, table.scale
+    said, fit = _concluded(*terms, 0.0)
+    if slack and said.decision.loss > 0.0:
+        said, fit = _concluded(*terms, slack)
     several = table.evaluator is not None and len(table.evaluator) > 1
     # where scores chose what was scored next, what looked good by luck falls back: no drift
     timed = given if assigned == "before" else replace(given, time=None)
@@ -631,10 +634,10 @@ def _concluded(
     compared: bool,
     assigned: str,
     confidence: float,
-    tolerance: float,
     noise_scale: float | None,
     scope: Scope,
     scale: tuple[float, float] | None,
+    tolerance: float,
 ) -> tuple[Conclusion, ItemsFit | None]:
     """Return what scores come to that were assigned like that, and on items their fit by items."""
     which, y = log.which.tolist(), log.scores.tolist()
