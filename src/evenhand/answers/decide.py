@@ -520,17 +520,18 @@ def _equal_scores(
     if target.against is None or scale is None or not slack or np.ptp(log.scores) > 0.0:
         return []
     width, option = scale[1] - scale[0], questions.about[log.which, 0]
-    judges, kinds = questions.evaluator[log.which], []
-    if log.items is not None:
-        kinds.append(log.items if log.clusters is None else log.clusters)
-    if scope == "like these" and len(np.unique(judges)) > 1:
-        kinds.append(judges)
+    judges, drawn = questions.evaluator[log.which], None
+    if log.items is not None:  # judges who never differ on any are taken for one
+        drawn = log.items if log.clusters is None else log.clusters
+    elif scope == "like these" and len(np.unique(judges)) > 1:
+        drawn = judges
     rival = questions.options.labels.index(target.against)
     found = []
     for x in range(len(questions.options)):
         mine, theirs = option == x, option == rival
         n = min(int(mine.sum()), int(theirs.sum()))
-        n = min([n, *(len(np.intersect1d(kind[mine], kind[theirs])) for kind in kinds)])
+        if drawn is not None:
+            n = min(n, len(np.intersect1d(drawn[mine], drawn[theirs])))
         chance = n * math.log1p(-min(slack / width, 1.0 - 1e-12))
         if x != rival and chance < math.log(delta / max(len(questions.options) - 1, 1)):
             found.append(x)
