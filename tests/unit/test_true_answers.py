@@ -313,3 +313,18 @@ class TestWhatAnAlarmConcerns:
         assert "clusters" in {one.assumption for one in answer.warnings}
         named = eh.decide(table, cluster="dataset", next_n=0)
         assert "clusters" in {one.assumption for one in named.warnings if not one.alarm}
+
+
+def test_the_export_of_a_campaign_that_asked_again_is_decided_in_one_step(tmp_path):
+    panel_of = eh.Questions.panel(["Ann", "Bo"], ["P"], capacity=None)
+    campaign = eh.Campaign.create(tmp_path / "c.db", "it", panel_of, at_most=9, noise_scale=1.0)
+    scores = iter([7.0, 6.5, 7.2, 6.4, 6.9, 6.6, 7.1, 6.3, 7.3])
+    while ticket := campaign.ask("P"):
+        campaign.tell(ticket, next(scores))
+    campaign.export(tmp_path / "evaluations.csv")
+    frame = pd.read_csv(tmp_path / "evaluations.csv")
+    assert frame.duplicated(["option", "evaluator"]).any()
+    for table in (frame, tmp_path / "evaluations.csv", eh.read_scores(frame)):
+        assert eh.decide(table).spent == len(frame)
+    with pytest.raises(eh.InputError, match="repeats=True"):
+        eh.decide(frame.drop(columns="ticket"))

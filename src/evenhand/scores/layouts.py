@@ -291,16 +291,21 @@ class Selected(SourceTable):
         return self._source.origin(int(np.flatnonzero(self._kept)[row]))
 
 
+def exported(source: SourceTable) -> bool:
+    """Tell whether a campaign exported a table: a row for each time that somebody was asked."""
+    return set(source.columns) >= _COLUMNS and set(source.texts(_STANDING)) <= set(_KNOWN)
+
+
 def counted(source: SourceTable, given: Mapping[str, Any]) -> tuple[SourceTable, dict[str, int]]:
     """Return a table without what does not count, if a campaign exported it, and how many rows that
     is, by their standing; else as it is.
     """
-    if not set(source.columns) >= _COLUMNS or _STANDING in map(str, given.values()):
+    if not exported(source) or _STANDING in map(str, given.values()):
         return source, {}
     standing = source.texts(_STANDING)
-    if set(standing) <= {_KNOWN[0]} or not set(standing) <= set(_KNOWN):
-        return source, {}
     found = Counter(standing)
+    if found.keys() <= {_KNOWN[0]}:
+        return source, {}
     left_out = {name: found[name] for name in _KNOWN[1:] if found[name]}
     return Selected(source, np.array([one == _KNOWN[0] for one in standing])), left_out
 

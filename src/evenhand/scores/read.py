@@ -577,7 +577,7 @@ def read_table(
         on_standing,
         refuse_unclear,
     )
-    from evenhand.scores.layouts import Kept, looks_wide, read_columns  # noqa: PLC0415
+    from evenhand.scores.layouts import Kept, exported, looks_wide, read_columns  # noqa: PLC0415
     from evenhand.scores.marks import Marking  # noqa: PLC0415
     from evenhand.tables.cells import give_back  # noqa: PLC0415
     from evenhand.tables.untidy import ABOVE  # noqa: PLC0415
@@ -607,6 +607,7 @@ def read_table(
         notes += [Finding.note("table", text) for text in layout.notes]
         best = best or checked_best(getattr(table, "attrs", {}).get("best"))
     source, given, wide = layout.source, dict(layout.given), bool(layout.wide)
+    repeats = repeats or exported(source)
     named: dict[str, dict[str, str | None]] = {
         part: dict(v) for part, v in given.items() if isinstance(v, Mapping)
     }
