@@ -200,6 +200,18 @@ def test_a_table_becomes_two_reports(owner: Owner) -> None:
         assert "Ann" in report.text
 
 
+def test_who_was_asked_again_is_said_by_a_tick(owner: Owner) -> None:
+    rows = ["option,evaluator,score"]
+    rows += [f"{o},{j},{5 + i + 0.3 * t * (-1) ** i}" for i, o in enumerate("AB") for j in "PQR"
+             for t in range(2)]  # fmt: skip
+    sent = owner.post("/scores", {"table": ("again.csv", "\n".join(rows).encode())})
+    refused = owner.http.get(f"{sent.url.path}/answer")
+    assert refused.status_code == 400
+    assert "repeats=" not in refused.text
+    assert 'name="repeats"' in refused.text
+    assert owner.http.get(f"{sent.url.path}/answer?repeats=True").status_code == 200
+
+
 def test_defects_stand_beside_their_rows_and_can_be_corrected(owner: Owner) -> None:
     broken = TABLE.replace("judge,score", "judge,points").replace("Ann,Paul,", "Ann,Paul,?")
     broken = "\n".join(

@@ -59,12 +59,13 @@ FIELDS = {
     "best": "Which scores are better",
     "missing": "Leave out lines without a score",
     "copies": "Of lines that are the same in every cell, keep one",
+    "repeats": "Evaluators scored the same thing several times, being asked again",
     "decimal": "What stands before decimals",
     "sheet": "Sheet of the workbook",
 }
 """What else the page asks about a table, by the argument that it is to `read_scores`."""
 _FIND = "?"
-_TICKED = {"missing": "drop", "copies": "drop"}
+_TICKED: dict[str, Any] = {"missing": "drop", "copies": "drop", "repeats": True}
 _MARKS = {",": "comma", ".": "point"}
 _BEST = {"high": "Higher is better", "low": "Lower is better"}
 _EVENT, _PROGRAM = "ISU GP Rostelecom Cup 2016", "ICE DANCE FREE DANCE"
@@ -183,17 +184,19 @@ def kept(store: Store, id: str) -> tuple[str, bytes]:
 def _both(request: Request, id: str) -> tuple[Scores, eh.Audit, eh.Answer]:
     """Return the scores of an upload, the audit, and the decision by them."""
     with as_file(*kept(request.app.state.store, id)) as file:
-        scores = eh.read_scores(_in(file, request), **_reading(request.query_params))
+        reading = _reading(request.query_params)
+        scores = eh.read_scores(_in(file, request), **reading)
         said = [replace(note, message=file.named(note.message)) for note in scores.notes]
         scores = replace(scores, notes=tuple(said))
         top = _whole(request.query_params.get("top", ""))
-        return scores, eh.audit(scores, top=top), eh.decide(scores, top=top)
+        more: dict[str, Any] = {"top": top, "repeats": reading.get("repeats", False)}
+        return scores, eh.audit(scores, **more), eh.decide(scores, **more)
 
 
 def _reading(chosen: QueryParams) -> ReadOptions:
     """Return what was said about a table, as `read_scores` takes it; nothing that was not."""
     said: dict[str, Any] = {p: v or None for p, v in chosen.items() if p in PARTS and v != _FIND}
-    said |= {p: word for p, word in _TICKED.items() if chosen.get(p) == word}
+    said |= {p: word for p, word in _TICKED.items() if chosen.get(p) == str(word)}
     if chosen.get("best"):
         said["best"] = chosen["best"]
     if ends := typed_scale(chosen.get("scale", "")):
