@@ -276,7 +276,7 @@ ROWS = "home,1,2\naway,2,3\naway,3,5\nhome,4,1\n"
         ),
         ("side,x,y\n" + ROWS, ["--figure", "bias.jpg"], "must end in .png, .svg, .pdf"),
         ("side,x,y\n" + ROWS, ["--evaluations", "0"], "evaluations is 0"),
-        ("side,x,y\n" + ROWS, ["--precision", "nan"], "precision is nan"),
+        ("side,x,y\n" + ROWS, ["--precision", "nan"], "--precision"),
         ("side,x\nhome,1\naway,2\n", [], "'x' tells the group"),
     ],
 )
