@@ -174,3 +174,13 @@ def test_a_scale_on_the_page_is_two_such_numbers(text: str, tmp_path: Path) -> N
     assert answer.status_code == (200 if text == "1, 90" else 400)
     with pytest.raises(eh.InputError, match="scale="):
         eh.read_scores(pd.DataFrame({"option": ["a", "b"], "score": [1, 2]}), scale=("1_0", "90"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("second", "code"), [("2,500", 2), ("2,5", 0)])
+def test_prices_that_may_be_thousands_are_refused(second: str, code: int, tmp_path: Path) -> None:
+    (tmp_path / "options.csv").write_text("name\nAnn\nBo\n")
+    (tmp_path / "judges.csv").write_text(f"name;price\nP;1,250\nQ;{second}\n")
+    files = [str(tmp_path / "options.csv"), "--evaluators", str(tmp_path / "judges.csv")]
+    given = CliRunner().invoke(app, ["inspect", *files, "--prices", "price"])
+    assert given.exit_code == code, given.output
+    assert ("1.25 or 1250" in given.output) == (code == 2)

@@ -16,7 +16,7 @@ from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.tables.cells import as_text, read_numbers, repeated_name
 from evenhand.tables.columns import no_such_column
-from evenhand.tables.texts import listed, repeated, text_of
+from evenhand.tables.texts import listed, may_be_thousands, repeated, text_of, two_readings
 
 Cells: TypeAlias = "pa.Array | pa.ChunkedArray"
 """The cells of a column, in one piece or several."""
@@ -110,6 +110,10 @@ class SourceTable:
         found = read_numbers(cells, decimal or ".")
         if decimal is None and self.commas_are_free and not np.isfinite(found).all():
             found = read_numbers(cells, ",")
+            commas = [text for text in self.texts(column) if text and "," in text]
+            if commas and all(map(may_be_thousands, commas)):
+                said = f"{commas[0]!r} {two_readings(commas[0])}"
+                raise InputError(f"{self.name}: column {column!r}: {said}")
         wrong = np.flatnonzero(~((found > above) & (found < np.inf)))
         if wrong.size:
             limit = "" if above == -np.inf else f" larger than {above:g}"
