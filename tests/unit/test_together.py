@@ -60,6 +60,17 @@ def test_templates_and_sessions_are_found_by_their_names() -> None:
     assert sessions.count(["session"]) >= 16
 
 
+@pytest.mark.parametrize(("sessions", "alarms"), [(3, 0), (4, 20), (5, 20)])
+def test_few_sessions_are_a_sample_from_four_on(sessions: int, alarms: int) -> None:
+    """Where all judges share the errors of a session, five are no strata."""
+    rng, found = np.random.default_rng(8), 0
+    for _ in range(20):
+        table = in_sessions(rng, 4.0)
+        some = table[table["session"].isin([f"s{s}" for s in range(sessions)])]
+        found += found_in(some) == ["session"]
+    assert found >= alarms - 6 if alarms else found == 0
+
+
 def test_columns_that_say_nothing_of_clusters_are_passed_over() -> None:
     for seed in range(5):
         table = in_sessions(np.random.default_rng(seed), 3.0)

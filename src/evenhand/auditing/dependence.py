@@ -44,7 +44,9 @@ LEVEL = 0.03
 """How probable it is that something is found in nothing, over all columns of a table."""
 
 FEW_CLUSTERS = 6
-"""Names of a column below which it is a stratum, and no sample of others like it."""
+"""Names of a column of items below which it is a stratum, and no sample of others like it."""
+
+_FEWEST_SHARING = 4  # the same of evaluators or of scores, whose errors are shared as in sessions
 
 _DRAWS = 999
 _MOST = 200_000  # scores: more are not looked at
@@ -67,6 +69,11 @@ class ClusterColumn(NamedTuple):
     names: int  # how many it has
     chance: float  # how often names that were dealt out at random make as much of them
 
+    @property
+    def stratum(self) -> bool:
+        """Whether no others than these are meant, as of data sets; schools are a sample."""
+        return self.names < (FEW_CLUSTERS if self.of == "items" else _FEWEST_SHARING)
+
 
 def together(scores: Scores, beside: Mapping[str, Factor], seed: int = 0) -> list[ClusterColumn]:
     """Return the columns, of those that play no part, by which scores hang together beyond chance,
@@ -86,8 +93,8 @@ def together(scores: Scores, beside: Mapping[str, Factor], seed: int = 0) -> lis
 
 
 def findings(found: list[ClusterColumn]) -> list[Finding]:
-    """Return in words by what scores hang together; nothing is sure then, unless the column has so
-    few names that it is a stratum.
+    """Return in words by what scores hang together; nothing is sure then, unless the column is a
+    stratum.
     """
     return [
         Finding(
@@ -96,7 +103,7 @@ def findings(found: list[ClusterColumn]) -> list[Finding]:
             f"({p_value(one.chance)}): {one.names:,} of them tell less than the {one.of} do. Name "
             f"it, cluster={one.column!r}; or, if no others than these {one.names:,} matter, say "
             "cluster=None.",
-            alarm=one.names >= FEW_CLUSTERS,
+            alarm=not one.stratum,
             p_value=one.chance,
         )
         for one in found
