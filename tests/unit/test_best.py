@@ -18,6 +18,7 @@ from openpyxl import Workbook
 from typer.testing import CliRunner
 
 import evenhand as eh
+from evenhand import judges
 from evenhand.best import direction, oriented, sign
 from evenhand.cli import app
 
@@ -307,6 +308,27 @@ def test_choose_is_the_mirror(said: dict[str, Any]) -> None:
     are_mirrors(low, high, A)
     assert low.spent == high.spent
     assert low.chosen[0] == "o0"
+
+
+@pytest.mark.parametrize(
+    ("scale", "said"),
+    [((1, 5), {"best": "low"}), ((5, 1), {}), (None, {"bounds": (5, 1)})],
+)
+@pytest.mark.parametrize("design", ["paired", "search"])
+def test_judges_who_are_programs_choose_the_lowest(
+    scale: tuple[float, float] | None, said: dict[str, Any], design: Any
+) -> None:
+    items = [str(i) for i in range(30)]
+    texts = {name: {i: f"{name} {i}" for i in items} for name in ("good", "bad")}
+
+    def model(text: str, item: str) -> str:
+        noise = np.random.default_rng([int(item), len(text)]).random()
+        return f"{(1.5 if text.startswith('good') else 3.5) + 0.5 * noise:.2f}"
+
+    asked = judges.panel(texts, [judges.Judge(model, name="m")], scale=scale)
+    answer = asked.choose(at_most=60, design=design, **said)
+    assert (answer.label, answer.sure, answer.best) == ("good", True, "low")
+    assert eh.decide(asked.record(), repeats=True).label == "good"
 
 
 def test_verdicts_and_grades_know_what_is_best() -> None:

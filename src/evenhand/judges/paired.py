@@ -123,6 +123,7 @@ class PairedItems:
             settings.get("tolerance", 0.0),
             top=None if top == 1 else top,
             scale=self.scale if ends is None else tuple(ends),
+            best=settings.get("best"),
             scope="these",
             repeats=True,
             next_n=0,

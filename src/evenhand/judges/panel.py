@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.answers import Answer, Question, Reply, choose
+from evenhand.best import Best, oriented
 from evenhand.campaigns.run import StoreWithTexts, told_in
 from evenhand.certainty.alike import trusted_ones
 from evenhand.errors import InputError
@@ -133,8 +134,8 @@ def panel(
     options, judges, family, items, workload, cache, seed
         As for `comparisons`.
     scale
-        Lowest and highest score that there is; what lies beyond is not a score, and the judge is
-        asked again.
+        Lowest and highest score that there is, (5, 1) where 1 is the best; what lies beyond is not
+        a score, and the judge is asked again.
     leniency, bias
         As for `Questions.panel`.
 
@@ -149,6 +150,7 @@ def panel(
     ('steps', True)
     """
     texts, jury = Texts.of(options, items), jury_of(judges)
+    ends, best = oriented(scale)
     of_options, of_judges = _families(texts, jury, family)
     grouped = all(any(side.values()) for side in (of_options, of_judges))
     base = Questions.panel(
@@ -162,9 +164,9 @@ def panel(
     )
 
     def read(reply: object) -> float:
-        return read_score(reply, scale)
+        return read_score(reply, ends)
 
-    return JudgePanel(base, texts, jury, read, None, cache, seed, scale)
+    return JudgePanel(base, texts, jury, read, None, cache, seed, ends, best)
 
 
 @dataclass(frozen=True)
@@ -191,6 +193,8 @@ class JudgePanel:
         How long a text is; None if nobody asked.
     cache, seed, scale
         As for `comparisons` and `panel`.
+    best
+        Which scores are the best, where `choose` is not told.
 
     Attributes
     ----------
@@ -221,8 +225,10 @@ class JudgePanel:
         cache: MutableMapping[str, Reply] | None,
         seed: int,
         scale: tuple[float, float] | None = None,
+        best: Best | None = None,
     ) -> None:
         self._texts, self._judges = texts, dict(judges)
+        self._usual_best = self._best = best  # the second is of the last choice
         self._read, self._length, self._seed, self._scale = read, length, seed, scale
         if length is not None:
             texts.known("length")
@@ -264,6 +270,8 @@ class JudgePanel:
         settings.setdefault("retries", 0)
         if self._compares:
             settings.setdefault("scores", "verdicts")
+        best = settings.get("best") or self._usual_best
+        self._best = settings["best"] = oriented(settings.get("bounds"), best, "bounds")[1]
         self._store = settings.get("store")
         if self._store is not None:
             settings["store"] = StoreWithTexts(self._store, self._materials())
@@ -308,7 +316,7 @@ class JudgePanel:
             row["evaluator_group"] = own[who]
             rows.append(row | {"cost": one.reply.cost, "reply": one.reply.said or None})
         found = pd.DataFrame(rows).dropna(axis="columns", how="all")
-        found.attrs["signed"] = True
+        found.attrs |= {"signed": True} | ({"best": self._best} if self._best else {})
         return found
 
     @property
