@@ -51,6 +51,30 @@ def test_wins_and_ties_in_words_are_no_losses() -> None:
     assert eh.read_scores(battles(["A", "tie", "A"])).score.tolist() == [1.0, 0.0, 1.0]
 
 
+def test_who_wins_every_time_is_better() -> None:
+    said = [eh.decide(battles(["A"] * n)) for n in (2, 20)]
+    assert [(one.label, one.sure) for one in said] == [("weak", False), ("weak", True)]
+    with pytest.raises(eh.InputError, match="nothing to compare"):
+        eh.decide(battles(["tie"] * 20))
+
+
+def test_0_is_a_tie_in_the_middle_of_a_stated_scale() -> None:
+    for scale in ((-1, 1), (-3, 3)):
+        assert eh.read_scores(battles([1, 0, 1]), scale=scale).score.tolist() == [1.0, 0.0, 1.0]
+    assert eh.read_scores(battles([1, 0, 1]), scale=(0, 1)).score.tolist() == [1.0, -1.0, 1.0]
+    assert eh.read_scores(battles([1, 0, 1]), scale=(0, 2)).score.tolist() == [0.0, -1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("model_1", "model_2"), ("modelA", "modelB"), ("Model1", "Model2"), ("model-a", "model b")],
+)
+def test_two_models_are_found_by_their_columns(names: tuple[str, str]) -> None:
+    table = battles(["A" if won else "B" for won in WON])
+    table = table.rename(columns=dict(zip(("option", "rival"), names, strict=True)))
+    assert eh.decide(table).label == "strong"
+
+
 @pytest.mark.parametrize("scores", [[1, 2], [1, 5, 3], [0.2, 0.9], [0, 2], [-3, -1], [0, 0.7, 1]])
 def test_numbers_that_never_change_sign_are_refused_with_what_to_say(scores: list[float]) -> None:
     table = battles(scores * 4)

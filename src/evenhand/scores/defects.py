@@ -194,10 +194,12 @@ def leads(
     scores = np.zeros(0) if column is None else read.numbers[column]
     one_sided = len(scores) > 0 and ((scores >= 0.0).all() or (scores <= 0.0).all())
     signed = scale is None or scale[0] < 0.0 < scale[1]
+    if read.verdicts and one_sided and scores.all():  # all for the same side: that tells something
+        return read, scale or (-1.0, 1.0)
     if column is None or read.verdicts or not one_sided or (signed and not scores.any()):
         return read, scale
     said = "Comparisons: 1 is read as a win of the option, 0 as a loss"
-    if _are_votes(scores):
+    if _are_votes(scores) and scale in (None, (0.0, 1.0)):
         new, ends = 2.0 * scores - 1.0, (-1.0, 1.0)
         said += ", ½ as a tie" if (scores == 0.5).any() else ""
     elif scale is not None and not signed:

@@ -30,16 +30,8 @@ from evenhand.tables.texts import is_absent, listed, number_in
 _ASIDE = {
     *("coi", "c.o.i.", "conflict", "conflict of interest", "conflicted", "conflict of interests"),
     *("recused", "recusal", "abstain", "abstained", "abstention", "declined", "decline"),
-    *(
-        "not reviewed",
-        "no review",
-        "did not review",
-        "no score",
-        "withdrawn",
-        "excused",
-        "biased",
-        "absent",
-    ),
+    *("not reviewed", "no review", "did not review", "no score", "withdrawn", "excused"),
+    *("biased", "absent"),
     *("befangen", "enthaltung", "enthalten", "keine wertung", "conflit d'intérêts", "conflit"),
 }
 _NUMBER = r"[+-]?[0-9]+(?:[.,][0-9]+)?"

@@ -50,21 +50,13 @@ SEVERAL = ("item", "event", "cluster", "attributes")
 
 OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
     "option": (
-        *(
-            "model",
-            "model a",
-            "system",
-            "candidate",
-            "generator",
-            "generator 1",
-            "application",
-            "applicant",
-        ),
+        *("model", "model a", "model 1", "system", "candidate", "generator", "generator 1"),
+        *("application", "applicant"),
         *("proposal", "submission", "paper", "project", "entry", "contestant", "nominee"),
         *("antrag", "bewerber", "bewerberin", "bewerbung", "kandidat", "kandidatin", "projekt"),
         *("candidat", "dossier", "projet", "candidato", "propuesta", "proyecto", "progetto"),
     ),
-    "rival": ("generator 2", "model b"),
+    "rival": ("generator 2", "model b", "model 2"),
     "evaluator": (
         *("judge", "grader", "annotator", "rater", "reviewer", "referee", "assessor", "juror"),
         *("judge model", "grader model", "evaluator model", "annotator model", "scorer", "labeler"),
@@ -81,18 +73,8 @@ OTHER_WORDS: Mapping[str, tuple[str, ...]] = {
         *("item id", "doc id", "document id"),
     ),
     "score": (
-        *(
-            "rating",
-            "winner",
-            "grade",
-            "mark",
-            "marks",
-            "points",
-            "vote",
-            "punkte",
-            "punktzahl",
-            "bewertung",
-        ),
+        *("rating", "winner", "grade", "mark", "marks", "points", "vote", "punkte", "punktzahl"),
+        *("bewertung",),
         *("wertung", "points attribués", "puntuación", "puntos", "calificación", "punteggio"),
         *("voto", "punten", "ocena", "punkty", "poäng", "pontos", "pontuação"),
     ),
@@ -230,7 +212,8 @@ def _names_by_words(source: SourceTable, given: Mapping[str, Any]) -> dict[str, 
 
 def _small(column: str) -> str:
     """Return a column's name in small letters, however its words are joined."""
-    return " ".join(column.casefold().replace("_", " ").replace("-", " ").split())
+    apart = re.sub(r"[_-]|(?<=[a-z])(?=[A-Z0-9]$)", " ", column)  # modelA, model1
+    return " ".join(apart.casefold().split())
 
 
 def _group_words(
@@ -607,7 +590,10 @@ def read_table(
         notes += [Finding.note("table", text) for text in layout.notes]
         best = best or checked_best(getattr(table, "attrs", {}).get("best"))
     source, given, wide = layout.source, dict(layout.given), bool(layout.wide)
-    repeats = repeats or exported(source)
+    if exported(source):
+        repeats = True
+        if best is None and "best" in source.columns:
+            best = checked_best(next(iter(source.texts("best")), None))
     named: dict[str, dict[str, str | None]] = {
         part: dict(v) for part, v in given.items() if isinstance(v, Mapping)
     }
