@@ -178,6 +178,13 @@ def judged(owner: Owner, link: str) -> Judge:
 # ---------------------------------------------------------------------- I have scores
 
 
+def test_a_form_without_a_file_is_refused(owner: Owner) -> None:
+    for files in (None, {"table": ("empty.csv", b"")}):
+        answer = owner.post("/scores", files=files)
+        assert answer.status_code == 400
+        assert "Choose a file" in answer.text
+
+
 def test_a_table_becomes_two_reports(owner: Owner) -> None:
     answer = owner.post("/scores", files={"table": ("ice.csv", TABLE.encode())})
     assert answer.status_code == 200

@@ -92,13 +92,13 @@ def take_table(
     request: Request,
     csrf: Annotated[str, Form()] = "",
     query: Annotated[str, Form(max_length=20_000)] = "",
-    table: Annotated[UploadFile, File()] = ...,  # type: ignore[assignment]
+    table: Annotated[UploadFile | None, File()] = None,
 ) -> Response:
     """Keep a table for a day, and go on to its columns; or, corrected, to what it says."""
     access = owner(request)
     check_form(access, csrf)
-    body = table.file.read()
-    if not body:
+    body = b"" if table is None else table.file.read()
+    if table is None or not body:
         return page(request, "scores.html", access, 400, wrong="Choose a file that is not empty.")
     id = keep(request.app.state.store, Path(table.filename or "table").name, body)
     chosen = [(p, value) for p, value in parse_qsl(query, True) if p in PARTS or p in FIELDS]
