@@ -111,6 +111,19 @@ def test_a_campaign_agrees_with_its_mirror_image(name: str, tmp_path: Path) -> N
         for row in event["body"]["evaluations"]
     ]
     assert told == tables[0]["score"].tolist()  # the log has what evaluators gave
+    for best in ("low", "high"):
+        assert eh.read_scores(tmp_path / best / "evaluations.csv").best == best
+
+
+def test_a_vote_for_an_option_is_one_for_it(store: Store, http: httpx.Client) -> None:
+    eh.Campaign.create(store, "faults", panel(), scores="votes", best="low").close()
+    with httpx.Client(base_url=http.base_url, headers={"Accept": "text/html"}) as judge:
+        judge.get(f"/enter/{grant(store, 'evaluator', 'faults', 'Paul')}")
+        page = judge.get("/judge").text
+    assert re.findall(r'value="([01])" required><span>([A-Z]\w+) it', page) == [
+        ("0", "For"),
+        ("1", "Against"),
+    ]
 
 
 def test_what_was_withdrawn_is_mirrored_too(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ _FEW = (
 )
 _EQUAL = (
     "All scores are equal. That others are not worse by more than the tolerance rests on the "
-    "stated scale: were one worse, some of so many scores would have been lower."
+    "stated scale: were one worse, some of so many scores would have been worse."
 )
 _USUAL_SCORES = (
     "It is sure if scores scatter about as they do here. A rare score at an end of the scale, from "

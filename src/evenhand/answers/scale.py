@@ -153,10 +153,9 @@ class ReplyScale:
             return f"{', '.join(words)} or {last}"
         ends = "" if self._ends is None else f" from {self._ends[0]:g} to {self._ends[1]:g}"
         what = "0 or 1" if self.kind == "votes" else f"a number{ends}"
-        if self.kind == "votes" and not self._comparing:
-            return what
         if not self._comparing:
-            return f"{what} ({direction(self.best)[:-1].lower()})"
+            plain = self.kind == "votes" and self.best == "high"
+            return what if plain else f"{what} ({direction(self.best)[:-1].lower()})"
         even = f"{self._middle:g}"
         side = "above" if self.best == "high" else "below"
         return f"{what}: the more it is {side} {even}, the better is the first of the two"

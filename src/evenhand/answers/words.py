@@ -333,7 +333,10 @@ def _bias(bias: NamedBias, best: Best) -> str:
     size, span = size_and_span(estimate)
     whose = "" if bias.evaluator is None else f" with {short(bias.evaluator)}"
     if bias.kind == "position":
-        return f"{perhaps}{size} for being first{whose}{span}"
+        turned = (
+            "" if best == "high" else ", against it" if bias.estimate > 0 else ", in its favour"
+        )
+        return f"{perhaps}{size} for being first{turned}{whose}{span}"
     if whose and bias.name.endswith(f"by {bias.evaluator}"):
         whose = ""  # the name says it
     return f"{perhaps}{size} with every 1 of {short(bias.name)}{whose}{span}"

@@ -104,6 +104,7 @@ def _write_evaluations(follower: Follower, path: Path) -> None:
     for event in events_of(follower):
         scores.take(event)
     costly = any(one.said.cost is not None for one in scores.values())
+    low = ["low"] * (replica.settings["best"] == "low")  # for who reads the table
     about = ["first", "second"] if compares(replica.questions) else ["option"]
 
     def rows() -> Iterator[list[object]]:
@@ -113,10 +114,11 @@ def _write_evaluations(follower: Follower, path: Path) -> None:
             padding = [""] * (len(about) - len(labels))
             said = one.said
             row = [said.evaluator, said.score, one.standing, at, said.key, said.note]
-            yield [number, one.ticket, *labels, *padding, *row, *([said.cost] * costly)]
+            yield [number, one.ticket, *labels, *padding, *row, *([said.cost] * costly), *low]
 
     header = ["evaluation", "ticket", *about]
-    header += ["evaluator", "score", "standing", "at", "key", "note", *(["cost"] * costly)]
+    header += ["evaluator", "score", "standing", "at", "key", "note"]
+    header += ["cost"] * costly + ["best"] * len(low)
     write_csv(path, header, rows(), "the evaluations")
 
 

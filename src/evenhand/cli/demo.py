@@ -58,7 +58,7 @@ def demo(
         ),
         "close": (
             "tie.png",
-            "And at Skate Canada 2016, where nobody can say?",
+            "And at Skate Canada 2016, where it is not sure?",
             _decided(season, "ISU GP 2016 Skate Canada International"),
         ),
         "season": (
