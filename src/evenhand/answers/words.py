@@ -76,7 +76,7 @@ def verdict(answer: Answer) -> str:
             "trusted as others are, and these do not confirm it (see below)."
         )
     if answer.alarms and not answer.contradicted:
-        rivals = listed([short(b) for one in answer.alarms for _, b in one.pairs], 4)
+        rivals = listed(list({short(b): 0 for one in answer.alarms for _, b in one.pairs}), 4)
         return f"{name} looks best {among}, but its lead over {rivals} is not sure (see below)."
     if answer.alarms:
         failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
