@@ -2,6 +2,7 @@
 
 import math
 import re
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -328,3 +329,13 @@ def test_the_export_of_a_campaign_that_asked_again_is_decided_in_one_step(tmp_pa
         assert eh.decide(table).spent == len(frame)
     with pytest.raises(eh.InputError, match="repeats=True"):
         eh.decide(frame.drop(columns="ticket"))
+
+
+@pytest.mark.parametrize("target", [{}, {"top": 1}, {"top": 2}, {"against": "B"}, {"bar": 5.0}])
+def test_one_judge_speaks_for_no_other(target: dict[str, Any]) -> None:
+    marks = {"A": (7, 8, 7), "B": (5, 4, 5), "C": (1, 2, 1)}
+    rows = [(name, "P", mark) for name, some in marks.items() for mark in some * 4]
+    table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+    said = eh.decide(table, repeats=True, **target)
+    assert said.scope == "this judge"
+    assert "one judge cannot tell" in " ".join(str(said).split())

@@ -429,6 +429,8 @@ def scores_in_words(answer: Answer) -> str:
 
 def holds_for(answer: Answer) -> str:
     """Return whom a choice is about that is sure; "" where that was said already."""
+    if len(answer.judges) == 1 and answer.placing is not None and not answer.placing.best:
+        return f"{answer.scope}; whether others would say the same, one judge cannot tell."
     if not answer.sure or len(answer.judges) < 2:
         return ""
     if answer.conclusion.scope == "these":
