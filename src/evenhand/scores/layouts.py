@@ -124,13 +124,15 @@ def guessed_wide(
         return False, ""
     named = [c for part, value in given.items() for c in _named(part, value)]
     others = [c for c in source.columns if c and c not in named and not is_beside(c)]
-    found = {}
+    found, counts = {}, list[str]()
     for column in others[1:] if given.get("option") == "option" else others:
         try:
             texts = source.texts(column)
         except InputError:
             continue
-        if share_of_marks(texts, marking) > _MARKS and not _counts(source, column):
+        if _counts(source, column):
+            counts.append(column)
+        elif share_of_marks(texts, marking) > _MARKS:
             numbers = [x for t in texts if t and (x := loose_number(t)) is not None]
             found[column] = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
     if len(found) < 2 or holds_marks(list(found)):  # a table without a header: not its first line
@@ -148,6 +150,7 @@ def guessed_wide(
     return list(found), (
         f"There is no column of scores; {shown(list(found))} hold numbers and are read as the "
         f"scores {whose} each. If not, say which are: wide=[…]."
+        + (f" Numbers that count the rows are left out: {shown(counts)}." if counts else "")
     )
 
 
