@@ -58,7 +58,7 @@ Bar = Annotated[
     typer.Option(
         parser=typed_number,
         metavar="X",
-        help="Instead: those worth more than X, by the average evaluator.",
+        help="Instead: those better than X, by the average evaluator.",
         rich_help_panel=WANTED,
     ),
 ]
