@@ -139,3 +139,17 @@ def test_who_may_have_scored_is_asked_and_not_pooled(call: Any, column: str) -> 
     assert eh.read_scores(table, evaluator=column).evaluator is not None
     assert eh.read_scores(table, evaluator=None).evaluator is None
     assert eh.read_scores(table[table[column] == "w0"]).evaluator is None
+
+
+def test_epochs_that_are_said_to_be_repeats_are_no_evaluators() -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        (f"o{o}", f"i{i}", str(epoch), 2.0 * o + rng.normal())
+        for o in range(2)
+        for i in range(20)
+        for epoch in range(3)
+    ]
+    table = pd.DataFrame(rows, columns=["option", "item", "epoch", "score"])
+    assert eh.decide(table, repeats=True).label == "o1"
+    with pytest.raises(eh.InputError, match="epoch"):
+        eh.decide(table)

@@ -309,12 +309,12 @@ def check_repeats(found: Defects, parts: Parts, read: Columns) -> None:
     )
 
 
-def check_unnamed(found: Defects, parts: Parts, others: Sequence[str]) -> None:
+def check_unnamed(found: Defects, parts: Parts, others: Sequence[str], repeats: bool) -> None:
     """Note that nobody said who scored, where a column may: it is called so, or tells apart the
-    scores that an option has (on an item).
+    scores that an option has (on an item), unless these are said to be repeats.
     """
     keys = parts.names
-    repeated = not tells_apart(found.source, keys)
+    repeated = not repeats and not tells_apart(found.source, keys)
     for column in [] if found.source.is_large else others:
         texts = [text for text in texts_in(found.source, column) if text]
         words = set(re.findall(r"[^\W_]+", column.casefold()))

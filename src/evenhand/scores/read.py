@@ -623,7 +623,7 @@ def read_table(
         defects.check_repeats(found, parts, read)
     unsaid = given.get("evaluator") == "evaluator" and not isinstance(table, Scores)
     if unsaid and parts.one("score") and parts.one("evaluator") is None:
-        defects.check_unnamed(found, parts, unused(source, parts))
+        defects.check_unnamed(found, parts, unused(source, parts), repeats and telling)
     defects.check_spelling(found, parts, read)
     found.refuse()
     if parts.one("rival") and oriented(reading.get("scale"), reading.get("best"))[1] == "low":
