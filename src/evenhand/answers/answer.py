@@ -24,7 +24,7 @@ from evenhand.answers.sections import record_of, report_of
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
 from evenhand.best import Best, turned
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy

@@ -19,7 +19,7 @@ from evenhand.certainty.careful_choice import CarefulChoice
 from evenhand.certainty.certain_choice import CertainChoice
 from evenhand.certainty.choice import Choice, limit_of
 from evenhand.certainty.planned_choice import PlannedChoice
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.errors import InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import checks_of

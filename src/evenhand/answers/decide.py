@@ -37,7 +37,7 @@ from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.look import difference_by
 from evenhand.certainty.models import Fit, in_pairs
 from evenhand.certainty.planned_choice import PlannedChoice
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.checks import Checks
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate

@@ -33,7 +33,7 @@ from scipy import sparse, special
 from evenhand.arrays import Floats, Indices
 from evenhand.certainty.items import ItemsFit
 from evenhand.certainty.record import SCALE
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Decision, Feedback

@@ -23,7 +23,7 @@ from evenhand.answers.categories import Categories
 from evenhand.answers.scale import Scale
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.shortlists import Shortlist
-from evenhand.certainty.chances import Drawn
+from evenhand.inference.chances import Drawn
 from evenhand.certainty.likings import doubts
 from evenhand.certainty.line import (
     Errors,
@@ -38,7 +38,7 @@ from evenhand.certainty.line import (
 )
 from evenhand.certainty.look import Look, leading
 from evenhand.certainty.models import Fit
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.policies.conclusion import Conclusion
 from evenhand.policies.messages import Decision, Selection
 

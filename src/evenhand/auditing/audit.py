@@ -23,7 +23,7 @@ from evenhand.auditing.scale_use import allowing_for_scale, common_bias
 from evenhand.auditing.shortlists import refuse_unfit
 from evenhand.auditing.words import cannot_tell
 from evenhand.best import Best
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.errors import InputError
 from evenhand.readers import read_scores
 from evenhand.report.model import Report

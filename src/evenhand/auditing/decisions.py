@@ -38,7 +38,7 @@ from evenhand.auditing.leads import fair as fair_way
 from evenhand.auditing.rules import Ballots, Contests, RuleComparison
 from evenhand.auditing.scale_use import leads_of
 from evenhand.auditing.shortlists import Shortlist, shortlist
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
 from evenhand.scores.scores import Codes, crossed

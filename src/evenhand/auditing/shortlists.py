@@ -33,7 +33,7 @@ from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.leads import LeadCovariance, LeadErrors, fair
 from evenhand.auditing.rules import Ballots, Contests
 from evenhand.certainty.line import Field, beside_by, beyond_bar, line_of
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.errors import InputError
 from evenhand.scores import Scores
 

@@ -26,7 +26,7 @@ from evenhand.certainty.record import Plan, Stop, grounds, stopped
 from evenhand.certainty.sides import SideInference
 from evenhand.certainty.stage_plans import SetPlanner, SidePlanner, StagePlanner
 from evenhand.certainty.stages import Inference
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate

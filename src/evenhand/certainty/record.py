@@ -32,7 +32,7 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices, recalled
 from evenhand.certainty.models import BAR
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.policies.limits import nth
 from evenhand.policies.messages import (
     Certainty,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.cli.campaign.tables import PanelTables
 from evenhand.cli.columns import BEST, takes
 from evenhand.cli.options import WANTED, Against, AsJson, Figure, Tolerance, Top

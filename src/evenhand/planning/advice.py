@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.planning.reviews import ReviewStep
 from evenhand.planning.ways import WayOutcome
 

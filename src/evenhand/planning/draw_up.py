@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from evenhand.arrays import Counts, Floats, is_number
 from evenhand.best import Best, checked_best, sign
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.planning import advice
 from evenhand.planning.assumed import Assumed, assumed

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from evenhand.arrays import Counts
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.planning.reviews import ReviewStep, calls_of
 from evenhand.questions import HandOut, Questions
 from evenhand.report.model import Report

@@ -18,10 +18,10 @@ from scipy.special import ndtri
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.aim import model_of
-from evenhand.certainty.chances import Drawn
+from evenhand.inference.chances import Drawn
 from evenhand.certainty.line import Errors, Field, beside, beyond_bar, line_of, value_errors
 from evenhand.certainty.models import Fit, with_own_noise
-from evenhand.certainty.targets import Target
+from evenhand.inference.target import Target
 from evenhand.certainty.winner import leader_is_certain
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.ways import Terms, price_of

@@ -2,7 +2,7 @@
 
 Notation
 --------
-v̂, C        (k,) estimated values up to a constant, and (k, k) their covariance up to what all share
+v̂, C        (k,) estimated values less their mean, and (k, k) their covariance
 τ²          variance of values, which are taken to be drawn from one normal population
 A, w        (k, k−1) an orthonormal basis of differences, and w = Aᵀv̂ in which AᵀCA = diag(λ)
 q           σ² over its estimate; ν/q is χ² of ν degrees of freedom
@@ -10,9 +10,8 @@ q           σ² over its estimate; ν/q is χ² of ν degrees of freedom
 w_i are independent, of variance τ² + qλ_i, whatever the mean of the population is. τ, and q, have
 what w says of them on a grid, with τ flat before; given both the true w_i are normal, of mean
 ρ_i w_i and variance ρ_i qλ_i, ρ_i = τ²/(τ² + qλ_i). They are drawn, and what is wanted is counted.
-So who leads is drawn back by as much as it owes to noise, and what is said of everybody at once is
-as probable as it says, if values are about normal. docs/research/measured.md has how often
-that was right.
+So who leads is drawn back by as much as it owes to noise. Of very many options, values are taken to
+err independently, and w = v̂.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from evenhand.arrays import Floats
-from evenhand.certainty.line import Field
 
 _DRAWS = 4_000
+_MANY = 400  # options whose errors are taken to be independent
 _TAUS, _SCALES = 60, 15  # points of the grid
 _REACH = 4.0  # times the scatter of the estimates that τ may be
 
@@ -40,33 +39,38 @@ class Drawn:
     values: Floats  # (b, k) draws, each of mean 0
 
     @classmethod
-    def of(cls, field: Field) -> Self:
-        """Draw, the same for the same values however options are numbered or called."""
-        k, order = len(field), field.order
-        v = field.values[order]
-        basis = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, 1:]]))[0][:, 1:]
-        C = field.covariance[np.ix_(order, order)]
-        sizes, axes = np.linalg.eigh(basis.T @ C @ basis)
-        sizes = np.maximum(sizes, 1e-12 * sizes[-1])
-        basis = basis @ axes
+    def of(cls, values: Floats, covariance: Floats, freedom: float) -> Self:
+        """Draw, the same for the same values however options are numbered or called; of more than
+        400 options the covariance is its (k,) diagonal.
+        """
+        k, order = len(values), np.argsort(-values, kind="stable")
+        v = values[order] - values.mean()
+        basis, sizes = np.eye(k), covariance[order] if covariance.ndim == 1 else np.zeros(0)
+        if covariance.ndim == 2:
+            basis = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, 1:]]))[0][:, 1:]
+            C = covariance[np.ix_(order, order)]
+            sizes, axes = np.linalg.eigh(basis.T @ C @ basis)
+            basis = basis @ axes
+        sizes = np.maximum(sizes, 1e-12 * sizes.max(initial=0.0))
         w = basis.T @ v
-        nu = field.freedom if field.own is None else field.own.most
         grid = (np.arange(_SCALES) + 0.5) / _SCALES
-        q = np.ones(1) if math.isinf(nu) else nu / special.chdtri(nu, grid)
+        q = np.ones(1) if freedom > 1e8 else freedom / special.chdtri(freedom, grid)
         spread = math.sqrt(float(w @ w) / max(k - 1, 1)) or math.sqrt(float(sizes.mean()))
         tau = _REACH * spread * (np.arange(_TAUS) + 0.5) / _TAUS
         total = tau[:, None, None] ** 2 + q[:, None] * sizes  # (τ, q, k − 1)
         log = -0.5 * (np.log(total) + w**2 / total).sum(axis=2)
         weights = np.exp(log - log.max()).ravel()
         rng = np.random.default_rng(1)
-        which = np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(_DRAWS))
+        draws = _DRAWS if k <= _MANY else _DRAWS // 4
+        which = np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(draws))
         which = np.minimum(which, len(weights) - 1)
         t, s = np.unravel_index(which, log.shape)
         noise = q[s][:, None] * sizes
         kept = tau[t][:, None] ** 2 / (tau[t][:, None] ** 2 + noise)
-        z = rng.standard_normal((_DRAWS, k - 1))
-        found = np.empty((_DRAWS, k))
-        found[:, order] = (kept * w + np.sqrt(kept * noise) * z) @ basis.T
+        z = rng.standard_normal((draws, len(w)))
+        found = np.empty((draws, k))
+        drawn = kept * w + np.sqrt(kept * noise) * z
+        found[:, order] = drawn if covariance.ndim == 1 else drawn @ basis.T
         return cls(found)
 
     @property
@@ -79,20 +83,12 @@ class Drawn:
         first = np.argpartition(-self.values, m - 1, axis=1)[:, :m]
         return np.bincount(first.ravel(), minlength=self.values.shape[1]) / len(self.values)
 
-    def above(
-        self, field: Field, values: Floats, errors: Floats, line: float, unit: float = 1.0
-    ) -> Floats:
-        """Return (k,) how probable it is that each is above a line, by values whose standard errors
-        are in the units of the field's; NaN where these are not known.
+    def above(self, mean: float, error: float, line: float) -> Floats:
+        """Return (k,) how probable it is that each is above a line, by the mean of all values and
+        its standard error.
         """
-        if not (np.isfinite(values).all() and np.isfinite(errors).all()):
-            return np.full(len(values), np.nan)
-        # draws of values about their mean, and of the mean, which is no better known than it is
-        shared = float((errors**2 - np.diagonal(field.centred)).mean())
         z = np.random.default_rng(2).standard_normal(len(self.values))
-        mean = values.mean() + unit * math.sqrt(max(shared, 0.0)) * z
-        found = self.values * unit + mean[:, None]
-        return np.asarray((found > line).mean(axis=0))
+        return np.asarray((self.values + (mean + error * z)[:, None] > line).mean(axis=0))
 
     def beside(self, rival: int, slack: float) -> Floats:
         """Return (k,) how probable it is that each is better than one, or no worse; NaN of that."""

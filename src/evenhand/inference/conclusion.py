@@ -1,0 +1,464 @@
+"""The conclusion from one look at scores: who is wanted, how sure that is, and what is lost else.
+
+Notation
+--------
+m           how many are wanted;  a, b  options;  L, V, f  a lead, its variance and freedom (`linear`)
+p(a, b)     the chance of a lead as large as that of a over b, if a were no better
+δ           1 less the confidence;  ε  the tolerance
+
+One joint statement, with a probability of δ at most to be wrong in any of it:
+
+- *The best.* b is surely not the best if p(leader, b) < δ/2. That is wrong only if b is the best
+  one. Whoever leads then, it leads by noise alone, and two options that tie are the worst case
+  (Gutmann and Maymin, 1987; Hung and Fithian, 2019): so nothing is paid for the number of options.
+  The leader is the best if nobody else may be. It loses at most the least ε with p < δ/2 of leads
+  that are larger by ε.
+- *The m best*: likewise if p < δ/2 across the line for all pairs. Else step by step (Holm, 1979;
+  Shaffer, 1986): with r options not placed and m places left, one is in if m times its m-th largest
+  p over the others is below δ/r, and out if its rivals are so over it.
+- *A bar, and against one option*: two-sided t tests by Holm.
+- *Ranks*: pairs that differ by Holm over all of them, and what is sure of the target: nobody who is
+  surely in has a rank beyond the line.
+
+Chances are estimates (`chances`). They are never 0 or 1, and not beyond what is sure: who is not
+surely in has no 100%. A value has an interval of its own, by its own scores, and so has each lead.
+An option that is doubted (an alarm concerns its scores) has no lead that is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from evenhand.arrays import Floats, Indices
+from evenhand.inference.chances import _MANY, Drawn
+from evenhand.inference.target import Target
+from evenhand.linear import Fit, Pairs, Spread
+
+Verdict = Literal["in", "out", "open", "not worse", "itself"]
+Flags = NDArray[np.bool_]
+
+_NEAR = 0.01  # chances of who is not placed are no nearer to 0 and 1
+_NEAREST = 0.001
+
+
+@dataclass(frozen=True, eq=False)
+class Conclusion:
+    """Where every option stands against a target.
+
+    Parameters
+    ----------
+    target
+        What was wanted.
+    delta
+        Probability of being wrong in anything that is sure.
+    verdicts
+        (k,) in, out or open; against another option also 'not worse' by more than the tolerance.
+    chosen
+        Indices of those that look wanted, the most valuable first.
+    loss
+        What any of the chosen is worse than any other option, at most; infinite if not known. Of a
+        bar, and against an option, NaN.
+    values
+        (k, 3) values with intervals, each by itself.
+    leads
+        (k, 3) leads of the most valuable option over all, with intervals, each by itself.
+    chances
+        (k,) how probable it is that each is wanted: an estimate. NaN where nothing is known.
+    expected_loss
+        What is expected to be lost per place, against the true best: an estimate.
+    spread
+        Standard deviation of values in general, by estimate.
+    short
+        Indices of those that surely fall short of a bar or another option by more than the
+        tolerance.
+    parts
+        Options of each category, which compete with one another alone; all, where there are none.
+    """
+
+    target: Target
+    delta: float
+    verdicts: tuple[Verdict, ...]
+    chosen: tuple[int, ...]
+    loss: float
+    values: Floats
+    leads: Floats
+    chances: Floats
+    expected_loss: float = math.nan
+    spread: float = math.nan
+    short: tuple[int, ...] = ()
+    parts: tuple[Indices, ...] = ()
+    fit: Fit | None = field(default=None, repr=False)
+    doubted: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_), repr=False)
+
+    @property
+    def leader(self) -> int:
+        """The option with the highest value."""
+        return int(np.nanargmax(self.values[:, 0])) if not self.chosen else self.chosen[0]
+
+    def where(self, *verdicts: Verdict) -> tuple[int, ...]:
+        """Return the options, by index, of which one of these is said, the most valuable first."""
+        found = [x for x, said in enumerate(self.verdicts) if said in verdicts]
+        return tuple(sorted(found, key=lambda x: -self.values[x, 0]))
+
+    @property
+    def inside(self) -> tuple[int, ...]:
+        """Who is surely wanted; with a tolerance, or not worse by more than that."""
+        return self.where("in", "not worse")
+
+    @property
+    def outside(self) -> tuple[int, ...]:
+        """Who is surely not wanted."""
+        return self.where("out")
+
+    @property
+    def undecided(self) -> tuple[int, ...]:
+        """Who is neither."""
+        return self.where("open")
+
+    @property
+    def sure(self) -> bool:
+        """Whether nothing is open; of the m best, also if no more than the tolerance is lost."""
+        if self.target.top is None:
+            return "open" not in self.verdicts
+        return bool(self.chosen) and self.loss <= self.target.tolerance
+
+    @property
+    def expected_right(self) -> float:
+        """How many of the chosen are expected to be wanted: an estimate."""
+        return float(self.chances[list(self.chosen)].sum()) if self.chosen else 0.0
+
+    def passes(self, option: int) -> bool | None:
+        """Tell whether an option is surely wanted, up to the tolerance; None where it is open."""
+        top = self.target.top is not None
+        verdict = self.verdicts[option]
+        if verdict in ("in", "not worse") or (top and self.sure and option in self.chosen):
+            return True
+        fails = verdict == "out" and (top or not self.target.tolerance)
+        return False if fails or option in self.short else None
+
+    def compare(self, a: int, b: int) -> Spread:
+        """Return the lead of one option over another."""
+        assert self.fit is not None
+        found = self.fit.leads([a], [b])
+        if self.doubted[[a, b]].any():
+            found = found._replace(variance=np.full(1, np.inf))
+        return found
+
+    @cached_property
+    def ranks(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """(k,) the best and the worst place that each may have in its category, of all at once."""
+        k = len(self.verdicts)
+        low, high = np.ones(k, dtype=np.intp), np.full(k, k, dtype=np.intp)
+        pairs = None if self.fit is None or self.fit.silent else _pairs(self.fit, self.doubted)
+        for some in self.parts:
+            n = len(some)
+            better = np.zeros((n, n), dtype=np.bool_)
+            if pairs is not None and n > 1:
+                better = _sure_pairs(pairs.above[np.ix_(some, some)], self.delta / len(self.parts))
+            better |= self._sure_of_target(some)
+            low[some] = 1 + better.sum(axis=0)
+            high[some] = n - better.sum(axis=1)
+            if (m := self.target.top) is not None:
+                said = np.array([self.verdicts[x] for x in some.tolist()])
+                high[some] = np.where(said == "in", np.minimum(high[some], m), high[some])
+                low[some] = np.where(said == "out", np.maximum(low[some], m + 1), low[some])
+        return low, np.maximum(low, high)
+
+    def _sure_of_target(self, some: Indices) -> Flags:
+        """Return (n, n) who is surely better than whom, by what is sure of the target."""
+        said = np.array([self.verdicts[x] for x in some.tolist()])
+        inside, outside = said == "in", said == "out"
+        if self.target.top is not None or self.target.bar is not None:
+            return np.asarray(inside[:, None] & outside)
+        itself = said == "itself"
+        return np.asarray((inside[:, None] & itself) | (itself[:, None] & outside))
+
+
+def conclude(
+    fit: Fit,
+    target: Target,
+    delta: float,
+    *,
+    rival: int | None = None,
+    like: bool = True,
+    doubted: Flags | None = None,
+    parts: Sequence[Indices] | None = None,
+) -> Conclusion:
+    """Return where options stand against a target by one look at all scores.
+
+    Parameters
+    ----------
+    fit
+        The fit of the scores; the highest values are the best.
+    target
+        What is wanted. Where it is ``against`` an option, ``rival`` is its index.
+    delta
+        Probability of being wrong in anything that is sure.
+    like
+        Whether values are those for judges like these, or for these alone.
+    doubted
+        (k,) options whose scores are in doubt.
+    parts
+        Categories: options compete inside of them alone.
+    """
+    k = fit.design.n_options
+    doubt = np.zeros(k, dtype=np.bool_) if doubted is None else doubted
+    groups = tuple(parts) if parts is not None else (np.arange(k),)
+    values = fit.values
+    leader = int(fit.order[0])
+    leads = _doubting(fit.leads(np.full(k, leader), np.arange(k)), doubt, leader)
+    level = fit.level(like)
+    level = level._replace(variance=np.where(doubt, np.inf, level.variance))
+    said = Conclusion(
+        target,
+        delta,
+        ("open",) * k,
+        (),
+        math.nan,
+        level.ends(delta),
+        _own_lead(leads.ends(delta), leader),
+        np.full(k, math.nan),
+        parts=groups,
+        fit=fit,
+        doubted=doubt,
+    )
+    drawn = _drawn(fit, groups)
+    if target.top is None:
+        found = _holm_target(said, level, target, rival)
+    else:
+        found = _best(said, target.top, leads, drawn)
+    return replace(found, chances=_chances(found, level, drawn, rival))
+
+
+def _own_lead(leads: Floats, leader: int) -> Floats:
+    leads[leader] = 0.0
+    return leads
+
+
+def _doubting(spread: Spread, doubted: Flags, leader: int) -> Spread:
+    """Return the leads of an option, unknown where it or the other is doubted."""
+    off = doubted | doubted[leader]
+    return spread._replace(variance=np.where(off, np.inf, spread.variance))
+
+
+def _pairs(fit: Fit, doubted: Flags) -> Pairs:
+    found = fit.pairs()
+    off = doubted[:, None] | doubted
+    return Pairs(found.estimate, np.where(off, np.inf, found.variance), found.freedom)
+
+
+# ---------------------------------------------------------------------- the best, and the m best
+
+
+def _best(said: Conclusion, m: int, leads: Spread, drawn: Sequence[Drawn | None]) -> Conclusion:
+    """Return who is among the m best of each category."""
+    fit, values = said.fit, said.values[:, 0]
+    assert fit is not None
+    delta = said.delta / len(said.parts)
+    verdicts, chosen, losses, lost = list(said.verdicts), list[int](), [0.0], list[float]()
+    pairs = None
+    for some, draws in zip(said.parts, drawn, strict=True):
+        order = some[np.argsort(np.argsort(fit.order, kind="stable")[some], kind="stable")]
+        first, rest = order[:m], order[m:]
+        chosen += first.tolist()
+        if not len(rest):
+            for x in first.tolist():
+                verdicts[x] = "in"
+            continue
+        if m == 1:
+            top = int(first[0])
+            over = leads if top == fit.order[0] else _leads_of(said, top)
+            ahead = _at(over, rest)
+            out = ahead.above < 0.5 * delta
+            inside, outside = (first if out.all() else first[:0]), rest[out]
+            losses.append(_loss(ahead, delta))
+        else:
+            pairs = pairs or _pairs(fit, said.doubted)
+            inside, outside = _several(pairs, order, m, delta)
+            across = np.ix_(first, rest)
+            one = Spread(*(part[across].ravel() for part in vars_of(pairs)))
+            losses.append(0.0 if len(inside) == m else _loss(one, delta))
+        for x in inside.tolist():
+            verdicts[x] = "in"
+        for x in outside.tolist():
+            verdicts[x] = "out"
+        if draws is not None:
+            lost.append(draws.lost(np.searchsorted(np.sort(some), np.sort(first))) * len(first))
+    by_value = sorted(chosen, key=lambda x: (-values[x], x))
+    expected = sum(lost) / len(chosen) if lost and None not in drawn else math.nan
+    spreads = [one.spread for one in drawn if one is not None]
+    return replace(
+        said,
+        verdicts=tuple(verdicts),
+        chosen=tuple(by_value if len(said.parts) == 1 else chosen),
+        loss=max(losses),
+        expected_loss=expected,
+        spread=float(np.mean(spreads)) if spreads else math.nan,
+    )
+
+
+def vars_of(pairs: Pairs) -> tuple[Floats, Floats, Floats]:
+    """Return estimates, variances and degrees of freedom."""
+    return pairs.estimate, pairs.variance, pairs.freedom
+
+
+def _leads_of(said: Conclusion, option: int) -> Spread:
+    assert said.fit is not None
+    k = len(said.verdicts)
+    return _doubting(said.fit.leads(np.full(k, option), np.arange(k)), said.doubted, option)
+
+
+def _at(spread: Spread, some: Indices) -> Spread:
+    return Spread(*(part[some] for part in spread))
+
+
+def _loss(leads: Spread, delta: float) -> float:
+    """Return the least tolerance within which all leads are sure."""
+    t = special.stdtrit(np.maximum(leads.freedom, 0.1), 1.0 - 0.5 * delta)
+    with np.errstate(invalid="ignore"):
+        short = t * np.sqrt(leads.variance) - leads.estimate
+    return max(0.0, float(short.max(initial=0.0)))
+
+
+def _several(pairs: Pairs, order: Indices, m: int, delta: float) -> tuple[Indices, Indices]:
+    """Return who is surely among the m best, and who surely not."""
+    p = pairs.above
+    first, rest = order[:m], order[m:]
+    if (p[np.ix_(first, rest)] < 0.5 * delta).all():
+        return first, rest
+    inside, outside, left = list[int](), list[int](), m
+    among = order.copy()
+    while len(among) > 1 and 0 < left < len(among):
+        r = len(among)
+        q = p[np.ix_(among, among)]
+        np.fill_diagonal(q, 2.0)
+        ahead = left * np.partition(q, r - 1 - left, axis=1)[:, r - 1 - left]
+        behind = (r - left) * np.partition(q, left - 1, axis=0)[left - 1]
+        is_in, is_out = ahead < delta / r, behind < delta / r
+        if not (is_in | is_out).any():
+            break
+        inside += among[is_in].tolist()
+        outside += among[is_out & ~is_in].tolist()
+        left -= int(is_in.sum())
+        among = among[~(is_in | is_out)]
+    return np.array(inside, dtype=np.intp), np.array(outside, dtype=np.intp)
+
+
+# ---------------------------------------------------------------------- a bar, against one
+
+
+def _holm_target(
+    said: Conclusion, level: Spread, target: Target, rival: int | None
+) -> Conclusion:
+    """Return who is surely above a bar, or better than one option, and who surely not."""
+    fit, k, slack = said.fit, len(said.verdicts), target.tolerance
+    assert fit is not None
+    verdicts: list[Verdict] = ["open"] * k
+    others = np.arange(k)
+    if target.bar is not None:
+        away = level.shifted(-target.bar)
+    else:
+        assert rival is not None
+        others = np.delete(others, rival)
+        verdicts[rival] = "itself"
+        against = fit.leads(np.arange(k), np.full(k, rival))
+        away = _doubting(against, said.doubted, rival)
+    tested = _at(away, others)
+    above, below = (others[flags] for flags in _holm(tested, said.delta))
+    near, short = (others[flags] for flags in _holm(tested.shifted(slack), said.delta))
+    for x in near.tolist():
+        verdicts[x] = "not worse"
+    for x in above.tolist():
+        verdicts[x] = "in"
+    for x in below.tolist():
+        if verdicts[x] != "not worse":
+            verdicts[x] = "out"
+    looks = others[away.estimate[others] > -slack]
+    chosen = looks[np.argsort(-away.estimate[looks], kind="stable")]
+    return replace(
+        said, verdicts=tuple(verdicts), chosen=tuple(chosen.tolist()), short=tuple(short.tolist())
+    )
+
+
+def _holm(spread: Spread, delta: float) -> tuple[Flags, Flags]:
+    """Return what is surely above 0, and what below, of all at once (Holm)."""
+    with np.errstate(invalid="ignore"):
+        above = spread.above
+    p, n = 2.0 * np.minimum(above, 1.0 - above), len(above)
+    order = np.argsort(p, kind="stable")
+    sure = np.zeros(n, dtype=np.bool_)
+    sure[order] = np.logical_and.accumulate(p[order] < delta / (n - np.arange(n)))
+    return sure & (spread.estimate > 0.0), sure & (spread.estimate < 0.0)
+
+
+def _sure_pairs(above: Floats, delta: float) -> Flags:
+    """Return (n, n) who is surely better than whom, of all pairs at once (Holm)."""
+    n = len(above)
+    a, b = np.triu_indices(n, 1)
+    p = 2.0 * np.minimum(above[a, b], above[b, a])
+    small = np.flatnonzero(p < delta)  # no other can be
+    order = small[np.argsort(p[small], kind="stable")]
+    steps = len(p) - np.arange(len(order))
+    sure = order[np.logical_and.accumulate(p[order] < delta / steps)]
+    better = np.zeros((n, n), dtype=np.bool_)
+    x, y = a[sure], b[sure]
+    up = above[x, y] < above[y, x]
+    better[np.where(up, x, y), np.where(up, y, x)] = True
+    return better
+
+
+# ---------------------------------------------------------------------- chances
+
+
+def _drawn(fit: Fit, parts: Sequence[Indices]) -> list[Drawn | None]:
+    """Return draws of the values of each category; None where nothing is known of them."""
+    found: list[Drawn | None] = []
+    covariance, freedom = fit.covariance
+    for some in parts:
+        known = not fit.silent and np.ptp(fit.part[some]) == 0 and len(some) > 1
+        if not known or not freedom >= 1.0:
+            found.append(None)
+            continue
+        C = covariance.diagonal()[some] if len(some) > _MANY else covariance[np.ix_(some, some)]
+        found.append(Drawn.of(fit.values[some], np.ascontiguousarray(C), freedom))
+    return found
+
+
+def _chances(
+    said: Conclusion, level: Spread, drawn: Sequence[Drawn | None], rival: int | None
+) -> Floats:
+    """Return (k,) chances, as far as what is sure allows."""
+    target, chances = said.target, np.full(len(said.verdicts), math.nan)
+    for some, draws in zip(said.parts, drawn, strict=True):
+        if target.top is not None and len(some) <= target.top:
+            chances[some] = 1.0
+        elif draws is None:
+            continue
+        elif target.top is not None:
+            chances[some] = draws.among(target.top)
+        elif target.bar is not None:
+            known = np.isfinite(level.variance)
+            if not known.all():
+                continue
+            mean, least = float(level.estimate.mean()), float(level.variance.min())
+            own = draws.values.var(axis=0).min()
+            shared = math.sqrt(max(least - float(own), 0.0))
+            chances[some] = draws.above(mean, shared, target.bar - target.tolerance)
+        else:
+            assert rival is not None
+            chances[some] = draws.beside(rival, target.tolerance)
+    said_in = np.isin(said.verdicts, ("in", "not worse"))
+    said_out = np.array(said.verdicts) == "out"
+    chances = np.clip(chances, _NEAR, 1.0 - _NEAR, out=chances, where=~(said_in | said_out))
+    sure = 1.0 - said.delta
+    chances[said_in] = np.clip(chances[said_in], sure, 1.0 - _NEAREST)
+    chances[said_out] = np.clip(chances[said_out], _NEAREST, said.delta)
+    return np.asarray(np.where(said.doubted, np.nan, chances))

@@ -1,0 +1,392 @@
+"""An orthonormal basis of all that a design explains, by its structure.
+
+Notation
+--------
+f       the factor with the most levels, m of them, n_l rows each: never written out
+R       (n, w) a column for every other effect, in the numbering of its connected part; sparse
+R̃       R less its means over f;  G = R̃B, B made of the eigenvectors of R̃ᵀR̃ of the part
+X̃       (n, r) regressors less all effects;  Q = X̃B_x, orthonormal
+F       [1_f/√n_l, G, Q]: the basis; FFᵀ is the hat matrix H
+w       (n,) weights of a contrast c of effects: c·θ̂ = w·y
+
+With c = (c_f, c_R, c_x), and R̄ the means of R over f: w = c_f/n_l + G Bᵀ(c_R − R̄ᵀc_f) on effects,
+and what x adds to that is taken off along Q. The three parts are orthogonal, so that w·w is a sum
+of squares, and any sum of w over rows is a product of small matrices: no row is written out for it.
+Connected parts of a table share nothing but x, and each has its own G.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.sparse import csgraph
+
+from evenhand.arrays import Floats, Indices
+from evenhand.linear.design import Design
+from evenhand.numerics.tolerance import IN_SPAN, RANK
+from evenhand.scores.scores import Codes
+
+Flags = NDArray[np.bool_]
+
+_CELLS = 20_000_000  # numbers that are written out at once
+
+
+@dataclass(frozen=True, eq=False)
+class Weights:
+    """Weights of K contrasts, in the coordinates of the basis."""
+
+    levels: Any  # (K, m) sparse: what every row of a level has
+    effects: Floats | None  # (K, parts · w), of G; None for 0
+    slopes: Floats  # (K, r), of Q
+    told: Flags  # (K,) whether the contrast is identified
+    squares: Floats  # (K,) w·w
+    about: tuple[str, NDArray[np.intp]] | None = None  # a block, and (K, ·) its effects that it is of
+
+    def __len__(self) -> int:
+        """Return how many contrasts there are."""
+        return len(self.slopes)
+
+    def some(self, which: Any) -> Weights:
+        """Return the weights of some contrasts."""
+        effects = None if self.effects is None else self.effects[which]
+        return Weights(
+            self.levels[which],
+            effects,
+            self.slopes[which],
+            self.told[which],
+            self.squares[which],
+            None if self.about is None else (self.about[0], self.about[1][which]),
+        )
+
+
+class Basis:
+    """The basis of a design."""
+
+    def __init__(self, design: Design) -> None:
+        self.design, n = design, len(design)
+        self._lists: dict[str, list[tuple[Indices, Indices, Indices]]] = {}
+        self.blocks = _blocks(design)
+        names = [name for name, (codes, _) in self.blocks.items() if codes is not None]
+        self.factor = max(names, key=lambda name: self.blocks[name][1], default="")
+        self.level = self.blocks[self.factor][0] if self.factor else np.zeros(n, dtype=np.int32)
+        assert self.level is not None
+        self.m = self.blocks[self.factor][1] if self.factor else 1
+        self.counts = np.bincount(self.level, minlength=self.m).astype(np.float64)
+        if not self.factor:
+            self.counts[:] = np.inf  # no level is taken off
+        self._over = np.divide(1.0, self.counts, out=np.zeros(self.m), where=self.counts > 0)
+        self._rows = _indicator(self.level, self.m)
+        self.parts, self.part, self._place, width = self._numbered()
+        self._made(self._columns(width))
+        left = self._off_effects(design.x)
+        size, whole = np.sqrt((left * left).sum(0)), np.sqrt((design.x * design.x).sum(0))
+        left[:, size <= IN_SPAN * whole] = 0.0
+        self.X = left  # (n, r) X̃
+        self._x_back, self._x_seen, rank = _eigen((left.T @ left)[None])
+        self.Q = left @ self._x_back[0]
+        self.rank += int(rank[0])
+
+    # ------------------------------------------------------------------ how it is made
+
+    def _numbered(self) -> tuple[int, Codes, dict[str, Codes], int]:
+        """Return how many connected parts there are, (n,) the part of each row, and by block the
+        number of each effect among those of its part, with the largest of these numbers.
+        """
+        others = {name: block for name, block in self.blocks.items() if name != self.factor}
+        if self.design.rival is not None or self.design.features is not None or not others:
+            places, at = {}, 0
+            for name, (_, size) in others.items():
+                places[name] = np.arange(at, at + size, dtype=np.int32)
+                at += size
+            return 1, np.zeros(len(self.design), dtype=np.int32), places, at
+        starts, total = {}, 0
+        for name, (_, size) in self.blocks.items():
+            starts[name] = total
+            total += size
+        first = self.level + starts[self.factor]
+        links = [(first, codes + starts[name]) for name, (codes, _) in others.items()]
+        a, b = (np.concatenate(ends) for ends in zip(*links, strict=True))
+        graph = sparse.coo_array((np.ones(len(a), np.int8), (a, b)), shape=(total, total))
+        label = csgraph.connected_components(graph, directed=False)[1]
+        seen = np.unique(label[np.unique(first)], return_inverse=True)
+        part_of = np.zeros(total, dtype=np.int32)
+        number = np.full(int(label.max(initial=0)) + 1, 0, dtype=np.int32)
+        number[seen[0]] = np.arange(len(seen[0]))
+        part_of[:] = number[label]
+        places, used = {}, np.zeros(len(seen[0]), dtype=np.int64)
+        for name, (_, size) in others.items():
+            mine = part_of[starts[name] : starts[name] + size]
+            order = np.argsort(mine, kind="stable")
+            begin = np.searchsorted(mine[order], np.arange(len(used)))
+            place = np.empty(size, dtype=np.int32)
+            place[order] = np.arange(size) - begin[mine[order]] + used[mine[order]]
+            places[name] = place
+            used += np.bincount(mine, minlength=len(used))
+        self._part_of = {
+            name: part_of[at : at + self.blocks[name][1]] for name, at in starts.items()
+        }
+        return len(used), part_of[first], places, int(used.max(initial=0))
+
+    def _columns(self, width: int) -> Any:
+        """Return (n, w) R."""
+        design, n = self.design, len(self.design)
+        R, at, ones = sparse.csr_array((n, width)), np.arange(n), np.ones(n)
+        for name, place in self._place.items():
+            codes, _ = self.blocks[name]
+            if codes is not None:
+                signs = [(codes, 1.0)]
+            else:
+                signs = [(design.option, 1.0)]
+                signs += [] if design.rival is None else [(design.rival, -1.0)]
+            for whom, sign in signs:
+                if codes is None and design.features is not None:
+                    more = np.zeros((n, width))
+                    more[:, place] = sign * design.features[whom]
+                    R = R + sparse.csr_array(more)
+                else:
+                    R = R + sparse.csr_array((sign * ones, (at, place[whom])), shape=(n, width))
+        return R
+
+    def _made(self, R: Any) -> None:
+        """Set G, and how contrasts come into it, part by part: R̃ᵀR̃ = RᵀR − R̄ᵀ n_l R̄."""
+        n, width = R.shape
+        sums = np.asarray((self._rows @ R).todense())
+        self._means = sums * self._over[:, None]
+        order = np.argsort(self.part, kind="stable")
+        ends = np.searchsorted(self.part[order], np.arange(self.parts + 1))
+        self._slices = [order[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        if self.parts == 1:
+            self._slices = [slice(None)]
+        gram = np.empty((self.parts, width, width))
+        for s, rows in enumerate(self._slices):
+            mine = slice(None) if self.parts == 1 else np.unique(self.level[rows])
+            gram[s] = (R[rows].T @ R[rows]).todense() - self._means[mine].T @ sums[mine]
+        self._back, self._seen, rank = _eigen(gram)
+        self.rank = int(rank.sum()) + int((self.counts > 0).sum()) * bool(self.factor)
+        self.G = np.empty((n, width))
+        means = np.empty_like(self._means)
+        part_of_level = np.zeros(self.m, dtype=np.intp)
+        part_of_level[self.level] = self.part
+        for s, rows in enumerate(self._slices):
+            mine = slice(None) if self.parts == 1 else part_of_level == s
+            means[mine] = self._means[mine] @ self._back[s]
+            self.G[rows] = R[rows] @ self._back[s]
+        self.G -= means[self.level]
+
+    # ------------------------------------------------------------------ projections
+
+    def _off_effects(self, V: Floats) -> Floats:
+        """Return (n, c) columns less what effects explain of them."""
+        left = V - (np.asarray(self._rows @ V) * self._over[:, None])[self.level]
+        for rows in self._slices:
+            left[rows] -= self.G[rows] @ (self.G[rows].T @ left[rows])
+        return np.asarray(left)
+
+    def off(self, V: Floats) -> Floats:
+        """Return (n, c) columns less all that the design explains of them."""
+        left = self._off_effects(V)
+        return np.asarray(left - self.Q @ (self.Q.T @ left))
+
+    @cached_property
+    def leverage(self) -> Floats:
+        """(n,) the diagonal of the hat matrix."""
+        h = self._over[self.level] + (self.G * self.G).sum(1) + (self.Q * self.Q).sum(1)
+        return np.asarray(np.minimum(h, 1.0))
+
+    def hat(self, rows: NDArray[np.intp]) -> Floats:
+        """Return (c, s, s) the hat matrix among c sets of s rows each."""
+        G, Q, level, part = (a[rows] for a in (self.G, self.Q, self.level, self.part))
+        H = G @ G.transpose(0, 2, 1)
+        if self.parts > 1:
+            H *= part[:, :, None] == part[:, None, :]
+        H += Q @ Q.transpose(0, 2, 1)
+        same = level[:, :, None] == level[:, None, :]
+        return np.asarray(H + same * self._over[level][:, :, None])
+
+    @cached_property
+    def dense(self) -> Floats:
+        """(n, rank or more) F itself."""
+        n, width = self.G.shape
+        at = np.arange(n)
+        f = np.zeros((n, self.m + self.parts * width))
+        if self.factor:
+            f[at, self.level] = np.sqrt(self._over[self.level])
+        columns = self.m + self.part[:, None].astype(np.intp) * width + np.arange(width)
+        f[at[:, None], columns] = self.G
+        return np.hstack([f, self.Q])
+
+    # ------------------------------------------------------------------ contrasts
+
+    def weights(
+        self,
+        contrasts: dict[str, Any],
+        slopes: Floats | None = None,
+        about: tuple[str, NDArray[np.intp]] | None = None,
+    ) -> Weights:
+        """Return the weights of contrasts of effects, by block a (K, size) matrix that may be
+        sparse, and of (K, r) slopes; ``about``: a block, and (K, ·) its effects they are about.
+        """
+        given = [c for c in (*contrasts.values(), slopes) if c is not None]
+        K, width = given[0].shape[0], self.G.shape[1]
+        c_f = sparse.csr_array(contrasts.get(self.factor, sparse.csr_array((K, self.m))))
+        levels = sparse.csr_array(c_f * self._over)
+        told = np.asarray((abs(c_f) @ (self.counts == 0).astype(float)) == 0)
+        others = {name: c for name, c in contrasts.items() if name != self.factor}
+        effects = None
+        if width and (others or c_f.nnz):
+            d = np.zeros((K, self.parts, width))
+            for name, c in others.items():
+                dense = c.toarray() if sparse.issparse(c) else np.asarray(c)
+                where = self._part_of[name] if self.parts > 1 else 0
+                d[:, where, self._place[name]] += dense
+            if c_f.nnz and self.parts == 1:
+                d[:, 0] -= c_f @ self._means
+            elif c_f.nnz:
+                rows, cols = c_f.nonzero()
+                s = self._part_of[self.factor][cols]
+                np.add.at(d, (rows, s), -c_f.data[:, None] * self._means[cols])
+            in_span, effects = self._into(d)
+            told &= in_span
+        c_x = np.zeros((K, self.X.shape[1])) if slopes is None else slopes
+        if effects is not None or levels.nnz:
+            c_x = c_x - self._along(levels, effects, self.design.x)
+        E = c_x @ self._x_back[0]
+        off = np.abs(c_x - E @ self._x_seen[0].T).max(1, initial=0.0)
+        told &= off < 1e-6 * (1.0 + np.abs(c_x).max(1, initial=0.0))
+        squares = np.asarray((levels * levels) @ np.where(np.isinf(self.counts), 0.0, self.counts))
+        squares = squares + (E * E).sum(1)
+        if effects is not None:
+            squares = squares + (effects * effects).sum(1)
+        return Weights(levels, effects, E, told, squares, about)
+
+    def _into(self, d: Floats) -> tuple[Flags, Floats]:
+        """Return whether (K, parts, w) coordinates are seen, and what they are of G."""
+        K = len(d)
+        E = np.einsum("ksi,sij->ksj", d, self._back) if self.parts > 1 else d @ self._back[0]
+        back = (
+            np.einsum("ksj,sij->ksi", E, self._seen)
+            if self.parts > 1
+            else (E[:, 0] @ self._seen[0].T)[:, None]
+        )
+        off = np.abs(d - back).reshape(K, -1).max(1, initial=0.0)
+        told = off < 1e-6 * (1.0 + np.abs(d).reshape(K, -1).max(1, initial=0.0))
+        return told, E.reshape(K, -1)
+
+    def _along(self, levels: Any, effects: Floats | None, V: Floats) -> Floats:
+        """Return (K, c) w·v of effects alone."""
+        found = np.asarray(levels @ (self._rows @ V))
+        if effects is None:
+            return found
+        width = self.G.shape[1]
+        for s, rows in enumerate(self._slices):
+            found = found + effects[:, s * width : (s + 1) * width] @ (self.G[rows].T @ V[rows])
+        return np.asarray(found)
+
+    def estimates(self, weights: Weights, y: Floats) -> Floats:
+        """Return (K,) w·y."""
+        found = self._along(weights.levels, weights.effects, y[:, None])[:, 0]
+        return np.asarray(found + weights.slopes @ (self.Q.T @ y))
+
+    def sums(self, weights: Weights, codes: Codes, size: int, v: Floats) -> Floats:
+        """Return (K, size) the sums of w_i v_i over the rows of each code."""
+        by_level = sparse.coo_array((v, (self.level, codes)), shape=(self.m, size)).tocsr()
+        found = np.asarray((weights.levels @ by_level).todense())
+        over = _indicator(codes, size)
+        found = found + weights.slopes @ np.asarray(over @ (self.Q * v[:, None])).T
+        if weights.effects is not None:
+            width = self.G.shape[1]
+            for s, rows in enumerate(self._slices):
+                mine = _indicator(codes[rows], size)
+                E = weights.effects[:, s * width : (s + 1) * width]
+                found += E @ np.asarray(mine @ (self.G[rows] * v[rows, None])).T
+        return np.asarray(found)
+
+    def rows(self, weights: Weights) -> Floats:
+        """Return (K, n) the weights themselves."""
+        W = weights.slopes @ self.Q.T
+        if weights.levels.nnz:
+            W += np.asarray(weights.levels.todense())[:, self.level]
+        if weights.effects is not None:
+            width = self.G.shape[1]
+            for s, rows in enumerate(self._slices):
+                W[:, rows] += weights.effects[:, s * width : (s + 1) * width] @ self.G[rows].T
+        return np.asarray(W)
+
+    def own(self, weights: Weights) -> Iterator[tuple[Indices, Indices, Floats]]:
+        """Yield, some at a time, contrasts, rows of what these are about, and their weights."""
+        assert weights.about is not None
+        block, effects = weights.about
+        for column in effects.T:
+            for rows, first, last in self._rows_of(block):
+                counts = (last - first)[column]
+                which = np.repeat(np.arange(len(column)), counts)
+                start = np.repeat(first[column] - np.cumsum(counts) + counts, counts)
+                of = rows[start + np.arange(len(which))]
+                step = max(1, _CELLS // max(self.G.shape[1], 1))
+                for i in range(0, len(which), step):
+                    c, r = which[i : i + step], of[i : i + step]
+                    w = np.asarray(weights.levels[c, self.level[r]]).reshape(-1)
+                    w = w + (weights.slopes[c] * self.Q[r]).sum(1)
+                    if weights.effects is not None:
+                        at = self.part[r].astype(np.intp) * self.G.shape[1]
+                        E = weights.effects[c[:, None], at[:, None] + np.arange(self.G.shape[1])]
+                        w += np.einsum("ij,ij->i", E, self.G[r])
+                    yield c, r, w
+
+    def _rows_of(self, block: str) -> list[tuple[Indices, Indices, Indices]]:
+        """Return the rows of a block, in the order of its effects, with where each begins and ends;
+        in comparisons of options, of those that stand first, and of those that stand second.
+        """
+        if block not in self._lists:
+            design = self.design
+            codes = [design.option, design.rival] if block == "option" else [design.evaluator]
+            size = design.n_options if block == "option" else design.n_evaluators
+            found = []
+            for whom in codes:
+                if whom is not None:
+                    order = np.argsort(whom, kind="stable")
+                    ends = np.searchsorted(whom[order], np.arange(size + 1))
+                    found.append((order, ends[:-1], ends[1:]))
+            self._lists[block] = found
+        return self._lists[block]
+
+
+def _blocks(design: Design) -> dict[str, tuple[Codes | None, int]]:
+    """Return the effects of a design by name: (n,) which is in the row (None where it is not one
+    with a 1), and how many there are.
+    """
+    plain = design.rival is None and design.features is None
+    blocks: dict[str, tuple[Codes | None, int]] = {
+        "option": (design.option if plain else None, design.n_values)
+    }
+    if design.evaluator is not None:
+        blocks["evaluator"] = design.evaluator, design.n_evaluators
+    if design.item is not None:
+        blocks["item"] = design.item, design.n_items
+    return blocks
+
+
+def _indicator(codes: Codes, size: int) -> Any:
+    """Return (size, n) a 1 where a row has a code."""
+    n = len(codes)
+    return sparse.csr_array((np.ones(n), (codes, np.arange(n))), shape=(size, n))
+
+
+def _eigen(gram: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Return (s, p, p) B and (BᵀB)⁻¹Bᵀ's transpose of Gram matrices whose columns are brought to
+    one size, with 0 for what is no direction, and how many directions there are.
+    """
+    size = np.sqrt(np.maximum(np.einsum("sii->si", gram), 0.0))
+    size = np.where(size > 0.0, size, 1.0)
+    value, vector = np.linalg.eigh(gram / size[:, :, None] / size[:, None, :])
+    keep = value > RANK * np.maximum(value[:, -1:], 1e-300) if value.size else value > 0.0
+    root = np.sqrt(np.where(keep, value, 1.0))
+    back = np.where(keep[:, None, :], vector / root[:, None, :], 0.0) / size[:, :, None]
+    seen = np.where(keep[:, None, :], vector * root[:, None, :], 0.0) * size[:, :, None]
+    return back, seen, keep.sum(1)

@@ -1,0 +1,380 @@
+"""Errors of contrasts: one method for every lead, value, severity and bias.
+
+Notation
+--------
+w           weights of a contrast (`basis`): its estimate is w·y;  S = w·w;  e residuals
+s²          Σe²/ν with ν = n − rank: the noise, were it alike
+u_g         Σ_{i in g} w_i (A_g e_g)_i: what cluster g adds to the error;  b_g = A_g w_g
+V           Σ u_g², the variance by clusters of a kind;  Q the covariance of u under equal noise
+f           (tr Q)²/tr Q², its degrees of freedom (Satterthwaite; Bell and McCaffrey, 2002)
+
+1 Clusters. Scores of a judge, an item, a session come back together. Under equal noise E V = S
+whatever the design is, and on a complete panel V is that of the paired t test by judges, with J − 1
+degrees of freedom. Q = diag(b_g·b_g) − T Tᵀ, T_g = F_gᵀ b_g. Kinds add up (Cameron, Gelbach and
+Miller, 2011): V = Σ V_kind − (kinds − 1) V_cell, no less than any of them; freedom is Welch's.
+
+2 Pooling. Over the k contrasts 'one option less the others' s₀² is the mean of V/S, with
+ν₀ = (k − 1)/k (Σs_i²)²/Σ(s_i⁴/f_i) degrees of freedom, at most ν. p is how probable, were all
+noise alike, V/(S s₀²) is as far out as it is (F(f, ν₀), two-sided), or that of the contrast's own
+options (upper, doubled): the least of these. Moderated t (Smyth, 2004) with the prior freedom
+d = p (ν₀ − f)₊ (robust as in Phipson and others, 2016): V becomes (d s₀² S + f V)/(d + f) where that
+is more, and f + d its freedom. An option as noisy as all has nearly the pooled t test, one that is
+noisier or quieter beyond chance its own.
+
+3 Slopes. A bias β, and a lead that leans on one, errs by noise and by what clusters favour for
+themselves: z_g in x_g z_g. B = max(s² S, V by single rows) is noise alone. A cluster's own slope
+moves u by M z, M = diag(b_g·x_g) − T (F_hᵀ x_h), of which V shows tr MMᵀ where β varies by
+Σ(w_g·x_g)²: m is the ratio, from 1 to 4. V = B + Σ_kinds (V_kind − B)₊ m. The freedom is the least of
+Bell and McCaffrey's and of that t whose 5% point Z/√Σλχ² has, λ the eigenvalues of MMᵀ (Craig,
+1991); as far as V_kind/B may be chance, by P of it under F(f, ν), that of noise takes its place:
+1/f − P/3, no less than 1/ν.
+
+4 Use of the scale. Judges may differ in how far apart they put the same options, so that what is
+worth more looks favoured where it stands before judges with long scales: judge e adds λ a_e x̂, x̂ the
+values less those of what the judge scored, a_e = Σ_{i in e} w_i x̂_i over its largest, λ ~ N(0, τ²).
+λ̂ is by least squares beside all effects (Tukey, 1949), drawn to 0 by r = τ²/(τ² + var λ̂): with the
+shift h = w·z of the contrast, its estimate loses hλ̂r and its variance gains h²τ²(1 − r). Two options
+whose lead it is count as worth the same.
+
+Where a table is large the eigenvalues of Q and MMᵀ are taken to be their diagonals, less one degree
+of freedom for the mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse, special
+
+from evenhand.arrays import Floats
+from evenhand.linear.basis import Basis, Flags, Weights
+from evenhand.linear.clusters import Clusters
+from evenhand.scores.scores import Codes, crossed
+
+TAU = 0.25
+"""Standard deviation of how much more steeply than others the most exposed judges use the scale."""
+
+_DENSE = 4_000_000  # rows times columns of a basis that is written out
+_WORK = 3e9  # multiplications that exact degrees of freedom may take
+_ROWS = 10_000_000  # weights that are written out at once
+_MOST_SLOPE = 4.0
+_QUIET = 0.04  # of the noise of all: a contrast that scatters less tells nothing of its own
+_CRAIG = np.sin((np.arange(48) + 0.5) / 48 * np.pi / 2) ** 2
+_TINY = 1e-300
+
+
+class Spread(NamedTuple):
+    """Estimates with their variances (infinite where nothing is known) and degrees of freedom."""
+
+    estimate: Floats
+    variance: Floats
+    freedom: Floats
+
+    @property
+    def t(self) -> Floats:
+        """Estimates over their standard errors."""
+        return np.asarray(self.estimate / np.sqrt(np.maximum(self.variance, _TINY)))
+
+    @property
+    def above(self) -> Floats:
+        """How probable as large an estimate would be if the truth were 0 or less."""
+        return np.asarray(special.stdtr(np.maximum(self.freedom, 0.1), -self.t))
+
+    def shifted(self, by: Floats | float) -> Spread:
+        """Return the same of truths that are larger by so much."""
+        return self._replace(estimate=self.estimate + by)
+
+    def ends(self, failure: float) -> Floats:
+        """Return (K, 3) estimates with the ends of their intervals."""
+        t = special.stdtrit(np.maximum(self.freedom, 0.1), 1.0 - 0.5 * failure)
+        half = np.where(np.isfinite(self.variance), t * np.sqrt(self.variance), np.inf)
+        known = np.where(np.isnan(self.estimate), 0.0, self.estimate)
+        return np.column_stack([self.estimate, known - half, known + half])
+
+
+class _Kind(NamedTuple):
+    """What clusters of a kind say of K contrasts."""
+
+    V: Floats
+    f: Floats
+    most: Floats  # freedom, if all error were clusters' own slopes
+    m: Floats  # by how much V shows too little of such slopes
+    leans: Flags  # whether the contrast has slopes in it
+
+
+class _Pool(NamedTuple):
+    """Noise over the contrasts 'one of n less the others'."""
+
+    noise: float  # s₀²
+    freedom: float  # ν₀
+    chance: Floats  # (n,) of each one's own noise being as large
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """Errors of contrasts of one fit."""
+
+    basis: Basis
+    residual: Floats
+    freedom: int  # ν
+    known: float | None = None  # σ, where somebody stated it
+
+    @cached_property
+    def noise(self) -> float:
+        """s², the variance of the residuals."""
+        e = self.residual
+        return float(e @ e) / max(self.freedom, 1)
+
+    @cached_property
+    def _kept(self) -> dict[object, object]:
+        return {}
+
+    def clusters(self, *codes: Codes) -> Clusters:
+        """Return clusters of rows, of several columns their cells; of none, single rows."""
+        key = ("clusters", *(id(one) for one in codes))
+        if key not in self._kept:
+            n = len(self.residual)
+            single = np.arange(n, dtype=np.int32)
+            self._kept[key] = codes, Clusters(self.basis, crossed(*codes)[0] if codes else single)
+        return self._kept[key][1]  # type: ignore[index,return-value] # of mixed kinds
+
+    # ------------------------------------------------------------------ by clusters alone
+
+    def _kind(self, weights: Weights, clusters: Clusters) -> _Kind:
+        basis, K = self.basis, len(weights)
+        codes, size = clusters.codes, clusters.size
+        u = basis.sums(weights, codes, size, clusters.root(self.residual))
+        V = (u * u).sum(1)
+        X = basis.design.x
+        most, m, leans = np.full(K, np.inf), np.ones(K), np.zeros(K, dtype=np.bool_)
+        found: list[tuple[Floats, Flags]] = []
+        for x in X.T:
+            true = (basis.sums(weights, codes, size, x) ** 2).sum(1)
+            here = true > 1e-9 * weights.squares * (x @ x)
+            found.append((true, here))
+            leans |= here
+        f = np.empty(K)
+        if not self._exact(K, size):
+            f[:] = self._approximate_freedom(weights, clusters)
+            parts = [(slice(None), None)]
+        else:
+            parts = []
+            for some in _chunks(K, size * basis.dense.shape[1]):
+                f[some], own = _exact_freedom(basis, weights.some(some), clusters, leans[some].any())
+                parts.append((some, own))
+        for some, own in parts:
+            for x, (true, here) in zip(X.T, found, strict=True):
+                at = np.flatnonzero(here[some])
+                if not len(at):
+                    continue
+                which = np.arange(K)[some][at]
+                lam, trace = _slopes(basis, weights.some(which), clusters, x, own, at)
+                most[which] = np.minimum(most[which], lam)
+                ratio = np.minimum(true[which] / np.maximum(trace, _TINY), _MOST_SLOPE)
+                m[which] = np.maximum(m[which], ratio)
+        return _Kind(V, f, most, m, leans)
+
+    def _exact(self, K: int, size: int) -> bool:
+        n, p = len(self.residual), self.basis.m + self.basis.parts * self.basis.G.shape[1]
+        return n * p <= _DENSE and K * size * p * min(size, p) <= _WORK
+
+    def own_squares(self, weights: Weights, clusters: Clusters) -> tuple[Any, Floats, Floats]:
+        """Return (K, clusters) the squares of a contrast's weights in the rows of what it is about,
+        sparse; (K,) their sum, and that of the squares with noise by rows.
+        """
+        K, noise = len(weights), self.clusters().root(self.residual) ** 2
+        own, rows = np.zeros(K), np.zeros(K)
+        found = sparse.csr_array((K, clusters.size))
+        for c, r, w in self.basis.own(weights):
+            w = w * w
+            own += np.bincount(c, w, K)
+            rows += np.bincount(c, w * noise[r], K)
+            found = found + sparse.csr_array((w, (c, clusters.codes[r])), shape=found.shape)
+        return found, own, rows
+
+    def _approximate_freedom(self, weights: Weights, clusters: Clusters) -> Floats:
+        """Return (K,) f by the diagonal of Q, the squares of the weights of each cluster; those of
+        other rows than the contrast's own are few, and taken to be spread evenly.
+        """
+        share = np.bincount(clusters.codes) / len(clusters.codes)
+        if weights.about is None:
+            found = np.empty(len(weights))
+            for some in _chunks(len(weights), len(self.residual)):
+                W = self.basis.rows(weights.some(some))
+                q = np.stack([np.bincount(clusters.codes, row * row, clusters.size) for row in W])
+                found[some] = _less_one(q)
+            return found
+        q, own, _ = self.own_squares(weights, clusters)
+        rest = np.maximum(weights.squares - own, 0.0)
+        square = (q * q).sum(1) + 2.0 * rest * (q @ share) + rest**2 * float(share @ share)
+        return less_one(weights.squares, np.asarray(square))
+
+    def raw(self, weights: Weights, columns: Mapping[str, Codes]) -> tuple[Floats, Floats, Flags]:
+        """Return variances and degrees of freedom by clusters alone, and which have slopes."""
+        every = [self.clusters(codes) for codes in columns.values()] or [self.clusters()]
+        kinds = [self._kind(weights, clusters) for clusters in every]
+        V, f, most, m, leans = (np.array(part) for part in zip(*kinds, strict=True))
+        cell, rows, lean = V[0], V[0], leans.any(0)
+        if len(V) > 1:
+            cells = self.clusters(*columns.values())
+            u = self.basis.sums(weights, cells.codes, cells.size, cells.root(self.residual))
+            cell = (u * u).sum(1)
+        if lean.any():
+            rows = self._by_rows(weights, lean)
+        v, d = self.combined(V, f, most, m, lean, weights.squares, cell, rows)
+        return np.where(weights.told, v, np.inf), d, lean
+
+    def combined(
+        self,
+        V: Floats,
+        f: Floats,
+        most: Floats,
+        m: Floats,
+        lean: Flags,
+        S: Floats,
+        cell: Floats,
+        rows: Floats,
+    ) -> tuple[Floats, Floats]:
+        """Return (K,) variances and degrees of freedom over (kinds, K) kinds of clusters; ``cell``
+        and ``rows``: variances by cells of all kinds, and by single rows.
+        """
+        v, d = V[0], f[0]
+        if len(V) > 1:
+            v = np.maximum(V.sum(0) - (len(V) - 1) * cell, np.maximum(V.max(0), cell))
+            parts = np.maximum(V, cell) / np.maximum(v, _TINY)
+            welch = 1.0 / np.maximum((parts**2 / np.maximum(f, 1e-9)).sum(0), 1e-12)
+            d = np.maximum(welch, f.min(0))
+        if lean.any() and self.freedom > 0:
+            B = np.maximum(np.maximum(self.noise * S, rows), _TINY)
+            own = np.clip(np.minimum(f, most), 0.3, self.freedom)
+            more = np.where(V > B, (V - B) * m, V - B)
+            P = special.fdtrc(own, self.freedom, np.minimum(1.0 + more / B, 1e9))
+            v = np.where(lean, B + np.maximum(more, 0.0).sum(0), v)
+            slopes = 1.0 / np.maximum(1.0 / own - P / 3.0, 1.0 / self.freedom)
+            d = np.where(lean, slopes.min(0), d)
+        return v, np.maximum(d, 1e-3)
+
+    def _by_rows(self, weights: Weights, lean: Flags) -> Floats:
+        """Return (K,) the variance of noise alone, by single rows, of contrasts that lean."""
+        e, found = self.clusters().root(self.residual) ** 2, np.zeros(len(weights))
+        if weights.about is not None and len(e) * len(weights) > _ROWS:
+            _, own, rows = self.own_squares(weights, self.clusters())
+            return np.asarray(rows + np.maximum(weights.squares - own, 0.0) * self.noise)
+        for some in _chunks(len(weights), len(e)):
+            if lean[some].any():
+                W = self.basis.rows(weights.some(some))
+                found[some] = (W * W) @ e
+        return found
+
+    # ------------------------------------------------------------------ pooled
+
+    def pool(self, weights: Weights, block: str, columns: Mapping[str, Codes]) -> _Pool:
+        """Return the noise over the contrasts 'one less the others' of a block of effects."""
+        key = ("pool", block, *columns)
+        if key not in self._kept:
+            n = len(weights)
+            V, f, _ = self.raw(weights, columns)
+            S = weights.squares
+            ok = np.isfinite(V) & (S > 1e-12) & (f > 1e-9)
+            s, f, chance = V[ok] / S[ok], f[ok], np.ones(n)
+            pooled = _Pool(0.0, 0.0, chance)
+            if len(s) > 1 and s.any() and self.freedom > 0:
+                spread = float((n - 1) / n * s.sum() ** 2 / (s * s / f).sum())
+                pooled = _Pool(float(s.mean()), min(spread, float(self.freedom)), chance)
+                chance[ok] = np.minimum(1.0, 2.0 * special.fdtrc(f, pooled.freedom, s / s.mean()))
+            self._kept[key] = pooled
+        return self._kept[key]  # type: ignore[return-value] # of mixed kinds
+
+    def moderated(
+        self, V: Floats, f: Floats, S: Floats, lean: Flags, pool: _Pool, own: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return variances and degrees of freedom drawn to the noise of all; ``own``: (K,) how
+        probable the noise of the contrast's own options is.
+        """
+        if self.known is not None:
+            return np.where(np.isinf(V), V, self.known**2 * S), np.full(len(V), 1e9)
+        s0, nu0 = pool.noise, pool.freedom
+        if not s0 > 0.0:
+            return V, f
+        with np.errstate(over="ignore", invalid="ignore"):
+            ratio = np.minimum(V / (s0 * np.maximum(S, _TINY)), 1e9)
+            P = special.fdtrc(f, nu0, ratio)
+            p = np.where(V < _QUIET * s0 * S, 1.0, 2.0 * np.minimum(P, 1.0 - P))
+            d = np.where(lean, 0.0, np.minimum(p, own)) * np.maximum(nu0 - f, 0.0)
+            drawn = V + d / (d + f) * (s0 * S - np.minimum(V, s0 * S))
+        return np.where(V < s0 * S, drawn, V), f + d
+
+
+def _chunks(K: int, each: int) -> Iterator[slice]:
+    step = max(1, _ROWS // max(each, 1))
+    return (slice(i, min(i + step, K)) for i in range(0, K, step))
+
+
+def less_one(trace: Floats, square: Floats) -> Floats:
+    """Return degrees of freedom from sums of eigenvalues and of their squares, less the mean's."""
+    count = trace**2 / np.maximum(square, _TINY)
+    return np.asarray(np.maximum(count - 1.0, 0.5 * count))
+
+
+def _less_one(q: Floats) -> Floats:
+    return less_one(q.sum(1), (q * q).sum(1))
+
+
+def _exact_freedom(
+    basis: Basis, weights: Weights, clusters: Clusters, leans: bool
+) -> tuple[Floats, tuple[Floats, Floats]]:
+    """Return (K,) f, and (K, n) b with (K, clusters, p) T."""
+    F, codes, size = basis.dense, clusters.codes, clusters.size
+    B = clusters.root(basis.rows(weights))
+    over = np.zeros((len(codes), size))
+    over[np.arange(len(codes)), codes] = 1.0
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(size))
+    T = np.add.reduceat(B[:, order, None] * F[order], starts, axis=1)
+    Q = -np.matmul(T, T.transpose(0, 2, 1))
+    at = np.arange(size)
+    Q[:, at, at] += (B * B) @ over
+    f = np.trace(Q, axis1=1, axis2=2) ** 2 / np.maximum((Q * Q).sum((1, 2)), _TINY)
+    return f, (B, T) if leans else (B[:0], T[:0])
+
+
+def _slopes(
+    basis: Basis,
+    weights: Weights,
+    clusters: Clusters,
+    x: Floats,
+    own: tuple[Floats, Floats] | None,
+    at: np.ndarray,
+) -> tuple[Floats, Floats]:
+    """Return (K,) degrees of freedom if all error were slopes of x, and tr MMᵀ."""
+    codes, size = clusters.codes, clusters.size
+    if own is None:
+        diagonal = basis.sums(weights, codes, size, clusters.half(x)) ** 2
+        return _less_one(diagonal), diagonal.sum(1)
+    B, T = own[0][at], own[1][at]
+    over = np.zeros((len(codes), size))
+    over[np.arange(len(codes)), codes] = 1.0
+    M = -np.matmul(T, basis.dense.T @ (over * x[:, None]))
+    on = np.arange(size)
+    M[:, on, on] += (B * x) @ over
+    return _tail_freedom(np.matmul(M, M.transpose(0, 2, 1))), (M * M).sum((1, 2))
+
+
+def _tail_freedom(Q: Floats) -> Floats:
+    """Return of which t the 5% point is that of Z/√Σλχ², λ the eigenvalues of (K, G, G) matrices:
+    P(|Z| > c √Σλχ²) is the mean over φ of Π(1 + c²λ/sin²φ)^(−½) (Craig, 1991).
+    """
+    share = np.maximum(np.linalg.eigvalsh(Q), 0.0)
+    share = share / np.maximum(share.sum(1, keepdims=True), _TINY)
+    low, high = np.full(len(Q), np.log(0.5)), np.full(len(Q), np.log(50.0))  # of f
+    for _ in range(24):
+        mid = 0.5 * (low + high)
+        c = special.stdtrit(np.exp(mid), 0.975)
+        p = np.exp(-0.5 * np.log1p((c * c)[:, None, None] * share[:, :, None] / _CRAIG).sum(1))
+        out = p.mean(1) < 0.05  # too far out: more freedom
+        low, high = np.where(out, mid, low), np.where(out, high, mid)
+    return np.exp(low)

@@ -1,0 +1,470 @@
+"""The fit of a table of scores, and every question that is asked of it: a contrast each.
+
+Notation
+--------
+v, s, β     values of options, severities of evaluators, slopes of x;  J evaluators
+c           a contrast;  C (K, ·) several of them, by the block of effects they are of
+
+Values are those before evaluators of average severity, on average items, of the connected part of
+the table that the option is in; leads between two parts are not identified. Of judges like these,
+the average severity is that of a sample: a value's variance has var(s)/J more in it (Welch).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from evenhand.arrays import Floats, Indices
+from evenhand.linear.basis import Basis, Weights
+from evenhand.linear.design import Design
+from evenhand.linear.errors import TAU, Errors, Spread, less_one
+from evenhand.scores.scores import Codes
+
+_CLOSEST = 4_000_000  # weights of leads whose use of the scale is looked at, the closest first
+_PAIRS = 40_000_000  # the same of all pairs
+_MANY = 300  # options whose mean is known well beside any of them
+_SILENT = 1e-18  # of the squared size of values: a variance below is no scatter
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """All leads: (k, k) of the option in the row over the one in the column."""
+
+    estimate: Floats
+    variance: Floats
+    freedom: Floats
+
+    @cached_property
+    def above(self) -> Floats:
+        """(k, k) how probable as large a lead would be if the option were no better."""
+        return Spread(self.estimate, self.variance, self.freedom).above
+
+
+class Fit:
+    """Least squares on a design; ``noise`` is the standard deviation of a score if it is known."""
+
+    def __init__(self, design: Design, noise: float | None = None) -> None:
+        self.design, self.basis = design, Basis(design)
+        y = design.y
+        e = self.basis.off(y[:, None])[:, 0]
+        size = float(np.abs(y).max(initial=0.0))
+        e[np.abs(e) <= 1e-12 * size] = 0.0
+        self.residual, self.freedom = e, len(y) - self.basis.rank
+        self.errors = Errors(self.basis, e, self.freedom, noise)
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the residuals; NaN where none are left over."""
+        return float(np.sqrt(self.errors.noise)) if self.freedom > 0 else float("nan")
+
+    @property
+    def leverage(self) -> Floats:
+        """(n,) hat values of the rows."""
+        return self.basis.leverage
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing tells the noise: no residuals are left, or none scatters."""
+        return self.errors.known is None and (self.freedom < 1 or not self.residual.any())
+
+    # ------------------------------------------------------------------ estimates
+
+    @cached_property
+    def values(self) -> Floats:
+        """(k,) values, for evaluators and items of the connected part on average."""
+        return self.basis.estimates(self._levels, self.design.y)
+
+    @cached_property
+    def part(self) -> NDArray[np.intp]:
+        """(k,) the number of the connected part of each option: leads across parts are unknown."""
+        design, k = self.design, self.design.n_options
+        if design.rival is None and design.features is None and self.basis.parts > 1:
+            return self.basis._part_of["option"].astype(np.intp)
+        if design.rival is None and design.features is None:
+            return np.zeros(k, dtype=np.intp)
+        found = np.full(k, -1, dtype=np.intp)
+        while (found < 0).any():
+            first = int(np.argmin(found))
+            told = self._weights(np.full(k, first), np.arange(k)).told & (found < 0)
+            told[first] = True
+            found[told] = found.max() + 1
+        return found
+
+    @property
+    def compared(self) -> bool:
+        """Whether all options are compared with one another."""
+        return bool((self.part == 0).all())
+
+    @cached_property
+    def covariance(self) -> tuple[Floats, float]:
+        """(k, k) covariance of the values up to a constant that all share, as if noise were alike,
+        and the degrees of freedom of that noise.
+        """
+        S, errors = self._products, self.errors
+        if errors.known is not None:
+            return errors.known**2 * S, 1e9
+        pool = errors.pool(self._one_less_others("option"), "option", self.design.clusters)
+        if not pool.noise > 0.0:
+            return errors.noise * S, float(self.freedom)
+        return pool.noise * S, max(pool.freedom, 1.0)
+
+    @cached_property
+    def _products(self) -> Floats:
+        """(k, k) products of the weights of values."""
+        weights = self._levels
+        S = _gram(_scaled_levels(self.basis, weights)) + weights.slopes @ weights.slopes.T
+        return S if weights.effects is None else S + weights.effects @ weights.effects.T
+
+    @cached_property
+    def order(self) -> Indices:
+        """Options by value, the highest first; of equals, the first."""
+        tied = np.abs(self.values).max(initial=0.0) * 1e-12
+        steps = np.sort(-self.values)
+        place = np.searchsorted(steps, -self.values - tied, side="left")
+        return np.argsort(place, kind="stable")
+
+    # ------------------------------------------------------------------ contrasts
+
+    def _of_options(self, C: Any) -> dict[str, Any]:
+        """Return contrasts of options by the block that they are of."""
+        features = self.design.features
+        return {"option": C if features is None else sparse.csr_array(C) @ features}
+
+    def _weights(self, a: ArrayLike, b: ArrayLike) -> Weights:
+        a, b = np.asarray(a), np.asarray(b)
+        K, at = len(a), np.arange(len(a))
+        ones = np.ones(K)
+        rows, cols = np.concatenate([at, at]), np.concatenate([a, b])
+        shape = (K, self.design.n_options)
+        C = sparse.coo_array((np.concatenate([ones, -ones]), (rows, cols)), shape=shape).tocsr()
+        C.eliminate_zeros()
+        about = "option", np.column_stack([a, b]).astype(np.intp)
+        return self.basis.weights(self._of_options(C), about=about)
+
+    def _one_less_others(self, block: str) -> Weights:
+        """Return the weights of 'one less the others' of its connected part; of very many, of each
+        alone, which hardly differs.
+        """
+        if block == "evaluator":
+            return self._severity_weights
+        k, part = self.design.n_options, self.part
+        if k > _MANY:
+            return self._levels
+        same = part[:, None] == part
+        n = same.sum(1, keepdims=True)
+        C = (np.eye(k) - same / n) * n / np.maximum(n - 1, 1)
+        return self.basis.weights(self._of_options(C), about=("option", np.arange(k)[:, None]))
+
+    def contrasts(
+        self,
+        weights: Weights,
+        columns: Mapping[str, Codes],
+        pooled: str | None = None,
+        own: Any = None,
+        pair: tuple[Indices, Indices] | None = None,
+        scaled: bool = False,
+    ) -> Spread:
+        """Return estimates with errors of contrasts.
+
+        Parameters
+        ----------
+        weights
+            Of the contrasts.
+        columns
+            By name, what comes back: (n,) clusters.
+        pooled
+            The block of effects over which noise is pooled; None for a noise of its own.
+        own
+            (K,) function of the pool's chances of single effects: how probable the contrast's own
+            noise is.
+        pair
+            The two options whose lead it is, if it is one.
+        scaled
+            Whether judges' unequal use of the scale may move it.
+        """
+        estimate = self.basis.estimates(weights, self.design.y)
+        V, f, lean = self.errors.raw(weights, columns)
+        if pooled is not None:
+            pool = self.errors.pool(self._one_less_others(pooled), pooled, columns)
+            chances = np.ones(len(V)) if own is None else own(pool.chance)
+            V, f = self.errors.moderated(V, f, weights.squares, lean, pool, chances)
+        if scaled:
+            moved, more = self._by_scale(weights, pair, estimate, V)
+            estimate, V = estimate - moved, V + more
+        return self._told(Spread(estimate, V, f), pooled is not None)
+
+    def _told(self, spread: Spread, pooled: bool) -> Spread:
+        """Return infinite variances where nothing tells an error."""
+        size = max(1.0, float(np.abs(self.design.y).max(initial=0.0))) ** 2
+        none = (spread.variance < _SILENT * size) | (pooled & (spread.freedom < 0.99))
+        return spread._replace(variance=np.where(none, np.inf, spread.variance))
+
+    # ------------------------------------------------------------------ questions
+
+    def leads(self, a: ArrayLike, b: ArrayLike) -> Spread:
+        """Return by how much options a are better than options b, pair by pair."""
+        a, b = (np.asarray(x, dtype=np.intp) for x in np.broadcast_arrays(a, b))
+        spread = self.contrasts(
+            self._weights(a, b),
+            self.design.clusters,
+            "option",
+            lambda chance: np.minimum(chance[a], chance[b]),
+            (a, b),
+            scaled=True,
+        )
+        same = a == b
+        told = spread._replace(
+            estimate=np.where(same, 0.0, spread.estimate),
+            variance=np.where(same, 0.0, spread.variance + self._by_items(a, b)),
+        )
+        return told
+
+    def pairs(self) -> Pairs:
+        """Return all leads."""
+        k = self.design.n_options
+        a, b = np.triu_indices(k, 1)
+        if len(a) * len(self.design) <= _PAIRS:
+            found = self.leads(a, b)
+        else:
+            found = self._all_leads(a, b)
+        full = [np.zeros((k, k)), np.full((k, k), 0.0), np.ones((k, k))]
+        for matrix, upper, sign in zip(full, found, (-1.0, 1.0, 1.0), strict=True):
+            matrix[a, b], matrix[b, a] = upper, sign * upper
+        return Pairs(*full)
+
+    def _all_leads(self, a: Indices, b: Indices) -> Spread:
+        """Return the leads of many pairs from sums over clusters of single options: variances are
+        exact, and degrees of freedom those of both options' own.
+        """
+        errors, basis, k = self.errors, self.basis, self.design.n_options
+        weights = self._levels
+        S = self._products
+
+        def apart(gram: Floats) -> Floats:
+            d = gram.diagonal()
+            return np.asarray(np.maximum(d[a] + d[b] - 2.0 * gram[a, b], 0.0))
+
+        e, X = self.residual, self.design.x
+        every = [errors.clusters(one) for one in self.design.clusters.values()]
+        every = every or [errors.clusters()]
+        V, f, most, m = [], [], [], []
+        lean = np.zeros(len(a), dtype=np.bool_)
+        rows = np.zeros(len(a))
+        for kind in every:
+            u = basis.sums(weights, kind.codes, kind.size, kind.root(e))
+            V.append(apart(u @ u.T))
+            q, total, by_rows = errors.own_squares(weights, kind)
+            both, rows = _gram(q), by_rows[a] + by_rows[b]
+            d = both.diagonal()
+            f.append(less_one(total[a] + total[b], d[a] + d[b] + 2.0 * both[a, b]))
+            most.append(np.full(len(a), np.inf))
+            m.append(np.ones(len(a)))
+            for x in X.T:
+                own, shown = (basis.sums(weights, kind.codes, kind.size, v) for v in (x, kind.half(x)))
+                true, seen = apart(own @ own.T), apart(shown @ shown.T)
+                here = true > 1e-9 * apart(S) * (x @ x)
+                lean |= here
+                ratio = np.clip(true / np.maximum(seen, 1e-300), 1.0, 4.0)
+                m[-1] = np.where(here, np.maximum(m[-1], ratio), m[-1])
+                square = shown**2
+                few = square.sum(1) ** 2 / np.maximum((square * square).sum(1), 1e-300)
+                most[-1] = np.where(here, np.minimum(few[a], few[b]), most[-1])
+        cell = V[0]
+        if len(V) > 1:
+            cells = errors.clusters(*self.design.clusters.values())
+            u = basis.sums(weights, cells.codes, cells.size, cells.root(e))
+            cell = apart(u @ u.T)
+        squares = apart(S)
+        v, d = errors.combined(*map(np.array, (V, f, most, m)), lean, squares, cell, rows)
+        v = np.where(self.part[a] == self.part[b], v, np.inf)
+        pool = errors.pool(self._one_less_others("option"), "option", self.design.clusters)
+        own_chance = np.minimum(pool.chance[a], pool.chance[b])
+        v, d = errors.moderated(v, d, squares, lean, pool, own_chance)
+        lead = self.values[a] - self.values[b]
+        return self._told(Spread(lead, v + self._by_items(a, b), d), pooled=True)
+
+    def level(self, like: bool = True) -> Spread:
+        """Return the values with errors, for judges like these or for these alone."""
+        spread = self.contrasts(self._levels, self.design.clusters, "option", lambda c: c)
+        J = self.design.n_evaluators
+        if not like or J < 2 or self.design.rival is not None:
+            return spread
+        severity = self.severities
+        drawn = np.empty(self.design.n_options)
+        many = np.empty(self.design.n_options)
+        whose = self._evaluator_part
+        for s in range(self.basis.parts):
+            own, mine = severity[whose == s], self.part == s
+            many[mine] = max(len(own) - 1, 1)
+            drawn[mine] = own.var(ddof=1) / len(own) if len(own) > 1 else np.inf
+        V = spread.variance + drawn
+        with np.errstate(invalid="ignore"):
+            share = np.where(np.isfinite(V), drawn / np.maximum(V, 1e-300), 1.0)
+        freedom = 1.0 / ((1.0 - share) ** 2 / spread.freedom + share**2 / many)
+        return Spread(spread.estimate, V, freedom)
+
+    @cached_property
+    def severities(self) -> Floats:
+        """(J,) severities less their mean in the connected part; in comparisons, what each adds to
+        what is named first.
+        """
+        return self.basis.estimates(self._severity_weights, self.design.y)
+
+    def severity(self) -> Spread:
+        """Return the severities with errors; a judge errs among options, so these are clusters."""
+        columns = {"option": self.design.option}
+        if self.design.rival is not None:
+            columns = dict(self.design.clusters)
+            columns.pop("evaluator", None)
+        pooled = "evaluator" if self.design.n_evaluators > 1 else None
+        return self.contrasts(self._severity_weights, columns, pooled, lambda chance: chance)
+
+    def bias(self, j: int, columns: Mapping[str, Codes]) -> Spread:
+        """Return the slope of x in column j, with clusters that it may differ by."""
+        c = np.zeros((1, self.design.x.shape[1]))
+        c[0, j] = 1.0
+        weights = self.basis.weights({}, c)
+        return self.contrasts(weights, columns, scaled=True)
+
+    def biases(self, columns: Mapping[str, Codes]) -> Spread:
+        """Return all slopes of x; these have a noise of their own, as of evaluators one by one."""
+        weights = self.basis.weights({}, np.eye(self.design.x.shape[1]))
+        V, f, _ = self.errors.raw(weights, columns)
+        return self._told(Spread(self.basis.estimates(weights, self.design.y), V, f), False)
+
+    # ------------------------------------------------------------------ levels
+
+    @cached_property
+    def _evaluator_part(self) -> NDArray[np.intp]:
+        J = self.design.n_evaluators
+        if self.basis.parts == 1:
+            return np.zeros(J, dtype=np.intp)
+        return self.basis._part_of["evaluator"].astype(np.intp)
+
+    @cached_property
+    def _levels(self) -> Weights:
+        """Weights of values: of options, with evaluators and items of their part on average."""
+        design, k = self.design, self.design.n_options
+        about = "option", np.arange(k)[:, None]
+        contrasts = self._of_options(sparse.eye_array(k, format="csr"))
+        if design.rival is not None:  # values less their mean
+            contrasts = self._of_options(np.eye(k) - 1.0 / k)
+            if not self.compared:
+                same = self.part[:, None] == self.part
+                contrasts = self._of_options(np.eye(k) - same / same.sum(1, keepdims=True))
+            return self.basis.weights(contrasts, about=about)
+        for name, size in (("evaluator", design.n_evaluators), ("item", design.n_items)):
+            if name not in self.basis.blocks:
+                continue
+            if self.basis.parts == 1:
+                contrasts[name] = np.full((k, size), 1.0 / size)
+                continue
+            of = self.basis._part_of[name]
+            same = self.part[:, None] == of
+            contrasts[name] = same / np.maximum(same.sum(1, keepdims=True), 1)
+        return self.basis.weights(contrasts, about=about)
+
+    @cached_property
+    def _severity_weights(self) -> Weights:
+        J, whose = self.design.n_evaluators, self._evaluator_part
+        C = np.eye(J)
+        if self.design.rival is None:
+            same = whose[:, None] == whose
+            C = C - same / same.sum(1, keepdims=True)
+        return self.basis.weights({"evaluator": C}, about=("evaluator", np.arange(J)[:, None]))
+
+    # ------------------------------------------------------------------ scale, control
+
+    def _by_scale(
+        self, weights: Weights, pair: tuple[Indices, Indices] | None, estimate: Floats, V: Floats
+    ) -> tuple[Floats, Floats]:
+        """Return by how much unequal use of the scale moves contrasts, drawn to 0, and the variance
+        that is left (`errors`, 4). Of many leads, those that are closest are looked at.
+        """
+        design, K = self.design, len(weights)
+        moved, more = np.zeros(K), np.zeros(K)
+        if design.evaluator is None or design.rival is not None or design.control is not None:
+            return moved, more
+        if design.features is not None or design.n_evaluators < 2:
+            return moved, more
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = np.abs(estimate) / np.sqrt(V)
+        which = np.argsort(np.where(weights.told, t, np.inf), kind="stable")
+        which = which[: max(1, _CLOSEST // max(len(design), 1))]
+        which = which[weights.told[which]]
+        for some in np.array_split(which, max(1, len(which) * len(design) // 4_000_000)):
+            both = None if pair is None else (pair[0][some], pair[1][some])
+            moved[some], more[some] = self._stretched(weights.some(some), both)
+        return moved, more
+
+    def _stretched(
+        self, weights: Weights, pair: tuple[Indices, Indices] | None
+    ) -> tuple[Floats, Floats]:
+        design, basis, K = self.design, self.basis, len(weights)
+        assert design.evaluator is not None
+        judge, J = design.evaluator, design.n_evaluators
+        W, o, v = basis.rows(weights), design.option, self.values
+        x = np.repeat(v[None, o], K, axis=0)
+        if pair is not None:  # a lead is not among what is stretched
+            mean = 0.5 * (v[pair[0]] + v[pair[1]])
+            own = (o == pair[0][:, None]) | (o == pair[1][:, None])
+            x = np.where(own, mean[:, None], x)
+        over = sparse.csr_array(
+            (np.ones(len(o)), (np.arange(len(o)), judge)), shape=(len(o), J)
+        )
+        times = np.maximum(np.bincount(judge, minlength=J), 1)
+        x -= (np.asarray(x @ over) / times)[:, judge]
+        a = np.asarray((W * x) @ over)
+        top = np.abs(a).max(1)
+        moved, more = np.zeros(K), np.zeros(K)
+        some = top > 1e-9 * ((np.abs(W) * np.abs(x)).sum(1) + 1e-300)
+        if not some.any():
+            return moved, more
+        z = (a[some] / top[some, None])[:, judge] * x[some]
+        left = basis.off(np.ascontiguousarray(z.T)).T
+        size, shift = (left * left).sum(1), (W[some] * z).sum(1)
+        along = left @ self.residual
+        told = size > 1e-9 * (z * z).sum(1)
+        safe = np.where(told, size, 1.0)
+        sums = np.asarray((left * (self.residual - left * (along / safe)[:, None])) @ over)
+        error = np.maximum(self.errors.noise / safe, (sums**2).sum(1) / safe**2)
+        error = np.where(told, error, np.inf)
+        drawn = TAU**2 / (TAU**2 + error)
+        moved[some] = shift * drawn * along / safe
+        more[some] = shift**2 * TAU**2 * (1.0 - drawn)
+        return moved, more
+
+    def _by_items(self, a: Indices, b: Indices) -> Floats | float:
+        """Return the variance of what models say on all items, of items like these."""
+        X = self.design.control
+        if X is None:
+            return 0.0
+        slope = float(self.basis.estimates(self.basis.weights({}, _unit(self.design.x)), self.design.y)[0])
+        there = np.maximum(np.isfinite(X).sum(1, keepdims=True), 1)
+        mean = np.where(np.isfinite(X), X, 0.0) / there
+        gram = mean @ mean.T
+        d = gram.diagonal()
+        n = X.shape[1]
+        return slope**2 * (d[a] + d[b] - 2.0 * gram[a, b]) * n / max(n - 1, 1)
+
+
+def _unit(x: Floats) -> Floats:
+    first = np.zeros((1, x.shape[1]))
+    first[0, 0] = 1.0
+    return first
+
+
+def _scaled_levels(basis: Basis, weights: Weights) -> Any:
+    counts = np.where(np.isinf(basis.counts), 0.0, basis.counts)
+    return weights.levels * np.sqrt(counts)
+
+
+def _gram(rows: Any) -> Floats:
+    return np.asarray((rows @ rows.T).todense())
