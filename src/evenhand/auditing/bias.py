@@ -58,7 +58,7 @@ from scipy import special
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import Effects, column_of, without
 from evenhand.auditing.pairs import Components, Pairs, components_of, kinds_of, pairs_of
-from evenhand.auditing.projections import ENOUGH
+from evenhand.linear.projection import ENOUGH
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import PROJECTED
 from evenhand.scores.scores import Codes, chunks, crossed, sums, sums_over

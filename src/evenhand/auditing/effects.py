@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-from evenhand.auditing.projections import ENOUGH, Projection
+from evenhand.linear.projection import ENOUGH, Projection
 from evenhand.errors import InputError
 from evenhand.numerics.least_squares import Gram
 from evenhand.numerics.tolerance import IN_SPAN, RANK

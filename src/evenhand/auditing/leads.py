@@ -42,7 +42,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.effects import sides, whose_position
-from evenhand.auditing.projections import Projection
+from evenhand.linear.projection import Projection
 from evenhand.auditing.rules import Ballots, Levels
 from evenhand.certainty.line import Errors
 from evenhand.certainty.models import Leftovers, OwnParts, Shared, own_variances

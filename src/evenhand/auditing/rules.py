@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
-from evenhand.auditing.projections import Projection
+from evenhand.linear.projection import Projection
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
 from evenhand.scores.scores import Codes, crossed, sums_over

@@ -13,12 +13,13 @@ is named first + x·β + e.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from evenhand.arrays import Floats
+from evenhand.scores import Scores
 from evenhand.scores.scores import Codes, crossed, sums_over
 
 
@@ -97,3 +98,137 @@ class Design:
             clusters={name: codes[first] for name, codes in self.clusters.items()},
             features=self.features,
         )
+
+
+PARTIALITY = "own group"
+"""What the regressor is called that says how partial the evaluator is to the option."""
+
+_VERDICTS = 20  # of an evaluator, from which on its liking for the first place is its own
+
+
+def regressors(scores: Scores) -> dict[str, Floats]:
+    """Return what scores may react to and value does not, by name: partiality, and attributes."""
+    found: dict[str, Floats] = {}
+    if scores.partial is not None:
+        found[scores.called.get("partial", PARTIALITY)] = scores.partial
+    return found | dict(scores.attributes)
+
+
+def _matrix(columns: Iterable[Floats], n: int) -> Floats:
+    listed = list(columns)
+    return np.column_stack(listed) if listed else np.zeros((n, 0))
+
+
+def _shared(first: Codes, second: Codes) -> bool:
+    """Tell whether something in the second column stands beside two of the first."""
+    whose = np.zeros(int(second.max(initial=-1)) + 1, dtype=first.dtype)
+    whose[second] = first
+    return bool((whose[second] != first).any())
+
+
+def design_of_values(scores: Scores, like: bool = True, position: bool = True) -> Design:
+    """Return the design by which options are compared; the highest scores are the best.
+
+    Parameters
+    ----------
+    scores
+        The table.
+    like
+        Whether judges like these are meant, so that scores of one judge come back together; else
+        single scores are independent, or those of an item or cluster.
+    position
+        Whether judges may favour what is named first, in comparisons.
+    """
+    n, evaluator, item = len(scores), scores.evaluator, scores.item
+    clusters: dict[str, Codes] = {}
+    if evaluator is not None and len(evaluator) > 1 and like:
+        clusters["evaluator"] = evaluator.codes
+    drawn = scores.cluster or item
+    if drawn is not None and len(drawn) > 1:
+        clusters["item" if scores.cluster is None else "cluster"] = drawn.codes
+    whose, many = (None, 0) if evaluator is None else (evaluator.codes, len(evaluator))
+    if scores.rival is not None:
+        whose, many = whose_position(scores) if position else (None, 0)
+    crosses = item is not None and scores.rival is None and _shared(scores.option.codes, item.codes)
+    made = Design(
+        scores.centred,
+        scores.option.codes,
+        len(scores.option),
+        whose,
+        many,
+        scores.rival,
+        item.codes if item is not None and crosses else None,
+        len(item) if item is not None and crosses else 0,
+        _matrix(regressors(scores).values(), n),
+        clusters,
+    )
+    return made.averaged() if like and item is None else made
+
+
+def design_of_biases(scores: Scores) -> Design:
+    """Return the design by which biases are told from worth and severity: what was scored, an
+    option on an item at an event, and evaluators at events. The same as that of values where there
+    are neither items nor events; and where nobody scored the same, so that it would tell nothing.
+    """
+    x = _matrix(regressors(scores).values(), len(scores))
+    if scores.reference is not None:
+        y = scores.centred - (scores.reference - scores.level.origin)
+        chairs, n_chairs = scores.chairs
+        nothing = np.zeros(len(scores), dtype=np.int32)
+        return Design(y, nothing, 1, chairs, n_chairs, x=x, clusters=clusters_of_biases(scores))
+    if scores.rival is not None:
+        first, second, k = sides(scores)
+        whose = whose_position(scores)
+        return Design(scores.centred, first, k, *whose, second, x=x,
+                      clusters=clusters_of_biases(scores))  # fmt: skip
+    if scores.baseline is not None and scores.item is not None:
+        who = np.zeros(len(scores), np.int32)
+        who = who if scores.evaluator is None else scores.evaluator.codes
+        answers, n_answers = crossed(who, scores.item.codes)
+        return Design(scores.centred, scores.option.codes, len(scores.option), answers, n_answers,
+                      x=x, clusters=clusters_of_biases(scores))  # fmt: skip
+    (scored, n_scored), (chairs, n_chairs) = scores.scored, scores.chairs
+    if scores.item is not None and scores.event is None and not _shared(chairs, scored):
+        return replace(design_of_values(scores), clusters=clusters_of_biases(scores))
+    return Design(scores.centred, scored, n_scored, chairs, n_chairs, x=x,
+                  clusters=clusters_of_biases(scores))  # fmt: skip
+
+
+def clusters_of_biases(scores: Scores) -> dict[str, Codes]:
+    """Return by what biases may differ: evaluators and options, in comparisons the favoured one or,
+    where none is, both; with a baseline also items.
+    """
+    options = scores.option.codes
+    if scores.rival is not None:
+        p = scores.partial if scores.partial is not None else np.zeros(len(scores))
+        first, second = scores.option.codes, scores.rival
+        favoured = np.where(p > 0.0, first, second)
+        one = np.where(p == 0.0, np.minimum(first, second), favoured).astype(np.int32)
+        other = np.where(p == 0.0, 1 + np.maximum(first, second), 0).astype(np.int32)
+        options = crossed(one, other)[0]
+    found = {} if scores.evaluator is None else {"evaluators": scores.evaluator.codes}
+    found["options"] = options
+    if scores.baseline is not None and scores.item is not None:
+        found["items"] = scores.item.codes
+    return {name: codes for name, codes in found.items() if codes.max(initial=0) > 0}
+
+
+def sides(scores: Scores) -> tuple[Codes, Codes, int]:
+    """Return (n,) who stands first and who second, options at events, and how many there are."""
+    assert scores.rival is not None
+    first, second = scores.option.codes, scores.rival
+    if scores.event is None:
+        return first, second, len(scores.option)
+    event = scores.event.codes
+    both, k = crossed(np.concatenate([first, second]), np.concatenate([event, event]))
+    return both[: len(first)], both[len(first) :], k
+
+
+def whose_position(scores: Scores) -> tuple[Codes, int]:
+    """Return (n,) whose position counts: evaluators with many verdicts, and all others as one."""
+    if scores.evaluator is None:
+        return np.zeros(len(scores), dtype=np.int32), 1
+    many = scores.evaluator.counts >= _VERDICTS
+    number = np.where(many, np.cumsum(many) - 1, int(many.sum())).astype(np.int32)
+    others = int(not many.all())
+    return number[scores.evaluator.codes], int(many.sum()) + others
