@@ -1,10 +1,8 @@
-"""Tries that fail, and answers that come late: what is counted, and when it is an alarm."""
+"""Tries that fail: what is counted, and when it is an alarm."""
 
 from __future__ import annotations
 
 import json
-import math
-import time
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +10,8 @@ import pytest
 from scipy import stats
 
 import evenhand as eh
-from evenhand.answers import Attempts
 from evenhand.campaigns.tell import end_lease
+from evenhand.findings import Attempts
 
 PANEL = eh.Questions.panel(["Ann", "Bo", "Cy"], ["P", "Q"], capacity=None)
 
@@ -22,7 +20,7 @@ def filled(answered: list[int], failed: list[int]) -> Attempts:
     attempts = Attempts()
     for x, (n, f) in enumerate(zip(answered, failed, strict=True)):
         for _ in range(n):
-            attempts.answer(x, 0.0)
+            attempts.answer(x)
         for _ in range(f):
             attempts.fail(x)
     return attempts
@@ -50,39 +48,6 @@ def test_an_evaluator_who_fails_is_no_alarm_whomever_he_was_asked_about() -> Non
     attempts = filled([40, 0, 40, 40, 40, 0], [0, 0, 0, 40, 0, 0])
     assert attempts.by_option(PANEL)["Bo"] == (120, 40)
     assert attempts.findings(PANEL) == []
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_times_that_hang_on_scores_raise_an_alarm_and_others_do_not(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    slow, free = Attempts(), Attempts()
-    for _ in range(200):
-        x = int(rng.integers(6))
-        noise = rng.normal()
-        took = rng.exponential() * (1 + 5 * (x % 2))  # Q is slow
-        free.answer(x, x + noise, took)
-        slow.answer(x, x + noise, took * math.exp(-noise))
-    assert free.findings(PANEL) == []
-    (alarm,) = slow.findings(PANEL)
-    assert alarm.alarm
-    assert alarm.assumption == "timing"
-    assert "are lower" in alarm.message
-
-
-def test_late_answers_are_higher_or_lower_as_they_were_given() -> None:
-    rng = np.random.default_rng(3)
-
-    def evaluate(_: eh.Question) -> float:
-        y = float(rng.normal())
-        time.sleep(0.001 if y < 0.0 else 0.006)
-        return y
-
-    ways = []
-    for best in ("high", "low"):
-        answer = eh.choose(PANEL, evaluate, best=best, at_most=60)  # type: ignore[arg-type]
-        (alarm,) = (one for one in answer.alarms if one.assumption == "timing")
-        ways.append("higher" in alarm.message)
-    assert ways == [True, True]
 
 
 def test_choose_is_rarely_sure_where_low_answers_of_an_option_fail() -> None:

@@ -1,7 +1,6 @@
 """The front door: options and an evaluator, or scores that exist, come in; an answer leaves."""
 
 from evenhand.answers.answer import Answer, answer_of
-from evenhand.answers.attempts import Attempts
 from evenhand.answers.biases import Biases, NamedBias
 from evenhand.answers.choose import choose
 from evenhand.answers.decide import decide
@@ -12,7 +11,6 @@ from evenhand.answers.watch import Progress
 
 __all__ = [
     "Answer",
-    "Attempts",
     "Biases",
     "Failure",
     "NamedBias",

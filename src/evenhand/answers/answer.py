@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.answers.attempts import Attempts
 from evenhand.answers.biases import Biases, all_biases
 from evenhand.answers.difference import difference
 from evenhand.answers.least_squares import RawScores, ScoresFit, least_squares, raw_scores
@@ -26,6 +25,7 @@ from evenhand.arrays import Floats
 from evenhand.best import Best, turned
 from evenhand.inference.target import Target
 from evenhand.errors import InputError
+from evenhand.findings import Attempts
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion, conclusion_of

@@ -24,11 +24,11 @@ from typing import Protocol
 
 import numpy as np
 
-from evenhand.answers.attempts import Attempts
 from evenhand.answers.crews import Crew, CrewReply, is_hopeless
 from evenhand.answers.question import Failure, Question, Reply, Turns, question_of
 from evenhand.arrays import Counts
 from evenhand.errors import AbsentError, EvenhandError, InputError, NotIdentifiableError
+from evenhand.findings import Attempts
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import checks_of
 from evenhand.policies.messages import Feedback, counts_of
@@ -286,7 +286,6 @@ class _PolicyDesk:
         self._number = policy.spent
         self._pending: Counts = np.zeros(len(policy.questions), dtype=np.int64)
         self._attempts: dict[int, int] = {}  # of the questions that are out, by their number
-        self._since: dict[int, float] = {}  # when they were last tried
         earlier = checks_of(policy).counts.tolist() if policy.spent + policy.observed > 0 else ()
         self._turns = Turns({x: n for x, n in enumerate(earlier) if n})
         self._given_up = 0  # questions in a row, of whatever option
@@ -324,7 +323,6 @@ class _PolicyDesk:
         self._number += 1
         self._pending[index] += 1
         self._attempts[self._number] = 1
-        self._since[self._number] = time.monotonic()
         turn = self._turns.next(index, int(questions.capacity[index]))
         return question_of(questions, index, self._number, turn)
 
@@ -334,9 +332,7 @@ class _PolicyDesk:
         value = self._read(question, reply.score)
         counts = counts_of(len(self._policy.actions), {question.index: 1})
         self._policy.tell(Feedback(counts, counts * value, counts * value**2, cost=reply.cost))
-        took = time.monotonic() - self._since[question.number]
-        given = checks_of(self._policy).level.sign * value
-        self.run.attempts.answer(question.index, given, took)
+        self.run.attempts.answer(question.index)
         self._close(question)
         self._given_up = self._given_up_on[question.label] = 0
         self._attendance.answered(question.evaluator)
@@ -347,7 +343,6 @@ class _PolicyDesk:
         name, patience, tries = question.evaluator, self._patience, self._attempts[question.number]
         if tries <= self._retries and name not in self.run.left:
             self._attempts[question.number] += 1
-            self._since[question.number] = time.monotonic()
             return True
         self.run.failures.append(Failure(question, said, tries))
         self._unanswered(question)
@@ -385,5 +380,5 @@ class _PolicyDesk:
 
     def _close(self, question: Question) -> None:
         """Take a question off the list of those that are out."""
-        del self._attempts[question.number], self._since[question.number]
+        del self._attempts[question.number]
         self._pending[question.index] -= 1

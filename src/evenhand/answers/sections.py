@@ -490,8 +490,8 @@ def _failures(answer: Answer) -> list[Part | None]:
         _tries("option", tried.by_option(questions)) if tried.failures else None,
         _tries("evaluator", tried.by_evaluator(questions)) if tried.failures else None,
         Note(
-            "Whether and when an answer comes must not depend on what it is: where failures keep "
-            "to an option, or late answers differ, there is a warning."
+            "Whether an answer comes must not depend on what it is: where failures keep to an "
+            "option, there is a warning."
         ),
     ]
 

@@ -491,12 +491,13 @@ def to_come(forecast: float, looks_once: bool) -> str:
 
 def failures(answer: Answer) -> str:
     """Return how many tries failed, and the last questions that were given up."""
-    tried, n = answer.attempts.in_words(answer.questions), len(answer.failures)
+    tried, n = answer.attempts, len(answer.failures)
+    came = f"{tried.failures:,} of {tried.tries:,} tries came to nothing" if tried.failures else ""
     if n == 0:
-        return tried
+        return came
     last = "; ".join(str(failure) for failure in answer.failures[-_FEW:])
     given_up = f"{counted(n, 'question')} given up, {'' if n <= _FEW else 'last '}{last}"
-    return f"{tried}; {given_up}" if tried else given_up
+    return f"{came}; {given_up}" if came else given_up
 
 
 def _tied_with(answer: Answer) -> list[int]:

@@ -20,7 +20,6 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
-import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass
@@ -29,7 +28,6 @@ from typing import Any
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.answers.attempts import Attempts
 from evenhand.answers.question import Failure, Question, Turns, question_of
 from evenhand.answers.scale import ReplyScale, compares
 from evenhand.arrays import Counts, Indices
@@ -38,6 +36,7 @@ from evenhand.campaigns.as_given import AsGiven, is_certain, plan_of
 from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluations_in
 from evenhand.certainty.choice import Choice
 from evenhand.errors import EvenhandError, InputError, StoreError
+from evenhand.findings import Attempts
 from evenhand.plain import canonical, shown
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import checks_of
@@ -46,7 +45,7 @@ from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 from evenhand.scores.scores import Level
 
-FORMAT = 9
+FORMAT = 10
 NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0, "declined": 0}
 """What came from an evaluator before anything did."""
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
@@ -83,7 +82,6 @@ class _Out:
 
     question: int
     turn: int
-    since: float | None = None
     until: float | None = None
 
 
@@ -192,8 +190,7 @@ class Replica:
             if not first and self.given is not None:
                 self.given.again(one.ticket)
             if self._counts(one):
-                seconds = math.nan if out.since is None else self._at - out.since
-                self.attempts.answer(one.question, one.score, seconds)
+                self.attempts.answer(one.question)
                 if first and self.given is not None:
                     self.given.tell(told)
                 if first or not self._known_only(one.ticket, told):
@@ -329,14 +326,13 @@ class Replica:
             out = self._out[ticket]
             if self._is_over(out):
                 self.attempts.fail(out.question)  # the lease before expired
-            out.since, out.until = self._at, content["until"]
+            out.until = content["until"]
 
     def _renewed(self, content: Any) -> None:
         self._out[content["ticket"]].until = content["until"]
 
     def _released(self, content: Any) -> None:
-        out = self._out[content["ticket"]]
-        out.since = out.until = None
+        self._out[content["ticket"]].until = None
 
     # ------------------------------------------------------------------ parts of it
 

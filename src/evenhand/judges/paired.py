@@ -29,7 +29,6 @@ ONLY_SEARCH = ("policy", "looks", "noise_scale", "deviation", "bar", "against")
 """Settings of `choose` that a search takes, and paired items do not."""
 
 _LEAST = 20  # items: of fewer, how they differ is known too badly
-_OF_THE_RUN = {"attempts", "timing"}  # alarms by how answers came, which `decide` does not see
 
 
 class _Row(Protocol):
@@ -103,11 +102,8 @@ class PairedItems:
         """Return the answer of one look, item by item, after a run."""
         import pandas as pd  # noqa: PLC0415 # slow to load, and a search does without
 
-        # When answers came makes no difference where all that was to be asked is in; and items,
-        # whose answers come together, would look like it.
-        whole = ran.spent == int(self.questions.capacity.sum())
-        of_run = _OF_THE_RUN - {"timing"} if whole else _OF_THE_RUN
-        told = any(one.alarm and one.assumption in of_run for one in ran.warnings)
+        # `decide` does not see how answers came
+        told = any(one.alarm and one.assumption == "attempts" for one in ran.warnings)
         if ran.stopped_because == INTERRUPTED or told or not rows:
             return ran
         table = pd.DataFrame(
