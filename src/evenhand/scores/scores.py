@@ -56,6 +56,8 @@ class Finding(ArrayValue):
         How probable as much would be if the assumption held; NaN where that is not the point.
     pairs
         Options whose lead over one another it concerns, by name; empty if all that is said.
+    concerns
+        Options whose leads it concerns, over whomever, by name; empty if all that is said.
 
     Examples
     --------
@@ -69,6 +71,7 @@ class Finding(ArrayValue):
     options: tuple[int, ...] = ()
     p_value: float = np.nan
     pairs: tuple[tuple[str, str], ...] = ()
+    concerns: tuple[str, ...] = ()
 
     @classmethod
     def note(cls, assumption: str, message: str) -> Finding:
