@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import Biases, all_biases
+from evenhand.answers.categories import Categories
 from evenhand.answers.difference import difference
 from evenhand.answers.least_squares import RawScores, ScoresFit, least_squares, raw_scores
-from evenhand.answers.logged import SOMEBODY
+from evenhand.answers.logged import SOMEBODY, log_of
 from evenhand.answers.next_questions import NextQuestions
-from evenhand.answers.placing import Placing, placing_by
 from evenhand.answers.question import Failure
 from evenhand.answers.requirement import required
 from evenhand.answers.scale import Scale, compares
@@ -23,17 +24,19 @@ from evenhand.answers.sections import record_of, report_of
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
 from evenhand.best import Best, turned
-from evenhand.inference.target import Target
 from evenhand.errors import InputError
 from evenhand.findings import Attempts
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
-from evenhand.policies.conclusion import Conclusion, conclusion_of
+from evenhand.policies.conclusion import Conclusion as Outcome
+from evenhand.policies.conclusion import conclusion_of
 from evenhand.policies.messages import Certainty, Decision, Selection
 from evenhand.questions import Options, Questions
 from evenhand.report.model import Report
 from evenhand.report.result import Result
+from evenhand.scores import Scores
 from evenhand.scores.scores import Finding, Level
+from evenhand.tables import Names
 
 _SAME = 1e-12  # share of a value below which a difference is rounding
 
@@ -117,10 +120,17 @@ class Answer(Result):
         Index of the option that the scores alone would have chosen; None without scores.
     ranking
         Where every option stands, the most valuable first; `standings` is the same as a frame.
-    decision
-        What the policy recommends, with the leads over all others.
     conclusion
-        What the scores came to, and all of them; `policy` is what asked, if anything did.
+        Where every option stands against what was wanted: verdicts, chances, places, values and
+        leads, in units of the scores, the highest the best.
+    outcome
+        What a policy has come to that asked; None where the scores were there (`decide`).
+    table
+        Where the scores were there: their fit.
+    withstands
+        How large a favour for a group may be which no score can tell from value: in a panel, a
+        favour of the whole panel. The option stays the best as long as it is no larger; 0 claims
+        nothing.
     next_questions
         Of scores that were there (`decide`): the questions to ask next, the best first, and what
         each is expected to settle. Empty where it is sure, or nothing more may be asked.
@@ -133,9 +143,11 @@ class Answer(Result):
         Whether the "high" or the "low" scores are the best. Values, biases, the scale and a bar are
         on the scale that scores were given on; leads and losses are amounts, above 0 for what is
         better.
-    placing
-        Where options stand against a target (``top``, ``bar``, ``against``), if there is one; then
-        ``sure`` says that all of it is settled.
+    target
+        What was wanted beside the best option, if anything was (``top``, ``bar``, ``against``);
+        then ``sure`` says that all of it is settled.
+    categories
+        What options were compared inside of, if of anything.
 
     Examples
     --------
@@ -171,54 +183,51 @@ class Answer(Result):
     failures: tuple[Failure, ...]
     raw_choice: int | None
     ranking: tuple[Standing, ...]
-    decision: Decision
     conclusion: Conclusion
+    outcome: Outcome | None = None
+    table: TableFit | None = None
+    given: Questions | ActionSet | None = None  # what could be asked, where that was said
+    withstands: float = 0.0
     next_questions: NextQuestions = field(default_factory=NextQuestions)
     assumed: str = ""
     attempts: Attempts = field(default_factory=Attempts)
     scale: tuple[float, float] | None = None
     withdrawn: Withdrawals = field(default_factory=Withdrawals)
-    placing: Placing | None = None
+    target: Target | None = None
+    categories: Categories | None = None
     best: Best = "high"
-
-    @property
-    def target(self) -> Target | None:
-        """What was wanted, beside the best option; None if nothing else was."""
-        return None if self.placing is None else self.placing.target
 
     @property
     def chosen(self) -> tuple[str, ...]:
         """Who looks wanted, the most valuable first; without a target the option to choose."""
-        return (self.label,) if self.placing is None else self._named(self.placing.chosen)
+        return self._named(self.conclusion.chosen)
 
     @property
     def inside(self) -> tuple[str, ...]:
         """Who is surely wanted (of all at once): in, above the bar, or better; or, with a
         tolerance, not worse by more than that.
         """
-        if self.placing is None:
-            return (self.label,) if self.sure else ()
-        return self._named(self.placing.where("in", "not worse"))
+        return self._named(self.conclusion.inside)
 
     @property
     def outside(self) -> tuple[str, ...]:
         """Who is surely not wanted: out, below the bar, or worse."""
-        return () if self.placing is None else self._named(self.placing.where("out"))
+        return self._named(self.conclusion.outside)
 
     @property
     def undecided(self) -> tuple[str, ...]:
-        """Who stands at the line."""
-        return () if self.placing is None else self._named(self.placing.where("open"))
+        """Who is neither."""
+        return self._named(self.conclusion.undecided)
 
     @property
     def expected_loss(self) -> float:
         """What the chosen are expected to lose per place, against the true best: an estimate."""
-        return math.nan if self.placing is None else self.placing.expected_loss
+        return self.conclusion.expected_loss
 
     @property
     def expected_right(self) -> float:
         """How many of the chosen are expected to be wanted: an estimate."""
-        return math.nan if self.placing is None else self.placing.expected_right
+        return self.conclusion.expected_right
 
     def _named(self, some: Sequence[int]) -> tuple[str, ...]:
         """Return names of options, the most valuable first."""
@@ -228,73 +237,76 @@ class Answer(Result):
     @property
     def policy(self) -> Policy:
         """What asked. It goes on from here: ``choose(options, evaluate, policy=answer.policy)``."""
-        if self.conclusion.policy is None:
+        if self.outcome is None or self.outcome.policy is None:
             raise InputError(
                 "these scores were there, and no policy asked for them, so none can go on; "
                 "answer.next_questions says what to ask."
             )
-        return self.conclusion.policy
+        return self.outcome.policy
 
     @property
     def wrong_at_most(self) -> int | None:
         """How many of several that `choose` chose may be wrong; None if nobody can say."""
-        selection = self.decision.selection
+        selection = None if self.outcome is None else self.outcome.decision.selection
         return None if selection is None else selection.wrong_at_most
 
     @property
     def scores(self) -> int:
         """How many scores it rests on, asked for or not."""
-        return self.spent + self.conclusion.observed
+        return self.spent + (0 if self.outcome is None else self.outcome.observed)
 
-    @property
+    @cached_property
     def options(self) -> ActionSet | Options:
         """The options."""
-        actions = self.conclusion.actions
+        actions = self.given if self.outcome is None else self.outcome.actions
+        if actions is None:
+            assert self.table is not None
+            return options_of(self.table.scores)
         return actions.options if isinstance(actions, Questions) else actions
 
-    @property
+    @cached_property
     def questions(self) -> Questions:
         """What could be asked about them."""
-        return self.conclusion.questions
+        if self.outcome is not None:
+            return self.outcome.questions
+        assert self.table is not None
+        given = self.given
+        return Questions.of(log_of(None, self.table.scores).asked if given is None else given)
 
     @property
     def compared(self) -> bool:
         """Whether options were compared in pairs, so that only their differences are known."""
+        if self.table is not None:
+            return self.table.scores.rival is not None
         return compares(self.questions)
 
     @property
     def judges(self) -> tuple[str, ...]:
         """Who gave scores, by name; nobody where that was not said."""
-        return _judges(self.conclusion)
+        if self.table is None:
+            assert self.outcome is not None
+            return _judges(self.outcome)
+        judges = self.table.scores.evaluator
+        return () if judges is None else tuple(np.array(judges.names)[judges.counts > 0].tolist())
 
     @property
     def scope(self) -> str:
         """Whom the answer is about: one judge, these judges, or judges (and items) like these."""
-        items = " and items" if self.conclusion.items else ""
+        items = self.table is not None and self.table.scores.item is not None
+        items = " and items" if items else ""
         if len(self.judges) == 1:
             return "this judge" + (", items like these" if items else "")
         if not self.judges:
             return "items like these" if items else "scores like these"
-        if self.conclusion.scope == "these":
+        these = self.outcome.scope == "these" if self.table is None else not self.table.like
+        if these:
             return f"these judges{', items like these' if items else ''}"
         return f"judges{items} like these"
 
     @property
     def comparable(self) -> bool:
         """Whether the scores compare all options with one another, or inside their categories."""
-        if self.placing is not None and self.placing.categories is not None:
-            return not self.placing.apart
-        leads = self.decision.leads
-        return len(self.ranking) == 1 or (leads is not None and not bool(np.isnan(leads).any()))
-
-    @property
-    def withstands(self) -> float:
-        """How large a favour for a group may be which no score can tell from value.
-
-        In a panel, a favour of the whole panel. The option stays the best as long as it is no
-        larger; 0 claims nothing.
-        """
-        return self.decision.withstands
+        return not bool(np.isnan(self.conclusion.leads[:, 0]).any()) or len(self.ranking) == 1
 
     @property
     def alarms(self) -> tuple[Finding, ...]:
@@ -303,8 +315,8 @@ class Answer(Result):
 
     @property
     def contradicted(self) -> bool:
-        """Whether an alarm concerns all that is said, and not the leads of a few options alone."""
-        return any(not finding.pairs for finding in self.alarms)
+        """Whether an alarm concerns all that is said, and not a few options alone."""
+        return any(not finding.concerns for finding in self.alarms)
 
     @property
     def standings(self) -> pd.DataFrame:
@@ -323,16 +335,17 @@ class Answer(Result):
         frame = pd.DataFrame(
             {name: [getattr(standing, name) for standing in self.ranking] for name in columns}
         )
-        if self.placing is None:
+        if self.target is None:
             return frame
         places = [one.index for one in self.ranking]
-        if (categories := self.placing.categories) is not None:
-            frame.insert(1, "category", [categories.name(x) for x in places])
+        if self.categories is not None:
+            frame.insert(1, "category", [self.categories.name(x) for x in places])
+        low, high = self.conclusion.ranks
         return frame.assign(
-            verdict=[self.placing.said(x) for x in places],
-            chance=self.placing.chances[places],
-            rank_low=self.placing.rank_low[places],
-            rank_high=self.placing.rank_high[places],
+            verdict=[self.conclusion.verdicts[x] for x in places],
+            chance=self.conclusion.chances[places],
+            rank_low=low[places],
+            rank_high=high[places],
         )
 
     def standing(self, option: int) -> Standing:
@@ -389,10 +402,6 @@ class Answer(Result):
         # Matplotlib takes longer to load than most answers take to find.
         from evenhand.answers.figure import answer_picture, draw_answer_picture  # noqa: PLC0415
 
-        if self.placing is not None:
-            from evenhand.answers.line_figure import draw_line, line_picture  # noqa: PLC0415
-
-            return draw_line(line_picture(self, self.placing), axes)
         return draw_answer_picture(answer_picture(self), axes)
 
     def __repr__(self) -> str:
@@ -404,7 +413,7 @@ def as_scored(answer: Answer, best: Best | None) -> Answer:
     """Return an answer that was worked out by maximising, on the scale that scores were given on.
 
     All that is in units of a score is turned where the lowest scores are the best; what was
-    concluded, ``conclusion`` and ``decision``, is not.
+    concluded, ``conclusion``, is not.
     """
     if best != "low":
         return answer
@@ -413,18 +422,13 @@ def as_scored(answer: Answer, best: Best | None) -> Answer:
         raw, value, low, high = (0.0 - x for x in (one.raw, one.value, one.high, one.low))
         return replace(one, raw=raw, value=value, low=low, high=high)
 
-    placing = answer.placing
-    if placing is not None:
-        short = placing.shortlist
-        short = None if short is None else replace(short, target=short.target.turned)
-        placing = replace(placing, target=placing.target.turned, shortlist=short)
     return replace(
         answer,
         bias=-answer.bias,
         biases=answer.biases.turned(),
         ranking=tuple(map(turn, answer.ranking)),
         scale=turned(answer.scale, best),
-        placing=placing,
+        target=None if answer.target is None else answer.target.turned,
         best="low",
     )
 
@@ -435,7 +439,7 @@ def answer_of(policy: Policy, **terms: Any) -> Answer:
 
 
 def answer_from(
-    said: Conclusion,
+    said: Outcome,
     *,
     confidence: float,
     tolerance: float,
@@ -444,55 +448,44 @@ def answer_from(
     failures: Sequence[Failure] = (),
     attempts: Attempts | None = None,
     notes: Sequence[Finding] = (),
-    checked: Sequence[Finding] = (),
     scale: Sequence[float] | None = None,
-    variances: Mapping[str, float] | None = None,
 ) -> Answer:
-    """Return the answer that follows from a conclusion and from how the scores were got."""
-    # `scale` is the lowest and highest score there is; `variances` shrink biases of these names,
-    # those of least squares the others.
+    """Return the answer that follows from what a policy has come to, and from how the scores were
+    got; ``scale`` is the lowest and highest score there is.
+    """
     decision, bias, options = said.decision, said.bias, said.questions.options
     fit, ends = (
         least_squares(said.questions, said.checks),
         Scale.of(scale, compares(said.questions)),
     )
     values = _values(said, fit)
-    if said.policy is not None:
-        decision = _with_known_leads(decision, values)
-    decision = ends.decision(decision)
+    decision = ends.decision(_with_known_leads(decision, values))
     biases, values = (
-        ends.biases(all_biases(said, fit, variances or {}), said.questions),
+        ends.biases(all_biases(said, fit), said.questions),
         ends.values(values),
     )
     bias = bias if scale is None else _first(bias, biases)
     tried = attempts or Attempts()
     found = [one for one in decision.warnings or said.findings if _counts(one, said)]
-    found += [*checked, *tried.findings(said.questions, decision.label)]
-    spoken_of = {finding.assumption for finding in found}
-    warnings = _alarms_first([*found, *(n for n in notes if n.assumption not in spoken_of)])
+    found += tried.findings(said.questions, decision.label)
+    warnings = with_notes(found, notes)
     if len(options) == 1:
         decision, warnings = replace(decision, certainty="own scores", loss=0.0), ()
-    elif any(finding.alarm and not finding.pairs for finding in warnings):
+    elif any(finding.alarm for finding in warnings):
         decision = _without_certainty(decision)
         bias = Estimate.without_interval(bias.value)
         biases, values = biases.without_intervals(), _everything_around(values[:, 0])
-    else:
-        pairs = [pair for one in warnings if one.alarm for pair in one.pairs]
-        decision = _without_leads(decision, pairs, options.labels)
     certainty, loss = decision.certainty, decision.loss
-    within = loss <= tolerance
-    sure = within and (
+    sure = loss <= tolerance and (
         certainty == "own scores" or (certainty == "features exact" and features_exact)
     )
     if certainty == "own scores" and len(options) > 1 and len(_judges(said)) == 1:
         certainty = "one judge's scores"
     raw = raw_scores(said.questions, said.checks)
-    placing = None
-    if decision.selection is not None:
-        by = getattr(said.policy, "fit", None) if decision.level else None
-        target = getattr(said.policy, "target", None)
-        of = target, options.labels
-        placing = placing_by(decision, *of, values[:, 0], by, said.noise_scale)
+    wanted = getattr(said.policy, "target", None)
+    if decision.selection is not None and wanted is None:
+        wanted = Target(top=len(decision.selection.chosen))
+    aim = wanted or Target(top=1, tolerance=tolerance)
     return Answer(
         option=decision.option,
         label=decision.label,
@@ -513,11 +506,66 @@ def answer_from(
         failures=tuple(failures),
         raw_choice=raw.best,
         ranking=_ranking(options, decision, values, raw, said.checks.level),
-        decision=decision,
-        conclusion=said,
+        conclusion=_concluded(decision, aim, values, options.labels, sure, confidence),
+        outcome=said,
+        withstands=decision.withstands,
         attempts=tried,
         scale=None if scale is None else (float(scale[0]), float(scale[1])),
-        placing=placing,
+        target=None if aim.top == 1 else aim,
+    )
+
+
+def with_notes(found: Sequence[Finding], notes: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Return findings, alarms first, and notes on what none of them speaks of."""
+    spoken_of = {finding.assumption for finding in found}
+    both = [*found, *(note for note in notes if note.assumption not in spoken_of)]
+    return tuple(sorted(both, key=lambda finding: not finding.alarm))
+
+
+def options_of(scores: Scores) -> Options:
+    """Return the options of a table."""
+    groups = None
+    if scores.option_group is not None:
+        codes = scores.option_group.tolist()
+        groups = tuple(None if code < 0 else scores.groups[code] for code in codes)
+    return Options(Names(scores.option.names), groups)
+
+
+def _concluded(
+    decision: Decision,
+    target: Target,
+    values: Floats,
+    labels: Sequence[str],
+    sure: bool,
+    confidence: float,
+) -> Conclusion:
+    """Return where options stand by what a policy recommends."""
+    k, selection, rival = len(labels), decision.selection, target.rival(labels)
+    leads = decision.leads
+    if leads is None:
+        leads = _everything_around(values[decision.option, 0] - values[:, 0])
+    verdicts: list[Verdict] = ["open"] * k
+    chosen: tuple[int, ...] = (decision.option,)
+    if selection is None and sure and target.tolerance == 0.0:
+        verdicts = ["out"] * k
+        verdicts[decision.option] = "in"
+    elif selection is None and sure:
+        verdicts[decision.option] = "not worse"
+    elif selection is not None:
+        chosen = selection.chosen
+        good: Verdict = "not worse" if target.tolerance and target.top is None else "in"
+        for x in selection.inside:
+            verdicts[x] = good
+        for x in selection.outside:
+            verdicts[x] = "out"
+    if rival is not None:
+        verdicts[rival] = "itself"
+    delta = 1.0 - (decision.level or confidence)
+    unknown = np.full(k, np.nan)
+    said = tuple(verdicts)
+    parts = (np.arange(k),)
+    return Conclusion(
+        target, delta, said, chosen, decision.loss, values, leads, unknown, parts=parts
     )
 
 
@@ -528,7 +576,7 @@ def _first(bias: Estimate, biases: Biases) -> Estimate:
     return replace(bias, value=biases[0].estimate, low=biases[0].low, high=biases[0].high)
 
 
-def _judges(said: Conclusion) -> tuple[str, ...]:
+def _judges(said: Outcome) -> tuple[str, ...]:
     """Return who gave scores, by name."""
     who = np.unique(said.questions.evaluator[said.checks.counts > 0]).tolist()
     names = (said.questions.evaluators[x] for x in who if x >= 0)
@@ -549,7 +597,7 @@ def _with_known_leads(decision: Decision, values: Floats) -> Decision:
     return replace(decision, leads=leads)
 
 
-def _counts(finding: Finding, said: Conclusion) -> bool:
+def _counts(finding: Finding, said: Outcome) -> bool:
     """Tell whether a finding matters: to what goes by bounds alone steps of scores do not."""
     return finding.alarm or finding.assumption != "rounding" or not said.by_bounds
 
@@ -568,26 +616,13 @@ def _without_certainty(decision: Decision) -> Decision:
     )
 
 
-def _without_leads(
-    decision: Decision, pairs: Sequence[tuple[str, str]], labels: Sequence[str]
-) -> Decision:
-    """Withdraw the leads of the choice over some options, and so that it is the best."""
-    rivals = {b if a == decision.label else a for a, b in pairs if decision.label in (a, b)}
-    if not rivals:
-        return decision
-    leads = None if decision.leads is None else decision.leads.copy()
-    if leads is not None:
-        leads[[labels.index(name) for name in sorted(rivals)], 1:] = -math.inf, math.inf
-    return replace(decision, loss=math.inf, withstands=0.0, leads=leads, certainty=None)
-
-
 def _everything_around(estimates: Floats) -> Floats:
     """Return (k, 3) estimates with intervals that are everything."""
     everything = np.full(len(estimates), np.inf)
     return np.column_stack([estimates, -everything, everything])
 
 
-def _values(said: Conclusion, fit: ScoresFit) -> Floats:
+def _values(said: Outcome, fit: ScoresFit) -> Floats:
     """Return (k, 3) values with intervals as concluded, else by least squares."""
     # Scores of other options never stand in for an option's own. Comparisons identify differences
     # alone: there values are measured from the chosen option.
@@ -612,7 +647,7 @@ def _ranking(
     if decision.leads is not None:
         leads = decision.leads[:, 0]
     place = np.argsort(np.arange(len(options)) != decision.option, kind="stable")
-    for key in (_places(level.origin - leads, level), _places(values[:, 0], level)):
+    for key in (places_of(level.origin - leads, level), places_of(values[:, 0], level)):
         place = place[np.argsort(key[place], kind="stable")]  # NaN last
     return tuple(
         Standing(
@@ -630,7 +665,7 @@ def _ranking(
     )
 
 
-def _places(values: Floats, level: Level) -> Floats:
+def places_of(values: Floats, level: Level) -> Floats:
     """Return (k,) the rank of each value, from 0; those that differ by rounding share it."""
     size = np.abs(values - level.origin).max(initial=0.0, where=np.isfinite(values))
     order = np.argsort(-values, kind="stable")
@@ -638,7 +673,3 @@ def _places(values: Floats, level: Level) -> Floats:
     places = np.where(np.isnan(values), np.nan, 0.0)
     places[order] += np.cumsum(behind)
     return places
-
-
-def _alarms_first(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    return tuple(sorted(findings, key=lambda finding: not finding.alarm))

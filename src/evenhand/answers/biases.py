@@ -7,7 +7,6 @@ What is estimated poorly says little: it is drawn towards the mean of its kind a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
@@ -15,10 +14,12 @@ import numpy as np
 
 from evenhand.answers.least_squares import ScoresFit
 from evenhand.arrays import Floats
+from evenhand.inference.biases import TableFit
+from evenhand.linear import Fit
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.shrinkage import population
-from evenhand.policies.conclusion import Conclusion
-from evenhand.questions import Column
+from evenhand.policies.conclusion import Conclusion as Outcome
+from evenhand.questions import Column, Questions
 from evenhand.questions.options import Kind, named_biases
 
 if TYPE_CHECKING:
@@ -127,8 +128,52 @@ class Biases(tuple[NamedBias, ...]):
         return Biases(replace(one, low=-math.inf, high=math.inf) for one in self)
 
 
-def all_biases(said: Conclusion, fit: ScoresFit, noise: Mapping[str, float]) -> Biases:
-    """Return biases as concluded, else by least squares; shrunken by variances in `noise`."""
+def biases_of(table: TableFit, confidence: float) -> Biases:
+    """Return the biases of a table of scores: of the own group, of attributes, of standing first,
+    and severities, shrunken.
+    """
+    scores, fit, found = table.scores, table.values, list[NamedBias]()
+    for name in table.names:
+        kind: Kind = "bias" if name == table.partiality else "attribute"
+        one = table.bias(confidence, name)
+        found.append(NamedBias(name, kind, None, None, one.value, one.low, one.high, one.value))
+    if (first := table.standing_first(confidence)) is not None and table.position:
+        ends = (first.value, first.low, first.high, first.value)
+        found.append(NamedBias("position", "position", None, None, *ends))
+    if scores.evaluator is None or scores.rival is not None or len(scores.evaluator) < 2:
+        return Biases(found)
+    spread = fit.severity()
+    sign = -1.0 if scores.best == "low" else 1.0
+    ends = spread.ends(1.0 - confidence)
+    drawn = shrunk(spread.estimate, spread.variance)
+    for x, name in enumerate(scores.evaluator.names):
+        value, low, high = (ends[x] * sign)[[0, 1, 2] if sign > 0 else [0, 2, 1]].tolist()
+        found.append(NamedBias(name, "leniency", name, None, value, low, high, sign * drawn[x]))
+    return Biases(found)
+
+
+def biases_of_fit(fit: Fit, questions: Questions, confidence: float) -> Biases:
+    """Return the biases of answers to given questions."""
+    design, found = fit.design, list[NamedBias]()
+    columns = [c for c in questions.columns if c.kind not in ("leniency", "position")]
+    clusters = {**design.clusters, "option": design.option}
+    for j, column in enumerate(columns):
+        ends = fit.bias(j, clusters).ends(1.0 - confidence)[0]
+        if not fit.basis.X[:, j].any():
+            ends = np.array([math.nan, -math.inf, math.inf])
+        found.append(NamedBias(column.name, column.kind, column.evaluator, column.group,
+                               *ends.tolist(), float(ends[0])))  # fmt: skip
+    if design.evaluator is None or design.rival is not None or design.n_evaluators < 2:
+        return Biases(found)
+    spread = fit.severity()
+    ends, drawn = spread.ends(1.0 - confidence), shrunk(spread.estimate, spread.variance)
+    for x, name in enumerate(questions.evaluators):
+        found.append(NamedBias(name, "leniency", name, None, *ends[x].tolist(), float(drawn[x])))
+    return Biases(found)
+
+
+def all_biases(said: Outcome, fit: ScoresFit) -> Biases:
+    """Return biases as a policy has concluded, else by least squares; shrunken."""
     columns, rows = named_biases(said.questions, said.questions.neutral_among(said.checks.counts))
     if not columns:
         return Biases()
@@ -143,8 +188,6 @@ def all_biases(said: Conclusion, fit: ScoresFit, noise: Mapping[str, float]) -> 
         for column, value in zip(columns, plain, strict=True)
     ]
     values = np.array([estimate.value for estimate in found])
-    known_better = [noise.get(column.name, math.nan) for column in columns]
-    variances = np.where(np.isnan(known_better), variances, known_better)
     drawn = values.copy()
     for kind in dict.fromkeys(_family(column) for column in columns):
         of_kind = np.array([_family(column) == kind for column in columns])

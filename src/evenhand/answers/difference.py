@@ -11,7 +11,6 @@ import numpy as np
 from evenhand.answers.scale import Scale
 from evenhand.arrays import Floats
 from evenhand.best import sign
-from evenhand.certainty.look import difference_by
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.conclusion import difference_of
@@ -79,14 +78,16 @@ def difference(answer: Answer, option: str | int, rival: str | int) -> Differenc
     if a == b:
         raise InputError(f"two options are needed; got {answer.options.labels[a]!r} twice.")
     said, level = answer.conclusion, answer.confidence
-    found = None if said.policy is None else difference_of(said.policy, a, b)
     if said.fit is not None:
-        found = difference_by(said.fit, a, b, 1.0 - level) * said.unit
-    elif found is None:
-        found = _by_leads(answer, a, b)
+        spread = said.compare(a, b)
+        ends, least = spread.ends(1.0 - level)[0], spread.ends(2.0 * (1.0 - level))[0, 1]
+        found = np.append(ends, least)
+    else:
+        policy = None if answer.outcome is None else answer.outcome.policy
+        by_policy = None if policy is None else difference_of(policy, a, b)
+        found = _by_leads(answer, a, b) if by_policy is None else by_policy
     labels = answer.options.labels
-    named = {labels[a], labels[b]}
-    if answer.contradicted or any({*p} == named for one in answer.alarms for p in one.pairs):
+    if answer.contradicted:
         found, level = np.array([found[0], -math.inf, math.inf, -math.inf]), 0.0
     scale = Scale.of(answer.scale, answer.compared)
     value, low, high, least = scale.cut(found, -scale.most, scale.most).tolist()
@@ -95,11 +96,10 @@ def difference(answer: Answer, option: str | int, rival: str | int) -> Differenc
 
 def _by_leads(answer: Answer, a: int, b: int) -> Floats:
     """Return what is known of leads and values: an interval if one of the two was chosen."""
-    if answer.option in (a, b) and answer.decision.leads is not None:
-        lead = answer.decision.lead_over(b if answer.option == a else a)
-        ends = (lead.value, lead.low, lead.high)
-        value, low, high = ends if answer.option == a else (-ends[0], -ends[2], -ends[1])
-        return np.array([value, low, high, low])
+    if answer.option in (a, b):
+        value, low, high = answer.conclusion.leads[b if answer.option == a else a].tolist()
+        ends = (value, low, high) if answer.option == a else (-value, -high, -low)
+        return np.array([*ends, ends[1]])
     value = sign(answer.best) * (answer.standing(a).value - answer.standing(b).value)
     return np.array([value, -math.inf, math.inf, -math.inf])
 

@@ -31,16 +31,18 @@ from numpy.typing import NDArray
 from scipy import sparse, special
 
 from evenhand.arrays import Floats, Indices
-from evenhand.certainty.items import ItemsFit
-from evenhand.certainty.record import SCALE
-from evenhand.inference.target import Target
+from evenhand.inference import Conclusion, Target
+from evenhand.linear import Fit
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.limits import Limits
-from evenhand.policies.messages import Decision, Feedback
+from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
+from evenhand.tables import listed
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from evenhand.answers.answer import Answer
 
 _MOST, _CLOSE = 1_500, 64  # effects that are looked at; contrasts, and options of larger panels
 _NEAR = 1e-4  # share of the largest expected loss from which on a contrast is looked at
@@ -142,46 +144,45 @@ class NextQuestions(tuple[NextQuestion, ...]):
 def next_questions(
     asked: Askable,
     told: Feedback,
-    decision: Decision,
+    said: Conclusion,
     n: int,
     *,
-    target: Target,
     noise: float = math.nan,
     spread: float = math.nan,
     level: float = 0.0,
-    parts: Sequence[Indices] | None = None,
 ) -> NextQuestions:
     """Return the n best questions to ask after what was told; answers have a standard deviation of
     ``noise``, values in general one of ``spread``, where these are known, and scores are told from
-    ``level`` on. Options compete inside ``parts``, if there are any.
+    ``level`` on.
     """
-    questions = Questions.of(asked)
+    questions, target = Questions.of(asked), said.target
+    parts = None if len(said.parts) < 2 else said.parts
     best, limits = target.top == 1 and parts is None, Limits(questions)
     limits.asked = told.counts
-    made, listed = np.zeros_like(told.counts), list[NextQuestion]()
-    look = _Contrasts(questions, told, decision, target, best, noise, spread, level, parts)
-    while len(listed) < n and (limits.left(made) > 0)[look.asked].any():
+    made, found = np.zeros_like(told.counts), list[NextQuestion]()
+    look = _Contrasts(questions, told, said, target, best, noise, spread, level, parts)
+    while len(found) < n and (limits.left(made) > 0)[look.asked].any():
         x, option, away, before, after = look.take(limits.left(made) > 0)
         unknown = math.nan if math.isnan(noise) else 1.0
         errors = [unknown * math.sqrt(max(s, 1e-300)) for s in (before, after)]
         chances = [float(special.ndtr(-abs(away) / s)) for s in errors]
         about = tuple(questions.items[o] for o in questions.options_of(x))
-        listed.append(NextQuestion(x, questions.label(x), about, questions.evaluator_of(x),
+        found.append(NextQuestion(x, questions.label(x), about, questions.evaluator_of(x),
                                    float(questions.prices[x]), questions.options.labels[option],
                                    *errors, *chances))  # fmt: skip
         made[x] += 1
-    ratio = further(decision, target.tolerance) if best else math.nan
-    if not listed:
+    ratio = further(said) if best else math.nan
+    if not found:
         said, e = nothing_left(questions, told), len(questions.evaluators)
         if e and 0.0 < ratio < math.inf:
             said += f" About {math.ceil(e * ratio):,} more like them {_SETTLE}."
         return NextQuestions((), math.inf, said)
-    listed = [one for one in listed if one.tells]
-    if not listed:
+    found = [one for one in found if one.tells]
+    if not found:
         return NextQuestions((), math.inf, _IN_VAIN)
-    advice = f"Ask about {listed[0].label}" + "".join(f", then {one.label}" for one in listed[1:2])
+    advice = f"Ask about {found[0].label}" + "".join(f", then {one.label}" for one in found[1:2])
     if not best:
-        return NextQuestions(listed, math.nan, f"{advice}: that tells most of who is at the line.")
+        return NextQuestions(found, math.nan, f"{advice}: that tells most of who is at the line.")
     until = float(np.ceil(max(1.0, ratio * told.counts.sum())))  # NaN stays
     if until > float(limits.left(np.zeros_like(made)).sum(dtype=np.float64)):
         until = math.inf
@@ -191,7 +192,7 @@ def next_questions(
         advice += "; but no number of questions settles a tie"
     elif math.isinf(until):
         advice += "; but all that may be asked would not settle it if leads stay as they are"
-    return NextQuestions(listed, until, f"{advice}.")
+    return NextQuestions(found, until, f"{advice}.")
 
 
 class _Contrasts:
@@ -201,7 +202,7 @@ class _Contrasts:
         self,
         questions: Questions,
         told: Feedback,
-        decision: Decision,
+        conclusion: Conclusion,
         target: Target,
         best: bool,
         noise: float,
@@ -216,8 +217,7 @@ class _Contrasts:
         options, self.asked = np.arange(len(X)), np.arange(len(questions))
         parts, neutral = [options] if parts is None else parts, questions.neutral
         if d + p > _MOST:  # those closest to the line, and who is asked about them
-            assert decision.leads is not None
-            behind = np.nan_to_num(decision.leads[:, 0], nan=np.inf)
+            behind = np.nan_to_num(conclusion.leads[:, 0], nan=np.inf)
             rival = target.rival(questions.options.labels)
             line = np.sort(behind)[(target.top or 1) - 1] if rival is None else behind[rival]
             if target.bar is not None:  # by mean scores, however lenient those are who gave them
@@ -225,7 +225,7 @@ class _Contrasts:
                 n, total = (np.bincount(whose, y, k) for y in (told.counts, told.sums))
                 behind, line = total / np.maximum(n, 1), target.bar - target.tolerance - level
             near = np.argsort(np.abs(behind - line), kind="stable")[:_CLOSE]
-            options = np.union1d(near, [decision.option] if rival is None else [rival])
+            options = np.union1d(near, [conclusion.leader] if rival is None else [rival])
             if target.top is not None and len(parts) == 1:  # those far above the line are in
                 far = np.delete(behind, options) < line
                 target = replace(target, top=target.top - int(far.sum()))
@@ -254,7 +254,7 @@ class _Contrasts:
             H = np.hstack([H[:, :d], np.broadcast_to(neutral, (len(H), p))])
         elif best or target.against is not None:
             first = target.rival(questions.options.labels)
-            H = H - H[np.searchsorted(options, decision.option if first is None else first)]
+            H = H - H[np.searchsorted(options, conclusion.leader if first is None else first)]
         else:
             H = population
         values = H @ theta
@@ -315,10 +315,10 @@ def expected_losses(distances: Floats, errors: Floats) -> Floats:
     return np.asarray(s * (density - z * special.ndtr(-z)))
 
 
-def further(decision: Decision, tolerance: float) -> float:
+def further(said: Conclusion) -> float:
     """Return how many times the scores so far it takes, beside them, if leads stay as they are."""
-    assert decision.leads is not None
-    lead, low, _ = np.delete(decision.leads, decision.option, axis=0).T
+    tolerance = said.target.tolerance
+    lead, low, _ = np.delete(said.leads, said.leader, axis=0).T
     if not len(lead) or not np.isfinite(low).all():
         return math.nan
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -336,33 +336,32 @@ def nothing_left(questions: Questions, told: Feedback) -> str:
     return "Ask further evaluators: of these, nothing more may be asked."
 
 
-def next_items(fit: ItemsFit, decision: Decision, n: int, tolerance: float) -> NextQuestions:
-    """Return what to ask next where options were tried on items: the leader and its closest rivals
-    on new ones, by who costs least.
+def next_items(fit: Fit, answer: Answer, items: int, n: int) -> NextQuestions:
+    """Return what to ask next where options were tried on items: the leader and its closest rivals,
+    or who is at the line, on new ones.
     """
-    questions, G, leader = fit.questions, fit.n_items, decision.option
-    rivals = np.delete(np.arange(len(questions.options)), leader)
-    leads, variances = fit.leads(leader, rivals)
-    if fit.freedom <= 0.0 or not np.isfinite(variances).all():
+    said, labels = answer.conclusion, answer.options.labels
+    leader = said.leader
+    rivals = np.delete(np.arange(len(labels)), leader)
+    found = fit.leads(np.full(len(rivals), leader), rivals)
+    leads, variances = found.estimate, found.variance
+    if fit.freedom < 1 or not np.isfinite(variances).all():
         return NextQuestions((), math.nan, "Try all options on the same items, and on more.")
-    errors, listed = np.sqrt(variances), list[NextQuestion]()
+    if not (said.target.top == 1 and len(said.parts) == 1):
+        names = listed([*answer.undecided, *([said.target.against or ""] * bool(said.target.against))], 4)
+        return NextQuestions((), math.nan, f"Try {names} on new items." if answer.undecided else "")
+    errors, listed_ = np.sqrt(variances), list[NextQuestion]()
     order = np.argsort(-expected_losses(leads, errors), kind="stable")
     for j in order[:n].tolist():
-        pair = tuple(questions.options.labels[x] for x in (leader, int(rivals[j])))
-        about = np.flatnonzero((questions.about == rivals[j]).any(axis=1))
-        x = int(about[np.argmin(questions.prices[about])])
-        then = errors[j] * math.sqrt(G / (G + 1))
+        pair = labels[leader], labels[int(rivals[j])]
+        then = errors[j] * math.sqrt(items / (items + 1))
         chances = [float(special.ndtr(-leads[j] / max(s, 1e-300))) for s in (errors[j], then)]
-        listed.append(NextQuestion(x, f"{pair[0]} and {pair[1]}, on a new item", pair,
-                                   questions.evaluator_of(x), float(questions.prices[x]), pair[1],
-                                   float(errors[j]), float(then), *chances))  # fmt: skip
-    said = f"Try {listed[0].options[0]!r} and {listed[0].rival!r}, at least, on new items"
-    if fit.alike(leader, rivals).any() and not fit.bounded:
-        same = "Leads that are the same on every item are not made certain by more of them"
-        return NextQuestions(listed, math.nan, f"{said}. {same}: if it is known, say {SCALE}.")
-    until = float(np.ceil(max(1.0, G * further(decision, tolerance))))
+        listed_.append(NextQuestion(-1, f"{pair[0]} and {pair[1]}, on a new item", pair, None, 1.0,
+                                    pair[1], float(errors[j]), float(then), *chances))  # fmt: skip
+    advice = f"Try {listed_[0].options[0]!r} and {listed_[0].rival!r}, at least, on new items"
+    until = float(np.ceil(max(1.0, items * further(said))))
     if math.isinf(until):
-        return NextQuestions(listed, until, f"{said}; but they are too close to settle it.")
+        return NextQuestions(listed_, until, f"{advice}; but they are too close to settle it.")
     if math.isnan(until):
-        return NextQuestions(listed, until, f"{said}.")
-    return NextQuestions(listed, until, f"{said}: about {until:,.0f} items {_SETTLE}.")
+        return NextQuestions(listed_, until, f"{advice}.")
+    return NextQuestions(listed_, until, f"{advice}: about {until:,.0f} items {_SETTLE}.")

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.answers.placing import Placing, verdicts_by
-from evenhand.policies.messages import Decision, Selection
+from evenhand.inference import Conclusion
 from evenhand.report.words import counted, listed, short
 
 if TYPE_CHECKING:
@@ -108,21 +107,18 @@ def with_put_back(
     found = Withdrawals(scores, put_back, answer.sure)
     if not found.disputed:
         return replace(answer, withdrawn=found)
-    decision = _of_both(answer.decision, None if put_back is None else put_back.decision)
+    said = _of_both(answer.conclusion, None if put_back is None else put_back.conclusion)
     beside = put_back  # whose values are measured alike: in comparisons, from the same option
     if put_back is not None and answer.compared and put_back.option != answer.option:
         beside = None
     return replace(
         answer,
         withdrawn=found,
-        decision=decision,
-        placing=_placing(answer, decision),
-        loss=decision.loss,
-        certainty=answer.certainty if decision.certainty is not None else None,
-        sure=answer.sure
-        and put_back is not None
-        and put_back.sure
-        and math.isfinite(decision.loss),
+        conclusion=said,
+        loss=said.loss,
+        withstands=0.0 if put_back is None else min(answer.withstands, put_back.withstands),
+        certainty=None if put_back is None or put_back.certainty is None else answer.certainty,
+        sure=answer.sure and put_back is not None and put_back.sure and _same(said, put_back),
         bias=_wider(answer.bias, None if put_back is None else put_back.bias),
         biases=answer.biases.widened(None if put_back is None else put_back.biases),
         ranking=tuple(
@@ -132,45 +128,21 @@ def with_put_back(
     )
 
 
-def _placing(answer: Answer, decision: Decision) -> Placing | None:
-    """Return where options stand by a decision that says less."""
-    if answer.placing is None or decision.selection is None:
-        return answer.placing
-    target, labels = answer.placing.target, answer.options.labels
-    verdicts = verdicts_by(decision.selection, target, len(labels), target.rival(labels))
-    return replace(answer.placing, verdicts=verdicts, loss=decision.loss)
+def _same(said: Conclusion, put_back: Answer) -> bool:
+    return set(said.chosen) == set(put_back.conclusion.chosen)
 
 
-def _of_both(one: Decision, other: Decision | None) -> Decision:
-    """Return a decision that says what two of them say; where they differ, the first's option."""
-    ours, theirs = one.selection, None if other is None else other.selection
-    both = None if ours is None else Selection(ours.chosen)
-    if ours is not None and theirs is not None:
-        both = ours.and_of(theirs)
-    if other is None or _chosen(other) != _chosen(one):
-        leads = None if one.leads is None else _joined(one.leads, None)
-        return replace(
-            one, loss=math.inf, withstands=0.0, certainty=None, leads=leads, selection=both
-        )
-    loss = max(one.loss, other.loss)
-    return replace(
-        one,
-        loss=loss,
-        withstands=min(one.withstands, other.withstands),
-        certainty=one.certainty if math.isfinite(loss) and other.certainty else None,
-        leads=None if one.leads is None else _joined(one.leads, _leads_of(one, other)),
-        selection=both,
-    )
-
-
-def _chosen(decision: Decision) -> set[int]:
-    """Return the options that are chosen: one, or several."""
-    return {decision.option} if decision.selection is None else set(decision.selection.chosen)
-
-
-def _leads_of(one: Decision, other: Decision) -> Floats | None:
-    """Return the leads in another decision of the option that leads in one."""
-    return other.leads if other.option == one.option else None
+def _of_both(one: Conclusion, other: Conclusion | None) -> Conclusion:
+    """Return a conclusion that says what two of them say; where they differ, the first's choice."""
+    if other is None or set(other.chosen) != set(one.chosen):
+        verdicts = tuple("itself" if said == "itself" else "open" for said in one.verdicts)
+        leads, loss = _joined(one.leads, None), math.inf
+    else:
+        pairs = zip(one.verdicts, other.verdicts, strict=True)
+        verdicts = tuple(ours if ours == theirs else "open" for ours, theirs in pairs)
+        same = one.chosen[:1] == other.chosen[:1]
+        leads, loss = _joined(one.leads, other.leads if same else None), max(one.loss, other.loss)
+    return replace(one, verdicts=verdicts, leads=leads, loss=loss)
 
 
 def _joined(ours: Floats, theirs: Floats | None) -> Floats:

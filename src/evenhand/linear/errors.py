@@ -225,38 +225,9 @@ class Errors:
             cell = (u * u).sum(1)
         if lean.any():
             rows = self._by_rows(weights, lean)
-        v, d = self.combined(V, f, most, m, lean, weights.squares, cell, rows)
+        noise = self.noise, self.freedom
+        v, d = combined(noise, V, f, most, m, lean, weights.squares, cell, rows)
         return np.where(weights.told, v, np.inf), d, lean
-
-    def combined(
-        self,
-        V: Floats,
-        f: Floats,
-        most: Floats,
-        m: Floats,
-        lean: Flags,
-        S: Floats,
-        cell: Floats,
-        rows: Floats,
-    ) -> tuple[Floats, Floats]:
-        """Return (K,) variances and degrees of freedom over (kinds, K) kinds of clusters; ``cell``
-        and ``rows``: variances by cells of all kinds, and by single rows.
-        """
-        v, d = V[0], f[0]
-        if len(V) > 1:
-            v = np.maximum(V.sum(0) - (len(V) - 1) * cell, np.maximum(V.max(0), cell))
-            parts = np.maximum(V, cell) / np.maximum(v, _TINY)
-            welch = 1.0 / np.maximum((parts**2 / np.maximum(f, 1e-9)).sum(0), 1e-12)
-            d = np.maximum(welch, f.min(0))
-        if lean.any() and self.freedom > 0:
-            B = np.maximum(np.maximum(self.noise * S, rows), _TINY)
-            own = np.clip(np.minimum(f, most), 0.3, self.freedom)
-            more = np.where(V > B, (V - B) * m, V - B)
-            P = special.fdtrc(own, self.freedom, np.minimum(1.0 + more / B, 1e9))
-            v = np.where(lean, B + np.maximum(more, 0.0).sum(0), v)
-            slopes = 1.0 / np.maximum(1.0 / own - P / 3.0, 1.0 / self.freedom)
-            d = np.where(lean, slopes.min(0), d)
-        return v, np.maximum(d, 1e-3)
 
     def _by_rows(self, weights: Weights, lean: Flags) -> Floats:
         """Return (K,) the variance of noise alone, by single rows, of contrasts that lean."""
@@ -307,6 +278,38 @@ class Errors:
             d = np.where(lean, 0.0, np.minimum(p, own)) * np.maximum(nu0 - f, 0.0)
             drawn = V + d / (d + f) * (s0 * S - np.minimum(V, s0 * S))
         return np.where(V < s0 * S, drawn, V), f + d
+
+
+def combined(
+    noise: tuple[float, int],
+    V: Floats,
+    f: Floats,
+    most: Floats,
+    m: Floats,
+    lean: Flags,
+    S: Floats,
+    cell: Floats,
+    rows: Floats,
+) -> tuple[Floats, Floats]:
+    """Return (K,) variances and degrees of freedom over (kinds, K) kinds of clusters; ``noise``:
+    s² and ν, ``cell`` and ``rows``: variances by cells of all kinds, and by single rows.
+    """
+    v, d = V[0], f[0]
+    if len(V) > 1:
+        v = np.maximum(V.sum(0) - (len(V) - 1) * cell, np.maximum(V.max(0), cell))
+        parts = np.maximum(V, cell) / np.maximum(v, _TINY)
+        welch = 1.0 / np.maximum((parts**2 / np.maximum(f, 1e-9)).sum(0), 1e-12)
+        d = np.maximum(welch, f.min(0))
+    s2, nu = noise
+    if lean.any() and nu > 0:
+        B = np.maximum(np.maximum(s2 * S, rows), _TINY)
+        own = np.clip(np.minimum(f, most), 0.3, nu)
+        more = np.where(V > B, (V - B) * m, V - B)
+        P = special.fdtrc(own, nu, np.minimum(1.0 + more / B, 1e9))
+        v = np.where(lean, B + np.maximum(more, 0.0).sum(0), v)
+        slopes = 1.0 / np.maximum(1.0 / own - P / 3.0, 1.0 / nu)
+        d = np.where(lean, slopes.min(0), d)
+    return v, np.maximum(d, 1e-3)
 
 
 def _chunks(K: int, each: int) -> Iterator[slice]:

@@ -24,7 +24,7 @@ from scipy import sparse
 from evenhand.arrays import Floats, Indices
 from evenhand.linear.basis import Basis, Weights
 from evenhand.linear.design import Design
-from evenhand.linear.errors import TAU, Errors, Spread, less_one
+from evenhand.linear.errors import TAU, Errors, Spread, combined, less_one
 from evenhand.scores.scores import Codes
 
 _CLOSEST = 4_000_000  # weights of leads whose use of the scale is looked at, the closest first
@@ -282,7 +282,8 @@ class Fit:
             u = basis.sums(weights, cells.codes, cells.size, cells.root(e))
             cell = apart(u @ u.T)
         squares = apart(S)
-        v, d = errors.combined(*map(np.array, (V, f, most, m)), lean, squares, cell, rows)
+        noise = errors.noise, errors.freedom
+        v, d = combined(noise, *map(np.array, (V, f, most, m)), lean, squares, cell, rows)
         v = np.where(self.part[a] == self.part[b], v, np.inf)
         pool = errors.pool(self._one_less_others("option"), "option", self.design.clusters)
         own_chance = np.minimum(pool.chance[a], pool.chance[b])

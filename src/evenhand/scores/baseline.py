@@ -5,16 +5,10 @@ Notation
 m, b, i     an option, the baseline, and an item
 y           by how much m is better than b on i;  x what y reacts to and value does not
 u           how good b's answer on i is, by an evaluator:  y = v_m − v_b − u + β x + ε
-β̂, ψ_i      the slope, and what item i adds to its error:  β̂ − β = Σ ψ_i (`auditing.one_baseline`)
 
 Every verdict says how good one option is on one item, on the scale of the baseline, which is 0 on
-every item. So the verdicts are scores of options on items, the baseline's own among them, and may
-be decided by as such. With x taken off, a score is
-
-    y − β̂ x − G x̄_m ψ_i,
-
-whose mean over the G items is that of y − β̂ x, since Σ ψ_i = 0 (the normal equation), and whose
-scatter over items has in it what is not known of β.
+every item. So the verdicts are scores of options on items, the baseline's own among them, with x as
+attributes, and may be decided by as such.
 """
 
 from __future__ import annotations
@@ -79,9 +73,9 @@ def _both_ways(scale: tuple[float, float]) -> tuple[float, float]:
     return -most, most
 
 
-def as_scores(scores: Scores, controlled: Floats) -> Scores:
-    """Return comparisons with a baseline as scores of options on items, these with all attributes
-    taken off, and 0 of the baseline on every item, by every evaluator.
+def as_scores(scores: Scores) -> Scores:
+    """Return comparisons with a baseline as scores of options on items, and 0 of the baseline on
+    every item, by every evaluator; attributes are 0 there.
     """
     assert scores.item is not None
     assert scores.baseline is not None
@@ -99,17 +93,19 @@ def as_scores(scores: Scores, controlled: Floats) -> Scores:
     name, place = scores.option.names[scores.baseline], scores.where
     return replace(
         scores,
-        score=np.concatenate([controlled, np.zeros(n)]),
+        score=np.concatenate([scores.score, np.zeros(n)]),
         option=base,
         rival=None,
         evaluator=with_baseline(scores.evaluator, cells[:, 0]),
         item=with_baseline(scores.item, cells[:, 1]),
         cluster=_clusters(scores, cells[:, 1]),
         stated=None,
-        attributes={},
+        attributes={
+            name: np.concatenate([column, np.zeros(n)])
+            for name, column in scores.attributes.items()
+        },
         time=None,
         beside={},
-        baseline=None,
         evaluator_group=scores.evaluator_group if _several(scores) else None,
         notes=(*scores.notes, *_notes(scores)),
         place=lambda row: place(row) if row < len(scores) else f"{name} against itself",
@@ -147,23 +143,3 @@ def _notes(scores: Scores) -> list[Finding]:
 
 def _several(scores: Scores) -> bool:
     return scores.evaluator is not None and len(scores.evaluator) > 1
-
-
-class Slope(NamedTuple):
-    """By how much scores rise with a column."""
-
-    name: str
-    column: Floats  # (n,) x
-    size: float  # β̂
-    moved: Floats  # (items,) ψ
-
-
-def controlled(scores: Scores, slopes: Iterable[Slope]) -> Floats:
-    """Return (n,) scores with what slopes add taken off."""
-    assert scores.item is not None
-    y, n = scores.score.copy(), len(scores.option)
-    times = np.maximum(np.bincount(scores.option.codes, minlength=n), 1)
-    for _, x, size, moved in slopes:
-        mean = sums_over(scores.option.codes, n, x) / times
-        y -= size * x + len(scores.item) * mean[scores.option.codes] * moved[scores.item.codes]
-    return y

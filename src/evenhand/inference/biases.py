@@ -1,0 +1,231 @@
+"""Biases of a table of scores: the common one, those of attributes, of each evaluator, of places.
+
+One fit tells them from worth and severity (`linear.design_of_biases`); `audit` and `decide` say
+what is said here, so that both say the same. A bias is a contrast like any other; it may differ by
+evaluators and by options, which are clusters. Biases of several of a kind are shrunken to their
+mean by as much as they are noise (`numerics.shrinkage`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import special
+
+from evenhand.arrays import Floats
+from evenhand.linear import Design, Fit, Spread
+from evenhand.linear.design import (
+    PARTIALITY,
+    clusters_of_biases,
+    design_of_biases,
+    design_of_values,
+    regressors,
+    sides,
+)
+from evenhand.linear.large import LargeFit, is_large
+from evenhand.numerics.intervals import Estimate
+from evenhand.scores import Scores
+from evenhand.scores.scores import Codes
+
+_EACH = 20_000_000  # rows times slopes of each that are fitted at once
+
+
+@dataclass(frozen=True)
+class BiasEstimate(Estimate):
+    """How much evaluators add to what they are partial to.
+
+    Parameters
+    ----------
+    value, low, high
+        The estimate, and an interval that holds the bias with probability ``level``.
+    level
+        Confidence of the interval.
+    se, freedom
+        Standard error, and the degrees of freedom of Student's distribution that goes with it.
+    clusters
+        By what the bias may differ, and how many of them have partial scores.
+
+    Examples
+    --------
+    >>> bias = BiasEstimate.by_student(3.0, 1.0, freedom=30, level=0.95)
+    >>> round(bias.low, 2), round(bias.high, 2), round(bias.chance, 4)
+    (0.96, 5.04, 0.0054)
+    """
+
+    se: float
+    freedom: float
+    clusters: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def by_student(
+        cls,
+        value: float,
+        se: float,
+        freedom: float,
+        level: float,
+        clusters: Mapping[str, int] | None = None,
+    ) -> BiasEstimate:
+        """Return the estimate with a standard error, by Student's distribution."""
+        width = math.inf
+        if math.isfinite(se):
+            width = -se * float(special.stdtrit(max(freedom, 0.1), 0.5 * (1.0 - level)))
+        middle = 0.0 if math.isnan(value) else value
+        ends = (middle - width, middle + width)
+        return cls(value, *ends, level, se, freedom, dict(clusters or {}))
+
+    @classmethod
+    def of(cls, spread: Spread, level: float, clusters: Mapping[str, int]) -> BiasEstimate:
+        """Return the estimate that a contrast has."""
+        value, variance, freedom = (float(part[0]) for part in spread)
+        known = math.isfinite(variance)
+        return cls.by_student(
+            value, math.sqrt(variance) if known else math.inf, freedom, level, clusters
+        )
+
+    @property
+    def chance(self) -> float:
+        """How probable an estimate as far from 0 would be without a bias."""
+        if math.isnan(self.value) or math.isinf(self.se):
+            return 1.0
+        if self.se == 0.0:
+            return float(self.value == 0.0)
+        return 2.0 * float(special.stdtr(max(self.freedom, 0.1), -abs(self.value) / self.se))
+
+
+@dataclass(frozen=True, eq=False)
+class TableFit:
+    """The fits of a table of scores: of biases, and of values; on the scale of the scores."""
+
+    scores: Scores
+    like: bool = True  # whether judges like these are meant, or these alone
+    position: bool = True  # whether judges may favour what is named first
+    noise_scale: float | None = None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the regressors: partiality, if it is known, then attributes."""
+        return tuple(regressors(self.scores))
+
+    @property
+    def partiality(self) -> str:
+        """What the regressor is called that says who is partial."""
+        return self.scores.called.get("partial", PARTIALITY)
+
+    @cached_property
+    def design(self) -> Design:
+        """The design of biases."""
+        return design_of_biases(self.scores)
+
+    @cached_property
+    def panel(self) -> Fit | LargeFit:
+        """The fit of biases: what was scored, and evaluators at events."""
+        if is_large(self.design):
+            return LargeFit(self.design)
+        plain = self.scores.event is None and self.scores.item is None and self.like
+        if plain and self.scores.reference is None and len(self.values.design) == len(self.scores):
+            return self.values  # the same design
+        return Fit(self.design, self.noise_scale)
+
+    @cached_property
+    def values(self) -> Fit:
+        """The fit of values, the highest the best."""
+        scores = self.scores.maximised
+        return Fit(design_of_values(scores, self.like, self.position), self.noise_scale)
+
+    @property
+    def _sign(self) -> float:
+        """−1 where the fit of biases is that of values, and these were turned."""
+        shared = "values" in self.__dict__ and self.panel is self.values
+        return -1.0 if shared and self.scores.best == "low" else 1.0
+
+    # ------------------------------------------------------------------ biases
+
+    @cached_property
+    def told(self) -> bool:
+        """Whether the bias is identified."""
+        return self.partiality in self.names and math.isfinite(self._slope(self.partiality)[1][0])
+
+    def _slope(self, name: str, columns: Mapping[str, Codes] | None = None) -> Spread:
+        j = self.names.index(name)
+        columns = clusters_of_biases(self.scores) if columns is None else columns
+        spread = self.panel.bias(j, columns)
+        known = np.isfinite(spread.variance) & (self.panel.freedom > 0)
+        value = np.where(self._identified(j), self._sign * spread.estimate, np.nan)
+        return Spread(value, np.where(known, spread.variance, np.inf), spread.freedom)
+
+    def _identified(self, j: int) -> bool:
+        if isinstance(self.panel, LargeFit):
+            return bool(self.panel._left[j].any())
+        return bool(self.panel.basis.X[:, j].any())
+
+    def bias(self, level: float, name: str | None = None) -> BiasEstimate:
+        """Return the bias, or the effect of an attribute, with its interval."""
+        name = self.partiality if name is None else name
+        if name not in self.names:
+            return BiasEstimate.by_student(math.nan, math.inf, 1.0, level)
+        column = regressors(self.scores)[name]
+        own = np.flatnonzero(column)
+        found = {
+            kind: len(np.unique(codes[own])) for kind, codes in clusters_of_biases(self.scores).items()
+        }
+        return BiasEstimate.of(self._slope(name), level, found)
+
+    def here(self, level: float) -> BiasEstimate:
+        """Return the bias of these evaluators towards these options alone: noise is all."""
+        if self.partiality not in self.names or isinstance(self.panel, LargeFit):
+            return self.bias(level)
+        return BiasEstimate.of(self._slope(self.partiality, {}), level, {})
+
+    def standing_first(self, level: float) -> BiasEstimate | None:
+        """Return by how much standing first helps in comparisons; None where nothing was compared,
+        and against one baseline, where it is an attribute if both stood first.
+        """
+        scores = self.scores
+        if scores.rival is None or scores.baseline is not None:
+            return None
+        first, second, k = sides(scores)
+        x = np.column_stack([np.ones(len(scores)), *regressors(scores).values()])
+        clusters = clusters_of_biases(scores)
+        design = Design(scores.centred, first, k, rival=second, x=x, clusters=clusters)
+        fit = Fit(design)
+        if not fit.basis.X[:, 0].any():
+            return BiasEstimate.by_student(math.nan, math.inf, 1.0, level)
+        return BiasEstimate.of(fit.bias(0, clusters), level, {})
+
+    # ------------------------------------------------------------------ one by one
+
+    def each(self, codes: Codes, size: int) -> Spread:
+        """Return (size,) the bias in the rows of each code, −1 for nobody's: least squares with a
+        slope for each; NaN for those who have no partial scores, or none that are told.
+        """
+        nothing = Spread(np.full(size, np.nan), np.full(size, np.inf), np.ones(size))
+        if self.partiality not in self.names or self.panel.freedom < 1:
+            return nothing
+        p = regressors(self.scores)[self.partiality]
+        there = (p != 0.0) & (codes >= 0)
+        who = np.unique(codes[there])
+        if not len(who):
+            return nothing
+        if isinstance(self.panel, LargeFit) or len(who) * len(p) > _EACH:
+            large = self.panel if isinstance(self.panel, LargeFit) else LargeFit(self.design)
+            return large.own_slopes(codes, size)
+        x = np.where(codes[:, None] == who, p[:, None], 0.0)
+        others = [column for name, column in regressors(self.scores).items() if name != self.partiality]
+        design = replace(self.design, x=np.column_stack([x, *others]))
+        fit = Fit(design, self.noise_scale)
+        columns = {"options": self.scores.option.codes} if self.scores.rival is None else {}
+        spread = fit.biases(columns)
+        m = len(who)
+        told = (np.abs(fit.basis.X[:, :m]) > 0).any(0) & np.isfinite(spread.variance[:m])
+        nothing.estimate[who] = np.where(told, spread.estimate[:m], np.nan)
+        # few rows each: the noise of all is as good a guess as their own, and the larger counts
+        weights = fit.basis.weights({}, np.eye(x.shape[1] + len(others)))
+        least = fit.errors.noise * weights.squares[:m]
+        own = spread.variance[:m] > least
+        nothing.variance[who] = np.where(told, np.maximum(spread.variance[:m], least), np.inf)
+        nothing.freedom[who] = np.where(own, np.maximum(spread.freedom[:m], 1.0), fit.freedom)
+        return nothing
