@@ -247,12 +247,6 @@ def test_crowds_that_hang_by_a_thread_or_by_nothing() -> None:
         np.testing.assert_allclose(found.residual, exact, atol=1e-8)
 
 
-def without_nothing(scores: Scores, rng: np.random.Generator) -> Scores:
-    """Return a table in which the bias is hard to tell: of few evaluators, stated or by groups."""
-    stated = scores.partial if rng.random() < 0.4 else None
-    return replace(scores, stated=stated, attributes={})
-
-
 def followed(scores: Scores, asks: tuple[Any, ...]) -> Scores:
     """Return the table with the scores that were advised, of new people too."""
 
@@ -297,30 +291,23 @@ def followed(scores: Scores, asks: tuple[Any, ...]) -> Scores:
         if evaluator is None
         else grouped(scores.evaluator_group, evaluator, people),
         groups=tuple(groups),
-        stated=None
-        if scores.stated is None
-        else np.concatenate([scores.stated, [ask.partial for ask in asks]]),
-        reference=None if scores.reference is None else np.zeros(n),
+        attributes={},
     )
 
 
 @pytest.mark.parametrize("n", [70, *nightly([200])])
 @pytest.mark.parametrize("make", [random_scores, random_comparisons])
 def test_who_follows_the_advice_can_tell_the_bias(make: object, n: int) -> None:
-    rng = np.random.default_rng(9)
     seen = 0
-    for scores in (without_nothing(one, rng) for one in tables(make, seed=10, n=n)):
-        if scores.partial is None:
-            continue
-        audit = eh.audit(scores)
+    for scores in tables(make, seed=10, n=n):
+        audit = eh.audit(replace(scores, attributes={}))
         found = audit.identified
         assert found.told == audit.effects.told == (found.why == "")
-        if not found.told:
+        if found.asks:
             seen += 1
-            assert found.asks, found
-            assert found.advice
             assert two_way(followed(scores, found.asks)).told, (scores, found)
-    assert seen > 0.15 * n
+        assert bool(found.advice) != found.told
+    assert seen > 0.1 * n
 
 
 def panel(
@@ -344,7 +331,7 @@ def panel(
     [
         ("Ann P, Bo P", "Ann new, Bo new"),  # there is one evaluator
         ("Ann P, Bo Q", "Bo P, Ann Q"),  # everybody is equally partial
-        ("Ann P, Bo P, Cy Q, Di Q", "Ann Q, Bo Q"),  # every option has one evaluator
+        ("Ann P, Bo P, Cy Q, Di Q", "Ann Q, Cy P"),  # every option has one evaluator
         ("Ann P, Ann N, Bo N", "Bo P"),  # partiality looks like leniency
         ("Ann P, Bo P, Bo N", "Ann N"),  # and here like worth
         ("Cy P, Cy Q, Di P, Di Q", "Cy new, Di new"),  # nobody scored the own group
@@ -354,7 +341,8 @@ def test_whom_to_ask_where_a_bias_cannot_be_told(rows: str, asks: str) -> None:
     of = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "jp", "P": "fr", "Q": "it"}
     pairs = [tuple(row.split()) for row in rows.split(", ")]
     found = eh.audit(panel(pairs, of)).identified  # type: ignore[arg-type] # two words each
-    said = {(one.option, one.evaluator.replace("a new evaluator", "new")) for one in found.asks}
+    new = "a neutral evaluator", "a new evaluator (us)"
+    said = {(x.option, "new" if x.evaluator in new else x.evaluator) for x in found.asks}
     assert said == {tuple(ask.split()) for ask in asks.split(", ")}
 
 
@@ -369,16 +357,16 @@ def test_attributes_that_go_hand_in_hand_with_partiality_are_named() -> None:
     assert "'length'" in found.why
 
 
-def test_notes_say_who_tells_nothing_and_what_is_not_linked() -> None:
+def test_a_note_says_what_is_not_linked() -> None:
     crossed_pair = [(o, e) for o in ("Ann", "Bo") for e in ("P", "Q")]
     rows = [*crossed_pair, ("Cy", "R"), ("Di", "R")]
     of = {"Ann": "fr", "Bo": "it", "P": "fr", "Q": "it"}
     found = eh.audit(panel(rows, of)).identified
     assert found.told
-    silent, split = found.notes
-    assert "'R'" in silent.message
+    (split,) = found.notes
+    assert (split.assumption, split.alarm) == ("overlap", False)
     assert "2 in all" in split.message
     # at events of their own nobody has to link them
     at = ["x"] * 4 + ["y"] * 2
-    assert len(eh.audit(panel(rows, of, at)).identified.notes) == 1
+    assert not eh.audit(panel(rows, of, at)).identified.notes
     assert not eh.audit(panel(crossed_pair, of)).identified.notes

@@ -81,7 +81,7 @@ class Audit(Result):
     @cached_property
     def identified(self) -> Identified:
         """Whether the scores tell the bias; if not, why not, and whom to ask about what."""
-        return identified(self.effects)
+        return identified(self.effects.scores, self.effects.told)
 
     @cached_property
     def attributes(self) -> dict[str, BiasEstimate]:
