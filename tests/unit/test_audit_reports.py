@@ -115,20 +115,13 @@ def test_the_report_has_the_numbers_of_the_audit(audit: eh.Audit, page: Document
     found = [audit.bias.value, audit.bias.low, audit.bias.high]
     assert shown == pytest.approx(found, abs=0.0051)
     start = cells.index("evaluator")
-    width = cells[start:].index("stands out") + 1
+    width = cells[start:].index("not 0") + 1
     named = cells[start + width :: width][: len(audit.evaluators)]
     assert set(named) == set(audit.evaluators["evaluator"])
     where = cells[start : start + width].index("shrunken")
     for i, name in enumerate(named, 1):
         value = audit.evaluators.set_index("evaluator").loc[name, "shrunk"]
         assert float(cells[start + i * width + where]) == pytest.approx(value, abs=0.0051)
-
-
-def test_the_report_counts_what_changes_by_rule(audit: eh.Audit, page: DocumentReader) -> None:
-    start = page.cells.index("winners") + 1
-    flips = audit.flips.groupby("rule", sort=False)["flipped"].sum()
-    rows = page.cells[start : start + 2 * len(flips)]
-    assert [int(x) for x in rows[1::2]] == flips.tolist()
 
 
 def test_options_of_any_name_stay_names(audit: eh.Audit, page: DocumentReader) -> None:
@@ -141,10 +134,10 @@ def test_options_of_any_name_stay_names(audit: eh.Audit, page: DocumentReader) -
 def test_a_bias_that_cannot_be_told_says_whom_to_ask(tmp_path: Path) -> None:
     audit = eh.audit(TABLES["one evaluator"])
     assert not audit.identified.told
-    reader = read_document(page_of(audit, tmp_path))
-    assert "Whom to ask" in reader.text
+    assert len(audit.identified.asks) == len(audit.to_dict()["ask"]) == 2
+    shown = " ".join(read_document(page_of(audit, tmp_path)).text.split())
     for ask in audit.identified.asks:
-        assert ask.option in reader.cells
+        assert f"'{ask.option}'" in shown
 
 
 HIDDEN = "\x1b[31m\u202eAnn\x07"

@@ -409,11 +409,8 @@ def test_a_bias_that_lifts_an_option_over_a_bar_is_named() -> None:
         assert found.names(found.changed) == ["a"]
         assert found.reason(0) == "the bias"
         assert found.names(found.wrong) == ["a"]
-        assert found.target.words in str(audit)
         for said in (audit, eh.decide(table, next_n=0, **wanted)):
-            words = " ".join(str(said).split())
-            assert "What changes it: the bias (a)." in words
-            assert "More than noise: a." in words
+            assert "More than noise: a." in " ".join(str(said).split())
 
 
 def test_every_event_has_its_own_bar_and_refuses_what_it_cannot_have() -> None:
@@ -423,7 +420,6 @@ def test_every_event_has_its_own_bar_and_refuses_what_it_cannot_have() -> None:
     for wanted in ({"bar": 6.0}, {"against": "d"}):
         audit = eh.audit(both, **wanted)
         frame = audit.decisions.shortlist.to_frame()
-        assert f"{audit.target.words} " in " ".join(str(audit).split())
         for event, part in both.groupby("event"):
             means = part.groupby("option")["score"].mean()
             line = wanted.get("bar", means["d"])
@@ -510,10 +506,8 @@ def test_an_audit_lists_all_options_of_an_event_those_who_are_wanted_first() -> 
             names = [row[0] for row in found.rows]
             assert sorted(names) == sorted(whole["option"])
             assert set(names[:3]) == set(whole["option"][whole["fair"]])
-            assert "and who is not" in found.caption
         else:
             assert len(found.rows) < len(whole)
-            assert "those of whom that is sure, and those of whom it changes" in found.caption
 
 
 @pytest.mark.parametrize("top", [None, 3])

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from evenhand.answers.placing import Placing, Verdict
-from evenhand.auditing.words import listed_changes
+from evenhand.auditing.page import changes
 from evenhand.best import sign
 from evenhand.report.words import counted, listed, number, percent, short
 
@@ -126,8 +126,12 @@ def target_facts(answer: Answer, placing: Placing) -> list[tuple[str, str]]:
     if placing.target.top is not None:
         said.append(("Lost", _lost(answer, placing)))
     if placing.shortlist is not None:
-        surely = answer.inside, answer.outside
-        said.append(("By the mean", listed_changes(placing.shortlist, 0, *surely)))
+        found = placing.shortlist
+        names, by_mean = found.names(found.changed), found.by_mean[found.changed].tolist()
+        surely = {True: answer.outside, False: answer.inside}
+        entries = zip(found.changed.tolist(), names, by_mean, strict=True)
+        wrong = [entry for entry, name, was in entries if name in surely[was]]
+        said.append(("By the mean", changes(found, wrong)))
     if placing.categories is not None:
         said.append(("By the mean", _by_mean(answer, placing)))
     return said

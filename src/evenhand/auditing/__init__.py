@@ -10,7 +10,7 @@
 - `decisions`: which winners would change under which rule, and at which bias;
 - `diagnosis`, `dependence`: what scores say about the model;
 - `audit`: all of it together;
-- `words`, `sections`, `figure`: what is said, in which tables, and drawn.
+- `page`, `figure`: what is said, in sentences, tables and a record, and drawn.
 """
 
 from evenhand.auditing.audit import Audit, audit

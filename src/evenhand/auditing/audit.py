@@ -13,22 +13,22 @@ from evenhand.arrays import is_number
 from evenhand.auditing import one_baseline
 from evenhand.auditing.bias import BiasEstimate, clustered, here, plain
 from evenhand.auditing.decisions import Decisions, decisions
-from evenhand.auditing.diagnosis import Influence, diagnose, ends, influences
+from evenhand.auditing.diagnosis import diagnose, ends
 from evenhand.auditing.effects import Effects, standing_first, two_way
 from evenhand.auditing.identified import Identified, identified
 from evenhand.auditing.individual_biases import Each, Spreads, of_evaluators, of_favoured
+from evenhand.auditing.page import cannot_tell, record_of, report_of
 from evenhand.auditing.pairs import PairEffect, pair_effect
 from evenhand.auditing.placebo import Placebo, placebo
 from evenhand.auditing.scale_use import allowing_for_scale, common_bias
 from evenhand.auditing.shortlists import refuse_unfit
-from evenhand.auditing.words import cannot_tell
 from evenhand.best import Best
 from evenhand.inference.target import Target
 from evenhand.errors import InputError
 from evenhand.readers import read_scores
 from evenhand.report.model import Report
 from evenhand.report.result import Result
-from evenhand.scores import Factor
+from evenhand.scores import Factor, Scores
 from evenhand.scores.baseline import against_baseline
 from evenhand.scores.grades import Grades
 from evenhand.scores.scores import Finding
@@ -78,10 +78,20 @@ class Audit(Result):
     seed: int = 0
     target: Target | None = None
 
+    @property
+    def scores(self) -> Scores:
+        """The scores that were audited."""
+        return self.effects.scores
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of what is left over; NaN where nothing is."""
+        return self.effects.noise
+
     @cached_property
     def identified(self) -> Identified:
         """Whether the scores tell the bias; if not, why not, and whom to ask about what."""
-        return identified(self.effects.scores, self.effects.told)
+        return identified(self.scores, self.effects.told)
 
     @cached_property
     def attributes(self) -> dict[str, BiasEstimate]:
@@ -165,11 +175,6 @@ class Audit(Result):
         return pair_effect(self.effects)
 
     @cached_property
-    def influences(self) -> tuple[Influence, ...]:
-        """Without which evaluator, group, option and event the bias would change most."""
-        return influences(self.effects)
-
-    @cached_property
     def warnings(self) -> tuple[Finding, ...]:
         """What the scores say about the model: alarms first, then notes."""
         scores = self.effects.scores
@@ -207,13 +212,9 @@ class Audit(Result):
         return "option" if self.effects.scores.option_group is None else "group"
 
     def _report(self) -> Report:
-        from evenhand.auditing.sections import report_of  # noqa: PLC0415 # it speaks of audits
-
         return report_of(self)
 
     def _record(self) -> dict[str, Any]:
-        from evenhand.auditing.sections import record_of  # noqa: PLC0415 # likewise
-
         return record_of(self)
 
     def _draw(self, axes: Axes | None) -> Figure:

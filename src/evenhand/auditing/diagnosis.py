@@ -29,9 +29,9 @@ from scipy import special
 from evenhand.arrays import Floats, Indices
 from evenhand.auditing.bias import BiasEstimate, clustered
 from evenhand.auditing.effects import Effects, two_way
-from evenhand.auditing.scale_use import unequal_use, values_by_row
+from evenhand.auditing.scale_use import values_by_row
 from evenhand.best import sign
-from evenhand.report.words import decimals, fixed, number, p_value, short
+from evenhand.report.words import fixed, number, p_value, short
 from evenhand.scores import Scores
 from evenhand.scores.baseline import BASELINE
 from evenhand.scores.scores import Codes, Factor, Finding, crossed, less_means, sums_over
@@ -63,9 +63,7 @@ def diagnose(effects: Effects, bias: BiasEstimate, for_choice: bool = False) -> 
         return ()
     whole = [
         *ends(effects.scores),
-        *unequal_use(effects, bias),
         *_strays(effects, for_choice),
-        *_driven(effects, bias),
     ]
     look = _Examined(_some_of(effects), bias)
     asked = [
@@ -422,68 +420,6 @@ def _strays(effects: Effects, for_choice: bool) -> Iterator[Finding]:
         "errors.",
         alarm=for_choice and not others.min() <= scores.score[worst] <= others.max(),
     )
-
-
-@dataclass(frozen=True)
-class Influence:
-    """What the bias would be without one evaluator, group, option or event."""
-
-    kind: str
-    name: str
-    without: float
-
-
-def influences(effects: Effects) -> tuple[Influence, ...]:
-    """Return who moves the bias most, of each kind: exactly for events, nearly for others.
-
-    Sums of S̃ y and S̃·S̃ without those rows. An event shares no option or evaluator effect with
-    others; evaluators and options do, and the effects are those of all scores.
-    """
-    scores = effects.scores
-    found = []
-    for kind, names, codes in _clusters(scores):
-        information = sums_over(codes, len(names), effects.own, effects.own)
-        along = sums_over(codes, len(names), effects.own, effects.residual)
-        along += effects.bias * information
-        left = effects.information - information
-        there = left > 1e-9 * effects.information
-        if effects.told and (information > 0.0).sum() > 1 and there.any():
-            total = effects.bias * effects.information
-            without = np.full(len(names), effects.bias)
-            np.divide(total - along, left, out=without, where=there)
-            most = int(np.abs(without - effects.bias).argmax())
-            found.append(Influence(kind, names[most], float(without[most])))
-    return tuple(found)
-
-
-def _clusters(scores: Scores) -> Iterator[tuple[str, tuple[str, ...], Codes]]:
-    if scores.evaluator is not None:
-        yield "evaluator", scores.evaluator.names, scores.evaluator.codes
-    if scores.option_group is not None and scores.rival is None:
-        group = scores.option_group[scores.option.codes]
-        yield "group", (*scores.groups, "no group"), np.where(group < 0, len(scores.groups), group)
-    if scores.rival is None:
-        yield "option", scores.option.names, scores.option.codes
-    if scores.event is not None:
-        yield "event", scores.event.names, scores.event.codes
-
-
-def _driven(effects: Effects, bias: BiasEstimate) -> Iterator[Finding]:
-    """Yield a note if the bias is found only since one evaluator, option or event is there."""
-    half = 0.5 * (bias.high - bias.low)
-    if not 0.0 < half < math.inf:
-        return
-    seen = bias.low > 0.0 or bias.high < 0.0
-    digits = decimals(half)
-    for one in influences(effects):
-        gone = seen and one.without / bias.value < 0.5  # most of what is found
-        if gone or abs(one.without - bias.value) > half:
-            yield Finding(
-                "influence",
-                f"The bias hangs on one {one.kind}, {short(one.name)}: without it, it would be "
-                f"about {fixed(one.without, digits)} instead of {fixed(bias.value, digits)}.",
-                alarm=False,
-            )
 
 
 def _contrasts(values: Floats, codes: Codes) -> tuple[Indices, Floats]:

@@ -23,7 +23,7 @@ more than three times as large as others'. Where scores do not tell λ, β may b
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -87,25 +87,6 @@ def _exposed(effects: Effects, x: Floats) -> Floats | None:
     if most <= _NOTHING * float(np.abs(effects.own) @ np.abs(x)):
         return None
     return np.asarray((along / most)[who] * x)
-
-
-def unequal_use(effects: Effects, bias: BiasEstimate) -> Iterator[Finding]:
-    """Yield a note if a bias would be seen, were it not for the use of the scale."""
-    if not effects.told or not bias.covers(0.0):
-        return
-    additive = clustered(effects, bias.level)
-    if additive.covers(0.0) or math.isnan(additive.value):
-        return
-    digits = decimals(0.5 * (additive.high - additive.low))
-    value, low, high = (fixed(x, digits) for x in (additive.value, additive.low, additive.high))
-    yield Finding(
-        "slopes",
-        f"If everybody used the scale alike, the bias would be {value} ({low} to {high}). But "
-        "evaluators who tell good from bad more sharply than others, or an end of the scale that "
-        "cuts the scores of the lenient ones, make the same scores, since the groups differ in "
-        "worth. Have evaluators of both groups score options of about the same worth.",
-        alarm=False,
-    )
 
 
 def leads_by_scale(scores: Scores, leader: int, failure: float, tolerance: float) -> list[Finding]:

@@ -1,0 +1,546 @@
+"""The page of an audit: its sentences, its tables, and its record for machines.
+
+The first screen says, in this order: is there a bias, how large, how sure; whose; what the mean
+scores decide and what changes it; what to do next; alarms; what no score can tell. Nobody is named
+whose interval holds 0, and no number has more digits than its interval deserves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict
+from functools import partial
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from evenhand.auditing.bias import BiasEstimate
+from evenhand.auditing.decisions import RULES
+from evenhand.best import Best, direction, sign
+from evenhand.report import model
+from evenhand.report.model import Note, Part, Report, Section, frame_table
+from evenhand.report.words import (
+    abridged,
+    counted,
+    decimals,
+    fixed,
+    joined,
+    listed,
+    number,
+    percent,
+    short,
+)
+from evenhand.report.words import sentence as capital
+from evenhand.scores import Scores
+from evenhand.scores.baseline import POSITION
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evenhand.auditing.audit import Audit
+    from evenhand.auditing.shortlists import Shortlist
+
+_MOST_NAMES = 3
+_FEW = 10  # evaluators or options: more of them would tell more than more scores
+_UNTOLD = "These scores can't tell whether there is a bias."
+_FRAGILE = "fragile (within noise, or dependent on how large the bias is)"
+_VERDICTS = {
+    "safe": "are safe",
+    "fragile": f"are {_FRAGILE}",
+    "wrong": "are wrong (another is better at every plausible bias, by more than noise)",
+    "unknown": "are not known",
+}
+
+
+def report_of(audit: Audit) -> Report:
+    """Return what an audit has to say."""
+    scores = audit.scores
+    factors = (scores.option, scores.evaluator, scores.item, scores.event, scores.cluster)
+    names = [name for factor in factors if factor is not None for name in factor.names]
+    return Report(
+        "Are these scores biased?",
+        verdict(audit),
+        facts(audit),
+        [
+            Section("Whose bias, and what it changes", partial(_picture, audit)),
+            Section("How large, and how sure", partial(_size, audit)),
+            Section("Against the baseline", partial(_ranking, audit), "brief"),
+            Section("Whose bias is how large", partial(_each, audit, "evaluator"), "brief"),
+            Section("Who is favoured", partial(_each, audit, audit.favoured)),
+            Section("Winners that change", partial(_changed, audit), "brief"),
+            Section("Who is wanted, and what changes that", partial(_wanted, audit), "brief"),
+            Section("Decisions in doubt", partial(_doubtful, audit)),
+            Section("What was assumed, and what became of it", partial(_assumptions, audit)),
+            Section("How it was computed", partial(_method, audit)),
+        ],
+        names=[*names, *scores.groups, *scores.attributes, *scores.beside],
+    )
+
+
+class _Subject(NamedTuple):
+    """What adds so much ({}), what takes it off, how that is called, and whom it is added to."""
+
+    adds: str
+    takes: str
+    what: str
+    whom: str = "it"
+
+
+_FIRST = _Subject(
+    "standing first adds {}", "standing first takes {} off", "what standing first adds"
+)
+
+
+def verdict(audit: Audit) -> str:
+    """Return whether there is a bias, how large and how sure."""
+    scores, found = audit.scores, audit.identified
+    if found.told:
+        return _sized(audit.bias, _subject(scores), audit.noise, scores.best)
+    return f"{(_others_first(audit) and _beside(audit)) or _UNTOLD} {found.why}"
+
+
+def _others_first(audit: Audit) -> bool:
+    """Tell whether position and attributes are all that these scores can tell."""
+    asked = audit.scores.partial is None or audit.scores.baseline is not None
+    return asked and not audit.identified.told
+
+
+def _subject(scores: Scores) -> _Subject:
+    """Return how partiality is spoken of."""
+    to, whom = "to their own group", "it"
+    if scores.stated is not None:
+        column = short(scores.called.get("partial", "partiality"))
+        plain = set(np.unique(scores.stated).tolist()) <= {-1.0, 0.0, 1.0}
+        to, whom = (f"where {column} is 1" if plain else f"for every 1 of {column}"), "the option"
+    off = "evaluators take {} off " + to.removeprefix("to ")
+    return _Subject(f"evaluators add {{}} {to}", off, f"what evaluators add {to}", whom)
+
+
+def _sized(bias: BiasEstimate, of: _Subject, noise: float, best: Best) -> str:
+    """Return whether there is a bias, how large, and how sure."""
+    level, half, turned = percent(bias.level), 0.5 * (bias.high - bias.low), bias.value < 0.0
+    way, size = of.takes if turned else of.adds, number(abs(bias.value))
+    if best == "low":
+        way += f", {'in favour of' if turned else 'against'} {of.whom}"
+    points = f"{size} point{'' if size == '1' else 's'}"
+    if not math.isfinite(half):
+        return (
+            f"These scores can't tell: by estimate {way.format(points)}, but too few scores are "
+            "left to say how far off that is."
+        )
+    if half == 0.0:
+        return f"{'Yes' if bias.value else 'No'}: {way.format(points)}, without any noise."
+    low, high = (fixed(end, decimals(half)) for end in (bias.low, bias.high))
+    only = f" It is about these {' and '.join(bias.only)} only." if bias.only else ""
+    if not bias.covers(0.0):
+        ends = sorted(abs(end) for end in (bias.value, bias.low, bias.high))
+        near, value, far = (fixed(end, decimals(half)) for end in ends)
+        return f"Yes: {way.format(f'{value} points ({near} to {far}, {level} sure)')}.{only}"
+    said, wider = "No bias is shown", ""
+    if half > noise:
+        said, wider = _UNTOLD[:-1], ", wider than single scores scatter"
+    return f"{said}: {of.what} is between {low} and {high} points ({level} sure){wider}.{only}"
+
+
+def attribute(scores: Scores, name: str, bias: BiasEstimate, noise: float) -> str:
+    """Return by how much scores rise with as much of an attribute as is worth a word."""
+    if name == POSITION and scores.baseline is not None:
+        return _sized(bias, _FIRST, noise, scores.best)
+    spread, unit = float(scores.attributes[name].std()), 1.0
+    if spread > 0.0 and not 0.1 <= spread <= 100.0:
+        unit = float(10.0 ** round(math.log10(spread)))
+    every = f"every {unit:,.15g} of {short(name)}"
+    words = f"{every} adds {{}}", f"{every} takes {{}} off", f"what {every} adds", "the option"
+    return _sized(bias.times(unit), _Subject(*words), noise, scores.best)
+
+
+def _beside(audit: Audit) -> str:
+    """Return the biases beside partiality: for standing first, and along attributes."""
+    scores, noise = audit.scores, audit.noise
+    said = [] if audit.position is None else [_sized(audit.position, _FIRST, noise, scores.best)]
+    said += [attribute(scores, name, bias, noise) for name, bias in audit.attributes.items()]
+    return " ".join(said)
+
+
+def facts(audit: Audit) -> list[tuple[str, str]]:
+    """Return what else the first screen says, under short titles."""
+    return [
+        ("How sure", _how_sure(audit)),
+        ("Beside it", "" if _others_first(audit) else _beside(audit)),
+        ("Who", _who(audit)),
+        ("Decisions", _decided(audit)),
+        ("Next", _next(audit)),
+        *(
+            ("WARNING" if one.alarm else "Note", " ".join(one.message.split()))
+            for one in audit.warnings
+        ),
+        ("Direction", direction(audit.scores.best)),
+        *(("No score tells", text) for text in audit.cannot_tell),
+    ]
+
+
+def _how_sure(audit: Audit) -> str:
+    """Return for whom the interval is, and the permutation test."""
+    bias, test, said = audit.bias, audit.placebo, []
+    if not 0.0 < bias.high - bias.low < math.inf:
+        return ""
+    if bias.clusters:
+        like = joined([f"{n:,} {kind}" for kind, n in bias.clusters.items()])
+        said.append(f"The interval is for others like these {like}, too (cluster-robust).")
+    if not test.impossible and len(test.draws):
+        at_most = "at most " if test.chance * (len(test.draws) + 1) < 2.0 else ""
+        said.append(
+            "With groups dealt out at random a bias as large is found with probability "
+            f"{at_most}{number(test.chance)} (permutation test)."
+        )
+    return " ".join(said)
+
+
+def _who(audit: Audit) -> str:
+    """Return whose bias is not 0, the largest first, and what to expect of others."""
+    frame, failure = audit.evaluators, 1.0 - audit.bias.level
+    known = frame[frame["own"] > 0]
+    if not audit.identified.told or not audit.bias.low < audit.bias.high or not len(known):
+        return ""
+    beyond = (known["shrunk_low"] > 0.0) | (known["shrunk_high"] < 0.0)
+    named = known[known["flagged"] & beyond].sort_values("shrunk", key=abs, ascending=False)
+    of = f"of {counted(len(known), 'evaluator')} with partial scores"
+    said = f"Nobody {of} can be named: single biases are within noise."
+    if len(named):
+        names = [
+            f"{short(one.evaluator)} ({_between(one.shrunk, one.shrunk_low, one.shrunk_high)})"
+            for one in named.itertuples()
+        ]
+        said = (
+            f"{len(named):,} {of} can be named, with shrunken biases (at most {percent(failure)} "
+            f"by chance): {joined(names, _MOST_NAMES)}."
+        )
+        if len(known) > len(named) and not audit.spread.evaluators.chance <= failure:
+            said += " Others need not have less: evaluators do not differ by more than noise."
+    for kind, one in (
+        ("evaluator", audit.spread.evaluators),
+        (audit.favoured, audit.spread.groups),
+    ):
+        if math.isfinite(one.next_high - one.next_low) and one.sd > 0.0:
+            ends = _between(math.nan, one.next_low, one.next_high)
+            said += f" Another {kind}'s would be {ends}."
+    return said
+
+
+def _between(value: float, low: float, high: float) -> str:
+    """Return a signed number, if it is one, and its interval."""
+    digits = decimals(0.5 * (high - low))
+    size = "" if math.isnan(value) else f"{'+' if value > 0.0 else ''}{fixed(value, digits)}, "
+    return f"{size}{fixed(low, digits)} to {fixed(high, digits)}"
+
+
+def _decided(audit: Audit) -> str:
+    """Return what the mean scores decide, what changes that, and whether it is more than noise."""
+    made = audit.decisions
+    if made.shortlist is not None:
+        return changes(made.shortlist, made.shortlist.wrong.tolist())
+    rivals, by_bias = made.contests.sizes > 1, made.rule("bias")
+    n, event = int(rivals.sum()), int(rivals.argmax())
+    if n == 0 or by_bias is None:
+        return ""
+    fair = next(rule for rule in made.rules if rule is not by_bias)
+    off = "by the references" if audit.scores.reference is not None else "with leniency off, too"
+    if n == 1:
+        if made.verdict[event] == "unknown":
+            return ""
+        firsts = np.flatnonzero(by_bias.first_before & (made.contests.event == event))
+        by_mean = listed([str(name) for name in made.names(firsts)], _MOST_NAMES)
+        biased, fairly = (
+            short(str(made.names(by)[event])) for by in (by_bias.winner, made.fair_winner)
+        )
+        said = f"By the mean scores {by_mean} {'tie' if len(firsts) > 1 else 'wins'}; with the "
+        said += f"bias off, {biased}; {off}, {fairly}"
+        if {biased, fairly} == {by_mean}:
+            said = f"{by_mean} wins by the mean scores, with the bias off, and {off}"
+        beyond = made.verdict[event] in ("safe", "wrong")
+        return f"{said}: {'by more than noise at every plausible bias' if beyond else _FRAGILE}."
+    counts = Counter(np.array(made.verdict)[rivals].tolist())
+    kinds = joined([f"{counts[kind]:,} {said}" for kind, said in _VERDICTS.items() if counts[kind]])
+    return (
+        f"Of {n:,} winners by the mean scores {int(by_bias.flipped.sum()):,} change with the bias "
+        f"off and {int(fair.flipped.sum()):,} {off}; {kinds}."
+    )
+
+
+def changes(found: Shortlist, wrong: Sequence[int]) -> str:
+    """Return who is wanted by the mean only, and who with all taken off only, what changes it, and
+    of which entries (``wrong``) that is more than noise.
+    """
+
+    def named(entries: Sequence[int]) -> str:
+        names = found.names(np.array(entries, dtype=np.intp))
+        if len(found.contests) > 1:
+            at = [found.contests.names[found.contests.event[x]] for x in entries]
+            names = [f"{name} at {abridged(event)}" for name, event in zip(names, at, strict=True)]
+        return listed(names, _MOST_NAMES)
+
+    changed = found.changed.tolist()
+    if not changed:
+        return f"The same are {found.wanted} by the mean scores."
+    parts = [
+        f"{how}: {named(some)}"
+        for how, flag in (("by the mean scores only", True), ("with all taken off only", False))
+        if (some := [x for x in changed if found.by_mean[x] == flag])
+    ]
+    causes = Counter(found.reason(entry) for entry in changed)
+    by = joined([f"{cause} ({n:,})" for cause, n in sorted(causes.items())])
+    beyond = f"More than noise: {named(wrong)}." if wrong else "All is within noise."
+    return f"{capital(found.wanted)} {'; '.join(parts)}. What changes it: {by}. {beyond}"
+
+
+def _next(audit: Audit) -> str:
+    """Return what to do: whom to ask, or what may be trusted."""
+    bias = audit.bias
+    if not audit.identified.told:
+        return audit.identified.advice
+    if not bias.covers(0.0):
+        said = "The bias is identified: take it off (`decide` does), or let nobody score the own."
+        made = audit.decisions.verdict
+        said += " What is safe may be trusted as it stands." if "safe" in made else ""
+        return said + (" What is fragile needs more scores." if "fragile" in made else "")
+    if 0.5 * (bias.high - bias.low) <= audit.noise:
+        return "The bias is identified, and small if there is one: nothing has to be taken off."
+    kind, n = min(bias.clusters.items(), key=lambda one: one[1], default=("scores", _FEW))
+    more = f"more {kind} than these {n:,}" if n < _FEW else "more scores, by all of them,"
+    return f"The bias is identified, but not well: {more} would narrow its interval."
+
+
+def cannot_tell(audit: Audit) -> tuple[str, ...]:
+    """Return what these scores do not tell, however many there are of their kind."""
+    scores, said = audit.scores, [_shared_favour(audit)]
+    if scores.reference is not None:
+        said.append("What the reference has wrong, and goes with partiality, looks like a bias.")
+    if audit.identified.told and scores.partial is not None and scores.evaluator is not None:
+        if scores.reference is None:
+            said.append(
+                "What partial evaluators see in their own and nobody else does counts as bias: a "
+                "better eye for it looks the same as a favour."
+            )
+        own = int((scores.partial != 0.0).sum())
+        said.append(
+            f"{own:,} of {len(scores):,} scores are by partial evaluators. If they were asked, or "
+            "came, because of how an option would do that day, the bias has that in it."
+        )
+    return tuple(text for text in said if text)
+
+
+def _shared_favour(audit: Audit) -> str:
+    """Return by how much all evaluators would have to favour winners for others to be best."""
+    made, scores, favour = audit.decisions, audit.scores, audit.decisions.tipping_favour
+    tips = np.flatnonzero(np.isfinite(favour))
+    if scores.reference is not None or not tips.size:
+        return ""
+    closest = int(tips[np.argmin(favour[tips])])
+    option = int(made.contests.option[made.fair_winner[closest]])
+    whom = short(scores.option.names[option])
+    if scores.option_group is not None and scores.option_group[option] >= 0:
+        whom = f"{short(scores.groups[scores.option_group[option]])} (the group of {whom})"
+    at = f" at {abridged(made.contests.names[closest])}" if len(made) > 1 else ""
+    return (
+        f"If all evaluators favoured {whom} by more than {number(favour[closest])}, somebody else "
+        f"would be best{at}. No score shows a favour that all evaluators share: it looks like "
+        "worth."
+    )
+
+
+def _picture(audit: Audit) -> list[Part]:
+    if not math.isfinite(audit.bias.value) and len(audit.decisions) == 1:
+        return []
+    said = (
+        f"{verdict(audit)} Biases with their intervals, and decisions; numbers are in the tables."
+    )
+    return [model.Picture("audit", audit.plot, said)]
+
+
+def _size(audit: Audit) -> list[Part]:
+    bias = audit.bias
+    like = f", for {joined(list(bias.clusters))} like these" if bias.clusters else ""
+    only = f", of these {joined(bias.only)} only" if bias.only else ""
+    estimates = {f"bias{like}{only}": bias, "bias, of these alone": audit.here}
+    estimates |= {"bias, as if scores were independent": audit.naive, **audit.attributes}
+    if audit.position is not None:
+        estimates["standing first"] = audit.position
+    rows: list[list[model.Cell]] = []
+    for name, one in estimates.items():
+        digits = decimals((one.high - one.low) / 2)
+        ends = [model.rounded(x, digits) for x in (one.value, one.low, one.high)]
+        more = model.rounded(one.se, digits + 1), model.rounded(one.freedom, 0)
+        rows.append([name, *ends, *more])
+    header = ["what", "estimate", "low", "high", "standard error", "degrees of freedom"]
+    return [
+        model.Table(f"What scores rise with ({percent(bias.level)} intervals)", header, rows),
+        Note(_how_sure(audit)),
+    ]
+
+
+def _ranking(audit: Audit) -> list[Part]:
+    """Return options against the one that all were compared with, attributes taken off."""
+    scores, frame = audit.scores, audit.ranking
+    if frame is None or scores.baseline is None:
+        return []
+    if float(abs(scores.score).max()) <= 1.0:
+        frame = frame.assign(**{"win rate, %": 50.0 * (1.0 + sign(scores.best) * frame["value"])})
+    title = f"Options against {scores.option.names[scores.baseline]}, the best first"
+    if scores.attributes:
+        title += f"; all but 'as given' with {joined(list(scores.attributes))} taken off"
+    return [frame_table(f"{title} ({percent(audit.bias.level)} intervals, by items)", frame)]
+
+
+def _each(audit: Audit, kind: str) -> list[Part]:
+    """Return the biases of evaluators, or of those whom they favour, the surest first."""
+    frame, best = (audit.evaluators if kind == "evaluator" else audit.groups), audit.scores.best
+    found = frame[frame["shrunk"].notna()].sort_values("shrunk", ascending=best == "low")
+    found = found.sort_values("q", kind="stable")
+    shown = {kind: kind, "group": "group", "leniency": "leniency", "scores": "scores"}
+    shown |= {"own": "partial", "bias": "bias", "shrunk": "shrunken", "shrunk_low": "low"}
+    shown |= {"shrunk_high": "high", "q": "q", "flagged": "not 0"}
+    if not len(found):
+        return ["No single bias could be told from those of others."]
+    severe = "; above 0, severity" * (best == "low")
+    read = (
+        f"Leniency (the evaluator effect{severe}) is what an evaluator adds to all. Partial: how "
+        "many of the scores are partial. Shrunken: the better guess of each bias, drawn to the "
+        "mean by as much as it is uncertain, with its interval. Not 0: of these at most "
+        f"{percent(1.0 - audit.bias.level)} are expected by chance (false discovery rate q)."
+    )
+    table = frame_table(f"By {kind}, the surest first", found, shown, {"q": model.Chance})
+    return [table, Note(read if kind == "evaluator" else "")]
+
+
+def _of_events(audit: Audit, caption: str, frame: pd.DataFrame, names: dict[str, str]) -> Part:
+    """Return a table with a column of events where there are several."""
+    several = {} if len(audit.decisions) == 1 else {"event": "event"}
+    return frame_table(caption, frame, several | names)
+
+
+def _changed(audit: Audit) -> list[Part]:
+    frame = audit.decisions.changed()
+    if not audit.identified.told or not len(frame):
+        return []
+    names = {"rule": "rule", "baseline": "wins", "winner": "would win"}
+    rules = "; ".join(f"{one}: {RULES[one]}" for one in dict.fromkeys(frame["rule"]))
+    return [_of_events(audit, "Who wins, and would by the rule", frame, names), Note(f"{rules}.")]
+
+
+def _wanted(audit: Audit) -> list[Part]:
+    """Return which of those that are wanted change, and by what."""
+    found = audit.decisions.shortlist
+    if found is None:
+        return []
+    frame, caption = found.to_frame(), f"Who is {found.wanted}"
+    if len(audit.decisions) > 1:  # what is worth a look
+        caption += ": those of whom it is sure, or changes"
+        frame = frame[(frame["changed_by"] != "") | frame["verdict"].isin(["in", "out"])]
+    frame = frame.sort_values(["fair", "by_mean"], ascending=False, kind="stable")
+    names = {"option": "option", "by_mean": "by the mean", "without_bias": "bias off"}
+    names |= {"without_leniency": "leniency off", "fair": "both off", "verdict": "surely"}
+    names |= {"changed_by": "changed by"}
+    read = f"'Surely' is so of all options of an event at once ({percent(audit.bias.level)} sure)."
+    return [_of_events(audit, caption, frame, names), Note(read)]
+
+
+def _doubtful(audit: Audit) -> list[Part]:
+    frame = audit.decisions.to_frame()
+    frame = frame[frame["verdict"].isin(["wrong", "fragile"])]
+    frame = frame.sort_values(["verdict", "tipping_favour"], ascending=[False, True], kind="stable")
+    columns = ("verdict", "winner", "fair_winner", "lead", "tipping_favour")
+    names = {name: name.replace("_", " ") for name in columns}
+    read = (
+        "Wrong: at every plausible bias another is better than the winner by the mean, by more "
+        "than noise. Fragile: nobody can tell, which is no reproach. The fair winner is the one "
+        "with bias and leniency off, the lead is its lead, the tipping favour what all evaluators "
+        "would have to favour its group by for another to be best."
+    )
+    table = _of_events(audit, "Decisions that are wrong or fragile", frame, names)
+    return [table, Note(read)] if len(frame) else []
+
+
+def _assumptions(audit: Audit) -> list[Part]:
+    scores, left = audit.scores, audit.bias.freedom > 0
+    worth = "what the option is worth" if scores.reference is None else "the reference"
+    taken = f"A score is taken to be {worth}, what the evaluator adds to everybody at that event"
+    if scores.rival is not None:
+        taken = "A verdict is taken to be the difference of two worths, what standing first adds"
+    few = "Too few scores are left."
+    timed = "No column says when scores were given." if scores.time is None else few
+    entries = [
+        ("The bias and the use of the scale are the same all over.", ("slopes",), left, few),
+        ("Noise is the same for all evaluators and options.", ("noise",), left, few),
+        ("Nothing drifts.", ("drift",), left and scores.time is not None, timed),
+        ("Scores do not pile up at the ends of the scale.", ("ceiling", "floor"), True, few),
+        ("No score lies far off what the others explain.", ("outliers",), left, few),
+    ]
+    return [
+        f"{taken}, a bias where the evaluator is partial, and noise. Held says that nothing was "
+        "seen against it, not that it is proved.",
+        model.Assumptions([model.became(audit.warnings, *entry) for entry in entries]),
+    ]
+
+
+def _method(audit: Audit) -> list[Part]:
+    scores, pair = audit.scores, audit.pair.share
+    called = [f"{part}: {name}" for part, name in scores.called.items() if name != part]
+    entries: dict[str, model.Cell] = {
+        "table": str(scores).splitlines()[0],
+        "columns": ", ".join(called) or None,
+        "noise": audit.noise,
+        "reliability: share of it that stays with a pair of evaluator and option": pair,
+        "confidence": percent(audit.bias.level),
+        "seed": audit.seed,
+        "software": f"evenhand {version('evenhand')}",
+    }
+    said = "By least squares, with errors by clusters of evaluators and of those whom they favour"
+    return [model.Facts(f"{said}; all that it takes to repeat it, beside the scores", entries)]
+
+
+def record_of(audit: Audit) -> dict[str, Any]:
+    """Return all that an audit says, for machines."""
+    scores, made, test = audit.scores, audit.decisions, audit.placebo
+    biases = {name: getattr(audit, name) for name in ("bias", "here", "naive", "position")}
+
+    def of(bias: BiasEstimate | None) -> dict[str, Any] | None:
+        return None if bias is None else {**asdict(bias), "chance": bias.chance}
+
+    def rows(frame: pd.DataFrame | None) -> list[Any] | None:
+        return None if frame is None else frame.to_dict("records")
+
+    def parts(one: object, *names: str) -> dict[str, Any]:
+        return {name: getattr(one, name) for name in names}
+
+    return {
+        "verdict": verdict(audit),
+        "scores": len(scores),
+        "best": scores.best,
+        "options": len(scores.option),
+        "evaluators": 0 if scores.evaluator is None else len(scores.evaluator),
+        "events": len(made),
+        **{name: of(bias) for name, bias in biases.items()},
+        "attributes": {name: of(bias) for name, bias in audit.attributes.items()},
+        "ranking": rows(audit.ranking),
+        "placebo": {"draws": len(test.draws)}
+        | parts(test, "mean", "sd", "z", "chance", "impossible"),
+        "spread": {
+            "evaluators": audit.spread.evaluators,
+            f"{audit.favoured}s": audit.spread.groups,
+        },
+        "by_evaluator": rows(audit.evaluators),
+        f"by_{audit.favoured}": rows(audit.groups),
+        "pair": parts(audit.pair, "pair", "noise", "pairs", "share"),
+        "flips": {rule.rule: int(rule.flipped.sum()) for rule in made.rules},
+        "decisions": rows(made.to_frame()),
+        "wanted": None if made.shortlist is None else rows(made.shortlist.to_frame()),
+        "identified": audit.identified.told,
+        "ask": [ask._asdict() for ask in audit.identified.asks],
+        "warnings": [
+            parts(one, "assumption", "message", "alarm", "p_value") for one in audit.warnings
+        ],
+        "cannot_tell": audit.cannot_tell,
+    }
