@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 
 _MOST_NAMES = 3
 _FEW = 10  # evaluators or options: more of them would tell more than more scores
+_FIRST = "standing first adds {}".format
 _UNTOLD = "These scores can't tell whether there is a bias."
 _FRAGILE = "fragile (within noise, or dependent on how large the bias is)"
 _VERDICTS = {
@@ -80,25 +81,11 @@ def report_of(audit: Audit) -> Report:
     )
 
 
-class _Subject(NamedTuple):
-    """What adds so much ({}), what takes it off, how that is called, and whom it is added to."""
-
-    adds: str
-    takes: str
-    what: str
-    whom: str = "it"
-
-
-_FIRST = _Subject(
-    "standing first adds {}", "standing first takes {} off", "what standing first adds"
-)
-
-
 def verdict(audit: Audit) -> str:
     """Return whether there is a bias, how large and how sure."""
     scores, found = audit.scores, audit.identified
     if found.told:
-        return _sized(audit.bias, _subject(scores), audit.noise, scores.best)
+        return _sized(audit.bias, _added(scores), audit.noise, scores.best)
     return f"{(_others_first(audit) and _beside(audit)) or _UNTOLD} {found.why}"
 
 
@@ -108,41 +95,36 @@ def _others_first(audit: Audit) -> bool:
     return asked and not audit.identified.told
 
 
-def _subject(scores: Scores) -> _Subject:
-    """Return how partiality is spoken of."""
-    to, whom = "to their own group", "it"
-    if scores.stated is not None:
-        column = short(scores.called.get("partial", "partiality"))
-        plain = set(np.unique(scores.stated).tolist()) <= {-1.0, 0.0, 1.0}
-        to, whom = (f"where {column} is 1" if plain else f"for every 1 of {column}"), "the option"
-    off = "evaluators take {} off " + to.removeprefix("to ")
-    return _Subject(f"evaluators add {{}} {to}", off, f"what evaluators add {to}", whom)
+def _added(scores: Scores) -> Callable[[str], str]:
+    """Return the words for how much evaluators add where they are partial."""
+    if scores.stated is None:
+        return "evaluators add {} to their own group".format
+    column = short(scores.called.get("partial", "partiality"))
+    plain = set(np.unique(scores.stated).tolist()) <= {-1.0, 0.0, 1.0}
+    where = f"where {column} is 1" if plain else f"for every 1 of {column}"
+    return lambda size: f"evaluators add {size} {where}"
 
 
-def _sized(bias: BiasEstimate, of: _Subject, noise: float, best: Best) -> str:
-    """Return whether there is a bias, how large, and how sure."""
-    level, half, turned = percent(bias.level), 0.5 * (bias.high - bias.low), bias.value < 0.0
-    way, size = of.takes if turned else of.adds, number(abs(bias.value))
-    if best == "low":
-        way += f", {'in favour of' if turned else 'against'} {of.whom}"
-    points = f"{size} point{'' if size == '1' else 's'}"
-    if not math.isfinite(half):
-        return (
-            f"These scores can't tell: by estimate {way.format(points)}, but too few scores are "
-            "left to say how far off that is."
-        )
-    if half == 0.0:
-        return f"{'Yes' if bias.value else 'No'}: {way.format(points)}, without any noise."
-    low, high = (fixed(end, decimals(half)) for end in (bias.low, bias.high))
+def _sized(bias: BiasEstimate, added: Callable[[str], str], noise: float, best: Best) -> str:
+    """Return whether there is a bias, how large, and how sure, in words for what is added."""
+    half, sure = 0.5 * (bias.high - bias.low), f"{percent(bias.level)} sure"
+    value, low, high = (fixed(x, decimals(half)) for x in (bias.value, bias.low, bias.high))
     only = f" It is about these {' and '.join(bias.only)} only." if bias.only else ""
+    whom = ""
+    if best == "low":
+        whom = f", which {'favours' if bias.value < 0.0 else 'disfavours'} it"
+    if not math.isfinite(half) or half == 0.0:
+        size = number(bias.value)
+        said = f"{added(f'{size} point' if size == '1' else f'{size} points')}{whom}"
+        if half == 0.0:
+            return f"{'Yes' if bias.value else 'No'}: {said}, without any noise."
+        return f"These scores can't tell: by estimate {said}, but too few are left to say how sure."
     if not bias.covers(0.0):
-        ends = sorted(abs(end) for end in (bias.value, bias.low, bias.high))
-        near, value, far = (fixed(end, decimals(half)) for end in ends)
-        return f"Yes: {way.format(f'{value} points ({near} to {far}, {level} sure)')}.{only}"
-    said, wider = "No bias is shown", ""
-    if half > noise:
-        said, wider = _UNTOLD[:-1], ", wider than single scores scatter"
-    return f"{said}: {of.what} is between {low} and {high} points ({level} sure){wider}.{only}"
+        return f"Yes: {added(f'{value} points ({low} to {high}, {sure})')}{whom}.{only}"
+    said = added(f"{low} to {high} points ({sure})")
+    if half <= noise:
+        return f"No bias is shown: {said}.{only}"
+    return f"{_UNTOLD[:-1]}: {said}, and that is wider than single scores scatter.{only}"
 
 
 def attribute(scores: Scores, name: str, bias: BiasEstimate, noise: float) -> str:
@@ -153,8 +135,7 @@ def attribute(scores: Scores, name: str, bias: BiasEstimate, noise: float) -> st
     if spread > 0.0 and not 0.1 <= spread <= 100.0:
         unit = float(10.0 ** round(math.log10(spread)))
     every = f"every {unit:,.15g} of {short(name)}"
-    words = f"{every} adds {{}}", f"{every} takes {{}} off", f"what {every} adds", "the option"
-    return _sized(bias.times(unit), _Subject(*words), noise, scores.best)
+    return _sized(bias.times(unit), lambda size: f"{every} adds {size}", noise, scores.best)
 
 
 def _beside(audit: Audit) -> str:
