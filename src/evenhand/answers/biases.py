@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.answers.least_squares import ScoresFit
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, Indices
 from evenhand.inference.biases import TableFit
+from evenhand.inference.designs import biases_by
 from evenhand.linear import Fit
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.shrinkage import population
@@ -152,24 +153,20 @@ def biases_of(table: TableFit, confidence: float) -> Biases:
     return Biases(found)
 
 
-def biases_of_fit(fit: Fit, questions: Questions, confidence: float) -> Biases:
-    """Return the biases of answers to given questions."""
-    design, found = fit.design, list[NamedBias]()
-    columns = [c for c in questions.columns if c.kind not in ("leniency", "position")]
-    clusters = {**design.clusters, "option": design.option}
-    for j, column in enumerate(columns):
-        ends = fit.bias(j, clusters).ends(1.0 - confidence)[0]
-        if not fit.basis.X[:, j].any():
-            ends = np.array([math.nan, -math.inf, math.inf])
-        found.append(NamedBias(column.name, column.kind, column.evaluator, column.group,
-                               *ends.tolist(), float(ends[0])))  # fmt: skip
-    if design.evaluator is None or design.rival is not None or design.n_evaluators < 2:
-        return Biases(found)
-    spread = fit.severity()
-    ends, drawn = spread.ends(1.0 - confidence), shrunk(spread.estimate, spread.variance)
-    for x, name in enumerate(questions.evaluators):
-        found.append(NamedBias(name, "leniency", name, None, *ends[x].tolist(), float(drawn[x])))
-    return Biases(found)
+def biases_of_answers(fit: Fit, questions: Questions, which: Indices, confidence: float) -> Biases:
+    """Return the biases of answers to given questions; (n,) the question of each row of the fit."""
+    named = biases_by(questions, which, fit, 1.0 - confidence)
+    ends = np.array([ends for _, ends in named]).reshape(-1, 3)
+    spread = np.where(np.isfinite(ends[:, 2]), (ends[:, 2] - ends[:, 1]) / 4.0, np.inf) ** 2
+    drawn = ends[:, 0].copy()
+    families = [_family(column) for column, _ in named]
+    for kind in dict.fromkeys(families):
+        mine = np.array([family == kind for family in families])
+        drawn[mine] = shrunk(ends[mine, 0], spread[mine])
+    return Biases(
+        NamedBias(c.name, c.kind, c.evaluator, c.group, *values.tolist(), float(better))
+        for (c, _), values, better in zip(named, ends, drawn, strict=True)
+    )
 
 
 def all_biases(said: Outcome, fit: ScoresFit) -> Biases:

@@ -24,7 +24,7 @@ from evenhand.answers.answer import (
     places_of,
     with_notes,
 )
-from evenhand.answers.biases import Biases, NamedBias, biases_of, biases_of_fit
+from evenhand.answers.biases import Biases, NamedBias, biases_of, biases_of_answers
 from evenhand.answers.categories import Categories, categories_of
 from evenhand.answers.choose import whole_number
 from evenhand.answers.logged import SOMEBODY, Log, log_of
@@ -301,7 +301,7 @@ class _Fitted:
         if self.log is None:
             found = biases_of(self.table, confidence)
             return found.turned() if self.scores.best == "low" else found
-        return biases_of_fit(self.fit, self.log.questions, confidence)
+        return biases_of_answers(self.fit, self.log.questions, self.log.which, confidence)
 
     @property
     def origin(self) -> float:
