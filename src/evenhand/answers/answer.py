@@ -18,13 +18,13 @@ from evenhand.answers.least_squares import RawScores, ScoresFit, least_squares, 
 from evenhand.answers.logged import SOMEBODY, log_of
 from evenhand.answers.next_questions import NextQuestions
 from evenhand.answers.question import Failure
-from evenhand.answers.requirement import required
 from evenhand.answers.scale import Scale, compares
-from evenhand.answers.sections import record_of, report_of
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
 from evenhand.best import Best, turned
 from evenhand.errors import InputError
+from evenhand.inference import Conclusion, Target, Verdict
+from evenhand.inference.biases import TableFit
 from evenhand.findings import Attempts
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
@@ -390,12 +390,15 @@ class Answer(Result):
         Traceback (most recent call last):
         evenhand.errors.RequirementError: cannot tell yet: whether 'old' is no more than 0.02...
         """
+        from evenhand.answers.requirement import required  # noqa: PLC0415
         required(self, how, option)
 
     def _report(self) -> Report:
+        from evenhand.answers.sections import report_of  # noqa: PLC0415
         return report_of(self)
 
     def _record(self) -> dict[str, Any]:
+        from evenhand.answers.sections import record_of  # noqa: PLC0415
         return record_of(self)
 
     def _draw(self, axes: Axes | None) -> Figure:
@@ -565,8 +568,9 @@ def _concluded(
     said = tuple(verdicts)
     parts = (np.arange(k),)
     return Conclusion(
-        target, delta, said, chosen, decision.loss, values, leads, unknown, parts=parts
-    )
+        target, delta, said, chosen, decision.option, decision.loss, values, leads, unknown,
+        parts=parts,
+    )  # fmt: skip
 
 
 def _first(bias: Estimate, biases: Biases) -> Estimate:

@@ -27,9 +27,9 @@ from evenhand.answers.answer import (
 from evenhand.answers.biases import Biases, NamedBias, biases_of, biases_of_answers
 from evenhand.answers.categories import Categories, categories_of
 from evenhand.answers.choose import whole_number
-from evenhand.answers.logged import SOMEBODY, Log, log_of
+from evenhand.answers.logged import Log, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
-from evenhand.answers.scale import Scale, compares
+from evenhand.answers.scale import Scale
 from evenhand.arrays import Floats
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import sign, turned
@@ -44,7 +44,6 @@ from evenhand.linear import Design, Fit
 from evenhand.linear.design import design_of_values
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.conclusion import Scope
-from evenhand.policies.limits import Limits
 from evenhand.questions import Options, Questions
 from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
@@ -256,16 +255,17 @@ def decide(
     doubted = np.zeros(len(labels), dtype=np.bool_)
     for alarm in (one for one in found if one.alarm):
         doubted |= np.isin(labels, alarm.concerns) if alarm.concerns else True
+    from_origin = aim if aim.bar is None else replace(aim, bar=aim.bar - told.origin)
     said = conclude(
         told.fit,
-        aim,
+        from_origin,
         1.0 - confidence,
         rival=aim.rival(labels),
         like=like,
         doubted=doubted,
         parts=None if categories is None else categories.parts,
     )
-    return _answer(told, said, found, target, tolerance, categories, next_n)
+    return _answer(told, said, found, aim, target is not None, categories, next_n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -379,12 +379,12 @@ def _answer(
     told: _Fitted,
     said: Conclusion,
     found: Sequence[Finding],
-    target: Target | None,
-    tolerance: float,
+    aim: Target,
+    wanted: bool,
     categories: Categories | None,
     next_n: int,
 ) -> Answer:
-    """Return the answer that a conclusion comes to."""
+    """Return the answer that a conclusion comes to; ``wanted``: whether somebody said what is."""
     table, options, fit = told.scores, told.options, told.fit
     confidence = 1.0 - said.delta
     votes = _only_votes(table)
@@ -402,7 +402,7 @@ def _answer(
         values=scale.values(values),
         leads=scale.cut(leads, -scale.most, scale.most),
         loss=min(said.loss, scale.most) if not math.isnan(said.loss) else said.loss,
-        target=target or said.target,
+        target=aim,
     )
     warnings = with_notes(found, _notes(told, votes))
     contradicted = any(one.alarm and not one.concerns for one in warnings)
@@ -428,7 +428,7 @@ def _answer(
         certainty=certainty if certain else None,
         loss=said.loss if of_best else _loss_of_best(said),
         confidence=confidence,
-        tolerance=tolerance,
+        tolerance=aim.tolerance,
         bias=_first(biases),
         biases=biases,
         spent=len(table),
@@ -445,7 +445,7 @@ def _answer(
         table=told.table,
         given=told.asked,
         scale=turned(ends, table.best),
-        target=target,
+        target=aim if wanted else None,
         categories=categories,
         assumed=_assumed(told),
     )

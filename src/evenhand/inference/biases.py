@@ -9,14 +9,13 @@ mean by as much as they are noise (`numerics.shrinkage`).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 from scipy import special
 
-from evenhand.arrays import Floats
 from evenhand.linear import Design, Fit, Spread
 from evenhand.linear.design import (
     PARTIALITY,

@@ -60,9 +60,11 @@ class Conclusion:
     delta
         Probability of being wrong in anything that is sure.
     verdicts
-        (k,) in, out or open; against another option also 'not worse' by more than the tolerance.
+        (k,) in, out or open; with a tolerance also 'not worse' by more than that.
     chosen
         Indices of those that look wanted, the most valuable first.
+    leader
+        The option with the highest value.
     loss
         What any of the chosen is worse than any other option, at most; infinite if not known. Of a
         bar, and against an option, NaN.
@@ -87,6 +89,7 @@ class Conclusion:
     delta: float
     verdicts: tuple[Verdict, ...]
     chosen: tuple[int, ...]
+    leader: int
     loss: float
     values: Floats
     leads: Floats
@@ -97,11 +100,6 @@ class Conclusion:
     parts: tuple[Indices, ...] = ()
     fit: Fit | None = field(default=None, repr=False)
     doubted: Flags = field(default_factory=lambda: np.zeros(0, dtype=np.bool_), repr=False)
-
-    @property
-    def leader(self) -> int:
-        """The option with the highest value."""
-        return int(np.nanargmax(self.values[:, 0])) if not self.chosen else self.chosen[0]
 
     def where(self, *verdicts: Verdict) -> tuple[int, ...]:
         """Return the options, by index, of which one of these is said, the most valuable first."""
@@ -212,7 +210,6 @@ def conclude(
     k = fit.design.n_options
     doubt = np.zeros(k, dtype=np.bool_) if doubted is None else doubted
     groups = tuple(parts) if parts is not None else (np.arange(k),)
-    values = fit.values
     leader = int(fit.order[0])
     leads = _doubting(fit.leads(np.full(k, leader), np.arange(k)), doubt, leader)
     level = fit.level(like)
@@ -222,6 +219,7 @@ def conclude(
         delta,
         ("open",) * k,
         (),
+        leader,
         math.nan,
         level.ends(delta),
         _own_lead(leads.ends(delta), leader),
@@ -292,6 +290,9 @@ def _best(said: Conclusion, m: int, leads: Spread, drawn: Sequence[Drawn | None]
             verdicts[x] = "out"
         if draws is not None:
             lost.append(draws.lost(np.searchsorted(np.sort(some), np.sort(first))) * len(first))
+    for x in chosen if max(losses) <= said.target.tolerance else ():
+        if verdicts[x] == "open":
+            verdicts[x] = "not worse"
     by_value = sorted(chosen, key=lambda x: (-values[x], x))
     expected = sum(lost) / len(chosen) if lost and None not in drawn else math.nan
     spreads = [one.spread for one in drawn if one is not None]

@@ -243,7 +243,7 @@ class Fit:
         """Return the leads of many pairs from sums over clusters of single options: variances are
         exact, and degrees of freedom those of both options' own.
         """
-        errors, basis, k = self.errors, self.basis, self.design.n_options
+        errors, basis = self.errors, self.basis
         weights = self._levels
         S = self._products
 
