@@ -34,6 +34,9 @@ from evenhand.scores.scores import Codes
 
 Flags = NDArray[np.bool_]
 
+SMALL = 200_000
+"""Numbers of a matrix up to which zeros are written out."""
+
 _CELLS = 20_000_000  # numbers that are written out at once
 
 
@@ -41,7 +44,7 @@ _CELLS = 20_000_000  # numbers that are written out at once
 class Weights:
     """Weights of K contrasts, in the coordinates of the basis."""
 
-    levels: Any  # (K, m) sparse: what every row of a level has
+    levels: Any  # (K, m) what every row of a level has; sparse where it is large
     effects: Floats | None  # (K, parts · w), of G; None for 0
     slopes: Floats  # (K, r), of Q
     told: Flags  # (K,) whether the contrast is identified
@@ -51,6 +54,11 @@ class Weights:
     def __len__(self) -> int:
         """Return how many contrasts there are."""
         return len(self.slopes)
+
+    @cached_property
+    def has_levels(self) -> bool:
+        """Whether the largest factor has a part in it."""
+        return bool(self.levels.nnz if sparse.issparse(self.levels) else self.levels.any())
 
     def some(self, which: Any) -> Weights:
         """Return the weights of some contrasts."""
@@ -81,7 +89,7 @@ class Basis:
         if not self.factor:
             self.counts[:] = np.inf  # no level is taken off
         self._over = np.divide(1.0, self.counts, out=np.zeros(self.m), where=self.counts > 0)
-        self._rows = _indicator(self.level, self.m)
+        self._rows = indicator(self.level, self.m)
         self.parts, self.part, self._place, width = self._numbered()
         self._made(self._columns(width))
         left = self._off_effects(design.x)
@@ -136,7 +144,7 @@ class Basis:
     def _columns(self, width: int) -> Any:
         """Return (n, w) R."""
         design, n = self.design, len(self.design)
-        R, at, ones = sparse.csr_array((n, width)), np.arange(n), np.ones(n)
+        R: Any = np.zeros((n, width)) if n * width <= SMALL else sparse.csr_array((n, width))
         for name, place in self._place.items():
             codes, _ = self.blocks[name]
             if codes is not None:
@@ -148,15 +156,15 @@ class Basis:
                 if codes is None and design.features is not None:
                     more = np.zeros((n, width))
                     more[:, place] = sign * design.features[whom]
-                    R = R + sparse.csr_array(more)
+                    R = R + (more if n * width <= SMALL else sparse.csr_array(more))
                 else:
-                    R = R + sparse.csr_array((sign * ones, (at, place[whom])), shape=(n, width))
+                    R = R + sign * indicator(place[whom], width).T
         return R
 
     def _made(self, R: Any) -> None:
         """Set G, and how contrasts come into it, part by part: R̃ᵀR̃ = RᵀR − R̄ᵀ n_l R̄."""
         n, width = R.shape
-        sums = np.asarray((self._rows @ R).todense())
+        sums = dense(self._rows @ R)
         self._means = sums * self._over[:, None]
         order = np.argsort(self.part, kind="stable")
         ends = np.searchsorted(self.part[order], np.arange(self.parts + 1))
@@ -166,7 +174,7 @@ class Basis:
         gram = np.empty((self.parts, width, width))
         for s, rows in enumerate(self._slices):
             mine = slice(None) if self.parts == 1 else np.unique(self.level[rows])
-            gram[s] = (R[rows].T @ R[rows]).todense() - self._means[mine].T @ sums[mine]
+            gram[s] = dense(R[rows].T @ R[rows]) - self._means[mine].T @ sums[mine]
         self._back, self._seen, rank = _eigen(gram)
         self.rank = int(rank.sum()) + int((self.counts > 0).sum()) * bool(self.factor)
         self.G = np.empty((n, width))
@@ -210,7 +218,7 @@ class Basis:
         return np.asarray(H + same * self._over[level][:, :, None])
 
     @cached_property
-    def dense(self) -> Floats:
+    def written_out(self) -> Floats:
         """(n, rank or more) F itself."""
         n, width = self.G.shape
         at = np.arange(n)
@@ -234,27 +242,31 @@ class Basis:
         """
         given = [c for c in (*contrasts.values(), slopes) if c is not None]
         K, width = given[0].shape[0], self.G.shape[1]
-        c_f = sparse.csr_array(contrasts.get(self.factor, sparse.csr_array((K, self.m))))
-        levels = sparse.csr_array(c_f * self._over)
-        told = np.asarray((abs(c_f) @ (self.counts == 0).astype(float)) == 0)
+        c_f = contrasts.get(self.factor)
+        levels: Any = sparse.csr_array((K, self.m)) if K * self.m > SMALL else np.zeros((K, self.m))
+        told = np.ones(K, dtype=np.bool_)
+        if c_f is not None:
+            c_f = dense(c_f) if K * self.m <= SMALL else sparse.csr_array(c_f)
+            levels = c_f * self._over
+            levels = sparse.csr_array(levels) if sparse.issparse(levels) else levels
+            told = np.asarray((abs(c_f) @ (self.counts == 0).astype(float)) == 0)
         others = {name: c for name, c in contrasts.items() if name != self.factor}
         effects = None
-        if width and (others or c_f.nnz):
+        if width and (others or c_f is not None):
             d = np.zeros((K, self.parts, width))
             for name, c in others.items():
-                dense = c.toarray() if sparse.issparse(c) else np.asarray(c)
                 where = self._part_of[name] if self.parts > 1 else 0
-                d[:, where, self._place[name]] += dense
-            if c_f.nnz and self.parts == 1:
+                d[:, where, self._place[name]] += dense(c)
+            if c_f is not None and self.parts == 1:
                 d[:, 0] -= c_f @ self._means
-            elif c_f.nnz:
+            elif c_f is not None:
                 rows, cols = c_f.nonzero()
                 s = self._part_of[self.factor][cols]
-                np.add.at(d, (rows, s), -c_f.data[:, None] * self._means[cols])
+                np.add.at(d, (rows, s), -dense(c_f)[rows, cols][:, None] * self._means[cols])
             in_span, effects = self._into(d)
             told &= in_span
         c_x = np.zeros((K, self.X.shape[1])) if slopes is None else slopes
-        if effects is not None or levels.nnz:
+        if (effects is not None or c_f is not None) and self.X.shape[1]:
             c_x = c_x - self._along(levels, effects, self.design.x)
         E = c_x @ self._x_back[0]
         off = np.abs(c_x - E @ self._x_seen[0].T).max(1, initial=0.0)
@@ -295,14 +307,14 @@ class Basis:
 
     def sums(self, weights: Weights, codes: Codes, size: int, v: Floats) -> Floats:
         """Return (K, size) the sums of w_i v_i over the rows of each code."""
-        by_level = sparse.coo_array((v, (self.level, codes)), shape=(self.m, size)).tocsr()
-        found = np.asarray((weights.levels @ by_level).todense())
-        over = _indicator(codes, size)
-        found = found + weights.slopes @ np.asarray(over @ (self.Q * v[:, None])).T
+        over = indicator(codes, size)
+        found = weights.slopes @ np.asarray(over @ (self.Q * v[:, None])).T
+        if weights.has_levels:
+            found = found + dense(weights.levels @ ((self._rows * v) @ over.T))
         if weights.effects is not None:
             width = self.G.shape[1]
             for s, rows in enumerate(self._slices):
-                mine = _indicator(codes[rows], size)
+                mine = over if self.parts == 1 else indicator(codes[rows], size)
                 E = weights.effects[:, s * width : (s + 1) * width]
                 found += E @ np.asarray(mine @ (self.G[rows] * v[rows, None])).T
         return np.asarray(found)
@@ -310,8 +322,8 @@ class Basis:
     def rows(self, weights: Weights) -> Floats:
         """Return (K, n) the weights themselves."""
         W = weights.slopes @ self.Q.T
-        if weights.levels.nnz:
-            W += np.asarray(weights.levels.todense())[:, self.level]
+        if weights.has_levels:
+            W += dense(weights.levels)[:, self.level]
         if weights.effects is not None:
             width = self.G.shape[1]
             for s, rows in enumerate(self._slices):
@@ -372,10 +384,19 @@ def _blocks(design: Design) -> dict[str, tuple[Codes | None, int]]:
     return blocks
 
 
-def _indicator(codes: Codes, size: int) -> Any:
+def indicator(codes: Codes, size: int) -> Any:
     """Return (size, n) a 1 where a row has a code."""
     n = len(codes)
+    if n * size <= SMALL:
+        found = np.zeros((size, n))
+        found[codes, np.arange(n)] = 1.0
+        return found
     return sparse.csr_array((np.ones(n), (codes, np.arange(n))), shape=(size, n))
+
+
+def dense(matrix: Any) -> Floats:
+    """Return a matrix that may be sparse as an array."""
+    return np.asarray(matrix.todense() if sparse.issparse(matrix) else matrix)
 
 
 def _eigen(gram: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:

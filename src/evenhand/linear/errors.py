@@ -33,8 +33,9 @@ Bell and McCaffrey's and of that t whose 5% point Z/√Σλχ² has, λ the eige
 worth more looks favoured where it stands before judges with long scales: judge e adds λ a_e x̂, x̂ the
 values less those of what the judge scored, a_e = Σ_{i in e} w_i x̂_i over its largest, λ ~ N(0, τ²).
 λ̂ is by least squares beside all effects (Tukey, 1949), drawn to 0 by r = τ²/(τ² + var λ̂): with the
-shift h = w·z of the contrast, its estimate loses hλ̂r and its variance gains h²τ²(1 − r). Two options
-whose lead it is count as worth the same.
+shift h = w·z of the contrast, its estimate loses hλ̂r and its variance gains h² r var λ̂. Two options
+whose lead it is count as worth the same. Of a bias λ is told well, since judges of both groups see
+options of every worth: there r = 1, and it is one more column of the fit.
 
 Where a table is large the eigenvalues of Q and MMᵀ are taken to be their diagonals, less one degree
 of freedom for the mean.
@@ -42,7 +43,7 @@ of freedom for the mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -51,7 +52,7 @@ import numpy as np
 from scipy import sparse, special
 
 from evenhand.arrays import Floats
-from evenhand.linear.basis import Basis, Flags, Weights
+from evenhand.linear.basis import Basis, Flags, Weights, dense, indicator
 from evenhand.linear.clusters import Clusters
 from evenhand.scores.scores import Codes, crossed
 
@@ -106,7 +107,7 @@ class _Kind(NamedTuple):
     leans: Flags  # whether the contrast has slopes in it
 
 
-class _Pool(NamedTuple):
+class Pool(NamedTuple):
     """Noise over the contrasts 'one of n less the others'."""
 
     noise: float  # s₀²
@@ -163,7 +164,7 @@ class Errors:
             parts = [(slice(None), None)]
         else:
             parts = []
-            for some in _chunks(K, size * basis.dense.shape[1]):
+            for some in _chunks(K, size * basis.written_out.shape[1]):
                 f[some], own = _exact_freedom(basis, weights.some(some), clusters, leans[some].any())
                 parts.append((some, own))
         for some, own in parts:
@@ -243,25 +244,31 @@ class Errors:
 
     # ------------------------------------------------------------------ pooled
 
-    def pool(self, weights: Weights, block: str, columns: Mapping[str, Codes]) -> _Pool:
-        """Return the noise over the contrasts 'one less the others' of a block of effects."""
+    def pool(
+        self, made: Callable[[], Weights], block: str, columns: Mapping[str, Codes]
+    ) -> Pool:
+        """Return the noise over the contrasts 'one less the others' of a block of effects, whose
+        weights are ``made`` if they are needed.
+        """
         key = ("pool", block, *columns)
         if key not in self._kept:
+            weights = made()
             n = len(weights)
             V, f, _ = self.raw(weights, columns)
             S = weights.squares
             ok = np.isfinite(V) & (S > 1e-12) & (f > 1e-9)
             s, f, chance = V[ok] / S[ok], f[ok], np.ones(n)
-            pooled = _Pool(0.0, 0.0, chance)
-            if len(s) > 1 and s.any() and self.freedom > 0:
+            pooled = Pool(0.0, 0.0, chance)
+            if len(s) > 1 and (mean := float(s.mean())) > _TINY and self.freedom > 0:
+                s = s / mean
                 spread = float((n - 1) / n * s.sum() ** 2 / (s * s / f).sum())
-                pooled = _Pool(float(s.mean()), min(spread, float(self.freedom)), chance)
-                chance[ok] = np.minimum(1.0, 2.0 * special.fdtrc(f, pooled.freedom, s / s.mean()))
+                pooled = Pool(mean, min(spread, float(self.freedom)), chance)
+                chance[ok] = np.minimum(1.0, 2.0 * special.fdtrc(f, pooled.freedom, s))
             self._kept[key] = pooled
         return self._kept[key]  # type: ignore[return-value] # of mixed kinds
 
     def moderated(
-        self, V: Floats, f: Floats, S: Floats, lean: Flags, pool: _Pool, own: Floats
+        self, V: Floats, f: Floats, S: Floats, lean: Flags, pool: Pool, own: Floats
     ) -> tuple[Floats, Floats]:
         """Return variances and degrees of freedom drawn to the noise of all; ``own``: (K,) how
         probable the noise of the contrast's own options is.
@@ -331,10 +338,9 @@ def _exact_freedom(
     basis: Basis, weights: Weights, clusters: Clusters, leans: bool
 ) -> tuple[Floats, tuple[Floats, Floats]]:
     """Return (K,) f, and (K, n) b with (K, clusters, p) T."""
-    F, codes, size = basis.dense, clusters.codes, clusters.size
+    F, codes, size = basis.written_out, clusters.codes, clusters.size
     B = clusters.root(basis.rows(weights))
-    over = np.zeros((len(codes), size))
-    over[np.arange(len(codes)), codes] = 1.0
+    over = dense(indicator(codes, size)).T
     order = np.argsort(codes, kind="stable")
     starts = np.searchsorted(codes[order], np.arange(size))
     T = np.add.reduceat(B[:, order, None] * F[order], starts, axis=1)
@@ -359,9 +365,8 @@ def _slopes(
         diagonal = basis.sums(weights, codes, size, clusters.half(x)) ** 2
         return _less_one(diagonal), diagonal.sum(1)
     B, T = own[0][at], own[1][at]
-    over = np.zeros((len(codes), size))
-    over[np.arange(len(codes)), codes] = 1.0
-    M = -np.matmul(T, basis.dense.T @ (over * x[:, None]))
+    over = dense(indicator(codes, size)).T
+    M = -np.matmul(T, basis.written_out.T @ (over * x[:, None]))
     on = np.arange(size)
     M[:, on, on] += (B * x) @ over
     return _tail_freedom(np.matmul(M, M.transpose(0, 2, 1))), (M * M).sum((1, 2))

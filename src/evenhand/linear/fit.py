@@ -19,17 +19,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
 
 from evenhand.arrays import Floats, Indices
-from evenhand.linear.basis import Basis, Weights
+from evenhand.linear.basis import Basis, Weights, dense, indicator
 from evenhand.linear.design import Design
-from evenhand.linear.errors import TAU, Errors, Spread, combined, less_one
+from evenhand.linear.errors import TAU, Errors, Pool, Spread, combined, less_one
 from evenhand.scores.scores import Codes
 
 _CLOSEST = 4_000_000  # weights of leads whose use of the scale is looked at, the closest first
 _PAIRS = 40_000_000  # the same of all pairs
 _MANY = 300  # options whose mean is known well beside any of them
+_ROUNDING = 1e-12  # of the size of scores: what is no more is rounding
 _SILENT = 1e-18  # of the squared size of values: a variance below is no scatter
 
 
@@ -54,8 +54,8 @@ class Fit:
         self.design, self.basis = design, Basis(design)
         y = design.y
         e = self.basis.off(y[:, None])[:, 0]
-        size = float(np.abs(y).max(initial=0.0))
-        e[np.abs(e) <= 1e-12 * size] = 0.0
+        self._grain = _ROUNDING * float(np.abs(y).max(initial=0.0))
+        e[np.abs(e) <= self._grain] = 0.0
         self.residual, self.freedom = e, len(y) - self.basis.rank
         self.errors = Errors(self.basis, e, self.freedom, noise)
 
@@ -79,7 +79,10 @@ class Fit:
     @cached_property
     def values(self) -> Floats:
         """(k,) values, for evaluators and items of the connected part on average."""
-        return self.basis.estimates(self._levels, self.design.y)
+        values = self.basis.estimates(self._levels, self.design.y)
+        if not self._grain:
+            return values
+        return np.asarray(np.round(values / self._grain) * self._grain)  # equals are equal
 
     @cached_property
     def part(self) -> NDArray[np.intp]:
@@ -110,10 +113,16 @@ class Fit:
         S, errors = self._products, self.errors
         if errors.known is not None:
             return errors.known**2 * S, 1e9
-        pool = errors.pool(self._one_less_others("option"), "option", self.design.clusters)
+        pool = self._pool
         if not pool.noise > 0.0:
             return errors.noise * S, float(self.freedom)
         return pool.noise * S, max(pool.freedom, 1.0)
+
+    @property
+    def _pool(self) -> Pool:
+        """The noise of options."""
+        columns = self.design.clusters
+        return self.errors.pool(lambda: self._one_less_others("option"), "option", columns)
 
     @cached_property
     def _products(self) -> Floats:
@@ -125,26 +134,18 @@ class Fit:
     @cached_property
     def order(self) -> Indices:
         """Options by value, the highest first; of equals, the first."""
-        tied = np.abs(self.values).max(initial=0.0) * 1e-12
-        steps = np.sort(-self.values)
-        place = np.searchsorted(steps, -self.values - tied, side="left")
-        return np.argsort(place, kind="stable")
+        return np.argsort(-self.values, kind="stable")
 
     # ------------------------------------------------------------------ contrasts
 
     def _of_options(self, C: Any) -> dict[str, Any]:
         """Return contrasts of options by the block that they are of."""
         features = self.design.features
-        return {"option": C if features is None else sparse.csr_array(C) @ features}
+        return {"option": C if features is None else C @ features}
 
     def _weights(self, a: ArrayLike, b: ArrayLike) -> Weights:
         a, b = np.asarray(a), np.asarray(b)
-        K, at = len(a), np.arange(len(a))
-        ones = np.ones(K)
-        rows, cols = np.concatenate([at, at]), np.concatenate([a, b])
-        shape = (K, self.design.n_options)
-        C = sparse.coo_array((np.concatenate([ones, -ones]), (rows, cols)), shape=shape).tocsr()
-        C.eliminate_zeros()
+        C = indicator(a, self.design.n_options).T - indicator(b, self.design.n_options).T
         about = "option", np.column_stack([a, b]).astype(np.intp)
         return self.basis.weights(self._of_options(C), about=about)
 
@@ -190,9 +191,10 @@ class Fit:
             Whether judges' unequal use of the scale may move it.
         """
         estimate = self.basis.estimates(weights, self.design.y)
+        estimate = np.where(np.abs(estimate) <= self._grain, 0.0, estimate)
         V, f, lean = self.errors.raw(weights, columns)
         if pooled is not None:
-            pool = self.errors.pool(self._one_less_others(pooled), pooled, columns)
+            pool = self.errors.pool(lambda: self._one_less_others(pooled), pooled, columns)
             chances = np.ones(len(V)) if own is None else own(pool.chance)
             V, f = self.errors.moderated(V, f, weights.squares, lean, pool, chances)
         if scaled:
@@ -285,7 +287,7 @@ class Fit:
         noise = errors.noise, errors.freedom
         v, d = combined(noise, *map(np.array, (V, f, most, m)), lean, squares, cell, rows)
         v = np.where(self.part[a] == self.part[b], v, np.inf)
-        pool = errors.pool(self._one_less_others("option"), "option", self.design.clusters)
+        pool = self._pool
         own_chance = np.minimum(pool.chance[a], pool.chance[b])
         v, d = errors.moderated(v, d, squares, lean, pool, own_chance)
         lead = self.values[a] - self.values[b]
@@ -354,7 +356,7 @@ class Fit:
         """Weights of values: of options, with evaluators and items of their part on average."""
         design, k = self.design, self.design.n_options
         about = "option", np.arange(k)[:, None]
-        contrasts = self._of_options(sparse.eye_array(k, format="csr"))
+        contrasts = self._of_options(indicator(np.arange(k, dtype=np.int32), k))
         if design.rival is not None:  # values less their mean
             contrasts = self._of_options(np.eye(k) - 1.0 / k)
             if not self.compared:
@@ -417,9 +419,7 @@ class Fit:
             mean = 0.5 * (v[pair[0]] + v[pair[1]])
             own = (o == pair[0][:, None]) | (o == pair[1][:, None])
             x = np.where(own, mean[:, None], x)
-        over = sparse.csr_array(
-            (np.ones(len(o)), (np.arange(len(o)), judge)), shape=(len(o), J)
-        )
+        over = indicator(judge, J).T
         times = np.maximum(np.bincount(judge, minlength=J), 1)
         x -= (np.asarray(x @ over) / times)[:, judge]
         a = np.asarray((W * x) @ over)
@@ -436,10 +436,10 @@ class Fit:
         safe = np.where(told, size, 1.0)
         sums = np.asarray((left * (self.residual - left * (along / safe)[:, None])) @ over)
         error = np.maximum(self.errors.noise / safe, (sums**2).sum(1) / safe**2)
-        error = np.where(told, error, np.inf)
-        drawn = TAU**2 / (TAU**2 + error)
-        moved[some] = shift * drawn * along / safe
-        more[some] = shift**2 * TAU**2 * (1.0 - drawn)
+        drawn = 1.0 if pair is None else TAU**2 / (TAU**2 + error)
+        moved[some] = np.where(told, shift * drawn * along / safe, 0.0)
+        alone = 0.0 if pair is None else shift**2 * TAU**2
+        more[some] = np.where(told, shift**2 * drawn * error, alone)
         return moved, more
 
     def _by_items(self, a: Indices, b: Indices) -> Floats | float:
@@ -468,4 +468,4 @@ def _scaled_levels(basis: Basis, weights: Weights) -> Any:
 
 
 def _gram(rows: Any) -> Floats:
-    return np.asarray((rows @ rows.T).todense())
+    return dense(rows @ rows.T)
