@@ -29,6 +29,7 @@ from evenhand.arrays import Floats
 _DRAWS = 4_000
 _MANY = 400  # options whose errors are taken to be independent
 _TAUS, _SCALES = 60, 15  # points of the grid
+_SURE = 400.0  # degrees of freedom from which on the noise counts as known
 _REACH = 4.0  # times the scatter of the estimates that τ may be
 
 
@@ -54,7 +55,7 @@ class Drawn:
         sizes = np.maximum(sizes, 1e-12 * sizes.max(initial=0.0))
         w = basis.T @ v
         grid = (np.arange(_SCALES) + 0.5) / _SCALES
-        q = np.ones(1) if freedom > 1e8 else freedom / special.chdtri(freedom, grid)
+        q = np.ones(1) if freedom > _SURE else freedom / special.chdtri(freedom, grid)
         spread = math.sqrt(float(w @ w) / max(k - 1, 1)) or math.sqrt(float(sizes.mean()))
         tau = _REACH * spread * (np.arange(_TAUS) + 0.5) / _TAUS
         total = tau[:, None, None] ** 2 + q[:, None] * sizes  # (τ, q, k − 1)

@@ -17,7 +17,6 @@ Connected parts of a table share nothing but x, and each has its own G.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -330,26 +329,39 @@ class Basis:
                 W[:, rows] += weights.effects[:, s * width : (s + 1) * width] @ self.G[rows].T
         return np.asarray(W)
 
-    def own(self, weights: Weights) -> Iterator[tuple[Indices, Indices, Floats]]:
-        """Yield, some at a time, contrasts, rows of what these are about, and their weights."""
+    def own(self, weights: Weights) -> tuple[Indices, Indices, Floats]:
+        """Return, for every row of what a contrast is about, the contrast, the row and its weight;
+        kept for the same weights.
+        """
         assert weights.about is not None
-        block, effects = weights.about
-        for column in effects.T:
-            for rows, first, last in self._rows_of(block):
-                counts = (last - first)[column]
-                which = np.repeat(np.arange(len(column)), counts)
-                start = np.repeat(first[column] - np.cumsum(counts) + counts, counts)
-                of = rows[start + np.arange(len(which))]
-                step = max(1, _CELLS // max(self.G.shape[1], 1))
-                for i in range(0, len(which), step):
-                    c, r = which[i : i + step], of[i : i + step]
-                    w = np.asarray(weights.levels[c, self.level[r]]).reshape(-1)
-                    w = w + (weights.slopes[c] * self.Q[r]).sum(1)
-                    if weights.effects is not None:
-                        at = self.part[r].astype(np.intp) * self.G.shape[1]
-                        E = weights.effects[c[:, None], at[:, None] + np.arange(self.G.shape[1])]
-                        w += np.einsum("ij,ij->i", E, self.G[r])
-                    yield c, r, w
+        if "own" not in weights.__dict__:
+            block, effects = weights.about
+            parts = [
+                self._weighed(weights, *_repeated(column, *lists))
+                for column in effects.T
+                for lists in self._rows_of(block)
+            ]
+            weights.__dict__["own"] = tuple(map(np.concatenate, zip(*parts, strict=True)))
+        found: tuple[Indices, Indices, Floats] = weights.__dict__["own"]
+        return found
+
+    def _weighed(
+        self, weights: Weights, which: Indices, rows: Indices
+    ) -> tuple[Indices, Indices, Floats]:
+        """Return contrasts and rows with the weight that each row has in the contrast."""
+        w, width = np.empty(len(rows)), self.G.shape[1]
+        step = max(1, _CELLS // max(width, 1))
+        for i in range(0, len(which), step):
+            c, r = which[i : i + step], rows[i : i + step]
+            some = np.asarray(weights.levels[c, self.level[r]]).reshape(-1)
+            some = some + (weights.slopes[c] * self.Q[r]).sum(1)
+            if weights.effects is not None and self.parts == 1:
+                some += np.einsum("ij,ij->i", weights.effects[c], self.G[r])
+            elif weights.effects is not None:
+                at = self.part[r, None].astype(np.intp) * width + np.arange(width)
+                some += np.einsum("ij,ij->i", weights.effects[c[:, None], at], self.G[r])
+            w[i : i + step] = some
+        return which, rows, w
 
     def _rows_of(self, block: str) -> list[tuple[Indices, Indices, Indices]]:
         """Return the rows of a block, in the order of its effects, with where each begins and ends;
@@ -367,6 +379,16 @@ class Basis:
                     found.append((order, ends[:-1], ends[1:]))
             self._lists[block] = found
         return self._lists[block]
+
+
+def _repeated(
+    column: Indices, rows: Indices, first: Indices, last: Indices
+) -> tuple[Indices, Indices]:
+    """Return the rows of some effects one after the other, and the place of the effect of each."""
+    counts = (last - first)[column]
+    which = np.repeat(np.arange(len(column)), counts)
+    start = np.repeat(first[column] - np.cumsum(counts) + counts, counts)
+    return which, rows[start + np.arange(len(which))]
 
 
 def _blocks(design: Design) -> dict[str, tuple[Codes | None, int]]:

@@ -107,6 +107,15 @@ class _Kind(NamedTuple):
     leans: Flags  # whether the contrast has slopes in it
 
 
+class _Features(NamedTuple):
+    """(K, clusters) sums over the rows of clusters, of w A_g e; by regressor, of w x and of what
+    residuals show of it.
+    """
+
+    u: Floats
+    slopes: tuple[tuple[Floats, Floats], ...]
+
+
 class Pool(NamedTuple):
     """Noise over the contrasts 'one of n less the others'."""
 
@@ -145,57 +154,74 @@ class Errors:
 
     # ------------------------------------------------------------------ by clusters alone
 
+    def features(self, weights: Weights, clusters: Clusters) -> _Features:
+        """Return what rows add to contrasts, summed over clusters; kept for the same weights."""
+        key = ("features", id(weights), id(clusters))
+        if key not in self._kept:
+            basis, codes, size = self.basis, clusters.codes, clusters.size
+            u, *more = (
+                basis.sums(weights, codes, size, v)
+                for v in (clusters.root(self.residual), *self.regressors(clusters))
+            )
+            found = _Features(u, tuple(zip(more[::2], more[1::2], strict=True)))
+            self._kept[key] = weights, clusters, found
+        return self._kept[key][2]  # type: ignore[index,no-any-return] # of mixed kinds
+
+    def regressors(self, clusters: Clusters) -> list[Floats]:
+        """Return by turns each column of x, and what clusters' residuals show of it."""
+        return [v for x in self.basis.design.x.T for v in (x, clusters.half(x))]
+
     def _kind(self, weights: Weights, clusters: Clusters) -> _Kind:
-        basis, K = self.basis, len(weights)
-        codes, size = clusters.codes, clusters.size
-        u = basis.sums(weights, codes, size, clusters.root(self.residual))
+        basis, K, size = self.basis, len(weights), clusters.size
+        u, slopes = self.features(weights, clusters)
         V = (u * u).sum(1)
         X = basis.design.x
         most, m, leans = np.full(K, np.inf), np.ones(K), np.zeros(K, dtype=np.bool_)
         found: list[tuple[Floats, Flags]] = []
-        for x in X.T:
-            true = (basis.sums(weights, codes, size, x) ** 2).sum(1)
+        for x, (own, _) in zip(X.T, slopes, strict=True):
+            true = (own * own).sum(1)
             here = true > 1e-9 * weights.squares * (x @ x)
             found.append((true, here))
             leans |= here
         f = np.empty(K)
         if not self._exact(K, size):
             f[:] = self._approximate_freedom(weights, clusters)
-            parts = [(slice(None), None)]
-        else:
-            parts = []
-            for some in _chunks(K, size * basis.written_out.shape[1]):
-                f[some], own = _exact_freedom(basis, weights.some(some), clusters, leans[some].any())
-                parts.append((some, own))
-        for some, own in parts:
+            for (true, here), (_, shown) in zip(found, slopes, strict=True):
+                lam, trace = few_slopes(shown[here])
+                most[here] = np.minimum(most[here], lam)
+                m[here] = np.maximum(m[here], _ratio(true[here], trace))
+            return _Kind(V, f, most, m, leans)
+        for some in _chunks(K, size * basis.written_out.shape[1]):
+            f[some], own = _exact_freedom(basis, weights.some(some), clusters, leans[some].any())
             for x, (true, here) in zip(X.T, found, strict=True):
                 at = np.flatnonzero(here[some])
                 if not len(at):
                     continue
                 which = np.arange(K)[some][at]
-                lam, trace = _slopes(basis, weights.some(which), clusters, x, own, at)
+                lam, trace = _exact_slopes(basis, clusters, x, own[0][at], own[1][at])
                 most[which] = np.minimum(most[which], lam)
-                ratio = np.minimum(true[which] / np.maximum(trace, _TINY), _MOST_SLOPE)
-                m[which] = np.maximum(m[which], ratio)
+                m[which] = np.maximum(m[which], _ratio(true[which], trace))
         return _Kind(V, f, most, m, leans)
 
+    @property
+    def small(self) -> bool:
+        """Whether the basis may be written out."""
+        columns = self.basis.m + self.basis.parts * self.basis.G.shape[1]
+        return len(self.residual) * columns <= _DENSE
+
     def _exact(self, K: int, size: int) -> bool:
-        n, p = len(self.residual), self.basis.m + self.basis.parts * self.basis.G.shape[1]
-        return n * p <= _DENSE and K * size * p * min(size, p) <= _WORK
+        p = self.basis.m + self.basis.parts * self.basis.G.shape[1]
+        return self.small and K * size * p * min(size, p) <= _WORK
 
     def own_squares(self, weights: Weights, clusters: Clusters) -> tuple[Any, Floats, Floats]:
         """Return (K, clusters) the squares of a contrast's weights in the rows of what it is about,
         sparse; (K,) their sum, and that of the squares with noise by rows.
         """
         K, noise = len(weights), self.clusters().root(self.residual) ** 2
-        own, rows = np.zeros(K), np.zeros(K)
-        found = sparse.csr_array((K, clusters.size))
-        for c, r, w in self.basis.own(weights):
-            w = w * w
-            own += np.bincount(c, w, K)
-            rows += np.bincount(c, w * noise[r], K)
-            found = found + sparse.csr_array((w, (c, clusters.codes[r])), shape=found.shape)
-        return found, own, rows
+        c, r, w = self.basis.own(weights)
+        w = w * w
+        found = sparse.csr_array((w, (c, clusters.codes[r])), shape=(K, clusters.size))
+        return found, np.bincount(c, w, K), np.bincount(c, w * noise[r], K)
 
     def _approximate_freedom(self, weights: Weights, clusters: Clusters) -> Floats:
         """Return (K,) f by the diagonal of Q, the squares of the weights of each cluster; those of
@@ -351,23 +377,23 @@ def _exact_freedom(
     return f, (B, T) if leans else (B[:0], T[:0])
 
 
-def _slopes(
-    basis: Basis,
-    weights: Weights,
-    clusters: Clusters,
-    x: Floats,
-    own: tuple[Floats, Floats] | None,
-    at: np.ndarray,
+def few_slopes(shown: Floats) -> tuple[Floats, Floats]:
+    """Return (K,) degrees of freedom if all error were slopes, and tr MMᵀ, by the diagonal of M."""
+    diagonal = shown * shown
+    return _less_one(diagonal), diagonal.sum(1)
+
+
+def _ratio(true: Floats, trace: Floats) -> Floats:
+    return np.minimum(true / np.maximum(trace, _TINY), _MOST_SLOPE)
+
+
+def _exact_slopes(
+    basis: Basis, clusters: Clusters, x: Floats, B: Floats, T: Floats
 ) -> tuple[Floats, Floats]:
-    """Return (K,) degrees of freedom if all error were slopes of x, and tr MMᵀ."""
-    codes, size = clusters.codes, clusters.size
-    if own is None:
-        diagonal = basis.sums(weights, codes, size, clusters.half(x)) ** 2
-        return _less_one(diagonal), diagonal.sum(1)
-    B, T = own[0][at], own[1][at]
-    over = dense(indicator(codes, size)).T
+    """Return the same by M itself."""
+    over = dense(indicator(clusters.codes, clusters.size)).T
     M = -np.matmul(T, basis.written_out.T @ (over * x[:, None]))
-    on = np.arange(size)
+    on = np.arange(clusters.size)
     M[:, on, on] += (B * x) @ over
     return _tail_freedom(np.matmul(M, M.transpose(0, 2, 1))), (M * M).sum((1, 2))
 
@@ -379,7 +405,7 @@ def _tail_freedom(Q: Floats) -> Floats:
     share = np.maximum(np.linalg.eigvalsh(Q), 0.0)
     share = share / np.maximum(share.sum(1, keepdims=True), _TINY)
     low, high = np.full(len(Q), np.log(0.5)), np.full(len(Q), np.log(50.0))  # of f
-    for _ in range(24):
+    for _ in range(16):
         mid = 0.5 * (low + high)
         c = special.stdtrit(np.exp(mid), 0.975)
         p = np.exp(-0.5 * np.log1p((c * c)[:, None, None] * share[:, :, None] / _CRAIG).sum(1))

@@ -23,10 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.arrays import Floats, Indices
 from evenhand.linear.basis import Basis, Weights, dense, indicator
 from evenhand.linear.design import Design
-from evenhand.linear.errors import TAU, Errors, Pool, Spread, combined, less_one
+from evenhand.linear.errors import TAU, Errors, Pool, Spread, combined, few_slopes, less_one
 from evenhand.scores.scores import Codes
 
-_CLOSEST = 4_000_000  # weights of leads whose use of the scale is looked at, the closest first
+_CLOSEST = 2_000_000  # weights of leads whose use of the scale is looked at, the closest first
 _PAIRS = 40_000_000  # the same of all pairs
 _MANY = 300  # options whose mean is known well beside any of them
 _ROUNDING = 1e-12  # of the size of scores: what is no more is rounding
@@ -170,7 +170,6 @@ class Fit:
         pooled: str | None = None,
         own: Any = None,
         pair: tuple[Indices, Indices] | None = None,
-        scaled: bool = False,
     ) -> Spread:
         """Return estimates with errors of contrasts.
 
@@ -186,9 +185,8 @@ class Fit:
             (K,) function of the pool's chances of single effects: how probable the contrast's own
             noise is.
         pair
-            The two options whose lead it is, if it is one.
-        scaled
-            Whether judges' unequal use of the scale may move it.
+            The two options whose lead it is, if it is one; judges' unequal use of the scale may
+            move it then, as it may a bias.
         """
         estimate = self.basis.estimates(weights, self.design.y)
         estimate = np.where(np.abs(estimate) <= self._grain, 0.0, estimate)
@@ -197,7 +195,7 @@ class Fit:
             pool = self.errors.pool(lambda: self._one_less_others(pooled), pooled, columns)
             chances = np.ones(len(V)) if own is None else own(pool.chance)
             V, f = self.errors.moderated(V, f, weights.squares, lean, pool, chances)
-        if scaled:
+        if pair is not None:
             moved, more = self._by_scale(weights, pair, estimate, V)
             estimate, V = estimate - moved, V + more
         return self._told(Spread(estimate, V, f), pooled is not None)
@@ -213,77 +211,64 @@ class Fit:
     def leads(self, a: ArrayLike, b: ArrayLike) -> Spread:
         """Return by how much options a are better than options b, pair by pair."""
         a, b = (np.asarray(x, dtype=np.intp) for x in np.broadcast_arrays(a, b))
+        if not self.errors.small:
+            return self._many_leads(a, b)
         spread = self.contrasts(
             self._weights(a, b),
             self.design.clusters,
             "option",
             lambda chance: np.minimum(chance[a], chance[b]),
             (a, b),
-            scaled=True,
         )
         same = a == b
-        told = spread._replace(
-            estimate=np.where(same, 0.0, spread.estimate),
-            variance=np.where(same, 0.0, spread.variance + self._by_items(a, b)),
+        return Spread(
+            np.where(same, 0.0, spread.estimate),
+            np.where(same, 0.0, spread.variance + self._by_items(a, b)),
+            spread.freedom,
         )
-        return told
 
     def pairs(self) -> Pairs:
         """Return all leads."""
         k = self.design.n_options
         a, b = np.triu_indices(k, 1)
-        if len(a) * len(self.design) <= _PAIRS:
-            found = self.leads(a, b)
-        else:
-            found = self._all_leads(a, b)
+        many = len(a) * len(self.design) > _PAIRS
+        found = self._many_leads(a, b) if many else self.leads(a, b)
         full = [np.zeros((k, k)), np.full((k, k), 0.0), np.ones((k, k))]
         for matrix, upper, sign in zip(full, found, (-1.0, 1.0, 1.0), strict=True):
             matrix[a, b], matrix[b, a] = upper, sign * upper
         return Pairs(*full)
 
-    def _all_leads(self, a: Indices, b: Indices) -> Spread:
+    def _many_leads(self, a: Indices, b: Indices) -> Spread:
         """Return the leads of many pairs from sums over clusters of single options: variances are
-        exact, and degrees of freedom those of both options' own.
+        exact, degrees of freedom by the rows of both options, which have most of the weights.
         """
-        errors, basis = self.errors, self.basis
-        weights = self._levels
-        S = self._products
-
-        def apart(gram: Floats) -> Floats:
-            d = gram.diagonal()
-            return np.asarray(np.maximum(d[a] + d[b] - 2.0 * gram[a, b], 0.0))
-
-        e, X = self.residual, self.design.x
-        every = [errors.clusters(one) for one in self.design.clusters.values()]
-        every = every or [errors.clusters()]
-        V, f, most, m = [], [], [], []
+        errors, design, weights = self.errors, self.design, self._levels
+        every = [errors.clusters(one) for one in design.clusters.values()] or [errors.clusters()]
+        squares = self._apart(self._products, a, b, gram=True)
         lean = np.zeros(len(a), dtype=np.bool_)
-        rows = np.zeros(len(a))
+        V, f, most, m, rows = [], [], [], [], np.zeros(len(a))
         for kind in every:
-            u = basis.sums(weights, kind.codes, kind.size, kind.root(e))
-            V.append(apart(u @ u.T))
+            u, slopes = errors.features(weights, kind)
+            V.append(self._apart(u, a, b))
             q, total, by_rows = errors.own_squares(weights, kind)
-            both, rows = _gram(q), by_rows[a] + by_rows[b]
-            d = both.diagonal()
-            f.append(less_one(total[a] + total[b], d[a] + d[b] + 2.0 * both[a, b]))
+            rows = by_rows[a] + by_rows[b]
+            rest = np.maximum(squares - total[a] - total[b], 0.0)
+            share = float(((np.bincount(kind.codes) / len(kind.codes)) ** 2).sum())
+            f.append(less_one(squares, _joint_squares(q, a, b) + rest**2 * share))
             most.append(np.full(len(a), np.inf))
             m.append(np.ones(len(a)))
-            for x in X.T:
-                own, shown = (basis.sums(weights, kind.codes, kind.size, v) for v in (x, kind.half(x)))
-                true, seen = apart(own @ own.T), apart(shown @ shown.T)
-                here = true > 1e-9 * apart(S) * (x @ x)
+            for x, (own, shown) in zip(design.x.T, slopes, strict=True):
+                true, seen = self._apart(own, a, b), self._apart(shown, a, b)
+                here = true > 1e-9 * squares * (x @ x)
                 lean |= here
                 ratio = np.clip(true / np.maximum(seen, 1e-300), 1.0, 4.0)
                 m[-1] = np.where(here, np.maximum(m[-1], ratio), m[-1])
-                square = shown**2
-                few = square.sum(1) ** 2 / np.maximum((square * square).sum(1), 1e-300)
+                few = few_slopes(shown)[0]
                 most[-1] = np.where(here, np.minimum(few[a], few[b]), most[-1])
         cell = V[0]
         if len(V) > 1:
-            cells = errors.clusters(*self.design.clusters.values())
-            u = basis.sums(weights, cells.codes, cells.size, cells.root(e))
-            cell = apart(u @ u.T)
-        squares = apart(S)
+            cells = errors.clusters(*design.clusters.values())
+            cell = self._apart(errors.features(weights, cells).u, a, b)
         noise = errors.noise, errors.freedom
         v, d = combined(noise, *map(np.array, (V, f, most, m)), lean, squares, cell, rows)
         v = np.where(self.part[a] == self.part[b], v, np.inf)
@@ -291,7 +276,20 @@ class Fit:
         own_chance = np.minimum(pool.chance[a], pool.chance[b])
         v, d = errors.moderated(v, d, squares, lean, pool, own_chance)
         lead = self.values[a] - self.values[b]
-        return self._told(Spread(lead, v + self._by_items(a, b), d), pooled=True)
+        if len(a) <= design.n_options:
+            moved, more = self._by_scale(None, (a, b), lead, v)
+            lead, v = lead - moved, v + more
+        told = self._told(Spread(lead, v + self._by_items(a, b), d), pooled=True)
+        same = a == b
+        return told._replace(variance=np.where(same, 0.0, told.variance))
+
+    def _apart(self, rows: Floats, a: Indices, b: Indices, gram: bool = False) -> Floats:
+        """Return the squared distances of rows a and b; of a matrix of products if it is one."""
+        if not gram and len(a) <= self.design.n_options:
+            return np.asarray(((rows[a] - rows[b]) ** 2).sum(1))
+        products = rows if gram else rows @ rows.T
+        d = products.diagonal()
+        return np.asarray(np.maximum(d[a] + d[b] - 2.0 * products[a, b], 0.0))
 
     def level(self, like: bool = True) -> Spread:
         """Return the values with errors, for judges like these or for these alone."""
@@ -334,7 +332,9 @@ class Fit:
         c = np.zeros((1, self.design.x.shape[1]))
         c[0, j] = 1.0
         weights = self.basis.weights({}, c)
-        return self.contrasts(weights, columns, scaled=True)
+        spread = self.contrasts(weights, columns)
+        moved, more = self._by_scale(weights, None, spread.estimate, spread.variance)
+        return Spread(spread.estimate - moved, spread.variance + more, spread.freedom)
 
     def biases(self, columns: Mapping[str, Codes]) -> Spread:
         """Return all slopes of x; these have a noise of their own, as of evaluators one by one."""
@@ -386,12 +386,16 @@ class Fit:
     # ------------------------------------------------------------------ scale, control
 
     def _by_scale(
-        self, weights: Weights, pair: tuple[Indices, Indices] | None, estimate: Floats, V: Floats
+        self,
+        weights: Weights | None,
+        pair: tuple[Indices, Indices] | None,
+        estimate: Floats,
+        V: Floats,
     ) -> tuple[Floats, Floats]:
         """Return by how much unequal use of the scale moves contrasts, drawn to 0, and the variance
         that is left (`errors`, 4). Of many leads, those that are closest are looked at.
         """
-        design, K = self.design, len(weights)
+        design, K = self.design, len(estimate)
         moved, more = np.zeros(K), np.zeros(K)
         if design.evaluator is None or design.rival is not None or design.control is not None:
             return moved, more
@@ -399,12 +403,17 @@ class Fit:
             return moved, more
         with np.errstate(divide="ignore", invalid="ignore"):
             t = np.abs(estimate) / np.sqrt(V)
-        which = np.argsort(np.where(weights.told, t, np.inf), kind="stable")
+        which = np.argsort(np.where(np.isfinite(V), t, np.inf), kind="stable")
         which = which[: max(1, _CLOSEST // max(len(design), 1))]
-        which = which[weights.told[which]]
+        which = which[np.isfinite(V[which])]
         for some in np.array_split(which, max(1, len(which) * len(design) // 4_000_000)):
             both = None if pair is None else (pair[0][some], pair[1][some])
-            moved[some], more[some] = self._stretched(weights.some(some), both)
+            if both is not None and weights is None:
+                these = self._weights(*both)
+            else:
+                assert weights is not None
+                these = weights.some(some)
+            moved[some], more[some] = self._stretched(these, both)
         return moved, more
 
     def _stretched(
@@ -465,6 +474,16 @@ def _unit(x: Floats) -> Floats:
 def _scaled_levels(basis: Basis, weights: Weights) -> Any:
     counts = np.where(np.isinf(basis.counts), 0.0, basis.counts)
     return weights.levels * np.sqrt(counts)
+
+
+def _joint_squares(q: Any, a: Indices, b: Indices) -> Floats:
+    """Return (K,) Σ (q_a + q_b)² over clusters, of sparse rows."""
+    if len(a) <= q.shape[0]:
+        both = q[a] + q[b]
+        return np.asarray((both * both).sum(1))
+    products = _gram(q)
+    d = products.diagonal()
+    return np.asarray(d[a] + d[b] + 2.0 * products[a, b])
 
 
 def _gram(rows: Any) -> Floats:
