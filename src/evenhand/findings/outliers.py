@@ -27,6 +27,7 @@ from evenhand.report.words import listed, number, short
 from evenhand.scores.scores import Finding
 
 _ISOLATED = 3.0  # times E
+_WILD = 12.0  # times s, from which on a score withdraws what it concerns
 _PRIOR, _NORMAL = 8.0, 0.25  # spacings that normal noise counts for in E, and their mean
 _OWN = 4.0  # scores that the noise of all counts for in that of an option or evaluator
 _SUSPECTS, _SHARE = 2, 1e-3  # at most, and as a share of all scores
@@ -34,7 +35,7 @@ _TAIL = 8  # residuals of which E is taken, at least
 
 
 def outliers(of: Residuals) -> list[Finding] | None:
-    """Return an alarm on scores that look like typing errors; None where it cannot be asked."""
+    """Return what to say of scores that look like typing errors; None where it cannot be asked."""
     n, most = len(of.e), max(_SUSPECTS, int(_SHARE * len(of.e)))
     b = max(_TAIL, math.isqrt(n))
     if of.two_valued or not of.noise > 0.0 or of.freedom <= most or n <= most + b:
@@ -59,7 +60,7 @@ def outliers(of: Residuals) -> list[Finding] | None:
     spacing = (float((x[:b] - x[b]).sum()) + _PRIOR * _NORMAL) / (b + _PRIOR)
     if math.log(z) - float(x[0]) < _ISOLATED * spacing:
         return []
-    return [_finding(of, rows, off, chance)]
+    return [_finding(of, rows, off, chance, t >= _WILD)]
 
 
 def _largest(x: Floats, n: int) -> Indices:
@@ -68,7 +69,7 @@ def _largest(x: Floats, n: int) -> Indices:
     return np.asarray(rows[np.argsort(-x[rows])])
 
 
-def _finding(of: Residuals, rows: Indices, off: float, chance: float) -> Finding:
+def _finding(of: Residuals, rows: Indices, off: float, chance: float, wild: bool) -> Finding:
     scores, worst = of.scores, int(rows[0])
     codes = [scores.option.codes] + ([] if scores.rival is None else [scores.rival])
     options = dict.fromkeys(scores.option.names[int(c[row])] for row in rows for c in codes)
@@ -80,8 +81,9 @@ def _finding(of: Residuals, rows: Indices, off: float, chance: float) -> Finding
         f"The score {number(scores.score[worst])} of "
         f"{short(scores.option.names[int(scores.option.codes[worst])])}{by} "
         f"({scores.where(worst)}) is {number(abs(off))} {'above' if off > 0.0 else 'below'} what "
-        f"all others explain{more}: correct it if it is a typing error; until then no lead of "
-        f"{listed(list(options))} is sure.",
+        f"all others explain{more}: correct it if it is a typing error"
+        + (f"; until then no lead of {listed(list(options))} is sure." if wild else "."),
+        alarm=wild,
         p_value=chance,
         concerns=tuple(options),
     )

@@ -13,9 +13,12 @@ One joint statement, with a probability of δ at most to be wrong in any of it:
   (Gutmann and Maymin, 1987; Hung and Fithian, 2019): so nothing is paid for the number of options.
   The leader is the best if nobody else may be. It loses at most the least ε with p < δ/2 of leads
   that are larger by ε.
-- *The m best*: likewise if p < δ/2 across the line for all pairs. Else step by step (Holm, 1979;
-  Shaffer, 1986): with r options not placed and m places left, one is in if m times its m-th largest
-  p over the others is below δ/r, and out if its rivals are so over it.
+- *The m best*: likewise if p < δ/2 across the line for all pairs. Else option x is in if p < α over
+  k − m others, and out if m others are so over it. Who is in falsely, at place m + j, is falsely
+  better than j of the m + j − 1 before it: by Markov's inequality that has a probability of
+  (m + j − 1)α/j at most, and the other way round (k − m + i − 1)α/i for who is out falsely at place
+  m − i + 1. All of these add up to δ with α = δ/(k + (m − 1)H_{k−m} + (k − m − 1)H_m), H_n = 1 + ½ +
+  … + 1/n. Then step by step: of who is placed nothing false is left to say.
 - *A bar, and against one option*: two-sided t tests by Holm.
 - *Ranks*: pairs that differ by Holm over all of them, and what is sure of the target: nobody who is
   surely in has a rank beyond the line.
@@ -339,11 +342,10 @@ def _several(pairs: Pairs, order: Indices, m: int, delta: float) -> tuple[Indice
     among = order.copy()
     while len(among) > 1 and 0 < left < len(among):
         r = len(among)
-        q = p[np.ix_(among, among)]
-        np.fill_diagonal(q, 2.0)
-        ahead = left * np.partition(q, r - 1 - left, axis=1)[:, r - 1 - left]
-        behind = (r - left) * np.partition(q, left - 1, axis=0)[left - 1]
-        is_in, is_out = ahead < delta / r, behind < delta / r
+        sums = [float((1.0 / np.arange(1, n + 1)).sum()) for n in (r - left, left)]
+        share = delta / (r + (left - 1) * sums[0] + (r - left - 1) * sums[1])
+        better = p[np.ix_(among, among)] < share
+        is_in, is_out = better.sum(1) >= r - left, better.sum(0) >= left
         if not (is_in | is_out).any():
             break
         inside += among[is_in].tolist()

@@ -72,6 +72,11 @@ class Design:
         return len(self.y)
 
     @property
+    def biases(self) -> Floats:
+        """(n, ·) columns of x that judges may differ in; a control variate is none."""
+        return self.x if self.control is None else self.x[:, 1:]
+
+    @property
     def n_values(self) -> int:
         """How many numbers the values of options are made of."""
         return self.n_options if self.features is None else self.features.shape[1]

@@ -13,13 +13,14 @@ whatever the design is, and on a complete panel V is that of the paired t test b
 degrees of freedom. Q = diag(b_g·b_g) − T Tᵀ, T_g = F_gᵀ b_g. Kinds add up (Cameron, Gelbach and
 Miller, 2011): V = Σ V_kind − (kinds − 1) V_cell, no less than any of them; freedom is Welch's.
 
-2 Pooling. Over the k contrasts 'one option less the others' s₀² is the mean of V/S, with
-ν₀ = (k − 1)/k (Σs_i²)²/Σ(s_i⁴/f_i) degrees of freedom, at most ν. p is how probable, were all
-noise alike, V/(S s₀²) is as far out as it is (F(f, ν₀), two-sided), or that of the contrast's own
-options (upper, doubled): the least of these. Moderated t (Smyth, 2004) with the prior freedom
-d = p (ν₀ − f)₊ (robust as in Phipson and others, 2016): V becomes (d s₀² S + f V)/(d + f) where that
-is more, and f + d its freedom. An option as noisy as all has nearly the pooled t test, one that is
-noisier or quieter beyond chance its own.
+2 Pooling. Over the k contrasts 'one option less the others' s₀² is the mean of s_i² = V/S, with
+ν₀ = (k − 1)/k (Σs_i²)²/Σ(s_i⁴/f_i) degrees of freedom, at most ν. p is four times the smaller tail
+chance, at most 1, of an option's s_i² beside the mean of all others' (F(f_i, ν_−i)): one whose noise
+lies between the quartiles of what chance allows is pooled in full. Of a contrast it is the least of
+its own options'. Freedom is drawn on the scale of 1/f, in which Student's quantile is about
+straight: 1/f′ = (1 − p)/f + p/ν₀. The rest is the moderated t (Smyth, 2004; robust as in Phipson and
+others, 2016): with d = f′ − f, V becomes (d s₀² S + f V)/(d + f) where that is more. An option as
+noisy as all has nearly the pooled t test, one that is noisier or quieter beyond chance its own.
 
 3 Slopes. A bias β, and a lead that leans on one, errs by noise and by what clusters favour for
 themselves: z_g in x_g z_g. B = max(s² S, V by single rows) is noise alone. A cluster's own slope
@@ -35,7 +36,7 @@ values less those of what the judge scored, a_e = Σ_{i in e} w_i x̂_i over its
 λ̂ is by least squares beside all effects (Tukey, 1949), drawn to 0 by r = τ²/(τ² + var λ̂): with the
 shift h = w·z of the contrast, its estimate loses hλ̂r and its variance gains h² r var λ̂. Two options
 whose lead it is count as worth the same. Of a bias λ is told well, since judges of both groups see
-options of every worth: there r = 1, and it is one more column of the fit.
+options of every worth: there τ is so large that it is nearly one more column of the fit.
 
 Where a table is large the eigenvalues of Q and MMᵀ are taken to be their diagonals, less one degree
 of freedom for the mean.
@@ -56,8 +57,10 @@ from evenhand.linear.basis import Basis, Flags, Weights, dense, indicator
 from evenhand.linear.clusters import Clusters
 from evenhand.scores.scores import Codes, crossed
 
-TAU = 0.25
-"""Standard deviation of how much more steeply than others the most exposed judges use the scale."""
+TAU, FREE = 0.25, 1.0
+"""Standard deviation of how much more steeply than others the most exposed judges use the scale, as
+it is taken to be for leads, and for biases.
+"""
 
 _DENSE = 4_000_000  # rows times columns of a basis that is written out
 _WORK = 3e9  # multiplications that exact degrees of freedom may take
@@ -168,14 +171,14 @@ class Errors:
         return self._kept[key][2]  # type: ignore[index,no-any-return] # of mixed kinds
 
     def regressors(self, clusters: Clusters) -> list[Floats]:
-        """Return by turns each column of x, and what clusters' residuals show of it."""
-        return [v for x in self.basis.design.x.T for v in (x, clusters.half(x))]
+        """Return by turns each bias, and what clusters' residuals show of it."""
+        return [v for x in self.basis.design.biases.T for v in (x, clusters.half(x))]
 
     def _kind(self, weights: Weights, clusters: Clusters) -> _Kind:
         basis, K, size = self.basis, len(weights), clusters.size
         u, slopes = self.features(weights, clusters)
         V = (u * u).sum(1)
-        X = basis.design.x
+        X = basis.design.biases
         most, m, leans = np.full(K, np.inf), np.ones(K), np.zeros(K, dtype=np.bool_)
         found: list[tuple[Floats, Flags]] = []
         for x, (own, _) in zip(X.T, slopes, strict=True):
@@ -287,9 +290,15 @@ class Errors:
             pooled = Pool(0.0, 0.0, chance)
             if len(s) > 1 and (mean := float(s.mean())) > _TINY and self.freedom > 0:
                 s = s / mean
-                spread = float((n - 1) / n * s.sum() ** 2 / (s * s / f).sum())
-                pooled = Pool(mean, min(spread, float(self.freedom)), chance)
-                chance[ok] = np.minimum(1.0, 2.0 * special.fdtrc(f, pooled.freedom, s))
+                nu0 = float((n - 1) / n * s.sum() ** 2 / (s * s / f).sum())
+                pooled = Pool(mean, min(nu0, float(self.freedom)), chance)
+                rest, parts = s.sum() - s, s * s / f  # of all but one
+                nu = (n - 2) / (n - 1) * rest**2 / np.maximum(parts.sum() - parts, _TINY)
+                nu = np.clip(nu, 0.1, self.freedom)
+                ratio = np.minimum(s * (len(s) - 1) / np.maximum(rest, _TINY), 1e9)
+                quieter = np.where(s < _QUIET, 1.0, special.fdtr(f, nu, ratio))
+                both = np.minimum(special.fdtrc(f, nu, ratio), quieter)
+                chance[ok] = np.minimum(1.0, 4.0 * both)
             self._kept[key] = pooled
         return self._kept[key]  # type: ignore[return-value] # of mixed kinds
 
@@ -304,11 +313,9 @@ class Errors:
         s0, nu0 = pool.noise, pool.freedom
         if not s0 > 0.0:
             return V, f
+        p = np.where(lean, 0.0, own)
+        d = 1.0 / ((1.0 - p) / f + p / np.maximum(nu0, f)) - f
         with np.errstate(over="ignore", invalid="ignore"):
-            ratio = np.minimum(V / (s0 * np.maximum(S, _TINY)), 1e9)
-            P = special.fdtrc(f, nu0, ratio)
-            p = np.where(V < _QUIET * s0 * S, 1.0, 2.0 * np.minimum(P, 1.0 - P))
-            d = np.where(lean, 0.0, np.minimum(p, own)) * np.maximum(nu0 - f, 0.0)
             drawn = V + d / (d + f) * (s0 * S - np.minimum(V, s0 * S))
         return np.where(V < s0 * S, drawn, V), f + d
 

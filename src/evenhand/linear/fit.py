@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.arrays import Floats, Indices
 from evenhand.linear.basis import Basis, Weights, dense, indicator
 from evenhand.linear.design import Design
-from evenhand.linear.errors import TAU, Errors, Pool, Spread, combined, few_slopes, less_one
+from evenhand.linear.errors import FREE, TAU, Errors, Pool, Spread, combined, few_slopes, less_one
 from evenhand.scores.scores import Codes
 
 _CLOSEST = 2_000_000  # weights of leads whose use of the scale is looked at, the closest first
@@ -257,7 +257,7 @@ class Fit:
             f.append(less_one(squares, _joint_squares(q, a, b) + rest**2 * share))
             most.append(np.full(len(a), np.inf))
             m.append(np.ones(len(a)))
-            for x, (own, shown) in zip(design.x.T, slopes, strict=True):
+            for x, (own, shown) in zip(design.biases.T, slopes, strict=True):
                 true, seen = self._apart(own, a, b), self._apart(shown, a, b)
                 here = true > 1e-9 * squares * (x @ x)
                 lean |= here
@@ -445,10 +445,11 @@ class Fit:
         safe = np.where(told, size, 1.0)
         sums = np.asarray((left * (self.residual - left * (along / safe)[:, None])) @ over)
         error = np.maximum(self.errors.noise / safe, (sums**2).sum(1) / safe**2)
-        drawn = 1.0 if pair is None else TAU**2 / (TAU**2 + error)
-        moved[some] = np.where(told, shift * drawn * along / safe, 0.0)
-        alone = 0.0 if pair is None else shift**2 * TAU**2
-        more[some] = np.where(told, shift**2 * drawn * error, alone)
+        error = np.where(told, error, np.inf)
+        tau = FREE if pair is None else TAU
+        drawn = tau**2 / (tau**2 + error)
+        moved[some] = shift * drawn * along / safe
+        more[some] = shift**2 * tau**2 * (1.0 - drawn)
         return moved, more
 
     def _by_items(self, a: Indices, b: Indices) -> Floats | float:

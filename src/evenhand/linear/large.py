@@ -20,7 +20,7 @@ import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.linear.design import Design
-from evenhand.linear.errors import Spread, combined, less_one
+from evenhand.linear.errors import FREE, Spread, combined, less_one
 from evenhand.linear.projection import ENOUGH, Projection
 from evenhand.numerics.tolerance import IN_SPAN, PROJECTED
 from evenhand.scores.scores import Codes, chunks, crossed, less_means, sums_over
@@ -171,11 +171,12 @@ class LargeFit:
         self._met.forget()
         size, shift = float(left @ left), float(w @ z)
         if not size > 1e-9 * float(z @ z):
-            return 0.0, 0.0
+            return 0.0, shift**2 * FREE**2
         along = float(left @ self.residual) / size
         sums = sums_over(judge, J, left, self.residual - left * along)
         error = max(self._s2 / size, float(sums @ sums) / size**2)
-        return shift * along, shift**2 * error
+        drawn = FREE**2 / (FREE**2 + error)
+        return shift * drawn * along, shift**2 * FREE**2 * (1.0 - drawn)
 
     def own_slopes(self, codes: Codes, size: int) -> Spread:
         """Return (size,) the slope of the first regressor in the rows of each code, as if these did
