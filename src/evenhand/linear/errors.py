@@ -69,6 +69,7 @@ _MOST_SLOPE = 4.0
 _QUIET = 0.04  # of the noise of all: a contrast that scatters less tells nothing of its own
 _CRAIG = np.sin((np.arange(48) + 0.5) / 48 * np.pi / 2) ** 2
 _TINY = 1e-300
+_ROUNDING = 1e-12  # of what is added up: what is no more is rounding
 
 
 class Spread(NamedTuple):
@@ -166,6 +167,8 @@ class Errors:
                 basis.sums(weights, codes, size, v)
                 for v in (clusters.root(self.residual), *self.regressors(clusters))
             )
+            size = float(np.abs(self.residual).max(initial=0.0))
+            u[np.abs(u) <= _ROUNDING * size * np.sqrt(weights.squares)[:, None]] = 0.0
             found = _Features(u, tuple(zip(more[::2], more[1::2], strict=True)))
             self._kept[key] = weights, clusters, found
         return self._kept[key][2]  # type: ignore[index,no-any-return] # of mixed kinds
@@ -251,7 +254,7 @@ class Errors:
         cell, rows, lean = V[0], V[0], leans.any(0)
         if len(V) > 1:
             cells = self.clusters(*columns.values())
-            u = self.basis.sums(weights, cells.codes, cells.size, cells.root(self.residual))
+            u = self.features(weights, cells).u
             cell = (u * u).sum(1)
         if lean.any():
             rows = self._by_rows(weights, lean)
@@ -339,7 +342,7 @@ def combined(
         v = np.maximum(V.sum(0) - (len(V) - 1) * cell, np.maximum(V.max(0), cell))
         parts = np.maximum(V, cell) / np.maximum(v, _TINY)
         welch = 1.0 / np.maximum((parts**2 / np.maximum(f, 1e-9)).sum(0), 1e-12)
-        d = np.maximum(welch, f.min(0))
+        d = np.where(v > 0.0, np.maximum(welch, f.min(0)), f.min(0))
     s2, nu = noise
     if lean.any() and nu > 0:
         B = np.maximum(np.maximum(s2 * S, rows), _TINY)

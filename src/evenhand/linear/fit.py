@@ -263,8 +263,12 @@ class Fit:
                 lean |= here
                 ratio = np.clip(true / np.maximum(seen, 1e-300), 1.0, 4.0)
                 m[-1] = np.where(here, np.maximum(m[-1], ratio), m[-1])
-                few = few_slopes(shown)[0]
-                most[-1] = np.where(here, np.minimum(few[a], few[b]), most[-1])
+                if len(a) <= design.n_options:
+                    few = few_slopes(shown[a] - shown[b])[0]
+                else:
+                    each = few_slopes(shown)[0]
+                    few = np.minimum(each[a], each[b])
+                most[-1] = np.where(here, np.minimum(few, most[-1]), most[-1])
         cell = V[0]
         if len(V) > 1:
             cells = errors.clusters(*design.clusters.values())
