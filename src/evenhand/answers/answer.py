@@ -17,6 +17,7 @@ from evenhand.answers.difference import difference
 from evenhand.answers.least_squares import RawScores, ScoresFit, least_squares, raw_scores
 from evenhand.answers.logged import SOMEBODY, log_of
 from evenhand.answers.next_questions import NextQuestions
+from evenhand.answers.page import record_of, report_of, required, verdict_on
 from evenhand.answers.question import Failure
 from evenhand.answers.scale import Scale, compares
 from evenhand.answers.withdrawn import Withdrawals
@@ -342,7 +343,7 @@ class Answer(Result):
             frame.insert(1, "category", [self.categories.name(x) for x in places])
         low, high = self.conclusion.ranks
         return frame.assign(
-            verdict=[self.conclusion.verdicts[x] for x in places],
+            verdict=[verdict_on(self, x) for x in places],
             chance=self.conclusion.chances[places],
             rank_low=low[places],
             rank_high=high[places],
@@ -390,15 +391,12 @@ class Answer(Result):
         Traceback (most recent call last):
         evenhand.errors.RequirementError: cannot tell yet: whether 'old' is no more than 0.02...
         """
-        from evenhand.answers.requirement import required  # noqa: PLC0415
         required(self, how, option)
 
     def _report(self) -> Report:
-        from evenhand.answers.sections import report_of  # noqa: PLC0415
         return report_of(self)
 
     def _record(self) -> dict[str, Any]:
-        from evenhand.answers.sections import record_of  # noqa: PLC0415
         return record_of(self)
 
     def _draw(self, axes: Axes | None) -> Figure:

@@ -1,37 +1,48 @@
-"""The picture of an answer: options by value with intervals, scores beside values, and the bias.
+"""The figure of an answer: options by value with intervals, scores beside values, and the biases.
 
-`answer_picture` works out what to draw, `draw_answer_picture` draws it.
+`answer_picture` works out what to draw, `draw_answer_picture` draws it. One picture serves every
+target: colours are verdicts, and a line is drawn where the target has one.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from evenhand.actions import ActionSet
 from evenhand.answers.answer import Answer, Standing
-from evenhand.answers.biases import NamedBias
-from evenhand.answers.sections import spoken_of
-from evenhand.answers.words import verdict
+from evenhand.answers.page import (
+    categories_in,
+    chance,
+    conclusion_in,
+    is_apart,
+    likely,
+    verdict,
+)
 from evenhand.best import direction, sign
-from evenhand.numerics.intervals import Estimate
+from evenhand.inference.conclusion import Conclusion
 from evenhand.report.model import first_places
 from evenhand.report.pictures import (
     FAINT,
     INK,
-    STYLES,
     ForestRow,
     draw_forest,
+    forest_places,
     literal,
     new_figure,
 )
-from evenhand.report.words import interval, percent, short
+from evenhand.report.words import percent, short
 
-_MOST_ROWS, _MOST_BIASES = 25, 24
+_MOST_ROWS, _MOST_BIASES = 40, 24
+_IN, _OPEN, _OUT = ("#009E73", "o"), ("#E69F00", "D"), ("#767676", "v")
+_STYLES = {
+    "in": _IN, "not worse": _IN, "probably in": _IN, "open": _OPEN, "probably out": _OUT,
+    "out": _OUT, "itself": (INK, "s"),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -39,114 +50,114 @@ class AnswerPicture:
     """What the picture of an answer shows."""
 
     title: str
-    rows: tuple[Standing, ...]  # those that are drawn, the most valuable first
-    n_options: int
-    chosen: int  # index of the option to choose
-    group_names: tuple[str, ...] | None  # of −1 and +1 in an action set; None if none, or too many
-    level: float  # probability that the intervals hold
+    options: tuple[ForestRow, ...]  # the most valuable first
+    biases: tuple[ForestRow, ...]
+    aside: str  # what stands beside options
     value_label: str
-    bias: Estimate
-    bias_label: str  # what a bias above 0 means
-    biases: tuple[NamedBias, ...] | None = None  # drawn instead, if evaluators
-    n_biases: int = 0
-    leniency: str = "lenient (+), severe (−)"
-
-    @property
-    def note(self) -> str:
-        """What is left out, in words."""
-        left_out = self.n_options - len(self.rows)
-        if not left_out:
-            return ""
-        return f"The first {len(self.rows)} of {self.n_options:,} options are drawn."
-
-    @property
-    def option_rows(self) -> list[ForestRow]:
-        """The options as lines of a forest plot."""
-        return [
-            ForestRow(
-                one.option,
-                one.value,
-                one.low,
-                one.high,
-                STYLES[0]
-                if self.group_names is None or one.group is None
-                else STYLES[self.group_names.index(one.group)],
-                beside=one.raw,
-                strong=one.index == self.chosen,
-                aside=f"{one.evaluations:,}",
-            )
-            for one in self.rows
-        ]
-
-    @property
-    def bias_rows(self) -> list[ForestRow]:
-        """The biases as lines of a forest plot: favours, below them who is lenient or severe."""
-        if self.biases is None:
-            bias = self.bias
-            return [ForestRow("bias", bias.value, bias.low, bias.high, (INK, "D"))]
-        first = sum(one.kind != "leniency" for one in self.biases)  # leniencies come last
-        return [
-            ForestRow(
-                one.name,
-                one.estimate,
-                one.low,
-                one.high,
-                (INK, "o" if one.kind == "leniency" else "D"),
-                hollow=one.kind == "leniency",
-                heading=self.leniency if place == first > 0 else "",
-            )
-            for place, one in enumerate(self.biases)
-        ]
+    left_out: tuple[int, int]  # options and biases that are not drawn
+    legend: tuple[tuple[str, tuple[str, str], bool], ...]  # names, styles, whether hollow
+    at: float = math.nan  # a bar, or the option that others are held against
+    below: tuple[int, ...] = ()  # how many rows stand above a line between in and out
+    said: str = ""  # what the line is
 
 
 def answer_picture(answer: Answer) -> AnswerPicture:
-    """Work out which options and biases to draw."""
-    options, low = answer.options, answer.best == "low"
-    places = first_places(len(answer.ranking), spoken_of(answer), _MOST_ROWS)
+    """Work out which options and biases to draw, in which colours, and where the line is."""
+    said, inside, ranking = conclusion_in(answer), categories_in(answer), answer.ranking
+    if inside is not None:
+        ranking = tuple(sorted(ranking, key=lambda one: inside.codes[one.index]))
+    must = {answer.raw_choice, *said.chosen}
+    kept = {place for place, one in enumerate(ranking) if one.index in must}
+    shown = [ranking[place] for place in first_places(len(ranking), kept, _MOST_ROWS)]
+    known = not is_apart(answer) and not answer.contradicted
+    found = {one.index: likely(said, one.index) if known else "open" for one in shown}
+    chances = [chance(float(said.chances[one.index])) for one in shown]
+    asides = chances if any(chances) and known else [f"{one.evaluations:,}" for one in shown]
+    rows = [
+        _option_row(answer, one, found[one.index], one.index in said.chosen, aside)
+        for one, aside in zip(shown, asides, strict=True)
+    ]
+    if inside is not None:
+        kinds = [inside.name(one.index) for one in shown]
+        for i, kind in enumerate(kinds):
+            if i == 0 or kind != kinds[i - 1]:
+                rows[i] = replace(rows[i], heading=f"{short(inside.column)}: {short(kind)}")
+    biases = _biases(answer)
+    at = f"measured from {short(answer.label)}" if answer.compared else "in units of the scores"
     picture = AnswerPicture(
-        title=verdict(answer),
-        rows=tuple(answer.ranking[place] for place in places),
-        n_options=len(answer.ranking),
-        chosen=answer.option,
-        group_names=None,
-        level=answer.confidence,
-        value_label=f"value, in units of the scores: {direction(answer.best).lower()[:-1]}",
-        bias=answer.bias,
-        bias_label="",
-        leniency="severe (+), lenient (−)" if low else "lenient (+), severe (−)",
+        verdict(answer),
+        tuple(rows),
+        tuple(biases),
+        "chance" if asides is chances else "scores",
+        f"value, {at}: {direction(answer.best).lower()[:-1]}",
+        (len(ranking) - len(rows), len(answer.biases) - len(biases)),
+        _legend(answer, said, set(found.values())),
     )
-    if isinstance(options, ActionSet):
-        names = options.group_names
-        label = f"scores per 1 of {short(options.attribute_names[0])}"
-        if names is not None:
-            much, little = ("too high", "too low") if low else ("too much", "too little")
-            label = f"{much} for {short(names[1])},\n{little} for {short(names[0])}"
-        return replace(picture, group_names=names, bias_label=label)
-    if answer.compared:
-        chosen = answer.standing(answer.option)
-        picture = replace(
-            picture,
-            rows=tuple(replace(one, raw=one.raw - chosen.raw) for one in picture.rows),
-            value_label=f"value, measured from {short(chosen.option)}: "
-            f"{direction(answer.best).lower()[:-1]}",
-        )
-    groups = tuple(dict.fromkeys(group for group in options.groups or () if group is not None))
-    if len(groups) > len(STYLES):  # too many to be told apart: named instead
-        groups = ()
-        rows = tuple(
-            one if one.group is None else replace(one, option=f"{one.option} ({one.group})")
-            for one in picture.rows
-        )
-        picture = replace(picture, rows=rows)
-    return replace(
-        picture,
-        group_names=groups or None,
-        biases=_biases(answer),
-        n_biases=len(answer.biases),
+    return _with_line(picture, answer, said, shown)
+
+
+def _option_row(answer: Answer, one: Standing, found: str, chosen: bool, aside: str) -> ForestRow:
+    name = one.option if one.group is None else f"{short(one.option)} ({short(one.group)})"
+    origin = answer.standing(answer.option).raw if answer.compared else 0.0
+    return ForestRow(
+        name,
+        -sign(answer.best) * one.lead if answer.compared else one.value,
+        one.low,
+        one.high,
+        _STYLES[found],
+        beside=one.raw - origin,
+        strong=chosen,
+        hollow=found.startswith("probably"),
+        aside=aside,
     )
 
 
-def _biases(answer: Answer) -> tuple[NamedBias, ...]:
+def _with_line(
+    picture: AnswerPicture, answer: Answer, said: Conclusion, shown: list[Standing]
+) -> AnswerPicture:
+    """Return the picture with the bar, the option to beat, or the line below the m best."""
+    target, chosen = said.target, set(said.chosen)
+    if target.bar is not None:
+        return replace(picture, at=target.bar, said=f"the bar, {target.bar:g}")
+    if target.against is not None:
+        own = next((x for x, one in enumerate(shown) if one.option == target.against), None)
+        at = math.nan if own is None else picture.options[own].value
+        return replace(picture, at=at, said=short(target.against))
+    begun = [i for i, row in enumerate(picture.options) if row.heading] or [0]
+    if target.top == 1 and len(begun) == 1 and not picture.options[0].heading:
+        return picture
+    below = []
+    for start, end in zip(begun, [*begun[1:], len(shown)], strict=True):
+        n = start + sum(one.index in chosen for one in shown[start:end])
+        below += [n] if start < n < end else []
+    return replace(picture, below=tuple(below), said=f"{target.words} (above)")
+
+
+def _legend(
+    answer: Answer, said: Conclusion, found: set[str]
+) -> tuple[tuple[str, tuple[str, str], bool], ...]:
+    """Return what the marks that are drawn mean."""
+    target = said.target
+    good, bad = "in", "out"
+    if target.top == 1:
+        good, bad = "best", "not best"
+    elif target.bar is not None:
+        good, bad = ("above", "below") if answer.best == "high" else ("below", "above")
+    elif target.against is not None:
+        good, bad = "better, or not worse" if target.tolerance else "better", "worse"
+    level = percent(answer.confidence)
+    names = (
+        (f"surely {good}", _IN, False, {"in", "not worse"}),
+        (f"probably {good} (chance {level} or more)", _IN, True, {"probably in"}),
+        ("not enough data to tell", _OPEN, False, {"open"}),
+        (f"probably {bad} (chance {level} or more)", _OUT, True, {"probably out"}),
+        (f"surely {bad}", _OUT, False, {"out"}),
+    )
+    marks = [(name, style, hollow) for name, style, hollow, kinds in names if kinds & found]
+    return (*marks, ("mean score, bias and all (small)", (FAINT, "o"), True))
+
+
+def _biases(answer: Answer) -> list[ForestRow]:
     """Return the biases to draw: favours as they come, then the most and the least lenient."""
     others = [one for one in answer.biases if one.kind != "leniency"][:_MOST_BIASES]
     lenient = sorted(
@@ -156,64 +167,72 @@ def _biases(answer: Answer) -> tuple[NamedBias, ...]:
     room = max(_MOST_BIASES - len(others), 0)
     if len(lenient) > room:
         lenient = [*lenient[: room // 2], *lenient[len(lenient) - (room - room // 2) :]]
-    return (*others, *lenient)
+    severe = "severe (+), lenient (−)" if answer.best == "low" else "lenient (+), severe (−)"
+    return [
+        ForestRow(
+            one.name,
+            one.estimate,
+            one.low,
+            one.high,
+            (INK, "o" if one.kind == "leniency" else "D"),
+            hollow=one.kind == "leniency",
+            heading=severe if place == len(others) > 0 else "",
+        )
+        for place, one in enumerate([*others, *lenient])
+    ]
 
 
 def draw_answer_picture(picture: AnswerPicture, axes: Axes | None = None) -> Figure:
     """Draw the picture; into axes of the user's, the options alone."""
+    style: dict[str, Any] = {"handles": _handles(picture), "frameon": False, "fontsize": 8.5}
     if axes is not None:
         _draw_options(axes, picture)
-        legend = axes.legend(handles=_handles(picture), loc="best", frameon=False, fontsize=8)
-        for text in legend.get_texts():
-            literal(text)
+        axes.legend(loc="best", **style)
         return axes.figure.figure
-    panel = picture.biases is not None
-    n = max(len(picture.rows), len(picture.biases or ()), 4)
-    figure = new_figure(10.4 if panel else 8.6, 2.3 + 0.3 * n, picture.title, 110 if panel else 92)
-    options, bias = figure.subplots(1, 2, width_ratios=(5.2, 2.9 if panel else 1.8))
-    _draw_options(options, picture)
-    _draw_biases(bias, picture, n)
-    legend = figure.legend(
-        handles=_handles(picture),
-        loc="outside lower left",
-        ncols=6 if panel else 4,
-        frameon=False,
-        fontsize=8.5,
-    )
-    for text in legend.get_texts():
-        literal(text)
+    panel = bool(picture.biases)
+    rows = [len(picture.options) + sum(1.2 for row in picture.options if row.heading)]
+    n = max(*rows, len(picture.biases) + 1.2, 4.0)
+    wide = 10.4 if panel else 9.2
+    figure = new_figure(wide, 2.5 + (0.3 if n <= 25 else 0.24) * n, picture.title, 108)
+    if panel:
+        axes, biases = figure.subplots(1, 2, width_ratios=(5.0, 2.9))
+        _draw_biases(biases, picture, int(n))
+    else:
+        axes = figure.subplots()
+    _draw_options(axes, picture)
+    figure.legend(loc="outside lower left", ncols=3, **style)
     return figure
 
 
 def _draw_options(axes: Axes, picture: AnswerPicture) -> None:
-    draw_forest(axes, picture.option_rows, aside="evaluations", fewest=1)
+    draw_forest(axes, picture.options, aside=picture.aside, fewest=1)
     axes.set_xlabel(picture.value_label, fontsize=9, color=INK, parse_math=False)
-    if picture.note:
-        axes.set_title(picture.note, loc="left", fontsize=8.5, color=FAINT)
+    dashed: dict[str, Any] = {"color": INK, "lw": 1.1, "ls": (0, (5, 3)), "zorder": 1}
+    small: dict[str, Any] = {"textcoords": "offset points", "fontsize": 8, "color": INK}
+    if math.isfinite(picture.at):
+        axes.axvline(picture.at, **dashed)
+        across = axes.get_xaxis_transform()
+        literal(axes.annotate(picture.said, (picture.at, 1.0), (3, 3), xycoords=across, **small))
+    places = forest_places(picture.options)
+    for n in picture.below:
+        axes.axhline(places[n] - 0.5, **dashed)
+        along = axes.get_yaxis_transform()
+        axes.annotate(picture.said, (0.0, places[n] - 0.5), (4, 3), xycoords=along, **small)
+    if left_out := picture.left_out[0]:
+        note = f"{len(picture.options)} of {len(picture.options) + left_out:,} options are drawn"
+        axes.set_title(note, loc="left", fontsize=8.5, color=FAINT)
 
 
 def _draw_biases(axes: Axes, picture: AnswerPicture, n_rows: int) -> None:
-    draw_forest(axes, picture.bias_rows, zero=True, fewest=n_rows)
-    title = "what evaluators add to scores"
-    if picture.biases is None:
-        known = math.isfinite(picture.bias.value)
-        title = f"bias\n{interval(picture.bias) if known else 'not known'}"
-        axes.set_yticks([])
-        axes.set_xlabel(picture.bias_label, fontsize=9, color=INK, parse_math=False)
-    elif left_out := picture.n_biases - len(picture.biases):
-        title += f" ({left_out:,} not drawn)"
-    axes.set_title(title, loc="left", fontsize=8.5, color=FAINT)
+    draw_forest(axes, picture.biases, zero=True, fewest=n_rows)
+    left_out = picture.left_out[1]
+    more = f" ({left_out:,} not drawn)" if left_out else ""
+    axes.set_title(f"what is added to scores{more}", loc="left", fontsize=8.5, color=FAINT)
 
 
 def _handles(picture: AnswerPicture) -> list[Line2D]:
-    names = ("value",) if picture.group_names is None else picture.group_names
-    handles = [
-        Line2D([], [], ls="", marker=marker, color=colour, ms=6.5, label=short(name))
-        for name, (colour, marker) in zip(names, STYLES, strict=False)
-    ]
-    said = "mean score, bias and all"
-    handles.append(Line2D([], [], ls="", marker="o", color=FAINT, mfc="white", ms=4.5, label=said))
-    if any(math.isfinite(one.high - one.low) for one in picture.rows):
-        said = f"interval ({percent(picture.level)})"
-        handles.append(Line2D([], [], color=FAINT, lw=2.2, alpha=0.6, label=said))
-    return handles
+    return [
+        Line2D([], [], ls="", marker=marker, color=colour, ms=6.5, label=name,
+               mfc="white" if hollow else colour)
+        for name, (colour, marker), hollow in picture.legend
+    ]  # fmt: skip

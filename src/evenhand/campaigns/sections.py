@@ -12,9 +12,8 @@ from functools import lru_cache, partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from evenhand.answers import sections as answers
+from evenhand.answers.page import costs_money, report_of, to_come
 from evenhand.answers.scale import ReplyScale
-from evenhand.answers.words import costs_money, to_come
 from evenhand.best import direction
 from evenhand.campaigns.events import evaluations_in
 from evenhand.campaigns.export import ScoresInLog, events_of
@@ -173,7 +172,7 @@ def campaign_report(follower: Follower) -> Report:
         replica = follower.followed()
         answer = answer_from(replica)
         told = _story(follower, replica)
-    *said, method = (report := with_grades(answers.report_of(answer), follower.reading)).sections
+    *said, method = (report := with_grades(report_of(answer), follower.reading)).sections
     more = [
         Section("Who was asked, and why", _asked(status, told, costs_money(answer))),
         Section("What happened on the way", _happened(told)),

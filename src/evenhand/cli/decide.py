@@ -9,7 +9,7 @@ import typer
 
 from evenhand.answers import Answer
 from evenhand.answers import decide as decided
-from evenhand.answers.requirement import WAYS, required
+from evenhand.answers.page import WAYS, required
 from evenhand.cli.columns import ATTRIBUTES, ScoreTable, column, takes
 from evenhand.cli.options import Against, AsJson, Bar, Call, Figure, Report, Title, Tolerance, Top
 from evenhand.cli.tables import attributes_in, check_files, columns_in, groups_in, table_at

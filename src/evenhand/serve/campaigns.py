@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import io
-import math
 import re
 import tempfile
 import time
 import zipfile
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -26,7 +24,6 @@ from evenhand.campaigns.sections import campaign_report, with_grades
 from evenhand.campaigns.status import Status
 from evenhand.errors import InputError
 from evenhand.report.html import as_page
-from evenhand.report.model import Cell, Part, Table
 from evenhand.serve import panel
 from evenhand.serve.access import Access, Role, invited
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
@@ -321,22 +318,8 @@ def _found(campaign: Campaign, status: Status) -> dict[str, Any]:
         "verdict": said.verdict,
         "facts": said.short,
         "sections": [
-            (one.title, [_shown(part, answer) for part in one.filled])
+            (one.title, one.filled)
             for one in said.at("print", "brief")
             if known or one.title != "Biases"
         ],
     }
-
-
-def _shown(part: Part, answer: eh.Answer) -> Part:
-    """Return a part of a report, the table of options with the state of each."""
-    if not isinstance(part, Table) or part.header[:1] != ["option"] or answer.placing is not None:
-        return part
-    chosen = answer.standing(answer.option)
-    first, other = ("chosen", "not chosen") if answer.sure else ("leads, not sure", "open")
-    if not math.isfinite(chosen.value):  # nothing can be said yet
-        first = other
-    rows: list[list[Cell]] = [
-        [row[0], first if row[0] == chosen.option else other, *row[1:]] for row in part.rows
-    ]
-    return replace(part, header=["option", "state", *part.header[1:]], rows=rows)

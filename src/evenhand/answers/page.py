@@ -1,0 +1,786 @@
+"""The page of an answer: its sentences, tables and record, and what is required of it.
+
+All that is said of options (verdicts, chances, places, leads) is from the one conclusion, and of
+evaluators from `Biases`. Nobody is named whose interval has 0 in it, and of a single evaluator the
+shrunken value is said. A chance is never all or nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
+from importlib.metadata import version
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evenhand.actions import ActionSet
+from evenhand.answers.biases import NamedBias
+from evenhand.answers.categories import Categories
+from evenhand.assumptions import model
+from evenhand.best import direction, sign
+from evenhand.checks.statistics import FEWEST
+from evenhand.errors import InputError, RequirementError
+from evenhand.inference.conclusion import Conclusion, Verdict
+from evenhand.inference.target import Target
+from evenhand.numerics.intervals import Estimate
+from evenhand.policies.conclusion import Conclusion as Outcome
+from evenhand.report.model import (
+    Assumptions,
+    Cell,
+    Facts,
+    Note,
+    Part,
+    Picture,
+    Points,
+    Report,
+    Section,
+    Span,
+    Strong,
+    Table,
+    alike,
+    became,
+    rounded,
+)
+from evenhand.report.words import (
+    counted,
+    decimals,
+    fixed,
+    interval,
+    joined,
+    listed,
+    number,
+    percent,
+    short,
+    size_and_span,
+    visible,
+)
+
+if TYPE_CHECKING:
+    from evenhand.answers.answer import Answer
+
+WAYS = ("sure", "probable")
+
+_FEW = 3  # failures, biases, questions that are named
+_MANY = 12  # chosen options that are named
+_LEAST = 0.005  # chance below which it is less than 1%
+_TOO_FEW = "not enough data to tell"
+_AMOUNTS = ("too little for", "too much for")
+
+_ASSUMED = (
+    ("Scores are explained by values, severity, favours and noise.", ("fit", "intercept", "looks")),
+    ("Scores do not rise or fall with time.", ("drift",)),
+    ("Scores do not depend on the ones before.", ("dependence",)),
+    ("No score lies far outside its option's others.", ("outliers",)),
+    ("Evaluators do not repeat themselves.", ("repeats",)),
+)
+
+_SAID: dict[str, tuple[str, str, str, str, str]] = {
+    "best": ("surely best", "probably best", "may be best", "probably not", "surely not"),
+    "top": ("surely in", "probably in", "at the line", "probably out", "surely out"),
+    "bar": ("surely above", "probably above", "at the bar", "probably below", "surely below"),
+    "bar, low": ("surely below", "probably below", "at the bar", "probably above", "surely above"),
+    "against": ("better", "probably better", "cannot tell", "probably worse", "worse"),
+}
+_PLACE = {"in": 0, "probably in": 1, "open": 2, "probably out": 3, "out": 4}
+
+
+def conclusion_in(answer: Answer) -> Conclusion:
+    """Return the one conclusion that everything is said from."""
+    made: Conclusion | None = answer.__dict__.get("_said")
+    if made is not None:
+        return made
+    placing, decision, k = answer.placing, answer.decision, len(answer.options)
+    leads = np.full((k, 3), np.nan) if decision.leads is None else decision.leads
+    said = tuple[Verdict, ...](["open"] * k)
+    if placing is not None:
+        said = placing.verdicts
+    elif answer.certainty is not None and not answer.contradicted:
+        sure, behind = answer.sure and answer.loss <= 0.0, (leads[:, 1] > 0.0).tolist()
+        found_out: list[Verdict] = ["out" if sure or flag else "open" for flag in behind]
+        found_out[answer.option] = "in" if sure else "open"
+        said = tuple(found_out)
+    found = Conclusion(
+        placing.target if placing else Target(top=1, tolerance=answer.tolerance, best=answer.best),
+        1.0 - answer.confidence,
+        said,
+        placing.chosen if placing else (answer.option,),
+        placing.loss if placing else answer.loss,
+        np.full((k, 3), np.nan),
+        leads,
+        placing.chances if placing else np.full(k, np.nan),
+        placing.expected_loss if placing else math.nan,
+        short=placing.short if placing else (),
+        parts=tuple(inside.parts) if (inside := categories_in(answer)) else (np.arange(k),),
+    )
+    unknown = np.ones(k, dtype=np.intp), np.full(k, k, dtype=np.intp)
+    found.__dict__["ranks"] = (placing.rank_low, placing.rank_high) if placing else unknown
+    answer.__dict__["_said"] = found
+    return found
+
+
+def categories_in(answer: Answer) -> Categories | None:
+    """Return what options are compared inside of alone, if anything."""
+    return None if answer.placing is None else answer.placing.categories
+
+
+def is_apart(answer: Answer) -> bool:
+    """Tell whether scores do not compare all options, so that nobody can be named."""
+    if answer.placing is not None and answer.placing.categories is not None:
+        return answer.placing.apart
+    return (answer.placing is not None or not answer.sure) and any(
+        math.isnan(one.lead) for one in answer.ranking
+    )
+
+
+def _outcome(answer: Answer) -> Outcome | None:
+    """Return what a policy has come to; None where the scores were there."""
+    return answer.conclusion
+
+
+def _tested(answer: Answer) -> frozenset[str]:
+    """Return which assumptions the scores could contradict."""
+    checks, found = answer.conclusion.checks, set(answer.conclusion.tested)
+    repeats, ordered = checks.pooled_scatter()[1], checks.in_order >= FEWEST
+    found |= {"drift", "dependence", "outliers"} if ordered else set()
+    found |= {"repeats"} if repeats else set()
+    return frozenset(found | (set() if math.isnan(checks.lack_of_fit().p_value) else {"fit"}))
+
+
+def report_of(answer: Answer) -> Report:
+    """Return what an answer has to say."""
+    verb = "is" if one_best(answer) else "are"
+    return Report(
+        f"Which of {len(answer.options):,} options {verb} {wanted(answer).removeprefix('among ')}",
+        verdict(answer),
+        _facts(answer),
+        [
+            Section("Ranking", partial(_ranking, answer), "brief"),
+            Section("Biases", partial(_biases, answer), "brief"),
+            Section("Ask next", partial(_next, answer), "brief"),
+            Section("What was assumed, and what became of it", partial(_assumptions, answer)),
+            Section("Questions that nobody answered", [Points([*map(str, answer.failures)])]),
+            Section("How it was computed", partial(_method, answer)),
+        ],
+        names=_names(answer),
+    )
+
+
+def _names(answer: Answer) -> list[str]:
+    """Return the user's own names, in what an answer says."""
+    questions, inside = answer.questions, categories_in(answer)
+    names = [*answer.options.labels, *questions.evaluators, *questions.items]
+    names += [one for one in questions.options.groups or () if one is not None]
+    names += [] if inside is None else [inside.column, *inside.names]
+    # biases of attributes are called as their columns are
+    names += [one.name for one in answer.biases if one.kind not in ("bias", "position")]
+    return list(dict.fromkeys(map(str, names)))
+
+
+def record_of(answer: Answer) -> dict[str, Any]:
+    """Return what machines read of an answer."""
+    said, asked, inside = conclusion_in(answer), answer.next_questions, categories_in(answer)
+    same = ("best", "sure", "certainty", "scope", "confidence", "tolerance", "withstands")
+    raw, tried = answer.raw_choice, answer.attempts
+    return {
+        "target": {
+            **said.target.to_dict(),
+            **({} if inside is None else {"within": inside.column}),
+            **{
+                name: getattr(answer, name) for name in ("chosen", "inside", "outside", "undecided")
+            },
+            "loses_at_most": said.loss if said.target.top is not None else None,
+            "expected_loss": said.expected_loss,
+            "expected_right": said.expected_right,
+            "options": _places(answer),
+        },
+        "option": answer.label,
+        **{name: getattr(answer, name) for name in same},
+        "loses_at_most": answer.loss,
+        "why": visible(answer.stopped_because),
+        "assumed": answer.assumed,
+        "scores": answer.scores,
+        "by_mean_scores": None if raw is None else answer.options.labels[raw],
+        "ranking": [_without("index", one) for one in answer.ranking],
+        "biases": [asdict(bias) for bias in answer.biases],
+        "attempts": tried.to_dict(answer.questions) if tried.tries else None,
+        "withdrawn": answer.withdrawn.to_dict(),
+        "warnings": [_without("pairs", found) for found in answer.warnings],
+        "next_questions": [_without("question", one) for one in asked],
+        "questions_until_sure": asked.until_sure,
+        "advice": asked.advice,
+    }
+
+
+def _places(answer: Answer) -> list[dict[str, Any]]:
+    """Return what machines read of where options stand, the most valuable first."""
+    said, inside = conclusion_in(answer), categories_in(answer)
+    return [
+        {
+            "option": one.option,
+            **({} if inside is None else {"category": inside.name(one.index)}),
+            "verdict": verdict_on(answer, one.index),
+            "chance": float(said.chances[one.index]),
+            "rank_low": int(said.ranks[0][one.index]),
+            "rank_high": int(said.ranks[1][one.index]),
+        }
+        for one in answer.ranking
+    ]
+
+
+def _without(name: str, one: Any) -> dict[str, Any]:
+    return {field: part for field, part in asdict(one).items() if field != name}
+
+
+def one_best(answer: Answer) -> bool:
+    """Tell whether nothing but the best option of all is wanted."""
+    return conclusion_in(answer).target.top == 1 and categories_in(answer) is None
+
+
+def wanted(answer: Answer) -> str:
+    """Return what is wanted, as it follows 'is' or 'are'."""
+    target, inside = conclusion_in(answer).target, categories_in(answer)
+    among = "" if target.top in (None, 1) else "among "
+    return f"{among}{target.words}{'' if inside is None else f' of their {inside.column}'}"
+
+
+def likely(said: Conclusion, option: int) -> str:
+    """Return the verdict on an option; if open, where it probably is."""
+    verdict_, chance = said.verdicts[option], float(said.chances[option])
+    if verdict_ == "open" and chance >= 1.0 - said.delta:
+        return "probably in"
+    return "probably out" if verdict_ == "open" and chance <= said.delta else verdict_
+
+
+def verdict_on(answer: Answer, option: int) -> str:
+    """Return the verdict on an option in words."""
+    said = conclusion_in(answer)
+    target, found = said.target, likely(said, option)
+    if found in ("itself", "not worse"):
+        return "" if found == "itself" else "not worse"
+    if found == "probably in" and target.against is not None and target.tolerance > 0.0:
+        return "probably not worse"
+    kind = "best" if one_best(answer) else target.kind
+    low = kind == "bar" and target.best == "low"
+    return _SAID["bar, low" if low else kind][_PLACE[found]]
+
+
+def verdict(answer: Answer) -> str:
+    """Return what to choose and how sure that is, in one or two sentences."""
+    k, said = len(answer.options), conclusion_in(answer)
+    target, names, doubt = said.target, listed(answer.chosen, _MANY), _doubt(answer)
+    if k > 1 and not answer.sure and answer.scores == 0:
+        return f"Nothing is known about the {k:,} options: no evaluation came back."
+    if k == 1 and target.top is not None:
+        return f"Choose {names}: there is no other option."
+    if is_apart(answer) and not doubt:
+        is_ = "is" if target.top == 1 else "are"
+        return (
+            f"Nothing can be said yet of which of {k:,} options {is_} {target.words}: the scores "
+            "do not compare all of them with one another."
+        )
+    if target.top is None:
+        return _of_each(answer, said, doubt)
+    one, level = len(answer.chosen) == 1, f"{percent(answer.confidence)} confidence"
+    they, what = "it is" if one else "they are", f"{target.words} of {k:,} options"
+    if (inside := categories_in(answer)) is not None:
+        what = f"{target.words} of their {short(inside.column)} ({len(inside.names):,} in all)"
+    looks = f"{names} {f'looks {what[4:]}' if one else f'look like {what}'}, but"
+    if 0.0 < answer.loss <= answer.tolerance:
+        what = f"within {number(answer.tolerance)} of {what}"
+    if answer.sure and answer.certainty == "one judge's scores":
+        return (
+            f"{short(answer.judges[0])} has {names} as {what} ({level}). Whether others would, one "
+            "judge cannot tell; ask a second."
+        )
+    if answer.certainty == "features exact" and answer.loss <= answer.tolerance:
+        known = f"; by the options' own scores alone there is {_TOO_FEW}"
+        known = ", as you said" if answer.sure else known
+        return f"Choose {names}: {they} {what} ({level}), if the features are exact{known}."
+    if answer.sure:
+        return f"Choose {names}: {they} {what} ({level})."
+    if doubt or answer.withdrawn.sure_without:
+        return f"{looks} {doubt or 'that is not sure, with the withdrawn scores put back'}."
+    text, right = f"{looks} there is {_TOO_FEW}", said.expected_right
+    if right > 0.0:
+        n = len(said.chosen)
+        text += f" (chance {chance(right)})" if one else f" (about {right:.1f} of {n:,} are right)"
+    if not one and (said.inside or said.outside):
+        text += f": {_verdicts(answer, said, {'in': 'in', 'out': 'out'})}"
+    if answer.loss < math.inf:
+        whom = "It loses" if one else "Any of them is worse than any other by"
+        text += f". {whom} at most {number(answer.loss)} ({level})"
+    return f"{text}."
+
+
+def _doubt(answer: Answer) -> str:
+    """Return why alarms leave nothing sure, as it follows 'but'; "" without any."""
+    if not answer.alarms:
+        return ""
+    if all(finding.assumption == "kinds" for finding in answer.alarms):
+        return "the judges who are trusted do not confirm it (see the warning)"
+    if not answer.contradicted:
+        rivals = listed(list({b: 0 for one in answer.alarms for _, b in one.pairs}))
+        return f"the lead over {rivals} is not sure (see the warning)"
+    failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
+    return f"nothing is sure: the scores contradict what is assumed ({failed}; see the warning)"
+
+
+def _of_each(answer: Answer, said: Conclusion, doubt: str) -> str:
+    """Return who is beyond a bar, or better than one option, and who is not."""
+    target, parts = said.target, list[str]()
+    if target.against is not None:
+        of, words = f"Against {short(target.against)}", {"in": "better", "out": "worse"}
+        words["not worse"] = f"not worse by more than {number(target.tolerance)}"
+    else:
+        of, sides = f"Of {len(answer.options):,} options", ("above", "below")[:: sign(answer.best)]
+        words = {"in": f"{sides[0]} {target.bar:g}", "out": f"{sides[1]} {target.bar:g}"}
+        words["not worse"] = target.words
+    if answer.contradicted:
+        return f"{of}, {doubt}."
+    if said.inside or said.outside:
+        parts.append(_verdicts(answer, said, words))
+    if said.undecided:
+        parts.append(f"of {listed(answer.undecided, _MANY)} there is {_TOO_FEW}")
+    return f"{of}, {'; '.join(parts)}."
+
+
+def _verdicts(answer: Answer, said: Conclusion, words: Mapping[str, str]) -> str:
+    """Return who is surely what."""
+    parts = []
+    for word in words:
+        names = [one.option for one in answer.ranking if said.verdicts[one.index] == word]
+        if names:
+            parts.append(
+                f"{listed(names, _MANY)} {'is' if len(names) == 1 else 'are'} {words[word]}"
+            )
+    return f"{', '.join(parts)} ({percent(answer.confidence)} confidence, of all at once)"
+
+
+def chance(share: float) -> str:
+    """Return a chance in whole percents, never all or nothing; "" if it is not known."""
+    if math.isnan(share):
+        return ""
+    if not _LEAST <= share <= 1.0 - _LEAST:
+        return "less than 1%" if share < _LEAST else "more than 99%"
+    return f"{100.0 * share:.0f}%"
+
+
+def _facts(answer: Answer) -> list[tuple[str, str]]:
+    """Return what else there is to say, under short titles: what is read first stands first."""
+    ended = visible(answer.stopped_because).rstrip(".")
+    asked = [("Cost", _cost(answer)), ("Stopped", f"{ended}." if ended else "")]
+    if answer.assumed:
+        asked = [("Scores", f"{counted(answer.scores, 'score')}. {answer.assumed}")]
+    warned = [("WARNING" if one.alarm else "Note", visible(one.message)) for one in answer.warnings]
+    withstood = (
+        f"a favour of all evaluators for a group, or what a group is truly worth, may be up to "
+        f"{number(answer.withstands)}, which no score can tell: the choice stays."
+    )
+    return [
+        ("Rival", _rival(answer)),
+        ("Bias", _bias_in_words(answer)),
+        ("Severity", _severity(answer)),
+        ("Raw scores", _raw_in_words(answer)),
+        ("Next", _advice(answer)),
+        *(one for one in warned if one[0] == "WARNING"),
+        ("Direction", direction(answer.best)),
+        *asked,
+        ("Holds for", f"{answer.scope}." if answer.judges and answer.scores else ""),
+        ("Holds up", withstood if answer.loss <= 0.0 < answer.withstands < math.inf else ""),
+        ("Failed", _failed(answer)),
+        ("Withdrawn", str(answer.withdrawn)),
+        *(one for one in warned if one[0] == "Note"),
+    ]
+
+
+def _rival(answer: Answer) -> str:
+    """Return who comes closest: to the choice, to the line, to a bar or to one option."""
+    said, labels = conclusion_in(answer), answer.options.labels
+    if is_apart(answer) or categories_in(answer) is not None or len(labels) < 2:
+        return ""
+    target, own = said.target, said.target.rival(labels)
+    same = {int(x) for x in np.flatnonzero((said.leads == 0.0).all(axis=1))} - {answer.option}
+    if target.bar is not None:
+        known = [one for one in answer.ranking if not math.isnan(one.value)]
+        near = min(known, key=lambda one: abs(one.value - (target.bar or 0.0)), default=None)
+        found = None if near is None else Estimate(near.value, near.low, near.high, 0.0)
+        return (
+            f"{short(near.option)} is nearest to the bar: {interval(found)}."
+            if near and found
+            else ""
+        )
+    if own is None:
+        own = max(said.chosen, key=lambda x: answer.standing(x).lead)  # the last that is in
+    left = [one for one in answer.ranking if one.index not in {own, *same}]
+    left = [one for one in left if target.against or one.index not in said.chosen]
+    apart = [(abs(one.lead - answer.standing(own).lead), one.index) for one in left]
+    closest = min(((d, x) for d, x in apart if not math.isnan(d)), default=None)
+    tied = f" {listed([labels[x] for x in same])}: the same features, any will do." if same else ""
+    if closest is None:
+        return tied.lstrip()
+    lead, beyond = -lead_over(answer, own, closest[1]), ("ahead", "behind")
+    where, lead = (beyond[0], lead) if lead.value > 0.0 else (beyond[1], -lead)
+    to = "" if target.top == 1 else f" to {short(labels[own])}"
+    odds = chance(float(said.chances[closest[1]]))
+    odds = f"; the chance that it is {wanted(answer)} is {odds}" if odds else ""
+    return (
+        f"{short(labels[closest[1]])} comes closest{to}, {where} by {interval(lead)}{odds}.{tied}"
+    )
+
+
+def lead_over(answer: Answer, option: int, rival: int) -> Estimate:
+    """Return the lead of one option over another."""
+    lead = conclusion_in(answer).leads[rival]
+    if option != answer.option or math.isnan(lead[0]):
+        found = answer.compare(option, rival)
+        lead = np.array([found.value, found.low, found.high])
+    return Estimate(float(lead[0]), float(lead[1]), float(lead[2]), 0.0)
+
+
+def _bias_in_words(answer: Answer) -> str:
+    """Return who gets how much too much; "" if nobody can."""
+    told = [bias for bias in answer.biases if bias.kind != "leniency"]
+    known = sorted((one for one in told if one.known), key=lambda one: -abs(one.estimate))
+    if not known:
+        return "not known: the scores so far do not show it." if told else ""
+    shown = [one for one in known if one.low > 0.0 or one.high < 0.0]
+    if not shown:
+        common = [one for one in known if one.evaluator is None and one.group is None]
+        size = f": the estimate is {interval(common[0].interval)}" if common else ""
+        return f"{_TOO_FEW} whether there is any{size}."
+    if isinstance(answer.options, ActionSet) and answer.options.group_names is not None:
+        return _bias_of_groups(answer.options.group_names, answer.bias, answer.best == "low")
+    parts = [_named_bias(bias, answer.best == "low") for bias in shown[:_FEW]]
+    more = len(told) - len(parts)
+    return f"{'; '.join(parts)}{f'; {more:,} more in the table' if more else ''}."
+
+
+def _bias_of_groups(names: Sequence[str], bias: Estimate, low: bool) -> str:
+    """Return which of two groups is favoured."""
+    less, more = (short(name) for name in names[:: 1 if bias.value > 0.0 else -1])
+    size, span = size_and_span(bias if bias.value > 0.0 else -bias)
+    if low:
+        return f"{size} too low for {less}, in its favour, {size} too high for {more}{span}."
+    return f"{size} too much for {more}, {size} too little for {less}{span}."
+
+
+def _named_bias(bias: NamedBias, low: bool) -> str:
+    """Return a bias; of a single evaluator or group, what is shrunken."""
+    up, digits = bias.estimate > 0.0, decimals(0.5 * (bias.high - bias.low))
+    size, span = size_and_span(bias.interval if up else -bias.interval)
+    if bias.evaluator is not None or bias.group is not None:
+        size, span = fixed(abs(bias.shrunk), digits), ""
+    if bias.kind == "bias":
+        words = ("too low, in favour of", "too high, against") if low else _AMOUNTS
+        return f"{size} {words[up]} the {short(bias.name)}{span}"
+    whose = "" if bias.evaluator is None else f" with {short(bias.evaluator)}"
+    if bias.kind == "position":
+        return f"{size} {'for' if up != low else 'against'} being first{whose}{span}"
+    whose = "" if bias.name.endswith(f"by {bias.evaluator}") else whose  # the name says it
+    return f"{size} {'more' if up else 'less'} per unit of {short(bias.name)}{whose}{span}"
+
+
+def _severity(answer: Answer) -> str:
+    """Return who is lenient and who severe, against the average; "" if nobody can be."""
+    known = [one for one in answer.biases if one.kind == "leniency" and one.known]
+    told = [one for one in known if one.low > 0.0 or one.high < 0.0]
+    if not told:
+        return "no evaluator can be told from the average." if len(known) > 1 else ""
+    digits = decimals(median(0.5 * (one.high - one.low) for one in told))
+    said = [
+        f"{short(one.name)} gives {fixed(abs(one.shrunk), digits)} "
+        f"{'less' if one.shrunk < 0.0 else 'more'}"
+        for one in sorted(told, key=lambda one: -abs(one.shrunk))
+    ]
+    return f"against the average, {joined(said, _FEW)}."
+
+
+def _raw_in_words(answer: Answer) -> str:
+    """Return what the means of the scores alone would have done."""
+    said, up, labels = conclusion_in(answer), sign(answer.best), answer.options.labels
+    target, own = said.target, said.target.rival(labels)
+    raw = {one.index: up * one.raw for one in answer.ranking if not math.isnan(one.raw)}
+    means = f"mean {'verdicts' if answer.compared else 'scores'} alone would have"
+    if not raw or (own is not None and own not in raw):
+        return ""
+    if target.top is None:
+        least = raw[own] if own is not None else up * (target.bar or 0.0)
+        first = {x for x in raw if raw[x] > least - target.tolerance and x != own}
+    else:
+        ordered = ([x for x in some.tolist() if x in raw] for some in said.parts)
+        first = {x for some in ordered for x in sorted(some, key=lambda x: -raw[x])[: target.top]}
+        first = {answer.raw_choice} if answer.raw_choice is not None and one_best(answer) else first
+    chosen = set(said.chosen)
+    gone, come = ([labels[x] for x in sorted(some)] for some in (first - chosen, chosen - first))
+    if not gone and not come:
+        return f"The {means} chosen the same."
+    if not one_best(answer):
+        parts = {"added": gone, "left out": come}
+        done = " and ".join(f"{word} {listed(some)}" for word, some in parts.items() if some)
+        return f"The {means} {done}."
+    lead = lead_over(answer, answer.option, next(iter(first)))
+    lost = "" if math.isnan(lead.value) else f", and lost {interval(lead)}"
+    if lead.value < 0.0:
+        lost = f", and gained {interval(-lead)}"
+    return f"The {means} chosen {short(gone[0])}{lost}."
+
+
+def _cost(answer: Answer) -> str:
+    """Return how many evaluations were made and, where money counts, what they cost."""
+    said = counted(answer.spent, "evaluation")
+    if math.isfinite(answer.budget):
+        return f"{said} for {number(answer.paid)}, of a budget of {number(answer.budget)}."
+    paid = f", for {number(answer.paid)}" if costs_money(answer) else ""
+    return f"{said} of at most {answer.at_most:,}{paid}."
+
+
+def costs_money(answer: Answer) -> bool:
+    """Tell whether evaluations cost anything but 1 each."""
+    return answer.questions.priced or not math.isclose(answer.paid, answer.spent)
+
+
+def _advice(answer: Answer) -> str:
+    """Return what to do next; "" if it is sure, or nobody can say."""
+    outcome, asked = _outcome(answer), answer.next_questions
+    if answer.sure or len(answer.options) == 1:
+        return ""
+    if any(finding.assumption == "kinds" for finding in answer.alarms):
+        return "Ask the judges who are trusted: further scores of the others would not help."
+    if answer.alarms:
+        return "Look at the warnings first: more scores of this kind would not help."
+    if answer.withdrawn.sure_without:
+        return "Say of what was withdrawn without regard to scores that it was (blind)."
+    if answer.certainty == "features exact" and answer.loss <= answer.tolerance:
+        return "If values follow from the features with nothing left over, say so: deviation=0."
+    if asked:
+        return asked.advice or f"Ask {listed([one.label for one in asked], _FEW)}."
+    if asked.advice or outcome is None:
+        return asked.advice
+    if not outcome.may_ask:
+        return "Nothing more may be asked: ask further evaluators, or allow more of these."
+    known = math.isfinite(answer.forecast) and answer.forecast >= 1.0
+    return f"{to_come(answer.forecast, outcome.looks_once)}." if known else ""
+
+
+def to_come(forecast: float, looks_once: bool) -> str:
+    """Return how many evaluations are still to come, and what is known of what they settle."""
+    n = math.ceil(forecast)
+    more = f"{counted(n, 'evaluation')} more {'is' if n == 1 else 'are'}"
+    if looks_once:
+        return f"{more} planned, and nothing is sure before all are in: there is one look"
+    return f"About {more} expected, if leads are what they look like now"
+
+
+def _failed(answer: Answer) -> str:
+    """Return how many tries failed, and the last questions that were given up."""
+    n, last = len(answer.failures), "; ".join(map(str, answer.failures[-_FEW:]))
+    parts = (
+        answer.attempts.in_words(answer.questions),
+        f"{counted(n, 'question')} given up: {last}",
+    )
+    return "; ".join(part for part in parts[: 1 + bool(n)] if part)
+
+
+def _ranking(answer: Answer) -> list[Part]:
+    """Return the picture, where every option stands, and how to read that."""
+    read = "The value is the score less the bias"
+    if answer.questions.evaluators:
+        read = "The value is what an impartial evaluator of average severity would give"
+    if answer.compared:
+        read = f"The value is measured from {short(answer.label)}, since options were compared"
+    told = "there are no intervals, since nothing is certain"
+    if any(math.isfinite(one.high - one.low) for one in answer.ranking):
+        told = f"intervals have a confidence of {percent(answer.confidence)}, each by itself"
+    read = (
+        f"{read}; {told}. Verdicts and places are sure of all options at once; 'behind' is against "
+        "the most valuable one; the chance is an estimate, of values from one normal population."
+    )
+    said = (
+        f"{verdict(answer)} Options by value with intervals, mean scores beside them, and biases."
+    )
+    return [Picture("ranking", answer.plot, said), _standings(answer), Note(read)]
+
+
+def _standings(answer: Answer) -> Table:
+    """Return where every option stands, the most valuable first; the chosen stand out."""
+    said, inside, ranking = conclusion_in(answer), categories_in(answer), answer.ranking
+    if inside is not None:
+        ranking = tuple(sorted(ranking, key=lambda one: inside.codes[one.index]))
+    order = [one.index for one in ranking]
+    places = list(zip(*(ends[order].tolist() for ends in said.ranks), strict=True))
+    chances = [chance(float(said.chances[x])) for x in order]
+    digits, spans = _spans([(one.value, one.low, one.high) for one in ranking])
+    names = [short(one.option) for one in ranking]
+    columns: dict[str, Sequence[Cell]] = {
+        inside.column if inside else "category": [
+            short(inside.name(x)) if inside else "" for x in order
+        ],
+        "option": [Strong(n) if x in said.chosen else n for n, x in zip(names, order, strict=True)],
+        "group": [one.group or "" for one in ranking],
+        "verdict": [verdict_on(answer, x) for x in order],
+        "place": [f"{a}–{b}" if a < b else f"{a}" for a, b in places],
+        "mean score": [rounded(one.raw, digits) for one in ranking],
+        "value": spans["estimate"],
+        "low": spans["low"],
+        "high": spans["high"],
+        "": spans[""],
+        "behind": [rounded(one.lead, digits) for one in ranking],
+        "chance": chances,
+        "scores": [one.evaluations for one in ranking],
+    }
+    told = {
+        "category": False,
+        "group": answer.questions.options.groups is not None,
+        "place": any(place != (1, len(ranking)) for place in places),
+        "behind": not answer.compared,
+        "chance": any(chances),
+    }
+    columns = {name: cells for name, cells in columns.items() if told.get(name, True)}
+    must = {*said.chosen, *said.inside, answer.raw_choice}
+    kept = {place for place, x in enumerate(order) if x in must}
+    return _table("Options, the most valuable first", columns, kept)
+
+
+def _biases(answer: Answer) -> list[Part]:
+    """Return what evaluators add to their scores, and how to read that."""
+    if not answer.biases:
+        return [Note("There is nothing in these questions that scores could be partial to.")]
+    digits, spans = _spans([(one.estimate, one.low, one.high) for one in answer.biases])
+    columns: dict[str, Sequence[Cell]] = {
+        "bias": [short(one.name) for one in answer.biases],
+        "kind": [one.kind for one in answer.biases],
+        **spans,
+        "shrunken": [rounded(one.shrunk, digits) for one in answer.biases],
+    }
+    read = Note(
+        f"Leniency ({'above' if answer.best == 'low' else 'below'} 0, severity) is what an "
+        "evaluator adds to all scores, against the average. Shrunken: the better guess of each, "
+        "drawn to the mean by as much as it is uncertain."
+    )
+    return [_table("What evaluators add to their scores", columns), read]
+
+
+def _spans(spans: Sequence[tuple[float, float, float]]) -> tuple[int, dict[str, list[Cell]]]:
+    """Return how many decimals a table deserves, and columns of estimates with intervals."""
+    widths = [0.5 * (high - low) for _, low, high in spans if math.isfinite(high - low)]
+    values = [value for value, _, _ in spans if math.isfinite(value)] or [0.0]
+    places = [x for span in spans for x in span if math.isfinite(x)] or [0.0]
+    digits = decimals(median(widths) if widths else 0.1 * (max(values) - min(values)))
+    ends = min(places), max(places)
+    columns = zip(*([rounded(x, digits) for x in span] for span in spans), strict=True)
+    found: dict[str, list[Cell]] = {
+        name: list(cells) for name, cells in zip(("estimate", "low", "high"), columns, strict=True)
+    }
+    return digits, found | {"": [Span(*span, ends) for span in spans]}
+
+
+def _next(answer: Answer) -> list[Part]:
+    """Return the next questions, and what each is expected to settle."""
+    asked = [one for one in answer.next_questions if one.tells]
+    errors = alike([x for one in asked for x in (one.error, one.error_after)])
+    distance = "lead" if one_best(answer) else "distance to the line"
+    columns: dict[str, Sequence[Cell]] = {
+        "question": [one.label for one in asked],
+        "tells most of": [one.rival for one in asked],
+        f"error of its {distance}": errors[::2],
+        "error then": errors[1::2],
+        "chance of the other side": [chance(one.chance) for one in asked],
+        "chance then": [chance(one.chance_after) for one in asked],
+        "price": alike([one.price for one in asked]),
+    }
+    if not answer.questions.priced:
+        del columns["price"]
+    if not asked:
+        few = "No single answer would change an error or a chance by as much as is shown here."
+        return [Note(few)] if answer.next_questions else []
+    read = Note("'Then': once it and those above are answered, if leads stay as they are.")
+    return [_table("The best next questions, the best first", columns), read]
+
+
+def _table(
+    caption: str, columns: Mapping[str, Sequence[Cell]], kept: Collection[int] = ()
+) -> Table:
+    return Table(caption, list(columns), list(zip(*columns.values(), strict=True)), kept)
+
+
+def _assumptions(answer: Answer) -> list[Part]:
+    """Return what was assumed, which of it the scores could contradict, and what they cannot."""
+    if len(answer.options) == 1:
+        return []
+    tested, shared = _tested(answer), "a favour that all evaluators share looks like value"
+    asked = answer.options if isinstance(answer.options, ActionSet) else answer.questions
+    if isinstance(asked, ActionSet):
+        shared = "a reason of value that goes with the group and is no feature looks like bias"
+    entries = [
+        became(answer.warnings, text, names, not tested.isdisjoint(names), "")
+        for text, names in _ASSUMED
+    ]
+    read = "Held says that nothing was seen against it; what is contradicted is withdrawn."
+    return [model(asked), Assumptions(entries), Note(f"{read} What no score can tell: {shared}.")]
+
+
+def _method(answer: Answer) -> list[Part]:
+    outcome = _outcome(answer)
+    stated = None if outcome is None else outcome.noise_scale
+    entries = {
+        "method": "least squares, one look" if outcome is None else outcome.method,
+        "confidence": percent(answer.confidence),
+        "tolerance": number(answer.tolerance),
+        "noise": "estimated" if stated is None else f"stated as {number(stated)}",
+        "scores": f"{answer.spent:,} asked for, {answer.scores - answer.spent:,} given before",
+        "what certainty rests on": answer.certainty or "nothing certain is said",
+        "software": f"evenhand {version('evenhand')}",
+    }
+    return [Facts("All that it takes to repeat it, beside the scores", entries)]
+
+
+def required(answer: Answer, how: str, option: str | None) -> str:
+    """Return that what is required holds, in a sentence; `RequirementError` if it does not.
+
+    *Sure*: of all options at once. *Probable*: the chance, an estimate, is as large as the
+    confidence. Without an option it is required of the whole answer.
+    """
+    if how not in WAYS:
+        raise InputError(f"require must be 'sure' or 'probable'; got {how!r}.")
+    labels, said = list(answer.options.labels), conclusion_in(answer)
+    if option is not None and option not in labels:
+        raise InputError(f"there is no option {option!r}; say one of {listed(labels, 5)}.")
+    if option == said.target.against is not None:
+        raise InputError(f"{option!r} is what the others are held against; name another.")
+    held = [x for x, one in enumerate(said.verdicts) if one != "itself"]
+    if option is not None:
+        held = [labels.index(option)]
+    elif said.target.top is not None:
+        held = list(said.chosen)
+
+    def passes(x: int) -> bool | None:
+        if how == "sure":
+            return said.passes(x)
+        chance = float(said.chances[x])
+        return True if chance >= 1.0 - said.delta else False if chance <= said.delta else None
+
+    found = {x: passes(x) for x in held}
+    met: bool | None = True
+    for state in (None, False):  # who surely fails is said before who may
+        if state in found.values():
+            met, held = state, [x for x in held if found[x] is state]
+    if option is None and said.target.top is not None:  # a list is never surely wrong
+        held = list(said.chosen)
+        met = (answer.sure if how == "sure" else bool(held) and met is True) or None
+    verb = "is" if len(held) == 1 else "are"
+    what = f"{listed([repr(labels[x]) for x in held], 5)} {verb} {wanted(answer)}"
+    if met:
+        return f"passed: {what} ({how}, {percent(answer.confidence)})."
+    if met is False:
+        not_so = "surely not so" if how == "sure" else "probably not so"
+        raise RequirementError(f"{not_so}: {what} ({percent(answer.confidence)}).", surely=True)
+    why = (
+        f"An assumption failed: {visible(answer.alarms[0].message)}"
+        if answer.alarms
+        else _advice(answer)
+    )
+    raise RequirementError(f"cannot tell yet: whether {what}. {why}".strip(), surely=False)
