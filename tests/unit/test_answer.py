@@ -148,8 +148,8 @@ def test_it_is_sure_by_own_scores_or_features_that_are_said_to_be_exact(
 ) -> None:
     answer = sure(**said)
     assert answer.sure is is_sure
-    assert (" 95% sure" in str(answer).split("\n\n")[0]) or not is_sure
-    assert "To be surer" not in str(answer) or not is_sure
+    assert str(answer).startswith("Choose ") or not is_sure
+    assert "\nNext " not in str(answer) or not is_sure
     assert sure(forecast=250.4, **said).forecast == (0.0 if is_sure else 250.4)
 
 
@@ -346,7 +346,7 @@ def test_the_best_raw_score_is_drawn_even_if_its_option_is_far_down() -> None:
     checks_of(answer.policy).take(counts, 1e5 * counts, 1e10 * counts)
     again = answer_of(answer.policy, confidence=0.95, tolerance=0.0, features_exact=False)
     names = [label.get_text() for label in again.plot().axes[0].get_yticklabels()]
-    assert len(names) == 25
+    assert len(names) == 40
     assert last.option in names[-1]
     assert again.raw_choice == last.index
 
@@ -377,7 +377,7 @@ def _covered(axes: Axes) -> Any:
 
 def test_the_picture_is_drawn_where_little_is_known(tmp_path: Path) -> None:
     figure = answered().plot(tmp_path / "answer.svg")
-    assert "not known" in figure.axes[1].get_title(loc="left")
+    assert len(figure.axes) == 2
     assert "<svg" in (tmp_path / "answer.svg").read_text()
     flat = np.full((3, 3), 5.0)
     sure(

@@ -211,7 +211,7 @@ def test_used_up_capacity_is_told() -> None:
     answer = eh.choose(questions, Log(), policy=Wants(questions, 3))
     assert answer.spent == 32
     assert answer.stopped_because == "every question has been asked as often as it may be"
-    assert "To be surer Nothing more may be asked of these evaluators" in unwrapped(answer)
+    assert "Next Nothing more may be asked" in unwrapped(answer)
 
 
 def apart() -> eh.Questions:
@@ -451,9 +451,8 @@ def test_raw_means_are_those_of_all_scores_of_an_option() -> None:
         assert answer.standing(x).evaluations == 6
     assert math.isnan(answer.standing(2).raw)
     assert answer.raw_choice == 1
-    assert "The highest mean is that of Bo." in unwrapped(answer)
-    assert "Nothing can be said yet of which of 3 options is the best" in unwrapped(answer)
-    assert "do not compare all of them with one another" in unwrapped(answer)
+    assert not answer.comparable
+    assert "Nothing can be said yet" in unwrapped(answer)
     assert answer.standings["option"].tolist()[-1] == "Cy"  # nothing is known of it
     assert math.isnan(answer.standings["value"].tolist()[-1])
 
@@ -564,7 +563,7 @@ def test_a_verdict_counts_for_one_and_against_the_other() -> None:
         assert answer.standing(x).evaluations == 8
     (first,) = answer.biases
     assert (first.kind, round(first.estimate, 9)) == ("position", 0.125)
-    assert "perhaps 0.125 for being first with J" in unwrapped(answer)
+    assert "first with J" not in unwrapped(answer)  # its interval is everything
     assert answer.compared
 
 

@@ -200,7 +200,7 @@ def test_a_failed_question_is_tried_again_and_then_reported(parallel: int) -> No
     assert failure.error == "TimeoutError: no answer"
     assert tries[2] == tries[5] == 3
     assert set(tries) == set(range(1, 14))  # twelve, and one instead of the second
-    assert "1 question given up, " in " ".join(str(answer).split())
+    assert "1 question given up: " in " ".join(str(answer).split())
 
 
 def test_an_evaluator_that_always_fails_ends_the_asking() -> None:

@@ -93,8 +93,6 @@ def test_probable_is_by_the_chance() -> None:
         chance = answer.placing.chances[one.index] if answer.placing else np.nan
         wanted = True if chance >= 0.95 else False if chance <= 0.05 else None
         assert outcome(answer, "probable", one.option) is wanted
-    with pytest.raises(InputError, match="target"):
-        eh.decide(runs(LEAD)).require("probable")
 
 
 def test_an_alarm_leaves_it_open_and_bad_names_are_refused() -> None:

@@ -16,6 +16,7 @@ from matplotlib.lines import Line2D
 
 from evenhand.answers.answer import Answer, Standing
 from evenhand.answers.page import (
+    bias_name,
     categories_in,
     chance,
     conclusion_in,
@@ -35,7 +36,7 @@ from evenhand.report.pictures import (
     literal,
     new_figure,
 )
-from evenhand.report.words import percent, short
+from evenhand.report.words import abridged, percent, short
 
 _MOST_ROWS, _MOST_BIASES = 40, 24
 _IN, _OPEN, _OUT = ("#009E73", "o"), ("#E69F00", "D"), ("#767676", "v")
@@ -97,7 +98,9 @@ def answer_picture(answer: Answer) -> AnswerPicture:
 
 
 def _option_row(answer: Answer, one: Standing, found: str, chosen: bool, aside: str) -> ForestRow:
-    name = one.option if one.group is None else f"{short(one.option)} ({short(one.group)})"
+    name = one.option
+    if one.group is not None:
+        name = f"{abridged(one.option, 25)} ({abridged(one.group, 12)})"
     origin = answer.standing(answer.option).raw if answer.compared else 0.0
     return ForestRow(
         name,
@@ -170,7 +173,7 @@ def _biases(answer: Answer) -> list[ForestRow]:
     severe = "severe (+), lenient (−)" if answer.best == "low" else "lenient (+), severe (−)"
     return [
         ForestRow(
-            one.name,
+            bias_name(answer, one),
             one.estimate,
             one.low,
             one.high,

@@ -68,6 +68,7 @@ _FEW = 3  # failures, biases, questions that are named
 _MANY = 12  # chosen options that are named
 _LEAST = 0.005  # chance below which it is less than 1%
 _TOO_FEW = "not enough data to tell"
+_OTHERS = {1: "; whether others would say the same, one judge cannot tell"}
 _AMOUNTS = ("too little for", "too much for")
 
 _ASSUMED = (
@@ -313,6 +314,9 @@ def verdict(answer: Answer) -> str:
     if answer.loss < math.inf:
         whom = "It loses" if one else "Any of them is worse than any other by"
         text += f". {whom} at most {number(answer.loss)} ({level})"
+    single = [one.option for one in answer.ranking if one.evaluations == 1 and not answer.compared]
+    if names_ := [name for name in answer.chosen if name in single]:
+        text += f". {listed(names_)} {'has a single score' if len(names_) == 1 else 'have a single score each'}"
     return f"{text}."
 
 
@@ -374,7 +378,8 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
     ended = visible(answer.stopped_because).rstrip(".")
     asked = [("Cost", _cost(answer)), ("Stopped", f"{ended}." if ended else "")]
     if answer.assumed:
-        asked = [("Scores", f"{counted(answer.scores, 'score')}. {answer.assumed}")]
+        why = [("Why", f"{ended}.")] if is_apart(answer) else []
+        asked = [*why, ("Scores", f"{counted(answer.scores, 'score')}. {answer.assumed}")]
     warned = [("WARNING" if one.alarm else "Note", visible(one.message)) for one in answer.warnings]
     withstood = (
         f"a favour of all evaluators for a group, or what a group is truly worth, may be up to "
@@ -389,7 +394,7 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         *(one for one in warned if one[0] == "WARNING"),
         ("Direction", direction(answer.best)),
         *asked,
-        ("Holds for", f"{answer.scope}." if answer.judges and answer.scores else ""),
+        ("Holds for", f"{answer.scope}{_OTHERS.get(len(answer.judges), '')}."),
         ("Holds up", withstood if answer.loss <= 0.0 < answer.withstands < math.inf else ""),
         ("Failed", _failed(answer)),
         ("Withdrawn", str(answer.withdrawn)),
@@ -651,7 +656,7 @@ def _biases(answer: Answer) -> list[Part]:
         return [Note("There is nothing in these questions that scores could be partial to.")]
     digits, spans = _spans([(one.estimate, one.low, one.high) for one in answer.biases])
     columns: dict[str, Sequence[Cell]] = {
-        "bias": [short(one.name) for one in answer.biases],
+        "bias": [short(bias_name(answer, one)) for one in answer.biases],
         "kind": [one.kind for one in answer.biases],
         **spans,
         "shrunken": [rounded(one.shrunk, digits) for one in answer.biases],
@@ -662,6 +667,12 @@ def _biases(answer: Answer) -> list[Part]:
         "drawn to the mean by as much as it is uncertain."
     )
     return [_table("What evaluators add to their scores", columns), read]
+
+
+def bias_name(answer: Answer, bias: NamedBias) -> str:
+    """Return what a bias is called; of two groups, which of them is favoured above 0."""
+    groups = answer.options.group_names if isinstance(answer.options, ActionSet) else None
+    return bias.name if groups is None else f"for {groups[1]} (+), {groups[0]} (−)"
 
 
 def _spans(spans: Sequence[tuple[float, float, float]]) -> tuple[int, dict[str, list[Cell]]]:
