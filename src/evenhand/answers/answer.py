@@ -413,8 +413,8 @@ class Answer(Result):
 def as_scored(answer: Answer, best: Best | None) -> Answer:
     """Return an answer that was worked out by maximising, on the scale that scores were given on.
 
-    All that is in units of a score is turned where the lowest scores are the best; what was
-    concluded, ``conclusion``, is not.
+    All that is in units of a score is turned where the lowest scores are the best; values and leads
+    of ``conclusion`` are not.
     """
     if best != "low":
         return answer
@@ -430,6 +430,7 @@ def as_scored(answer: Answer, best: Best | None) -> Answer:
         ranking=tuple(map(turn, answer.ranking)),
         scale=turned(answer.scale, best),
         target=None if answer.target is None else answer.target.turned,
+        conclusion=replace(answer.conclusion, target=answer.conclusion.target.turned),
         best="low",
     )
 

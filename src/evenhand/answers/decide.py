@@ -143,7 +143,7 @@ def decide(
         that are funded; those that are worth more than a ``bar``; those that are better than one
         option, by its name. For each option the answer then says whether it is surely wanted,
         surely not, or at the line, of all options at once; and how probable it is
-        (``answer.placing``, ``answer.standings``).
+        (``answer.conclusion``, ``answer.standings``).
     within
         Column with the category of every option, or a mapping from options to categories: options
         are compared only inside their category, and ``top`` (1 if not said) is of each. All scores
@@ -523,7 +523,7 @@ def _ranking(
 
 def _why(told: _Fitted, said: Conclusion, categories: Categories | None) -> str:
     """Return why what was wanted is not sure, where that is not just chance."""
-    fit, table = told.fit, told.scores
+    fit = told.fit
     parts = fit.part if categories is None else np.zeros(0)
     if categories is not None:
         parts = np.concatenate([fit.part[some] - fit.part[some[0]] for some in categories.parts])

@@ -17,9 +17,7 @@ from matplotlib.lines import Line2D
 from evenhand.answers.answer import Answer, Standing
 from evenhand.answers.page import (
     bias_name,
-    categories_in,
     chance,
-    conclusion_in,
     is_apart,
     likely,
     verdict,
@@ -64,7 +62,7 @@ class AnswerPicture:
 
 def answer_picture(answer: Answer) -> AnswerPicture:
     """Work out which options and biases to draw, in which colours, and where the line is."""
-    said, inside, ranking = conclusion_in(answer), categories_in(answer), answer.ranking
+    said, inside, ranking = answer.conclusion, answer.categories, answer.ranking
     if inside is not None:
         ranking = tuple(sorted(ranking, key=lambda one: inside.codes[one.index]))
     must = {answer.raw_choice, *said.chosen}

@@ -19,15 +19,12 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.answers.biases import NamedBias
-from evenhand.answers.categories import Categories
 from evenhand.assumptions import model
 from evenhand.best import direction, sign
 from evenhand.checks.statistics import FEWEST
 from evenhand.errors import InputError, RequirementError
-from evenhand.inference.conclusion import Conclusion, Verdict
-from evenhand.inference.target import Target
+from evenhand.inference.conclusion import Conclusion
 from evenhand.numerics.intervals import Estimate
-from evenhand.policies.conclusion import Conclusion as Outcome
 from evenhand.report.model import (
     Assumptions,
     Cell,
@@ -89,64 +86,25 @@ _SAID: dict[str, tuple[str, str, str, str, str]] = {
 _PLACE = {"in": 0, "probably in": 1, "open": 2, "probably out": 3, "out": 4}
 
 
-def conclusion_in(answer: Answer) -> Conclusion:
-    """Return the one conclusion that everything is said from."""
-    made: Conclusion | None = answer.__dict__.get("_said")
-    if made is not None:
-        return made
-    placing, decision, k = answer.placing, answer.decision, len(answer.options)
-    leads = np.full((k, 3), np.nan) if decision.leads is None else decision.leads
-    said = tuple[Verdict, ...](["open"] * k)
-    if placing is not None:
-        said = placing.verdicts
-    elif answer.certainty is not None and not answer.contradicted:
-        sure, behind = answer.sure and answer.loss <= 0.0, (leads[:, 1] > 0.0).tolist()
-        found_out: list[Verdict] = ["out" if sure or flag else "open" for flag in behind]
-        found_out[answer.option] = "in" if sure else "open"
-        said = tuple(found_out)
-    found = Conclusion(
-        placing.target if placing else Target(top=1, tolerance=answer.tolerance, best=answer.best),
-        1.0 - answer.confidence,
-        said,
-        placing.chosen if placing else (answer.option,),
-        placing.loss if placing else answer.loss,
-        np.full((k, 3), np.nan),
-        leads,
-        placing.chances if placing else np.full(k, np.nan),
-        placing.expected_loss if placing else math.nan,
-        short=placing.short if placing else (),
-        parts=tuple(inside.parts) if (inside := categories_in(answer)) else (np.arange(k),),
-    )
-    unknown = np.ones(k, dtype=np.intp), np.full(k, k, dtype=np.intp)
-    found.__dict__["ranks"] = (placing.rank_low, placing.rank_high) if placing else unknown
-    answer.__dict__["_said"] = found
-    return found
-
-
-def categories_in(answer: Answer) -> Categories | None:
-    """Return what options are compared inside of alone, if anything."""
-    return None if answer.placing is None else answer.placing.categories
-
-
 def is_apart(answer: Answer) -> bool:
     """Tell whether scores do not compare all options, so that nobody can be named."""
-    if answer.placing is not None and answer.placing.categories is not None:
-        return answer.placing.apart
-    return (answer.placing is not None or not answer.sure) and any(
+    if answer.categories is not None:
+        return not answer.comparable
+    return (answer.target is not None or not answer.sure) and any(
         math.isnan(one.lead) for one in answer.ranking
     )
 
 
-def _outcome(answer: Answer) -> Outcome | None:
-    """Return what a policy has come to; None where the scores were there."""
-    return answer.conclusion
-
-
 def _tested(answer: Answer) -> frozenset[str]:
     """Return which assumptions the scores could contradict."""
-    checks, found = answer.conclusion.checks, set(answer.conclusion.tested)
+    if answer.outcome is None:
+        assert answer.table is not None
+        scores = answer.table.scores
+        found = {"outliers"} | ({"drift"} if scores.time is not None else set())
+        return frozenset(found if answer.conclusion.fit is not None else ())
+    checks = answer.outcome.checks
     repeats, ordered = checks.pooled_scatter()[1], checks.in_order >= FEWEST
-    found |= {"drift", "dependence", "outliers"} if ordered else set()
+    found = {"drift", "dependence", "outliers"} if ordered else set()
     found |= {"repeats"} if repeats else set()
     return frozenset(found | (set() if math.isnan(checks.lack_of_fit().p_value) else {"fit"}))
 
@@ -172,7 +130,7 @@ def report_of(answer: Answer) -> Report:
 
 def _names(answer: Answer) -> list[str]:
     """Return the user's own names, in what an answer says."""
-    questions, inside = answer.questions, categories_in(answer)
+    questions, inside = answer.questions, answer.categories
     names = [*answer.options.labels, *questions.evaluators, *questions.items]
     names += [one for one in questions.options.groups or () if one is not None]
     names += [] if inside is None else [inside.column, *inside.names]
@@ -183,7 +141,7 @@ def _names(answer: Answer) -> list[str]:
 
 def record_of(answer: Answer) -> dict[str, Any]:
     """Return what machines read of an answer."""
-    said, asked, inside = conclusion_in(answer), answer.next_questions, categories_in(answer)
+    said, asked, inside = answer.conclusion, answer.next_questions, answer.categories
     same = ("best", "sure", "certainty", "scope", "confidence", "tolerance", "withstands")
     raw, tried = answer.raw_choice, answer.attempts
     return {
@@ -218,7 +176,7 @@ def record_of(answer: Answer) -> dict[str, Any]:
 
 def _places(answer: Answer) -> list[dict[str, Any]]:
     """Return what machines read of where options stand, the most valuable first."""
-    said, inside = conclusion_in(answer), categories_in(answer)
+    said, inside = answer.conclusion, answer.categories
     return [
         {
             "option": one.option,
@@ -238,12 +196,12 @@ def _without(name: str, one: Any) -> dict[str, Any]:
 
 def one_best(answer: Answer) -> bool:
     """Tell whether nothing but the best option of all is wanted."""
-    return conclusion_in(answer).target.top == 1 and categories_in(answer) is None
+    return answer.conclusion.target.top == 1 and answer.categories is None
 
 
 def wanted(answer: Answer) -> str:
     """Return what is wanted, as it follows 'is' or 'are'."""
-    target, inside = conclusion_in(answer).target, categories_in(answer)
+    target, inside = answer.conclusion.target, answer.categories
     among = "" if target.top in (None, 1) else "among "
     return f"{among}{target.words}{'' if inside is None else f' of their {inside.column}'}"
 
@@ -258,7 +216,7 @@ def likely(said: Conclusion, option: int) -> str:
 
 def verdict_on(answer: Answer, option: int) -> str:
     """Return the verdict on an option in words."""
-    said = conclusion_in(answer)
+    said = answer.conclusion
     target, found = said.target, likely(said, option)
     if found in ("itself", "not worse"):
         return "" if found == "itself" else "not worse"
@@ -271,7 +229,7 @@ def verdict_on(answer: Answer, option: int) -> str:
 
 def verdict(answer: Answer) -> str:
     """Return what to choose and how sure that is, in one or two sentences."""
-    k, said = len(answer.options), conclusion_in(answer)
+    k, said = len(answer.options), answer.conclusion
     target, names, doubt = said.target, listed(answer.chosen, _MANY), _doubt(answer)
     if k > 1 and not answer.sure and answer.scores == 0:
         return f"Nothing is known about the {k:,} options: no evaluation came back."
@@ -287,7 +245,7 @@ def verdict(answer: Answer) -> str:
         return _of_each(answer, said, doubt)
     one, level = len(answer.chosen) == 1, f"{percent(answer.confidence)} confidence"
     they, what = "it is" if one else "they are", f"{target.words} of {k:,} options"
-    if (inside := categories_in(answer)) is not None:
+    if (inside := answer.categories) is not None:
         what = f"{target.words} of their {short(inside.column)} ({len(inside.names):,} in all)"
     looks = f"{names} {f'looks {what[4:]}' if one else f'look like {what}'}, but"
     if 0.0 < answer.loss <= answer.tolerance:
@@ -404,8 +362,8 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
 
 def _rival(answer: Answer) -> str:
     """Return who comes closest: to the choice, to the line, to a bar or to one option."""
-    said, labels = conclusion_in(answer), answer.options.labels
-    if is_apart(answer) or categories_in(answer) is not None or len(labels) < 2:
+    said, labels = answer.conclusion, answer.options.labels
+    if is_apart(answer) or answer.categories is not None or len(labels) < 2:
         return ""
     target, own = said.target, said.target.rival(labels)
     same = {int(x) for x in np.flatnonzero((said.leads == 0.0).all(axis=1))} - {answer.option}
@@ -439,7 +397,7 @@ def _rival(answer: Answer) -> str:
 
 def lead_over(answer: Answer, option: int, rival: int) -> Estimate:
     """Return the lead of one option over another."""
-    lead = conclusion_in(answer).leads[rival]
+    lead = answer.conclusion.leads[rival]
     if option != answer.option or math.isnan(lead[0]):
         found = answer.compare(option, rival)
         lead = np.array([found.value, found.low, found.high])
@@ -506,7 +464,7 @@ def _severity(answer: Answer) -> str:
 
 def _raw_in_words(answer: Answer) -> str:
     """Return what the means of the scores alone would have done."""
-    said, up, labels = conclusion_in(answer), sign(answer.best), answer.options.labels
+    said, up, labels = answer.conclusion, sign(answer.best), answer.options.labels
     target, own = said.target, said.target.rival(labels)
     raw = {one.index: up * one.raw for one in answer.ranking if not math.isnan(one.raw)}
     means = f"mean {'verdicts' if answer.compared else 'scores'} alone would have"
@@ -550,7 +508,7 @@ def costs_money(answer: Answer) -> bool:
 
 def _advice(answer: Answer) -> str:
     """Return what to do next; "" if it is sure, or nobody can say."""
-    outcome, asked = _outcome(answer), answer.next_questions
+    outcome, asked = answer.outcome, answer.next_questions
     if answer.sure or len(answer.options) == 1:
         return ""
     if any(finding.assumption == "kinds" for finding in answer.alarms):
@@ -583,11 +541,9 @@ def to_come(forecast: float, looks_once: bool) -> str:
 def _failed(answer: Answer) -> str:
     """Return how many tries failed, and the last questions that were given up."""
     n, last = len(answer.failures), "; ".join(map(str, answer.failures[-_FEW:]))
-    parts = (
-        answer.attempts.in_words(answer.questions),
-        f"{counted(n, 'question')} given up: {last}",
-    )
-    return "; ".join(part for part in parts[: 1 + bool(n)] if part)
+    tried = answer.attempts
+    parts = [f"{tried.failures:,} of {counted(tried.tries, 'try', 'tries')}"] * bool(tried.failures)
+    return "; ".join([*parts, *[f"{counted(n, 'question')} given up: {last}"] * bool(n)])
 
 
 def _ranking(answer: Answer) -> list[Part]:
@@ -612,7 +568,7 @@ def _ranking(answer: Answer) -> list[Part]:
 
 def _standings(answer: Answer) -> Table:
     """Return where every option stands, the most valuable first; the chosen stand out."""
-    said, inside, ranking = conclusion_in(answer), categories_in(answer), answer.ranking
+    said, inside, ranking = answer.conclusion, answer.categories, answer.ranking
     if inside is not None:
         ranking = tuple(sorted(ranking, key=lambda one: inside.codes[one.index]))
     order = [one.index for one in ranking]
@@ -735,7 +691,7 @@ def _assumptions(answer: Answer) -> list[Part]:
 
 
 def _method(answer: Answer) -> list[Part]:
-    outcome = _outcome(answer)
+    outcome = answer.outcome
     stated = None if outcome is None else outcome.noise_scale
     entries = {
         "method": "least squares, one look" if outcome is None else outcome.method,
@@ -757,7 +713,7 @@ def required(answer: Answer, how: str, option: str | None) -> str:
     """
     if how not in WAYS:
         raise InputError(f"require must be 'sure' or 'probable'; got {how!r}.")
-    labels, said = list(answer.options.labels), conclusion_in(answer)
+    labels, said = list(answer.options.labels), answer.conclusion
     if option is not None and option not in labels:
         raise InputError(f"there is no option {option!r}; say one of {listed(labels, 5)}.")
     if option == said.target.against is not None:
