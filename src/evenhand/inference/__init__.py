@@ -1,6 +1,15 @@
 """What scores come to: a target, and the conclusion from one look at a fit."""
 
 from evenhand.inference.conclusion import Conclusion, Verdict, conclude
+from evenhand.inference.designs import biases_by, design_of_answers, design_of_feedback
 from evenhand.inference.target import Target
 
-__all__ = ["Conclusion", "Target", "Verdict", "conclude"]
+__all__ = [
+    "Conclusion",
+    "Target",
+    "Verdict",
+    "biases_by",
+    "conclude",
+    "design_of_answers",
+    "design_of_feedback",
+]
