@@ -508,7 +508,7 @@ def answer_from(
         failures=tuple(failures),
         raw_choice=raw.best,
         ranking=_ranking(options, decision, values, raw, said.checks.level),
-        conclusion=_concluded(decision, aim, values, options.labels, sure, confidence),
+        conclusion=_concluded(said, decision, aim, values, sure, confidence),
         outcome=said,
         withstands=decision.withstands,
         attempts=tried,
@@ -534,14 +534,15 @@ def options_of(scores: Scores) -> Options:
 
 
 def _concluded(
+    said: Outcome,
     decision: Decision,
     target: Target,
     values: Floats,
-    labels: Sequence[str],
     sure: bool,
     confidence: float,
 ) -> Conclusion:
-    """Return where options stand by what a policy recommends."""
+    """Return where options stand by what a policy recommends; a plan with one look says more."""
+    labels = said.questions.options.labels
     k, selection, rival = len(labels), decision.selection, target.rival(labels)
     leads = decision.leads
     if leads is None:
@@ -563,13 +564,16 @@ def _concluded(
     if rival is not None:
         verdicts[rival] = "itself"
     delta = 1.0 - (decision.level or confidence)
-    unknown = np.full(k, np.nan)
-    said = tuple(verdicts)
-    parts = (np.arange(k),)
-    return Conclusion(
-        target, delta, said, chosen, decision.option, decision.loss, values, leads, unknown,
-        parts=parts,
+    found = Conclusion(
+        target, delta, tuple(verdicts), chosen, decision.option, decision.loss, values, leads,
+        np.full(k, np.nan), parts=(np.arange(k),),
     )  # fmt: skip
+    look = getattr(said.policy, "one_look", lambda: None)() if decision.level else None
+    if look is None:
+        return found
+    own = {"fit": look.fit, "doubted": look.doubted} if len(look.verdicts) == k else {}
+    known = {"expected_loss": look.expected_loss, "spread": look.spread}
+    return replace(found, chances=look.chances[:k], **known, **own)
 
 
 def _first(bias: Estimate, biases: Biases) -> Estimate:

@@ -27,16 +27,12 @@ from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.identifiable import refuse_incomparable
 from evenhand.scores.scores import Finding, Level
 
-Looks = Literal["always", "once"]
+Looks = Literal["once"]
 
 _MOST_PARALLEL = 10_000
 _FEW = 4  # up to so often for each question, a fixed plan is sure more often than a search
 _LOOKS = 0.1  # share of the evaluations that look where the design does not, to check the model
 _LEASE = 3600.0  # seconds for which somebody else than a run may hold a question of a choice
-_ANY_SCORES = (
-    "How sure it is holds for any scores from {low} to {high}, as was stated, however they are "
-    "distributed; that takes more of them than noise which is heard from the scores."
-)
 
 
 def choose(
@@ -104,9 +100,8 @@ def choose(
         Lowest and highest score that there can be; others are refused, and nothing is said to be
         beyond them. With ``deviation=0`` or `Questions`, and without a ``noise_scale``, they also
         say how large noise can be: what is sure then holds for any scores between them, however
-        rare the large ones are. Where questions can be asked a few times only, so do votes and
-        verdicts; marks of a few people would settle nothing then, and their noise is heard from
-        each option's own scores. Where options are compared, the middle is a tie.
+        rare the large ones are. Where questions can be asked a few times only, noise is heard from
+        the scores all the same. Where options are compared, the middle is a tie.
     checks
         Whether to spend some evaluations on options that would otherwise be left out, so that a
         wrong model can show.
@@ -129,9 +124,9 @@ def choose(
         A function that returns the names of those evaluators who can be asked now; it is called
         before every question. Everybody who has not left, if not given.
     looks
-        Where every question can be asked once, or four times at most: "always" looks at the scores
-        after each, and stops when the choice is sure; "once" has all of them answered, looks once,
-        and is sure more often. To be decided before the first score; "always" if not given.
+        "once": have all that was planned answered, and look once. That is what is done where every
+        question can be asked once, or four times at most, whether it is said or not; for others it
+        is refused.
     store
         A file, or "postgresql://…", that keeps every score as it comes: a `Campaign`. After a crash
         the same call goes on where it was; several programs may work on the same choice. Or the
@@ -250,7 +245,7 @@ def choose(
             "bar": bar,
             "against": against,
         }
-        policy = policy_for(asked, deviation, checks, looks, budget, settings, scores is None)
+        policy = policy_for(asked, deviation, checks, looks, budget, settings)
     else:
         _adopt(policy, asked, at_most, budget)
         refuse_other_target(policy, top, bar, against)
@@ -321,11 +316,10 @@ def policy_for(
     looks: Looks | None,
     budget: float | None,
     settings: dict[str, Any],
-    marks: bool = True,
 ) -> Policy:
-    """Return the default policy: careful, or exact if the features are; `marks`: no votes."""
-    if looks not in (None, "always", "once"):
-        raise InputError(f"looks must be 'always', 'once' or None; got {looks!r}.")
+    """Return the default policy: careful, or exact if the features are."""
+    if looks not in (None, "once"):
+        raise InputError(f"looks must be 'once' or None; got {looks!r}.")
     target = {name: settings.pop(name, None) for name in ("top", "bar", "against")}
     wanted = _wanted(target)
     several = wanted.top != 1
@@ -347,10 +341,8 @@ def policy_for(
         if several:
             settings |= {name: one for name, one in target.items() if one is not None}
         if few:
-            if marks or several:  # of a few people: between bounds alone, nothing could be certain
-                settings["bounds"] = None
-            usual: Looks = "once" if several else "always"
-            return PlannedChoice(options, looks=looks or usual, **settings)
+            del settings["bounds"]  # which only refuse scores beyond, as `read` does
+            return PlannedChoice(options, **settings)
         share = _LOOKS if checks else 0.0
         return CertainChoice(options, looks=share, deviation=deviation, **settings)
     if several:
@@ -411,12 +403,7 @@ def absences(left: Mapping[str, str]) -> list[Finding]:
 def notes_on(policy: Policy, checks: bool = True) -> list[Finding]:
     """Return what is taken for granted of a policy's scores, whatever they are."""
     exact = policy.recommend().certainty == "features exact"
-    notes = taken_for_granted(policy.actions, exact, checks)
-    if isinstance(policy, PlannedChoice) and policy.bounds is not None:
-        low, high = sorted(checks_of(policy).level.sign * end for end in policy.bounds)
-        said = _ANY_SCORES.format(low=f"{low:g}", high=f"{high:g}")
-        notes.append(Finding("bounds", said, alarm=False))
-    return notes
+    return taken_for_granted(policy.actions, exact, checks)
 
 
 def whole_number(name: str, value: object, least: int, most: int) -> int:

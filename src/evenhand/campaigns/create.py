@@ -23,6 +23,7 @@ from evenhand.campaigns.arguments import (
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
+from evenhand.certainty import PlannedChoice
 from evenhand.certainty.choice import Choice, checked_aim, checked_bounds, limit_of
 from evenhand.errors import ConflictError, InputError
 from evenhand.policies.base import Policy
@@ -107,8 +108,7 @@ def first_event(
             "seed": given["seed"],
             **{name: told[name] for name in _TARGET},
         }
-        marks = given["scores"] is None
-        made = policy_for(asked, deviation, given["checks"], looks, budget, arguments, marks)
+        made = policy_for(asked, deviation, given["checks"], looks, budget, arguments)
     elif isinstance(policy, str):
         made = _named(policy, asked, at_most, budget, told)
     else:
@@ -120,11 +120,12 @@ def first_event(
         checked_name(evaluator, "the name of an evaluator")
     shown = checked_display(display, about.items)
     columns = dict.fromkeys(column for own in shown.values() for column in own)  # in this order
+    once = "once" if isinstance(made, PlannedChoice) else looks
     hashed = {} if texts is None else {"texts": {of: hash_of(texts[of]) for of in texts}}
     return hashed | {
         "name": name,
         "policy": made.state(),
-        "settings": _plain_numbers(given) | {"looks": looks, "shown": list(columns)},
+        "settings": _plain_numbers(given) | {"looks": once, "shown": list(columns)},
         "display": shown,
         "evenhand": version("evenhand"),
     }

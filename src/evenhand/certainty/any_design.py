@@ -21,16 +21,16 @@ import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.certainty.choice import checked_aim, withstood
-from evenhand.certainty.look import guess, rounding, told_apart
 from evenhand.certainty.record import grounds, nothing_left_over
 from evenhand.numerics.solves import observed
 from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
 from evenhand.policies.confidence import Ellipsoid, noise_bound
-from evenhand.policies.messages import Decision
-from evenhand.questions import Askable
+from evenhand.policies.messages import Decision, Feedback
+from evenhand.questions import Askable, Questions
 from evenhand.scores.scores import AS_GIVEN, Level
 
+_SAME = 1e-12  # share of the largest score below which a difference is rounding
 _FLAT = 1e5  # square root of the prior variance, in evaluations: nothing is known
 _FOR_NOISE = 0.1  # share of δ that goes to the noise
 _GRID = 32  # values of η at which the room of `noise_bound` is kept
@@ -135,3 +135,27 @@ def _why(
         f"that {name!r} leads by these {n} scores may be chance or come of who chose what was "
         f"scored, at {level} confidence."
     )
+
+
+def rounding(told: Feedback, unit: float, grain: float = 0.0) -> float:
+    """Return below what a difference of scores is rounding; ``grain`` is that of single ones."""
+    counts, _, squares = told.parts
+    size = math.sqrt(float((squares / np.maximum(counts, 1)).max(initial=0.0)))
+    return max(_SAME * size, grain) / unit
+
+
+def told_apart(estimates: Floats, size: float) -> Floats:
+    """Return estimates, 0 where they are no more than rounding."""
+    return np.where(np.abs(estimates) <= size, 0.0, estimates)
+
+
+def guess(questions: Questions, told: Feedback, grain: float = 0.0) -> int:
+    """Return an option while not all can be compared: by its own scores, drawn to the mean."""
+    counts, sums, _ = told.parts
+    beyond = sums - counts * (sums.sum() / max(int(counts.sum()), 1))
+    first, second = questions.about.T
+    n, k = len(questions.items) + 1, len(questions.options)  # the last: none
+    total = np.bincount(first % n, beyond, n) - np.bincount(second % n, beyond, n)
+    often = np.bincount(first % n, counts, n) + np.bincount(second % n, counts, n)
+    size = max(float(np.abs(told.means).max(initial=0.0)), grain / ROUNDING)
+    return first_largest((total / (often + 1.0))[:k], size)

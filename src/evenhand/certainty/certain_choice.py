@@ -17,7 +17,6 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats, is_number
 from evenhand.certainty.aim import Aim, model_of
-from evenhand.certainty.alike import unconfirmed
 from evenhand.certainty.choice import Bound, Choice, limit_of
 from evenhand.certainty.intervals import bias_ends, interval, loss, loss_across
 from evenhand.certainty.models import Fit
@@ -26,14 +25,15 @@ from evenhand.certainty.record import Plan, Stop, grounds, stopped
 from evenhand.certainty.sides import SideInference
 from evenhand.certainty.stage_plans import SetPlanner, SidePlanner, StagePlanner
 from evenhand.certainty.stages import Inference
-from evenhand.inference.target import Target
+from evenhand.certainty.trusted import look_at, unconfirmed
 from evenhand.checks import Finding
 from evenhand.errors import InputError
+from evenhand.inference import Conclusion, Target
 from evenhand.numerics.intervals import Estimate
-from evenhand.policies.messages import Decision, Selection
+from evenhand.policies.messages import Decision, Feedback, Selection
 from evenhand.policies.registry import registered
 from evenhand.policies.state import revived, snapshot_of
-from evenhand.questions import Askable, Column
+from evenhand.questions import Askable, Column, Questions
 from evenhand.questions.options import named_biases
 
 _LITTLE = float(np.finfo(np.float64).tiny)
@@ -212,11 +212,11 @@ class CertainChoice(Choice):
         return (self._option,) if selection is None else selection.chosen
 
     @property
-    def _to_confirm(self) -> tuple[tuple[int, ...], ...]:
+    def _to_confirm(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Who is chosen; held against a bar or an option, who is above, and who below."""
         selection = self._selection
         if selection is None or self.target.top is not None:
-            return (self._chosen,)
+            return self._chosen, ()
         return selection.inside, selection.outside
 
     @property
@@ -311,10 +311,18 @@ class CertainChoice(Choice):
             lost = min(lost, self.tolerance)
         return max(lost, _LITTLE)  # nothing is lost for certain once the set is, and not before
 
+    def one_look(self) -> Conclusion | None:
+        """Return what one look at all scores would say: chances are from it, and no certainty."""
+        if not self.options.stand_alone:
+            return None
+        found: Conclusion | None = self.once("look", lambda: look_at(*self._looked_at))
+        return found
+
     @property
-    def fit(self) -> Fit | None:
-        """Least squares on all scores, where options stand for themselves."""
-        return self._fit if self.options.stand_alone else None
+    def _looked_at(self) -> tuple[Questions, Feedback, Target, float, float | None]:
+        known = self.bounds is None and self.questions.noise is None
+        noise = self.stated_noise if known else None
+        return self.questions, self.record.everything, self.target, self.delta, noise
 
     @property
     def _fit(self) -> Fit:
@@ -351,7 +359,8 @@ class CertainChoice(Choice):
         if not checking or answer is None or self._stop(self._nothing) is None:
             return found
         kinds: Finding | None = self.once(
-            "kinds", lambda: unconfirmed(self.aim, self.record.everything, *self._to_confirm)
+            "kinds",
+            lambda: unconfirmed(*self._looked_at, *self._to_confirm),
         )
         return found if kinds is None else (kinds, *found)
 

@@ -1,7 +1,7 @@
 """What to ask where all of it is fixed before the first score, and when to ask no more.
 
-Nothing here is a matter of certainty (`one_look` says what is certain): to give up costs no
-validity, nor does a plan that is less even than it might be.
+Nothing here is a matter of certainty: to give up costs no validity, nor does a plan that is less
+even than it might be.
 
 Answers are asked for in an order that is random but even: options have their turn about equally
 often, whenever one looks. So what drifts with time meets all of them alike, and leads become known
@@ -18,23 +18,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import Counts, Indices, unmasked
 from evenhand.certainty.models import Model
-from evenhand.certainty.one_look import STEADY, TIMES, OneLook
-from evenhand.certainty.record import Plan, Stop
+from evenhand.certainty.record import Plan, Record
 from evenhand.errors import InputError
 from evenhand.policies.limits import Limits, nth
-from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import hand_out
 
-_MOST_LOOKS = 500  # that are taken at a long plan
 _LONGEST = 2**16  # answers after which the order of a plan is repeated, if it can be
 _MOST_LISTED = 2**24  # answers of a plan whose order cannot
-_DECIDED = (
-    "this was decided, so what comes now has to rest on new answers alone; and the answers that "
-    "can still come do not compare all options with one another. Add evaluators (of several "
-    "groups, if they are partial to them), or allow more answers (capacity, at_most)."
-)
 _AGAIN = 4  # how often a question is asked that may be asked as often as one likes
 
 
@@ -42,49 +34,23 @@ _AGAIN = 4  # how often a question is asked that may be asked as often as one li
 class FixedPlans:
     """Plans all that is asked before its first score."""
 
-    inference: OneLook
+    model: Model
+    record: Record
+    told: Counts  # (q,) answers to what was planned so far
     limits: Limits
     at_most: int  # evaluations in all
     spent: int  # how many were told
     pending: Counts  # (q,) evaluations that are on their way
-    once: bool  # whether the scores are looked at once, when all are in
     # (q,) how often each question is asked, where somebody else decided that
     planned: Counts | None
     seed: int
-
-    def next(self) -> Plan | Stop:
-        """Return the next plan, or why there is none."""
-        said, record, certain = self.inference.said(), self.inference.record, self.inference.certain
-        if certain is not None:
-            return Stop("certain", (certain,))
-        if said.used >= 1.0:
-            return self._looked_at()
-        if record.now is None or self.outdated:
-            anew = said.answer is not None
-            if anew and not self.comparable:
-                return Stop("stuck", why=_DECIDED)
-            told = self.inference.told.counts
-            plan = self._plan(np.zeros_like(told) if anew else told)
-            if plan.number:
-                return plan
-        if self.inference.leader is None:
-            leads = self.inference.fit.leads(0, np.arange(len(self._questions.options)))
-            return Stop("stuck", (0, *np.flatnonzero(np.isinf(leads.variances)).tolist()))
-        return self._of(np.zeros_like(self.pending), 1, self.inference.told.counts)
-
-    def _looked_at(self) -> Stop:
-        """Return why it ends when nothing is left of δ: who is open, unless more was allowed."""
-        looks = self.inference.said().looks
-        if self.outdated or not looks:
-            return Stop("spent")
-        return Stop("spent", (looks[-1].leader, *looks[-1].open.tolist()))
 
     # ------------------------------------------------------------------ when to plan anew
 
     @property
     def outdated(self) -> bool:
         """Whether more may be asked by now than when the plan in force was made, or less."""
-        record = self.inference.record
+        record = self.record
         if record.now is None:
             return False
         plan, none_told = record.now.plan, not record.now.count
@@ -97,54 +63,37 @@ class FixedPlans:
     @property
     def to_come(self) -> int:
         """How many answers of the plan in force can still come from who is there."""
-        now = self.inference.record.now
-        if now is None:
-            plan = self.next()
-            return plan.number if isinstance(plan, Plan) else 0
+        now = self.record.now
+        assert now is not None
         lacking = np.maximum(now.plan.wanted(len(self.pending)) - now.total.counts, 0)
         gone = np.isin(self._questions.evaluator, list(self.limits.absent))
         gone[list(self.limits.barred)] = True
         return min(int(lacking[~gone].sum()), now.plan.number - now.count)
 
-    def forecast(self) -> float:
-        """Return how many answers are still to come: all, or until it is expected to be certain."""
-        left, said = float(self.to_come), self.inference.said()
-        n, leader = int(self.inference.told.counts.sum()), self.inference.leader
-        now = self.inference.record.now
-        if self.once or leader is None or now is None or not n:
-            return left
-        N = int(said.before.counts.sum()) + now.plan.number
-        look, before = self.inference.now(leader), 0.0
-        z = look.winner.deviations(look.worst)
-        for time in TIMES:
-            due, before = (1.0 - STEADY) * self.inference.chance * (time**2 - before), time**2
-            if time * N > n and z * math.sqrt(time * N / n) > look.winner.deviations(due):
-                return min(left, math.ceil(time * N) - n)
-        return left
-
     # ------------------------------------------------------------------ a plan
 
     @property
     def _questions(self) -> Questions:
-        return self.inference.aim.questions
+        return self.model.questions
 
     @property
     def comparable(self) -> bool:
         """Whether answers to all that may still be asked compare all options by themselves."""
-        zeros = np.zeros(len(self.pending))
-        counts = Feedback(self._counts(np.zeros_like(self.pending)), zeros, zeros)
-        leads = self.inference.aim.model.fit(counts, 1.0).leads(
-            0, np.arange(len(self._questions.options))
-        )
-        return bool(np.isfinite(leads.variances).all())
+        (asked,) = np.nonzero(self._counts(np.zeros_like(self.pending)))
+        everybody = np.arange(len(self._questions.options))
+        return bool(np.isfinite(self.model.lead_variances(0, everybody, asked)).all())
 
-    def _plan(self, told: Counts) -> Plan:
+    def plan(self) -> Plan:
         """Return a plan of all that may be asked, beside answers that are a part of it already."""
-        more = self._counts(told) - told
+        more = self._counts(self.told) - self.told
         if int(more.sum()) > _MOST_LISTED * self._times(more):  # some may be asked but few times
-            more = self._counts(told, _MOST_LISTED) - told
+            more = self._counts(self.told, _MOST_LISTED) - self.told
         times = self._times(more)
-        return self._of(more // times, times, told)
+        return self._of(more // times, times)
+
+    def no_more(self) -> Plan:
+        """Return a plan that asks nothing: no more answers can come."""
+        return self._of(np.zeros_like(self.pending), 1)
 
     def _times(self, more: Counts) -> int:
         """Return how often the order of a long plan is repeated; 1 where it is not."""
@@ -158,14 +107,13 @@ class FixedPlans:
             return next((n for n in range(wanted, 2 * wanted) if whole % n == 0), other)
         return max(1, min(wanted, int(each.min(initial=wanted))))
 
-    def _of(self, more: Counts, times: int, told: Counts) -> Plan:
+    def _of(self, more: Counts, times: int) -> Plan:
         order = even_order(self._questions, np.random.default_rng(self.seed))
         number = int(more.sum()) * times
         return Plan(
-            "ask more" if told.any() else "ask what was planned",
-            in_turns(more, order, told),
+            "ask more" if self.told.any() else "ask what was planned",
+            in_turns(more, order, self.told),
             times,
-            1 if self.once else min(max(number, 1), _MOST_LOOKS),
             at_most=self.at_most,
             forecast=float(number),
             budget=self.limits.money,
@@ -192,7 +140,7 @@ class FixedPlans:
         money = limits.money - limits.priced + float(told @ questions.prices)
         have = told + np.minimum(self.pending, np.maximum(capacity - told, 0))
         have = have if fits(left, have, n, money) else told
-        return planned_counts(left, self.inference.aim.model, n, money, have, self.seed)
+        return planned_counts(left, self.model, n, money, have, self.seed)
 
 
 def all_there_is(questions: Questions) -> int:

@@ -28,9 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.alike import of_trusted
 from evenhand.certainty.dense import DenseFit
 from evenhand.certainty.models import Fit, Spread
+from evenhand.certainty.trusted import of_trusted
 from evenhand.certainty.places import Places, SetEvidence, SetInference
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
 from evenhand.certainty.sides import SideEvidence, SideInference
@@ -358,7 +358,7 @@ class AnyPlanner(ABC, Generic[S]):
     def _confirming(self, settled: Tested) -> Indices:
         """Return what to ask trusted judges, so that they confirm what others made certain."""
         # Once, as much as it takes by the leads as they are; nothing if there is no money for half
-        # of it, or if trusted judges cannot compare all options by themselves. `alike` says why.
+        # of it, or if trusted judges cannot compare all options by themselves. `trusted` says why.
         aim, record, none = self.inference.aim, self.inference.record, np.zeros(0, dtype=np.intp)
         told = record.everything.counts
         checked = any(one.plan.purpose == "check the model" for one in record.rounds)

@@ -54,6 +54,9 @@ class Judge:
         answers than items. False if not said, unless ``settings`` have a ``temperature`` of 0.
     items
         The items that it can be asked about; all if not given.
+    trusted
+        Whether what other judges, such as models, make certain must be confirmed by this one and
+        those who are trusted as well, by their own answers alone.
     settings
         By name, what it was made with: the model, its parameters, its instructions. A store keeps a
         hash of each and refuses to go on with others.
@@ -77,6 +80,7 @@ class Judge:
     items: Sequence[str] | None = None
     cost: Callable[[Any], float] | None = field(default=None, repr=False)
     settings: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    trusted: bool = False
 
     def __post_init__(self) -> None:
         if not callable(self.call):

@@ -16,7 +16,6 @@ import numpy as np
 from evenhand.answers import Answer, Question, Reply, choose, decide
 from evenhand.answers.run import INTERRUPTED
 from evenhand.arrays import is_number
-from evenhand.certainty.alike import trusted_ones
 from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.judges.texts import Pool
 from evenhand.questions import UNLIMITED, Questions
@@ -64,8 +63,8 @@ class PairedItems:
         """
         shared = [item for item in pools[0] if item is not None and all(item in p for p in pools)]
         every = np.ones(len(questions), dtype=np.int64)
-        if trusted_ones(questions, every) is not None:
-            return "some judges are trusted, and dear; they are asked where it counts"
+        if questions.trusted is not None:
+            return "some judges are trusted; they are asked where it counts"
         if (questions.workload < UNLIMITED).any():
             return "judges have workloads"
         n = len(shared)

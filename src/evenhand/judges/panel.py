@@ -23,7 +23,6 @@ import numpy as np
 from evenhand.answers import Answer, Question, Reply, choose
 from evenhand.best import Best, oriented
 from evenhand.campaigns.run import StoreWithTexts, told_in
-from evenhand.certainty.alike import trusted_ones
 from evenhand.errors import InputError
 from evenhand.judges.judge import Judge
 from evenhand.judges.paired import ONLY_SEARCH, PairedItems
@@ -109,7 +108,12 @@ def comparisons(
     texts, jury = Texts.of(options, items), jury_of(judges)
     of_options, of_judges = _families(texts, jury, family)
     base = Questions.comparisons(
-        of_options, of_judges, position=position, bias=bias, workload=workload
+        of_options,
+        of_judges,
+        position=position,
+        bias=bias,
+        workload=workload,
+        trusted=_trusted(jury),
     )
     return JudgePanel(base, texts, jury, read_verdict, length, cache, seed)
 
@@ -161,6 +165,7 @@ def panel(
         capacity=None,
         workload=workload,
         partial="same group" if grouped else None,
+        trusted=_trusted(jury),
     )
 
     def read(reply: object) -> float:
@@ -378,9 +383,7 @@ class JudgePanel:
         # Whoever is asked a hundred times beside those who are asked once decides by its taste.
         questions = self.questions
         once = questions.capacity == 1
-        if self._texts.items or not once.any() or once.all():
-            return
-        if trusted_ones(questions, np.ones(len(questions), dtype=np.int64)) is not None:
+        if self._texts.items or not once.any() or once.all() or questions.trusted is not None:
             return
         self.questions = questions._changed(capacity=np.ones(len(questions), dtype=np.int64))
         self._found.append(Finding("once", _ALL_ONCE, alarm=False))
@@ -529,6 +532,10 @@ def jury_of(judges: Sequence[Judge]) -> dict[str, Judge]:
     if twice:
         raise InputError(f"{listed(twice)} names two judges; give each a name of its own.")
     return {judge.name: judge for judge in judges}
+
+
+def _trusted(jury: Mapping[str, Judge]) -> list[str] | None:
+    return [name for name, judge in jury.items() if judge.trusted] or None
 
 
 def _families(

@@ -10,19 +10,14 @@ ones are; the noise is then heard from them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import ndtri
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.aim import model_of
-from evenhand.inference.chances import Drawn
-from evenhand.certainty.line import Errors, Field, beside, beyond_bar, line_of, value_errors
-from evenhand.certainty.models import Fit, with_own_noise
-from evenhand.inference.target import Target
-from evenhand.certainty.winner import leader_is_certain
+from evenhand.inference import Target, conclude, design_of_answers
+from evenhand.linear import Fit
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.ways import Terms, price_of
 from evenhand.policies.messages import Feedback
@@ -32,8 +27,8 @@ from evenhand.questions.hand_outs import hand_out, own_pairs
 from evenhand.values import ArrayValue
 
 _ROUNDS = 2_000  # rounds that are drawn, of estimates
-_SCORED, _PLACED = 40, 12  # and of scores; of some of these it is said who stands at the line
-_TESTED = 200  # rounds of scores held to a bar or against one option, which is quick
+_TABLES, _FEWER = 100, 25  # tables of scores that are drawn; fewer
+_SMALL = 60  # of more options than these
 _MOST = 300  # options, up to which there are rounds of scores
 _MORE = 2  # reviews of each more than are wanted, of which it is said what they buy
 _FEWEST = 2  # reviews of each from which on
@@ -133,7 +128,8 @@ class Reviews:
             at_line, settled, sure = self._tested(counts)
         elif math.isfinite(apart) and m is not None:
             right, lost, settled = self._chosen(found, m)
-            at_line, settled = self._scored(counts, m) if m > 1 else (math.nan, settled)
+            if m > 1:
+                at_line, settled, _ = self._tested(counts)
         own = given.own if own_pairs(self.questions).any() else np.zeros(1, dtype=np.int64)
         return ReviewStep(
             float(given.reviews.mean()),
@@ -186,30 +182,8 @@ class Reviews:
         best, chosen = (np.argsort(-values, axis=1)[:, :m] for values in (true, seen))
         both = (best[:, :, None] == chosen[:, None, :]).any(axis=2)
         worth = [np.take_along_axis(true, some, axis=1).sum(axis=1) for some in (best, chosen)]
-        certain = math.nan
-        if m == 1:
-            delta, slack = 1.0 - self.terms.confidence, self.terms.tolerance
-            sure = leader_is_certain(seen, found.own, found.shared, delta, slack)
-            certain = float(sure.mean())
+        certain = float(self.terms.certain(seen, found).mean()) if m == 1 else math.nan
         return float(both.sum(axis=1).mean()), float((worth[0] - worth[1]).mean()) / m, certain
-
-    def _scored(self, counts: Counts, m: int) -> tuple[float, float]:
-        """Return how many stand at the line, and how often nobody does for certain."""
-        k, delta = len(self.questions.options), 1 - self.terms.confidence
-        if k > _MOST:
-            return math.nan, math.nan
-        open_, settled = 0, 0
-        for number, (heard, fit) in enumerate(self._fits(counts, _SCORED)):
-            field, alike = (Field.of(x, k) for x in (heard, fit))
-            if field is None or alike is None:
-                return math.nan, 0.0
-            if number < _PLACED:
-                open_ += _undecided(Drawn.of(alike).among(m), delta)
-            chosen = field.order[:m]
-            least = np.sort(field.tests, axis=1)[chosen, m].min()
-            if least > -ndtri(delta):  # else there is no use in looking closely
-                settled += line_of(field, m, delta).loss <= self.terms.tolerance
-        return open_ / _PLACED, settled / _SCORED
 
     def _called(self, counts: Counts) -> tuple[float, float]:
         """Return how many look to be on the side of the line on which they are, and how far from it
@@ -232,39 +206,28 @@ class Reviews:
 
     def _tested(self, counts: Counts) -> tuple[float, float, float]:
         """Return how many stand at the line, how often nobody does for certain, and how many are
-        surely on one side.
+        surely on one side: by tables of scores that are drawn, and concluded from as real ones are.
         """
-        k, delta, slack = (
-            len(self.questions.options),
-            1 - self.terms.confidence,
-            self.terms.tolerance,
-        )
+        k, delta = len(self.questions.options), 1 - self.terms.confidence
         if k > _MOST:
             return math.nan, math.nan, math.nan
-        neutral, rival = self.questions.neutral_among(counts), self._rival
+        rng, on = np.random.default_rng(0), np.flatnonzero(counts)
+        target, n = replace(self.target, tolerance=self.terms.tolerance), 0
+        if target.bar is not None:
+            target = replace(target, bar=self._bar)
+        design = design_of_answers(self.questions, on, np.zeros(len(on)))
         open_, settled, sure = 0, 0, 0
-        for number, (heard, fit) in enumerate(self._fits(counts, _TESTED)):
-            alike = Field.of(fit, k)
-            if alike is None or Field.of(heard, k) is None:
+        for true in self.assumed.draws(_TABLES if k <= _SMALL else _FEWER, rng):
+            y = true[self.questions.about[on, 0]] + rng.standard_normal(len(on))
+            found = conclude(Fit(replace(design, y=y)), target, delta, rival=self._rival)
+            chances = found.chances[self._held]
+            if np.isnan(chances).any():
                 return math.nan, 0.0, 0.0
-            if number < _PLACED:
-                drawn = Drawn.of(alike)
-                if rival is None:
-                    values, errors = fit.values(neutral).estimates, value_errors(fit, neutral)
-                    chances = drawn.above(alike, values, errors, self._bar - slack)
-                else:
-                    chances = drawn.beside(rival, slack)[self._held]
-                open_ += _undecided(chances, delta)
-            if rival is None:
-                away = heard.values(neutral).estimates - self._bar
-                one, other = beyond_bar(away, Errors.of(heard, neutral, like=True), slack, delta)
-                known = one | other
-            else:
-                better, worse, close, _ = beside(heard, rival, self._held, slack, delta)
-                known = better | worse | close
-            sure += int(known.sum())
-            settled += bool(known.all())
-        return open_ / _PLACED, settled / _TESTED, sure / _TESTED
+            n += 1
+            open_ += int(((chances > delta) & (chances < 1.0 - delta)).sum())
+            settled += found.sure
+            sure += len(self._held) - len(found.undecided)
+        return open_ / n, settled / n, sure / n
 
     @property
     def _bar(self) -> float:
@@ -287,25 +250,9 @@ class Reviews:
         k = len(self.questions.options)
         return self.assumed.draws(max(100, min(_ROUNDS, _ROUNDS * 100 // k)), rng)
 
-    def _fits(self, counts: Counts, n: int) -> Iterator[tuple[Fit, Fit]]:
-        """Yield least squares of n rounds of scores: with each option's own noise, and one."""
-        questions, rng, on = self.questions, np.random.default_rng(0), np.flatnonzero(counts)
-        model = model_of(questions)
-        for true in self.assumed.draws(n, rng):
-            y: Floats = np.zeros(len(questions))
-            y[on] = true[questions.about[on, 0]] + rng.standard_normal(len(on))
-            told = Feedback(counts, y, y**2)
-            fit = model.fit(told, None)
-            yield with_own_noise(questions, fit, told), fit
-
 
 def calls_of(target: Target, k: int) -> int:
     """Return how many of k options are chosen, or called better or worse than a line."""
     if target.top is not None:
         return target.top
     return k if target.against is None else k - 1
-
-
-def _undecided(chances: Floats, delta: float) -> int:
-    """Return how many have a chance between δ and 1 − δ."""
-    return int(((chances > delta) & (chances < 1.0 - delta)).sum())

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from evenhand.arrays import Counts, Floats
-from evenhand.certainty.winner import leader_is_certain
 from evenhand.planning.assumed import Assumed
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
@@ -46,6 +45,19 @@ class Terms:
             return math.nan
         return self.quantile * self.sigma * math.sqrt(found.variance_of(self.bias))
 
+    def certain(self, seen: Floats, found: Accuracy) -> NDArray[np.bool_]:
+        """Tell of (n, k) values as they may be seen whether the leader is sure to be the best, by
+        the test of `inference.conclude` where the noise is known.
+        """
+        leaders, sure = seen.argmax(axis=1), np.ones(len(seen), dtype=np.bool_)
+        for leader in np.unique(leaders).tolist():
+            mine = leaders == leader
+            errors = self.quantile * np.sqrt(found.lead_variances(leader))
+            ahead = seen[mine, leader][:, None] - seen[mine] + self.tolerance
+            ahead[:, leader] = np.inf
+            sure[mine] = (ahead > errors).all(axis=1)
+        return sure
+
 
 @dataclass(frozen=True, eq=False)
 class WayOutcome:
@@ -72,9 +84,7 @@ class OneLookWay:
         rng = np.random.default_rng(0)
         n = min(_DRAWS, max(_FEWEST, _DRAWN // len(found.own)))
         estimates = self.assumed.draws(n, rng) + found.errors(n, rng)
-        delta, slack = 1.0 - self.terms.confidence, self.terms.tolerance
-        certain = leader_is_certain(estimates, found.own, found.shared, delta, slack)
-        return WayOutcome(counts.astype(float), float(certain.mean()))
+        return WayOutcome(counts.astype(float), float(self.terms.certain(estimates, found).mean()))
 
 
 def asked_of(questions: Questions, evaluators: NDArray[np.bool_] | None) -> NDArray[np.bool_]:

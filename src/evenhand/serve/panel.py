@@ -30,7 +30,6 @@ GIVEN = {
     "kind": "scores",
     "scale": "0, 10",
     "best": "",
-    "looks": "once",
     "capacity": "1",
     "workload": "",
     "top": "1",
@@ -91,7 +90,6 @@ def arguments(given: Mapping[str, str]) -> dict[str, Any]:
     words = verdicts or "grades" in scale  # which say themselves what is better
     return {
         "best": None if words else given["best"].strip() or None,
-        "looks": "once" if given["looks"] == "once" else None,
         **scale,
         "top": whole(given["top"], "how many are wanted") if given["top"].strip() else 1,
         "at_most": whole(given["at_most"], "at most") if given["at_most"].strip() else None,

@@ -131,11 +131,11 @@ def new(
         ),
     ] = None,
     looks: Annotated[
-        Literal["always", "once"] | None,
+        Literal["once"] | None,
         typer.Option(
             metavar="WHEN",
-            help="Where everything is asked once: look at the scores 'always', or 'once' in the "
-            "end, which is sure more often.",
+            help="Where everything is asked once, scores are looked at 'once', in the end, whether "
+            "this is said or not.",
             rich_help_panel=_END,
         ),
     ] = None,
