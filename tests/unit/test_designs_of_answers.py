@@ -112,8 +112,11 @@ def test_what_a_judge_says_again_is_one_opinion() -> None:
     means = np.bincount(which, y) / np.bincount(which)
     found = {(o, e): v for o, e, v in zip(design.option, design.evaluator, design.y, strict=True)}
     assert found == pytest.approx(
-        {(o, e): means[questions.find([a], p)[0]] for o, a in enumerate(OPTIONS)
-         for e, p in enumerate(JUDGES)}
+        {
+            (o, e): means[questions.find([a], p)[0]]
+            for o, a in enumerate(OPTIONS)
+            for e, p in enumerate(JUDGES)
+        }
     )
     summed, _ = design_of_feedback(questions, eh.Feedback.from_scores(questions, which, y))
     assert np.sort(summed.y) == pytest.approx(np.sort(design.y))

@@ -219,7 +219,9 @@ class PlannedChoice(Choice):
             if self._fitted is None:
                 return None
             # options of the same features are one, and what is only asked about is none
-            kinds = np.unique([np.argmax(self.options.same_as(x)) for x in range(len(self.options))])
+            kinds = np.unique(
+                [np.argmax(self.options.same_as(x)) for x in range(len(self.options))]
+            )
             k, n = len(self.options), self._fitted[0].design.n_options
             best = self.target.top == 1 and len(kinds) < n
             return conclude(

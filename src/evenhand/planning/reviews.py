@@ -13,10 +13,12 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import special
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.aim import model_of
 from evenhand.inference import Target, conclude, design_of_answers
+from evenhand.inference.chances import Drawn
 from evenhand.linear import Fit
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.ways import Terms, price_of
@@ -27,9 +29,9 @@ from evenhand.questions.hand_outs import hand_out, own_pairs
 from evenhand.values import ArrayValue
 
 _ROUNDS = 2_000  # rounds that are drawn, of estimates
-_TABLES, _FEWER = 100, 25  # tables of scores that are drawn; fewer
-_SMALL = 60  # of more options than these
-_MOST = 300  # options, up to which there are rounds of scores
+_TABLES = 8, 60  # tables of scores that are drawn: the fewest, and the most,
+_WORK = 30_000  # and pairs of options of all of them
+_MOST = 200  # options, up to which there are rounds of scores
 _MORE = 2  # reviews of each more than are wanted, of which it is said what they buy
 _FEWEST = 2  # reviews of each from which on
 _ROWS = 8  # there are so many rows at most
@@ -212,21 +214,27 @@ class Reviews:
         if k > _MOST:
             return math.nan, math.nan, math.nan
         rng, on = np.random.default_rng(0), np.flatnonzero(counts)
-        target, n = replace(self.target, tolerance=self.terms.tolerance), 0
+        target = replace(self.target, tolerance=self.terms.tolerance)
         if target.bar is not None:
             target = replace(target, bar=self._bar)
         design = design_of_answers(self.questions, on, np.zeros(len(on)))
+        n = min(max(_WORK // (k * k), _TABLES[0]), _TABLES[1])
         open_, settled, sure = 0, 0, 0
-        for true in self.assumed.draws(_TABLES if k <= _SMALL else _FEWER, rng):
+        for true in self.assumed.draws(n, rng):
             y = true[self.questions.about[on, 0]] + rng.standard_normal(len(on))
-            found = conclude(Fit(replace(design, y=y)), target, delta, rival=self._rival)
-            chances = found.chances[self._held]
-            if np.isnan(chances).any():
+            fit = Fit(replace(design, y=y))
+            if fit.silent:
                 return math.nan, 0.0, 0.0
-            n += 1
+            if target.top is not None:
+                C, freedom = fit.covariance
+                chances = Drawn.of(fit.values, C, freedom).among(target.top)
+                settled += _settled(fit, target, delta)
+            else:
+                found = conclude(fit, target, delta, rival=self._rival)
+                chances = found.chances[self._held]
+                settled += found.sure
+                sure += len(self._held) - len(found.undecided)
             open_ += int(((chances > delta) & (chances < 1.0 - delta)).sum())
-            settled += found.sure
-            sure += len(self._held) - len(found.undecided)
         return open_ / n, settled / n, sure / n
 
     @property
@@ -249,6 +257,17 @@ class Reviews:
         """Return (n, k) values as they may be, fewer of many options."""
         k = len(self.questions.options)
         return self.assumed.draws(max(100, min(_ROUNDS, _ROUNDS * 100 // k)), rng)
+
+
+def _settled(fit: Fit, target: Target, delta: float) -> bool:
+    """Tell whether the m best are sure by all leads across the line, as if noise were alike."""
+    assert target.top is not None
+    C, freedom = fit.covariance
+    first, rest = fit.order[: target.top], fit.order[target.top :]
+    own = C.diagonal()
+    errors = np.sqrt(own[first][:, None] + own[rest] - 2.0 * C[np.ix_(first, rest)])
+    leads = fit.values[first][:, None] - fit.values[rest] + target.tolerance
+    return bool((leads > special.stdtrit(freedom, 1.0 - 0.5 * delta) * errors).all())
 
 
 def calls_of(target: Target, k: int) -> int:
