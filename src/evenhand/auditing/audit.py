@@ -2,41 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from evenhand.arrays import is_number
-from evenhand.auditing import one_baseline
-from evenhand.auditing.bias import BiasEstimate, clustered, here, plain
 from evenhand.auditing.decisions import Decisions, decisions
-from evenhand.auditing.diagnosis import diagnose, ends
-from evenhand.auditing.effects import Effects, standing_first, two_way
+from evenhand.auditing.each import Each, Spreads, of_evaluators, of_favoured
 from evenhand.auditing.identified import Identified, identified
-from evenhand.auditing.individual_biases import Each, Spreads, of_evaluators, of_favoured
 from evenhand.auditing.page import cannot_tell, record_of, report_of
-from evenhand.auditing.pairs import PairEffect, pair_effect
 from evenhand.auditing.placebo import Placebo, placebo
-from evenhand.auditing.scale_use import allowing_for_scale, common_bias
-from evenhand.auditing.shortlists import refuse_unfit
-from evenhand.best import Best
-from evenhand.inference.target import Target
+from evenhand.auditing.shortlist import refuse_unfit
 from evenhand.errors import InputError
+from evenhand.findings import findings_of
+from evenhand.inference import Target
+from evenhand.inference.biases import BiasEstimate, TableFit
 from evenhand.readers import read_scores
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.scores import Factor, Scores
-from evenhand.scores.baseline import against_baseline
-from evenhand.scores.grades import Grades
-from evenhand.scores.scores import Finding
+from evenhand.scores.baseline import against_baseline, as_scores
+from evenhand.scores.read import ReadOptions
+from evenhand.scores.scores import Finding, crossed, sums_over
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class PairEffect:
+    """How much of what is left over stays with a pair of evaluator and option."""
+
+    # standard deviation of what stays with a pair; NaN where nobody scored anything twice
+    pair: float = math.nan
+    noise: float = math.nan  # standard deviation of what comes anew with every score
+    pairs: int = 0  # how many pairs there is more than one score of
+
+    @property
+    def share(self) -> float:
+        """What share of the variance stays; NaN where that is not known."""
+        total = self.pair**2 + self.noise**2
+        return self.pair**2 / total if total > 0.0 else math.nan
+
+    @classmethod
+    def of(cls, table: TableFit) -> PairEffect:
+        """Return what stays with pairs and what is noise: the scatter of residuals within pairs
+        that have several, against that of all.
+        """
+        scores, e, freedom = table.scores, table.residual, table.panel.freedom
+        if scores.evaluator is None or scores.rival is not None or freedom < 1:
+            return cls()
+        pair, n = crossed(scores.evaluator.codes, scores.option.codes)
+        times = sums_over(pair, n)
+        several = int((times > 1.0).sum())
+        again = float((times - 1.0).sum())
+        squares, sums = (float(x.sum()) for x in (e * e, sums_over(pair, n, e) ** 2 / times))
+        if not several or squares <= 0.0:
+            return cls(pairs=several)
+        noise = (squares - sums) / again * len(e) / freedom
+        total = squares / freedom
+        return cls(math.sqrt(max(total - noise, 0.0)), math.sqrt(min(noise, total)), several)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -45,13 +76,11 @@ class Audit(Result):
 
     Parameters
     ----------
-    effects
-        The scores, less what options and evaluators explain.
+    table
+        The scores, and their fits.
     bias
         How much evaluators add to what they are partial to; the interval allows for evaluators and
         options that come back.
-    naive
-        The same with an interval as if all scores were independent: too short.
     seed
         Where permutations of groups come from.
     target
@@ -72,50 +101,25 @@ class Audit(Result):
     (2.0, ['Ann'])
     """
 
-    effects: Effects
+    table: TableFit
     bias: BiasEstimate
-    naive: BiasEstimate
     seed: int = 0
     target: Target | None = None
 
     @property
     def scores(self) -> Scores:
-        """The scores that were audited."""
-        return self.effects.scores
+        """The scores that were audited; comparisons with one baseline as scores on items."""
+        return self.table.scores
 
     @property
     def noise(self) -> float:
         """Standard deviation of what is left over; NaN where nothing is."""
-        return self.effects.noise
+        return self.table.panel.noise
 
     @cached_property
-    def identified(self) -> Identified:
-        """Whether the scores tell the bias; if not, why not, and whom to ask about what."""
-        return identified(self.scores, self.effects.told)
-
-    @cached_property
-    def attributes(self) -> dict[str, BiasEstimate]:
-        """By how much scores rise with each further attribute, by name."""
-        names = [name for name in self.effects.names if name != self.effects.name]
-        return {name: clustered(self.effects.along(name), self.bias.level) for name in names}
-
-    @cached_property
-    def position(self) -> BiasEstimate | None:
-        """By how much standing first helps in comparisons; None where nothing was compared, and
-        against one baseline, where it is an attribute if both stood first.
-        """
-        if self.effects.scores.rival is None or self.effects.scores.baseline is not None:
-            return None
-        return clustered(standing_first(self.effects.scores), self.bias.level)
-
-    @cached_property
-    def ranking(self) -> pd.DataFrame | None:
-        """Options against the one that all were compared with, with attributes such as length taken
-        off: value, its interval by items, and what was given; None where there is no such one.
-        """
-        if self.effects.scores.baseline is None:
-            return None
-        return one_baseline.ranking(self.effects, self.bias.level)
+    def naive(self) -> BiasEstimate:
+        """The bias with an interval as if all scores were independent: too short."""
+        return self.table.naive(self.bias.level)
 
     @cached_property
     def here(self) -> BiasEstimate:
@@ -124,12 +128,55 @@ class Audit(Result):
         With three evaluators, how others would be is known but roughly, and `bias` is wide; how
         these have been may be known well.
         """
-        return allowing_for_scale(self.effects, here(self.effects, self.bias.level), here)
+        return self.table.here(self.bias.level)
+
+    @cached_property
+    def identified(self) -> Identified:
+        """Whether the scores tell the bias; if not, why not, and whom to ask about what."""
+        return identified(self.scores, bool(self.table.own.any()))
+
+    @cached_property
+    def attributes(self) -> dict[str, BiasEstimate]:
+        """By how much scores rise with each further attribute, by name."""
+        return {name: self.table.bias(self.bias.level, name) for name in self.scores.attributes}
+
+    @cached_property
+    def position(self) -> BiasEstimate | None:
+        """By how much standing first helps in comparisons; None where nothing was compared, and
+        against one baseline, where it is an attribute if both stood first.
+        """
+        return self.table.standing_first(self.bias.level)
+
+    @cached_property
+    def ranking(self) -> pd.DataFrame | None:
+        """Options against the one that all were compared with, with attributes such as length taken
+        off: value, its interval by items, and what was given; None where there is no such one.
+        """
+        import pandas as pd  # noqa: PLC0415 # slow to load
+
+        scores, base = self.scores, self.scores.baseline
+        if base is None or scores.rival is not None or scores.item is None:
+            return None
+        k, low = len(scores.option), scores.best == "low"
+        found = self.table.values.leads(np.arange(k), np.full(k, base)).ends(1.0 - self.bias.level)
+        found = -found[:, [0, 2, 1]] if low else found
+        found[base] = 0.0
+        given = np.bincount(scores.option.codes, scores.score, k) / scores.option.counts
+        tried, n = crossed(scores.option.codes, scores.item.codes)
+        of = np.zeros(n, dtype=np.intp)
+        of[tried] = scores.option.codes
+        items = np.bincount(of, minlength=k)
+        items[base] = 0
+        columns = {"option": scores.option.names, "as given": given}
+        columns |= dict(zip(("value", "low", "high"), found.T + 0.0, strict=True))
+        frame = pd.DataFrame(columns | {"items": items})
+        frame["rank as given"] = frame["as given"].rank(ascending=low, method="min").astype(int)
+        return frame.sort_values("value", ascending=low, kind="stable", ignore_index=True)
 
     @cached_property
     def placebo(self) -> Placebo:
         """Permutation test: the bias with groups dealt out to evaluators at random."""
-        return placebo(self.effects, self.seed)
+        return placebo(self.table, self.seed)
 
     @cached_property
     def spread(self) -> Spreads:
@@ -148,21 +195,16 @@ class Audit(Result):
 
     @cached_property
     def _of_evaluators(self) -> Each:
-        return of_evaluators(self.effects, self.bias.level)
+        return of_evaluators(self.table, self.bias.level)
 
     @cached_property
     def _of_favoured(self) -> Each:
-        return of_favoured(self.effects, self.bias.level)
+        return of_favoured(self.table, self.bias.level)
 
     @cached_property
     def decisions(self) -> Decisions:
         """What the scores decide at every event, and what would change that."""
-        scores = self.effects.scores
-        added = np.zeros(len(scores)) if self.attributes else None
-        for name, bias in self.attributes.items():
-            if added is not None and np.isfinite(bias.value):
-                added += bias.value * scores.attributes[name]
-        return decisions(scores, self.bias, added, self.target)
+        return decisions(self.scores, self.bias, self.attributes, self.target)
 
     @cached_property
     def flips(self) -> pd.DataFrame:
@@ -172,17 +214,17 @@ class Audit(Result):
     @cached_property
     def pair(self) -> PairEffect:
         """What stays with a pair of evaluator and option, against noise."""
-        return pair_effect(self.effects)
+        return PairEffect.of(self.table)
 
     @cached_property
     def warnings(self) -> tuple[Finding, ...]:
         """What the scores say about the model: alarms first, then notes."""
-        scores = self.effects.scores
-        found = list(diagnose(self.effects, self.bias))
-        if self.effects.freedom <= 0:
-            found += ends(scores)
-        found += self.identified.notes
-        found += scores.notes
+        panel = self.table.panel
+        found = [
+            *findings_of(self.scores, self.table.residual, panel.leverage, float(panel.freedom)),
+            *self.identified.notes,
+            *self.scores.notes,
+        ]
         return tuple(sorted(found, key=lambda finding: not finding.alarm))
 
     @cached_property
@@ -199,17 +241,17 @@ class Audit(Result):
             (n,) the kind of each score, such as free or short programme, in the order of the table.
         """
         kinds = Factor.of([str(label) for label in labels])
-        if len(kinds.codes) != len(self.effects.scores):
+        if len(kinds.codes) != len(self.scores):
             raise InputError(
-                f"by() needs a label for each of {len(self.effects.scores):,} scores; got "
+                f"by() needs a label for each of {len(self.scores):,} scores; got "
                 f"{len(kinds.codes):,}."
             )
-        return Each(self.effects, "kind", kinds.codes, kinds.names, {}, self.bias.level).frame
+        return Each(self.table, "kind", kinds.codes, kinds.names, {}, self.bias.level).frame
 
     @property
     def favoured(self) -> str:
         """What is favoured: a group, or an option where there are no groups."""
-        return "option" if self.effects.scores.option_group is None else "group"
+        return "option" if self.scores.option_group is None else "group"
 
     def _report(self) -> Report:
         return report_of(self)
@@ -223,39 +265,19 @@ class Audit(Result):
         return draw_audit_picture(audit_picture(self), axes)
 
     def __repr__(self) -> str:
-        return f"Audit(bias={self.bias.value:.4g}, scores={len(self.effects.scores)})"
+        return f"Audit(bias={self.bias.value:.4g}, scores={len(self.scores)})"
 
 
 def audit(
     table: Any,
     *,
-    option: str = "option",
-    evaluator: str | None = "evaluator",
-    score: str = "score",
-    rival: str | None = "rival",
-    item: str | Sequence[str] | None = "item",
-    event: str | Sequence[str] | None = "event",
-    option_group: str | Mapping[str, str] | None = "option_group",
-    rival_group: str | None = "rival_group",
-    evaluator_group: str | Mapping[str, str] | None = "evaluator_group",
-    partial: str | None = None,
-    reference: str | None = None,
-    attributes: Sequence[str] | None = None,
-    time: str | None = None,
-    scale: tuple[float, float] | None = None,
-    best: Best | None = None,
-    wide: bool | Sequence[str] = False,
-    repeats: bool = False,
-    missing: Literal["refuse", "drop"] = "refuse",
-    decimal: str | None = None,
-    grades: Grades = None,
-    copies: Literal["refuse", "drop"] = "refuse",
     confidence: float = 0.95,
     top: int | None = None,
     bar: float | None = None,
     against: str | None = None,
     tolerance: float = 0.0,
     seed: int = 0,
+    **columns: Unpack[ReadOptions],
 ) -> Audit:
     """Tell whether scores that exist are biased, whose are, and which decisions would change.
 
@@ -264,38 +286,6 @@ def audit(
     table
         `Scores`, or what `evenhand.read_scores` takes: a frame of pandas, polars or pyarrow, a
         file (CSV, Parquet, Excel), or the log of an evaluation tool. A row for each score.
-    option, evaluator, score
-        The columns that say what was scored, by whom (None: nobody said), and how.
-    rival
-        In comparisons, the column of the option that stands second; the score then says by how much
-        the first is better.
-    item
-        What options were tried on, such as prompts; several columns are taken together.
-    event
-        Where options compete: each event has a winner, and evaluators may be lenient at one and
-        severe at another. Without it, the whole table is one.
-    option_group, rival_group, evaluator_group
-        Groups, such as nations or model families: an evaluator is partial to the own one. Columns,
-        or mappings from names to groups.
-    partial
-        Instead of groups, a column that says how partial the evaluator is to the option: 0 or 1, or
-        anything between.
-    reference
-        A column with what the score should have been, where something impartial knows.
-    attributes
-        Columns that scores may react to and worth does not, such as length. If not said, the
-        lengths of answers where a log compares all with one baseline; (): none.
-    time
-        A column that says when a score was given, to look for drifts.
-    scale
-        The lowest and the highest score that can be given.
-    best
-        Whether the "high" or the "low" scores are the best, as where 1 is the best mark or place:
-        who gives its own group less then favours it. Biases stay on the scale of the scores, so
-        that such a favour is below 0. ``scale=(5, 1)`` says the same.
-    wide, repeats, missing, decimal, grades, copies
-        How the table is written, see `evenhand.read_scores`. Scores that are words or letters are
-        ``grades``, the best first.
     confidence
         Of all intervals.
     top
@@ -308,6 +298,14 @@ def audit(
         By how much they may be worse than the bar or that option.
     seed
         Where permutations of groups come from.
+    columns
+        Which column has which part, where its name does not say so, and how the table is written:
+        see `evenhand.read_scores`. An evaluator is partial to the own group (``option_group``,
+        ``evaluator_group``), or as ``partial`` says. Each ``event`` has a winner of its own, and
+        evaluators may be lenient at one and severe at another. With a ``reference``, what the score
+        should have been. ``attributes`` are what scores may react to and worth does not; if not
+        said, the lengths of answers where a log compares all with one baseline. Where the "low"
+        scores are the ``best``, biases stay on the scale of the scores: a favour is below 0.
 
     Examples
     --------
@@ -337,34 +335,10 @@ def audit(
     target = Target.of(top, bar, against, tolerance)
     if tolerance and (target is None or target.top is not None):
         raise InputError(f"tolerance goes with bar or against; got {tolerance!r} without them.")
-    scores = read_scores(
-        table,
-        option=option,
-        score=score,
-        evaluator=evaluator,
-        rival=rival,
-        item=item,
-        event=event,
-        option_group=option_group,
-        rival_group=rival_group,
-        evaluator_group=evaluator_group,
-        partial=partial,
-        reference=reference,
-        attributes=attributes,
-        time=time,
-        scale=scale,
-        best=best,
-        wide=wide,
-        repeats=repeats,
-        missing=missing,
-        decimal=decimal,
-        grades=grades,
-        copies=copies,
-        beside=False,
-        telling=True,
-        lengths=True,
-    )
-    scores = against_baseline(scores)
+    unsaid = ReadOptions(repeats=False, beside=False, telling=True, lengths=True)
+    scores = against_baseline(read_scores(table, **(unsaid | columns)))
+    if scores.baseline is not None and scores.reference is None:
+        scores = as_scores(scores)
     if target is not None:
         target = replace(target, best=scores.best)
         refuse_unfit(scores, target)
@@ -374,6 +348,5 @@ def audit(
             "says who gave which score. Name it: evaluator=. Where nobody knows, but features say "
             "what options are worth, make an ActionSet of them for decide."
         )
-    effects = two_way(scores)
-    bias = common_bias(effects, confidence)
-    return Audit(effects, bias, plain(effects, confidence), seed, target)
+    fitted = TableFit(scores)
+    return Audit(fitted, fitted.bias(confidence), seed, target)

@@ -2,28 +2,25 @@
 
 Notation
 --------
-y, p        (rows,) scores and partiality
-v(x)        (entries,) values by a rule that is linear in the rows x (`rules`)
-v(y) − β v(p)   values with a bias β taken off
+mean        (entries,) by the scores as given, and with the bias off
+v(y) − β v(p)   fair values, with leniency, position and attributes off, too (`events`)
 favour      what all evaluators together may add to the winner's group before another group wins
+δ           1 less the confidence
 
 An option w stays ahead of another, j, for β on one side of (v_w − v_j)(y)/(v_w − v_j)(p); ahead of
 all, on an interval. If the interval of the bias lies within it, the winner does not hang on the
 bias; if it lies outside, another is ahead at every plausible bias. All of this is by the mean of
 these scores, which need not be how a committee or a sport decides.
 
-Who is ahead may be so by luck. That an option is the best of its event is said if the winner test
-(`certainty.winner`) has a chance below δ, 1 less the confidence, for every rival. That the winner
-by the mean is *not* the best is said if its own chance is below δ. It is said falsely only if it is
-the best one, and then by a probability of δ at most, whoever leads: so no rival else has to be
-behind for that, and there is no factor for who was picked. Where not everybody scored everything,
-both also allow for unequal use of the scale (`scale_use`).
+Who is ahead may be so by luck. The fair winner is the best if its lead over every rival has a
+chance below δ, two-sided, and the winner by the mean is not the best if that of the lead over it
+has: the rules of `inference.conclusion`, which also says who is surely wanted of a target.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -32,16 +29,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices
-from evenhand.auditing.bias import BiasEstimate
-from evenhand.auditing.leads import LeadErrors, Tested, winner_test
-from evenhand.auditing.leads import fair as fair_way
-from evenhand.auditing.rules import Ballots, Contests, RuleComparison
-from evenhand.auditing.scale_use import leads_of
-from evenhand.auditing.shortlists import Shortlist, shortlist
-from evenhand.inference.target import Target
+from evenhand.auditing.events import Contests, Panel, panels
+from evenhand.auditing.shortlist import Shortlist, shortlist
+from evenhand.inference import Target
+from evenhand.inference.biases import BiasEstimate
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Scores
-from evenhand.scores.scores import Codes, crossed
+from evenhand.scores.scores import Codes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -52,6 +46,33 @@ RULES = {
     "reference": "the mean of the references, against the mean of scores",
 }
 """What each rule compares: who wins by it, against who wins without."""
+
+
+@dataclass(frozen=True, eq=False)
+class RuleComparison:
+    """Who wins at every event by a rule, and who without it."""
+
+    rule: str
+    winner: Indices  # (events,) the entry that wins by the rule; −1 where options cannot be ranked
+    baseline: Indices  # (events,) the one that wins without it
+    flipped: NDArray[np.bool_]  # (events,) whether another wins; a tie changes nothing
+    margin: Floats  # (events,) lead by the rule: 0 in a tie, infinite without a rival
+    # (entries,) whether each wins without the rule, alone or in a tie
+    first_before: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, rule: str, contests: Contests, values: Floats, before: Floats) -> RuleComparison:
+        """Return who wins by some values, against who wins by others; (entries,) both."""
+        ranked = ~contests.any_of(np.isnan(values))
+        leading, earlier = contests.leading(values, before), contests.leading(before, values)
+        return cls(
+            rule,
+            np.where(ranked, leading[:, 0], -1),
+            np.where(ranked, earlier[:, 0], -1),
+            ranked & (leading[:, 0] != earlier[:, 0]),
+            np.where(ranked, contests.lead(values, leading), np.nan),
+            contests.places(before) == 0,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,24 +231,21 @@ class Decisions:
         return frame.assign(baseline=named)
 
 
-def _joined(parts: list[NDArray[Any]], kind: type) -> NDArray[Any]:
-    return np.concatenate([np.zeros(0, dtype=kind), *parts])
-
-
 def decisions(
     scores: Scores,
     bias: BiasEstimate,
-    attributes: Floats | None = None,
+    attributes: Mapping[str, BiasEstimate] | None = None,
     target: Target | None = None,
 ) -> Decisions:
-    """Return what scores decide, and what a common bias changes; ``attributes``: (n,) what these
-    add to each score; ``target``: what is wanted.
+    """Return what scores decide, and what a common bias changes; ``attributes``: what scores rise
+    with each of them; ``target``: what is wanted.
     """
+    attributes = attributes or {}
     if scores.best == "low":  # rules and tests maximise
         found = decisions(
             scores.maximised,
             -bias,
-            None if attributes is None else -attributes,
+            {name: -one for name, one in attributes.items()},
             None if target is None else target.turned,
         )
         short = found.shortlist
@@ -238,143 +256,82 @@ def decisions(
             wins_to=-found.wins_from,
             shortlist=None if short is None else replace(short, target=short.target.turned),
         )
-    ballots = Ballots.of(scores)
-    p, contests = ballots.partial, ballots.contests
+    contests, made = Contests.of(scores), list(panels(scores, bias, attributes))
     known = bool(np.isfinite(bias.value))
     beta = bias.value if known else 0.0
-    plain = ballots.mean(ballots.score)
-    way = fair_way(scores, ballots)
-    worth = scores.centred if attributes is None else scores.centred - attributes
-    at_zero, per_bias = way.lines(worth, p[: len(scores)])
-    fair = at_zero - beta * per_bias
-    values = {"bias": plain - beta * ballots.mean(p)} if known else {}
+    mean, partial, at_zero, per_bias = (
+        np.concatenate([getattr(one, name) for one in made])
+        for name in ("mean", "mean_partial", "at_zero", "per_bias")
+    )
+    unbiased, fair = mean - beta * partial, at_zero - beta * per_bias
+    values = {"bias": unbiased} if known else {}
     values["bias and leniency" if scores.reference is None else "reference"] = fair
-    rules = [RuleComparison.of(rule, contests, of, plain) for rule, of in values.items()]
-    lines = _Lines(contests, at_zero, per_bias)
-    winner = contests.leading(contests.order(contests.places(plain), contests.places(fair)))[:, 0]
-    leading = contests.leading(contests.order(contests.places(fair), contests.places(plain)))
+    winner, leading = contests.leading(mean, fair)[:, 0], contests.leading(fair, mean)
     ranked = ~contests.any_of(np.isnan(fair))
     fair_winner, runner_up = (np.where(ranked, entries, -1) for entries in leading.T)
-    lead = np.where(ranked, contests.lead(fair, leading), np.nan)
-    fitted = int(known) + int(attributes is not None)
-    errors = way.errors(worth - beta * p[: len(scores)], fair, fitted)
+    who = np.column_stack([fair_winner, runner_up, winner]) - contests.starts[:, None]
     tests = [
-        _test(lines, beta, bias.se if known else 0.0, errors, first, by_mean)
-        for first, by_mean in zip(fair_winner.tolist(), winner.tolist(), strict=True)
+        _tested(one, *entries) if there else (math.nan,) * 3
+        for one, entries, there in zip(made, who.tolist(), ranked.tolist(), strict=True)
     ]
-    chance, chance_of_winner, lead_se = np.array(tests).reshape(-1, 3).T
-    for event in _scored_unequally(scores, contests, fair_winner):
-        by_scale, over_winner = _chances_by_scale(
-            scores, contests, event, int(fair_winner[event]), int(winner[event]), bias.level
-        )
-        chance[event] = max(chance[event], by_scale)
-        chance_of_winner[event] = max(chance_of_winner[event], over_winner)  # NaN stays
     groups = scores.option_group
     if groups is None:
         groups = np.arange(len(scores.option), dtype=np.int32)
+    short = None
+    if target is not None:
+        added = sum(float(scores.attributes[x].mean()) * b.value for x, b in attributes.items()
+                    if math.isfinite(b.value))  # fmt: skip
+        by = mean, unbiased, at_zero, fair
+        short = shortlist(scores, contests, made, target, by, 1.0 - bias.level, added)
     return Decisions(
         contests,
         scores.option.names,
         bias,
-        tuple(rules),
+        tuple(RuleComparison.of(rule, contests, of, mean) for rule, of in values.items()),
         winner,
         fair_winner,
         runner_up,
-        lead,
-        lead_se,
-        chance,
-        chance_of_winner,
-        *lines.wins(winner),
+        np.where(ranked, contests.lead(fair, leading), np.nan),
+        *(np.array(part) for part in zip(*tests, strict=True)),
+        *_wins(contests, at_zero, per_bias, winner),
         _tipping_favour(contests, fair, fair_winner, groups),
-        None if target is None else shortlist(scores, bias, target, attributes),
+        short,
     )
 
 
-def _scored_unequally(scores: Scores, contests: Contests, fair_winner: Indices) -> Iterator[int]:
-    """Yield the events with a fair winner at which not everybody scored everything alike."""
-    if scores.rival is not None or scores.evaluator is None or scores.item is not None:
-        return
-    chairs, n_chairs = scores.chairs
-    entry = contests.entry[contests.scored]
-    event_of_chair = np.zeros(n_chairs, dtype=np.intp)
-    event_of_chair[chairs] = contests.event[entry]
-    seats = np.bincount(event_of_chair[np.unique(chairs)], minlength=len(contests))
-    pair, n_pairs = crossed(entry, chairs)
-    event_of_pair = np.zeros(n_pairs, dtype=np.intp)
-    event_of_pair[pair] = contests.event[entry]
-    pairs = np.bincount(event_of_pair, minlength=len(contests))
-    rows = np.bincount(contests.event[entry], minlength=len(contests))
-    unequal = (pairs < seats * contests.sizes) | (rows % np.maximum(pairs, 1) != 0)
-    yield from np.flatnonzero(unequal & (fair_winner >= 0)).tolist()
-
-
-def _chances_by_scale(
-    scores: Scores, contests: Contests, event: int, first: int, by_mean: int, level: float
-) -> tuple[float, float]:
-    """Return how probable the lead of an event's fair winner over any rival, and over the winner by
-    the mean, would be if they were as good and evaluators used the scale unequally.
+def _tested(panel: Panel, first: int, second: int, by_mean: int) -> tuple[float, float, float]:
+    """Return the standard error of the lead of an event's fair winner over the next, its chance
+    over any rival, and over who wins by the mean (NaN where that is the same).
     """
-    there = np.flatnonzero(contests.event[contests.entry[contests.scored]] == event)
-    leads = leads_of(replace(scores.among(there), event=None), int(contests.option[first]), level)
-    chances = {rival: lead.chance if lead.value > 0.0 else 1.0 for rival, lead in leads.items()}
-    over_winner = chances.get(int(contests.option[by_mean]), 0.0) if by_mean != first else 0.0
-    return max(chances.values(), default=0.0), over_winner
+    if second < 0:
+        return 0.0, 0.0, math.nan
+    rivals, found = panel.leads(first, (one for one in (second, by_mean) if one != first))
+    chances = np.where(found.estimate > 0.0, np.minimum(2.0 * found.above, 1.0), 1.0)
+    error = math.sqrt(float(found.variance[rivals == second][0]))
+    over = math.nan if by_mean == first else float(chances[rivals == by_mean][0])
+    return error if math.isfinite(error) else math.nan, float(chances.max()), over
 
 
-@dataclass(frozen=True, eq=False)
-class _Lines:
-    """Values that fall with the bias that is taken off: (entries,) at 0, and how steeply."""
-
-    contests: Contests
-    at_zero: Floats
-    slope: Floats
-
-    def over(self, entry: int, others: slice) -> tuple[Floats, Floats]:
-        """(n,) by how much an entry is ahead of others at 0, and falls more steeply."""
-        ahead, steeper = (x[entry] - x[others] for x in (self.at_zero, self.slope))
-        return ahead, steeper
-
-    def wins(self, entry: Indices) -> tuple[Floats, Floats]:
-        """(events,) from which bias to which an entry of each event is the best."""
-        event, starts = self.contests.event, self.contests.starts
-        ahead = self.at_zero[entry][event] - self.at_zero
-        steeper = self.slope[entry][event] - self.slope
-        size = self.contests.enough(self.at_zero)
-        steep = TIE * np.abs(self.slope).max(initial=0.0, where=np.isfinite(self.slope))
-        rises, falls = steeper < -steep, steeper > steep
-        crossing = np.full(len(event), np.nan)
-        np.divide(ahead, steeper, out=crossing, where=rises | falls)
-        never = ~(rises | falls) & (ahead < -size)
-        first = np.where(rises, crossing, np.where(never, np.inf, -np.inf))
-        last = np.where(falls, crossing, np.where(never, -np.inf, np.inf))
-        unknown = self.contests.any_of(np.isnan(ahead))
-        wins_from = np.maximum.reduceat(first, starts)
-        wins_to = np.minimum.reduceat(last, starts)
-        never_at_all = wins_from > wins_to
-        wins_from = np.where(never_at_all, np.inf, wins_from)
-        wins_to = np.where(never_at_all, -np.inf, wins_to)
-        return np.where(unknown, np.nan, wins_from), np.where(unknown, np.nan, wins_to)
-
-
-def _test(
-    lines: _Lines, beta: float, se: float, errors: LeadErrors, first: int, by_mean: int
-) -> Tested:
-    """Return the winner test of the entry that leads an event with ``beta`` off (it may be wrong by
-    ``se``), and of who wins by the mean.
+def _wins(
+    contests: Contests, at_zero: Floats, slope: Floats, entry: Indices
+) -> tuple[Floats, Floats]:
+    """(events,) from which bias to which an entry of each event is the best, of values that fall
+    with the bias by their slopes.
     """
-    if first < 0:
-        return Tested(math.nan, math.nan, math.nan)
-    contests = lines.contests
-    event = int(contests.event[first])
-    start, size = int(contests.starts[event]), int(contests.sizes[event])
-    if size == 1:
-        return Tested(0.0, math.nan, 0.0)
-    ahead, steeper = lines.over(first, slice(start, start + size))
-    off = np.zeros(size)
-    np.multiply(se, steeper, out=off, where=np.abs(steeper) > TIE)
-    rival = -1 if by_mean == first else by_mean - start
-    found = errors(event, first - start, rival) if np.isfinite(off).all() else None
-    return winner_test(np.maximum(ahead - beta * steeper, 0.0), found, off, rival)
+    event, starts = contests.event, contests.starts
+    ahead, steeper = at_zero[entry][event] - at_zero, slope[entry][event] - slope
+    steep = TIE * np.abs(slope).max(initial=0.0, where=np.isfinite(slope))
+    rises, falls = steeper < -steep, steeper > steep
+    crossing = np.full(len(event), np.nan)
+    np.divide(ahead, steeper, out=crossing, where=rises | falls)
+    never = ~(rises | falls) & (ahead < -contests.enough(at_zero))
+    first = np.where(rises, crossing, np.where(never, np.inf, -np.inf))
+    last = np.where(falls, crossing, np.where(never, -np.inf, np.inf))
+    wins_from, wins_to = np.maximum.reduceat(first, starts), np.minimum.reduceat(last, starts)
+    nowhere, unknown = wins_from > wins_to, contests.any_of(np.isnan(ahead))
+    wins_from = np.where(nowhere, np.inf, wins_from)
+    wins_to = np.where(nowhere, -np.inf, wins_to)
+    return np.where(unknown, np.nan, wins_from), np.where(unknown, np.nan, wins_to)
 
 
 def _tipping_favour(contests: Contests, values: Floats, winner: Indices, groups: Codes) -> Floats:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.auditing.bias import BiasEstimate
 from evenhand.auditing.decisions import RULES
 from evenhand.best import Best, direction, sign
+from evenhand.inference.biases import BiasEstimate
 from evenhand.report import model
 from evenhand.report.model import Note, Part, Report, Section, frame_table
 from evenhand.report.words import (
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evenhand.auditing.audit import Audit
-    from evenhand.auditing.shortlists import Shortlist
+    from evenhand.auditing.shortlist import Shortlist
 
 _MOST_NAMES = 3
 _FEW = 10  # evaluators or options: more of them would tell more than more scores
@@ -109,7 +109,6 @@ def _sized(bias: BiasEstimate, added: Callable[[str], str], noise: float, best: 
     """Return whether there is a bias, how large, and how sure, in words for what is added."""
     half, sure = 0.5 * (bias.high - bias.low), f"{percent(bias.level)} sure"
     value, low, high = (fixed(x, decimals(half)) for x in (bias.value, bias.low, bias.high))
-    only = f" It is about these {' and '.join(bias.only)} only." if bias.only else ""
     whom = ""
     if best == "low":
         whom = f", which {'favours' if bias.value < 0.0 else 'disfavours'} it"
@@ -120,11 +119,11 @@ def _sized(bias: BiasEstimate, added: Callable[[str], str], noise: float, best: 
             return f"{'Yes' if bias.value else 'No'}: {said}, without any noise."
         return f"These scores can't tell: by estimate {said}, but too few are left to say how sure."
     if not bias.covers(0.0):
-        return f"Yes: {added(f'{value} points ({low} to {high}, {sure})')}{whom}.{only}"
+        return f"Yes: {added(f'{value} points ({low} to {high}, {sure})')}{whom}."
     said = added(f"{low} to {high} points ({sure})")
     if half <= noise:
-        return f"No bias is shown: {said}.{only}"
-    return f"{_UNTOLD[:-1]}: {said}, and that is wider than single scores scatter.{only}"
+        return f"No bias is shown: {said}."
+    return f"{_UNTOLD[:-1]}: {said}, and that is wider than single scores scatter."
 
 
 def attribute(scores: Scores, name: str, bias: BiasEstimate, noise: float) -> str:
@@ -344,8 +343,7 @@ def _picture(audit: Audit) -> list[Part]:
 def _size(audit: Audit) -> list[Part]:
     bias = audit.bias
     like = f", for {joined(list(bias.clusters))} like these" if bias.clusters else ""
-    only = f", of these {joined(bias.only)} only" if bias.only else ""
-    estimates = {f"bias{like}{only}": bias, "bias, of these alone": audit.here}
+    estimates = {f"bias{like}": bias, "bias, of these alone": audit.here}
     estimates |= {"bias, as if scores were independent": audit.naive, **audit.attributes}
     if audit.position is not None:
         estimates["standing first"] = audit.position

@@ -3,7 +3,8 @@
 Notation
 --------
 π           who gets whose group: evaluators of one event exchange theirs, at each event anew
-p_π         the partiality that follows;  β_π = p_π·ỹ/p_π·M p_π, the bias that it would have
+p_π         the partiality that follows;  ỹ scores less effects and other regressors
+β_π         p_π·ỹ over the squares of p_π less effects, the bias that it would have
 
 If groups meant nothing, any dealing of them would be as good as the true one, and β one of the β_π.
 Each needs no more than a projection of p_π: the scores are projected once. Groups stay at their
@@ -24,7 +25,8 @@ from itertools import islice, permutations
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
-from evenhand.auditing.effects import PARTIALITY, Effects
+from evenhand.inference.biases import TableFit
+from evenhand.linear import Fit
 from evenhand.numerics.tolerance import PROJECTED
 from evenhand.scores import Scores
 from evenhand.scores.scores import chunks, crossed
@@ -33,6 +35,7 @@ DRAWS = 199
 """Dealings of groups, where rows are not too many for it."""
 
 _LEAST_DRAWS = 19
+_AT_ONCE = 1_000_000  # rows times draws that are projected at once
 _CELLS = 4_000_000  # rows times draws: beyond it, draws are fewer
 _FEW = 6  # evaluators whose dealings are all gone through; events at which two are too few
 
@@ -86,41 +89,41 @@ class Placebo:
         return (1.0 + float(as_large.sum())) / (1.0 + len(self.draws))
 
 
-def placebo(effects: Effects, seed: int = 0) -> Placebo:
+def placebo(table: TableFit, seed: int = 0) -> Placebo:
     """Return the permutation test: the bias with groups dealt out at random, from a seed."""
-    reason = _impossible(effects)
-    if reason or effects.met is None:
-        return Placebo(effects.bias, np.zeros(0), reason)
-    n = len(effects.own)
+    naive, reason = table.naive(0.5).value, _impossible(table)
+    if reason:
+        return Placebo(naive, np.zeros(0), reason)
+    scores, panel, n = table.scores, table.panel, len(table.scores)
     most = int(np.clip(_CELLS // n, _LEAST_DRAWS, DRAWS))
-    places = _places(_event_of_chairs(effects.scores), np.random.default_rng(seed), most)
-    dealt = _dealt(effects.scores)
+    places = _places(_event_of_chairs(scores), np.random.default_rng(seed), most)
+    dealt, own = _dealt(scores), table.own
+    left, least = table.residual + naive * own, PROJECTED * float(own @ own)
     draws: list[float] = []
-    for place in places:
-        partial = dealt(place)
-        information = effects.met.left_over(partial)
-        if information > PROJECTED * effects.information:
-            draws.append(_along(effects, partial) / information)
-    effects.met.forget()
-    return Placebo(effects.bias, np.array(draws), "" if draws else "no other dealing shows a bias")
+    if isinstance(panel, Fit):
+        every = slice(0, n)
+        while some := list(islice(places, max(1, _AT_ONCE // n))):
+            P = np.column_stack([dealt(place)(every) for place in some])
+            size = (panel.basis.off_effects(P) ** 2).sum(axis=0)
+            draws += (P.T @ left / np.where(size > least, size, np.nan)).tolist()
+    else:
+        for place in places:
+            partial = dealt(place)
+            size = panel._met.left_over(partial)
+            along = sum(float(partial(rows) @ left[rows]) for rows in chunks(n))
+            draws.append(along / size if size > least else math.nan)
+        panel._met.forget()
+    found = np.array(draws)
+    found = found[np.isfinite(found)]
+    return Placebo(naive, found, "" if len(found) else "no other dealing shows a bias")
 
 
-def _along(effects: Effects, partial: Callable[[slice], Floats]) -> float:
-    """Return p_π·ỹ, where ỹ has lost what other regressors explain."""
-    e, S, total = effects.residual, effects.own, 0.0
-    for rows in chunks(len(e)):
-        total += float(partial(rows) @ (e[rows] + effects.bias * S[rows]))
-    return total
-
-
-def _impossible(effects: Effects) -> str:
-    scores = effects.scores
-    if not effects.information > 0.0:
+def _impossible(table: TableFit) -> str:
+    scores = table.scores
+    if not table.own.any():
         return "the bias itself can't be told"
     if scores.evaluator is None:
         return "nobody said who the evaluators are"
-    if effects.name != scores.called.get("partial", PARTIALITY):
-        return "it is for partiality only"
     event = _event_of_chairs(scores)
     if np.bincount(event).max() < (3 if len(np.unique(event)) < _FEW else 2):
         return "there are too few evaluators to exchange groups"

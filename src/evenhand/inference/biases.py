@@ -27,6 +27,7 @@ from evenhand.linear.design import (
 )
 from evenhand.linear.large import LargeFit, is_large
 from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.scores import Scores
 from evenhand.scores.scores import Codes
 
@@ -85,6 +86,11 @@ class BiasEstimate(Estimate):
             value, math.sqrt(variance) if known else math.inf, freedom, level, clusters
         )
 
+    def times(self, factor: float) -> BiasEstimate:
+        """Return the same in units that are so many times smaller; the factor is above 0."""
+        ends = factor * self.value, factor * self.low, factor * self.high
+        return replace(self, value=ends[0], low=ends[1], high=ends[2], se=factor * self.se)
+
     @property
     def chance(self) -> float:
         """How probable an estimate as far from 0 would be without a bias."""
@@ -138,8 +144,21 @@ class TableFit:
     @property
     def _sign(self) -> float:
         """−1 where the fit of biases is that of values, and these were turned."""
-        shared = "values" in self.__dict__ and self.panel is self.values
+        shared = self.panel is self.__dict__.get("values")
         return -1.0 if shared and self.scores.best == "low" else 1.0
+
+    @property
+    def residual(self) -> Floats:
+        """(n,) residuals of the scores as they stand."""
+        return self._sign * self.panel.residual
+
+    @property
+    def severities(self) -> Floats:
+        """What evaluators at events add to all that they score, from their mean; with a reference,
+        from that.
+        """
+        level = 0.0 if self.scores.reference is None else self.panel.values[0]
+        return self._sign * (self.panel.severities + level)
 
     # ------------------------------------------------------------------ biases
 
@@ -160,6 +179,28 @@ class TableFit:
         if isinstance(self.panel, LargeFit):
             return bool(self.panel._left[j].any())
         return bool(self.panel.basis.X[:, j].any())
+
+    @cached_property
+    def own(self) -> Floats:
+        """(n,) partiality less effects and other regressors; 0 where it is not identified."""
+        panel, n = self.panel, len(self.scores)
+        if self.partiality not in self.names:
+            return np.zeros(n)
+        X = panel.basis.X if isinstance(panel, Fit) else np.column_stack(panel._left)
+        p, others = X[:, 0], X[:, 1:]
+        left = p - others @ np.linalg.lstsq(others, p, rcond=None)[0] if others.any() else p
+        gone = float(left @ left) <= IN_SPAN**2 * float(p @ p)
+        return np.zeros(n) if gone else np.asarray(left)
+
+    def naive(self, level: float) -> BiasEstimate:
+        """Return the bias as least squares have it, as if all scores were independent."""
+        own, panel = self.own, self.panel
+        size = float(own @ own)
+        if not size > 0.0:
+            return BiasEstimate.by_student(math.nan, math.inf, 1.0, level)
+        value = self._sign * float(own @ panel.design.y) / size
+        se = panel.noise / math.sqrt(size) if panel.freedom > 0 else math.inf
+        return BiasEstimate.by_student(value, se, float(max(panel.freedom, 1)), level)
 
     def bias(self, level: float, name: str | None = None) -> BiasEstimate:
         """Return the bias, or the effect of an attribute, with its interval."""

@@ -91,7 +91,7 @@ class Basis:
         self._rows = indicator(self.level, self.m)
         self.parts, self.part, self._place, width = self._numbered()
         self._made(self._columns(width))
-        left = self._off_effects(design.x)
+        left = self.off_effects(design.x)
         size, whole = np.sqrt((left * left).sum(0)), np.sqrt((design.x * design.x).sum(0))
         left[:, size <= IN_SPAN * whole] = 0.0
         self.X = left  # (n, r) X̃
@@ -188,7 +188,7 @@ class Basis:
 
     # ------------------------------------------------------------------ projections
 
-    def _off_effects(self, V: Floats) -> Floats:
+    def off_effects(self, V: Floats) -> Floats:
         """Return (n, c) columns less what effects explain of them."""
         left = V - (np.asarray(self._rows @ V) * self._over[:, None])[self.level]
         for rows in self._slices:
@@ -197,7 +197,7 @@ class Basis:
 
     def off(self, V: Floats) -> Floats:
         """Return (n, c) columns less all that the design explains of them."""
-        left = self._off_effects(V)
+        left = self.off_effects(V)
         return np.asarray(left - self.Q @ (self.Q.T @ left))
 
     @cached_property

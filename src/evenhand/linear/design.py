@@ -131,7 +131,9 @@ def _shared(first: Codes, second: Codes) -> bool:
     return bool((whose[second] != first).any())
 
 
-def design_of_values(scores: Scores, like: bool = True, position: bool = True) -> Design:
+def design_of_values(
+    scores: Scores, like: bool = True, position: bool = True, y: Floats | None = None
+) -> Design:
     """Return the design by which options are compared; the highest scores are the best.
 
     Parameters
@@ -143,6 +145,8 @@ def design_of_values(scores: Scores, like: bool = True, position: bool = True) -
         single scores are independent, or those of an item or cluster.
     position
         Whether judges may favour what is named first, in comparisons.
+    y
+        (n,) what is taken for the scores; by default these, from the origin of their level.
     """
     n, evaluator, item = len(scores), scores.evaluator, scores.item
     clusters: dict[str, Codes] = {}
@@ -156,7 +160,7 @@ def design_of_values(scores: Scores, like: bool = True, position: bool = True) -
         whose, many = whose_position(scores) if position else (None, 0)
     crosses = item is not None and scores.rival is None and _shared(scores.option.codes, item.codes)
     made = Design(
-        scores.centred,
+        scores.centred if y is None else y,
         scores.option.codes,
         len(scores.option),
         whose,

@@ -79,10 +79,14 @@ class Fit:
     @cached_property
     def values(self) -> Floats:
         """(k,) values, for evaluators and items of the connected part on average."""
-        values = self.basis.estimates(self._levels, self.design.y)
+        values = self.values_of(self.design.y)
         if not self._grain:
             return values
         return np.asarray(np.round(values / self._grain) * self._grain)  # equals are equal
+
+    def values_of(self, column: Floats) -> Floats:
+        """Return (k,) values if (n,) a column were the scores."""
+        return self.basis.estimates(self._levels, column)
 
     @cached_property
     def part(self) -> NDArray[np.intp]:

@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, Indices
 from evenhand.linear.design import Design
 from evenhand.linear.errors import FREE, Spread, combined, less_one
 from evenhand.linear.projection import ENOUGH, Projection
@@ -66,18 +66,58 @@ class LargeFit:
         rank = int(np.linalg.matrix_rank(gram, hermitian=True)) if len(left) else 0
         self.freedom = n - met.rank - rank
         theta = met.without(design.y - X @ self.slopes)[1:] if len(left) else (kept, swept)
-        self._set_levels(*(np.asarray(part).reshape(-1) for part in theta))
+        self.values, self.severities = self._levels(*(part.reshape(-1) for part in theta))
         met.forget()
 
-    def _set_levels(self, kept: Floats, swept: Floats) -> None:
+    @property
+    def part(self) -> Codes:
+        """(k,) the number of the connected part of each option."""
+        return self._met.parts[0 if self.design.rival is not None else 1]
+
+    @property
+    def compared(self) -> bool:
+        """Whether all options are compared with one another."""
+        return bool((self.part == self.part[0]).all())
+
+    def _levels(self, kept: Floats, swept: Floats) -> tuple[Floats, Floats]:
+        """Return values and severities from coefficients of both kinds of effects."""
         of_kept, of_swept, n = self._met.parts
-        if self.design.rival is not None:
-            mean = np.bincount(of_kept, kept, n) / np.bincount(of_kept, minlength=n)
-            self.values, self.part, self.severities = kept - mean[of_kept], of_kept, swept
-            return
         mean = np.bincount(of_kept, kept, n) / np.maximum(np.bincount(of_kept, minlength=n), 1)
-        self.values, self.part = swept + mean[of_swept], of_swept
-        self.severities = kept - mean[of_kept]
+        if self.design.rival is not None:
+            return kept - mean[of_kept], swept
+        return swept + mean[of_swept], kept - mean[of_kept]
+
+    def values_of(self, column: Floats) -> Floats:
+        """Return (k,) values if (n,) a column were the scores, and nothing reacted to x."""
+        found = self._met.without(column)[1:]
+        self._met.forget()
+        return self._levels(*(part.reshape(-1) for part in found))[0]
+
+    def leads(self, a: Indices, b: Indices) -> Spread:
+        """Return by how much options a are better than options b, pair by pair: errors by judges,
+        no less than those of equal noise.
+        """
+        design, e = self.design, self.residual / np.sqrt(1.0 - self.leverage)
+        judge, J = design.evaluator, max(design.n_evaluators, 1)
+        judge = np.zeros(len(design), dtype=np.int32) if judge is None else judge
+        variance, freedom = np.empty(len(a)), np.empty(len(a))
+        for i, (one, other) in enumerate(zip(a.tolist(), b.tolist(), strict=True)):
+            c, none = np.zeros(design.n_options), np.zeros(J)
+            c[one], c[other] = 1.0, -1.0
+            if design.rival is not None:
+                v, s = self._met.coefs(c, none)
+                w = v[design.option] - v[design.rival] + s[judge]
+            else:
+                s, v = self._met.coefs(none, c)
+                w = v[design.option] + s[judge]
+            u, q = sums_over(judge, J, w, e), sums_over(judge, J, w, w)
+            alike, own = self._s2 * float(q.sum()), float(u @ u)
+            variance[i] = max(alike, own)
+            few = float(less_one(q.sum(), float(q @ q)))
+            freedom[i] = few if own > alike else float(self.freedom)
+        self._met.forget()
+        told = (self.part[a] == self.part[b]) & (self.freedom > 0) & (variance > 0.0)
+        return Spread(self.values[a] - self.values[b], np.where(told, variance, np.inf), freedom)
 
     @property
     def noise(self) -> float:
