@@ -21,11 +21,11 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-
-import evenhand as eh
 from evenhand.auditing.bias import Clusters, plain
 from evenhand.auditing.effects import Effects, two_way, without
 from evenhand.auditing.individual_biases import of_evaluators
+
+import evenhand as eh
 from evenhand.scores import Factor, Scores
 from evenhand.scores.read import read_table
 

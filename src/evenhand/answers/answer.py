@@ -24,9 +24,9 @@ from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Floats
 from evenhand.best import Best, turned
 from evenhand.errors import InputError
+from evenhand.findings import Attempts
 from evenhand.inference import Conclusion, Target, Verdict
 from evenhand.inference.biases import TableFit
-from evenhand.findings import Attempts
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion as Outcome

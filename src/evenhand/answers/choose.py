@@ -19,8 +19,8 @@ from evenhand.certainty.careful_choice import CarefulChoice
 from evenhand.certainty.certain_choice import CertainChoice
 from evenhand.certainty.choice import Choice, limit_of
 from evenhand.certainty.planned_choice import PlannedChoice
-from evenhand.inference.target import Target
 from evenhand.errors import InputError
+from evenhand.inference.target import Target
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import checks_of
 from evenhand.questions import Askable, Questions, checked_askable

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from evenhand.certainty.models import Shared
     from evenhand.certainty.own_scores import Contrasts, DuelScores, OwnScores, deviations
     from evenhand.certainty.planned_choice import PlannedChoice
-    from evenhand.certainty.winner import Winner, largest, largest_tail, leader_is_certain
 
 __all__ = [
     "CarefulChoice",
@@ -25,12 +24,8 @@ __all__ = [
     "PlannedChoice",
     "Shared",
     "StageReading",
-    "Winner",
     "deviations",
     "interval",
-    "largest",
-    "largest_tail",
-    "leader_is_certain",
     "log_moment",
 ]
 
@@ -42,7 +37,6 @@ _MODULES = {
     "models": ("Shared",),
     "own_scores": ("Contrasts", "DuelScores", "OwnScores", "deviations"),
     "planned_choice": ("PlannedChoice",),
-    "winner": ("Winner", "largest", "largest_tail", "leader_is_certain"),
 }
 
 

@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.dense import DenseFit
 from evenhand.certainty.models import Fit, Spread
-from evenhand.certainty.trusted import of_trusted
 from evenhand.certainty.places import Places, SetEvidence, SetInference
 from evenhand.certainty.record import Expected, Plan, Purpose, Stop
 from evenhand.certainty.sides import SideEvidence, SideInference
 from evenhand.certainty.stages import Evidence, Inference, InOrder, S
+from evenhand.certainty.trusted import of_trusted
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.limits import Limits, nth
 from evenhand.policies.messages import Feedback, Selection

@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from evenhand.inference.target import Target
 from evenhand.cli.campaign.tables import PanelTables
 from evenhand.cli.columns import BEST, takes
 from evenhand.cli.options import WANTED, Against, AsJson, Figure, Tolerance, Top
 from evenhand.cli.tables import check_files, table_at
 from evenhand.cli.terminal import console, print_json, show, typed_number
 from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.inference.target import Target
 from evenhand.planning import plan as planned
 
 _NOT_IDENTIFIABLE = 3

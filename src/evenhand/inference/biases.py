@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from scipy import special
 
+from evenhand.arrays import Floats
 from evenhand.linear import Design, Fit, Spread
 from evenhand.linear.design import (
     PARTIALITY,

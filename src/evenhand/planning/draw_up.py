@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from evenhand.arrays import Counts, Floats, is_number
 from evenhand.best import Best, checked_best, sign
-from evenhand.inference.target import Target
 from evenhand.errors import InputError, NotIdentifiableError
+from evenhand.inference.target import Target
 from evenhand.planning import advice
 from evenhand.planning.assumed import Assumed, assumed
 from evenhand.planning.plan import Kind, Plan

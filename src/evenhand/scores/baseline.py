@@ -13,14 +13,11 @@ attributes, and may be decided by as such.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.arrays import Floats
-from evenhand.scores.scores import Codes, Factor, Finding, Scores, sums_over
+from evenhand.scores.scores import Codes, Factor, Finding, Scores
 
 BASELINE = "baseline"
 """What the note is about that says that all were compared with one."""
