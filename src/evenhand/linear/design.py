@@ -150,10 +150,10 @@ def design_of_values(
     """
     n, evaluator, item = len(scores), scores.evaluator, scores.item
     clusters: dict[str, Codes] = {}
-    if evaluator is not None and len(evaluator) > 1 and like:
+    if evaluator is not None and np.ptp(evaluator.codes) > 0 and like:
         clusters["evaluator"] = evaluator.codes
     drawn = scores.cluster or item
-    if drawn is not None and len(drawn) > 1:
+    if drawn is not None and np.ptp(drawn.codes) > 0:
         clusters["item" if scores.cluster is None else "cluster"] = drawn.codes
     whose, many = (None, 0) if evaluator is None else (evaluator.codes, len(evaluator))
     if scores.rival is not None:
