@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from importlib.resources import files
 
 import numpy as np
@@ -47,17 +48,15 @@ def dense_values(frame: pd.DataFrame, column: np.ndarray) -> dict[str, dict[str,
     """Return two-way levels of the options at each event, by dummies and numpy."""
     found = {}
     for event, part in frame.assign(y=column).groupby("event"):
-        cells = pd.get_dummies(part["option"] + " " + part["item"], dtype=float)
-        X = np.hstack([cells, pd.get_dummies(part["evaluator"], dtype=float)])
-        level = pd.Series(np.linalg.lstsq(X, part["y"], rcond=None)[0][: cells.shape[1]])
-        found[str(event)] = level.groupby([name.split()[0] for name in cells]).mean().to_dict()
+        parts = [pd.get_dummies(part[name], dtype=float) for name in ("option", "evaluator", "item")]
+        level = np.linalg.lstsq(np.hstack(parts), part["y"], rcond=None)[0][: parts[0].shape[1]]
+        found[str(event)] = dict(zip(parts[0].columns, level.tolist(), strict=True))
     return found
 
 
 def mean_values(frame: pd.DataFrame, column: np.ndarray) -> dict[str, dict[str, float]]:
-    """Return the mean over items of the mean scores of the options at each event."""
-    cells = frame.assign(y=column).groupby(["event", "option", "item"])["y"].mean()
-    means = cells.groupby(["event", "option"]).mean()
+    """Return the mean scores of the options at each event."""
+    means = frame.assign(y=column).groupby(["event", "option"])["y"].mean()
     return {str(event): part.droplevel(0).to_dict() for event, part in means.groupby("event")}
 
 
@@ -352,7 +351,7 @@ def test_a_reference_knows_who_is_best() -> None:
 def test_what_attributes_add_is_no_worth() -> None:
     scores = two_options([9.0, 8.0], [7.0, 8.0], [0.0, 0.0])
     length = np.array([3.0, 3.0, 0.0, 0.0])
-    found = decisions(scores, bias_of(0.0), attributes=length)
+    found = decisions(replace(scores, attributes={"length": length}), bias_of(0.0), {"length": bias_of(1.0)})
     assert found.names(found.winner) == ["Ann"]
     assert found.names(found.fair_winner) == ["Bo"]
     assert found.lead == pytest.approx([2.0])

@@ -23,7 +23,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,8 +215,8 @@ class Decisions:
                 "winner": [name for rule in rules for name in self.names(rule.winner)],
                 "baseline": [name for rule in rules for name in self.names(rule.baseline)],
                 "tied": [names for rule in rules for names in self.tied(rule)],
-                "flipped": np.array([one for rule in rules for one in rule.flipped.tolist()], np.bool_),
-                "margin": np.array([one for rule in rules for one in rule.margin.tolist()], np.float64),
+                "flipped": np.concatenate([rule.flipped for rule in rules]),
+                "margin": np.concatenate([rule.margin for rule in rules]),
             }
         )
 
