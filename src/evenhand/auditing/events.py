@@ -156,9 +156,6 @@ class EventFit(Fit):
         """Return by how much options a are better than options b, pair by pair."""
         return self._wider(super().leads(a, b), self.off[a] - self.off[b])
 
-    def _all_leads(self, a: Indices, b: Indices) -> Spread:
-        return self._wider(super()._all_leads(a, b), self.off[a] - self.off[b])
-
     def level(self, like: bool = True) -> Spread:
         """Return the values with errors, for judges like these or for these alone."""
         return self._wider(super().level(like), self.off)

@@ -69,6 +69,7 @@ _MOST_SLOPE = 4.0
 _QUIET = 0.04  # of the noise of all: a contrast that scatters less tells nothing of its own
 _CRAIG = np.sin((np.arange(48) + 0.5) / 48 * np.pi / 2) ** 2
 _TINY = 1e-300
+_HIDDEN = 1024  # rows without a residual that are told apart
 _ROUNDING = 1e-12  # of what is added up: what is no more is rounding
 
 
@@ -112,8 +113,8 @@ class _Kind(NamedTuple):
 
 
 class _Features(NamedTuple):
-    """(K, clusters) sums over the rows of clusters, of w A_g e; by regressor, of w x and of what
-    residuals show of it.
+    """(K, clusters) sums over the rows of clusters, of w A_g e, and of rows that show no noise; by
+    regressor, of w x and of what residuals show of it.
     """
 
     u: Floats
@@ -169,9 +170,20 @@ class Errors:
             )
             size = float(np.abs(self.residual).max(initial=0.0))
             u[np.abs(u) <= _ROUNDING * size * np.sqrt(weights.squares)[:, None]] = 0.0
+            u = np.hstack([u, self._hidden(weights)])
             found = _Features(u, tuple(zip(more[::2], more[1::2], strict=True)))
             self._kept[key] = weights, clusters, found
         return self._kept[key][2]  # type: ignore[index,no-any-return] # of mixed kinds
+
+    def _hidden(self, weights: Weights) -> Floats:
+        """Return what rows add that have no residual of their own, such as the one score of an
+        option: the noise of all scores is theirs.
+        """
+        rows = np.flatnonzero(self.basis.leverage > 1.0 - 1e-9)
+        size = min(len(rows), _HIDDEN)
+        codes, there = np.zeros((2, len(self.residual)), dtype=np.int32)
+        codes[rows], there[rows] = np.arange(len(rows)) % _HIDDEN, 1
+        return self.basis.sums(weights, codes, max(size, 1), there * np.sqrt(self.noise))[:, :size]
 
     def regressors(self, clusters: Clusters) -> list[Floats]:
         """Return by turns each bias, and what clusters' residuals show of it."""

@@ -215,7 +215,7 @@ class Fit:
     def leads(self, a: ArrayLike, b: ArrayLike) -> Spread:
         """Return by how much options a are better than options b, pair by pair."""
         a, b = (np.asarray(x, dtype=np.intp) for x in np.broadcast_arrays(a, b))
-        if not self.errors.small:
+        if not self.errors.small or len(a) * len(self.design) > _PAIRS:
             return self._many_leads(a, b)
         spread = self.contrasts(
             self._weights(a, b),
@@ -235,8 +235,7 @@ class Fit:
         """Return all leads."""
         k = self.design.n_options
         a, b = np.triu_indices(k, 1)
-        many = len(a) * len(self.design) > _PAIRS
-        found = self._many_leads(a, b) if many else self.leads(a, b)
+        found = self.leads(a, b)
         full = [np.zeros((k, k)), np.full((k, k), 0.0), np.ones((k, k))]
         for matrix, upper, sign in zip(full, found, (-1.0, 1.0, 1.0), strict=True):
             matrix[a, b], matrix[b, a] = upper, sign * upper
