@@ -283,6 +283,8 @@ def decisions(
                     if math.isfinite(b.value))  # fmt: skip
         by = mean, unbiased, at_zero, fair
         short = shortlist(scores, contests, made, target, by, 1.0 - bias.level, added)
+    lead_se, chance, of_winner = (np.array(part) for part in zip(*tests, strict=True))
+    wins_from, wins_to = _wins(contests, at_zero, per_bias, winner)
     return Decisions(
         contests,
         scores.option.names,
@@ -292,8 +294,11 @@ def decisions(
         fair_winner,
         runner_up,
         np.where(ranked, contests.lead(fair, leading), np.nan),
-        *(np.array(part) for part in zip(*tests, strict=True)),
-        *_wins(contests, at_zero, per_bias, winner),
+        lead_se,
+        chance,
+        of_winner,
+        wins_from,
+        wins_to,
         _tipping_favour(contests, fair, fair_winner, groups),
         short,
     )

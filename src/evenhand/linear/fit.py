@@ -277,7 +277,8 @@ class Fit:
             cells = errors.clusters(*design.clusters.values())
             cell = self._apart(errors.features(weights, cells).u, a, b)
         noise = errors.noise, errors.freedom
-        v, d = combined(noise, *map(np.array, (V, f, most, m)), lean, squares, cell, rows)
+        V_, f_, most_, m_ = (np.array(part) for part in (V, f, most, m))
+        v, d = combined(noise, V_, f_, most_, m_, lean, squares, cell, rows)
         v = np.where(self.part[a] == self.part[b], v, np.inf)
         pool = self._pool
         own_chance = np.minimum(pool.chance[a], pool.chance[b])
@@ -464,19 +465,14 @@ class Fit:
         X = self.design.control
         if X is None:
             return 0.0
-        slope = float(self.basis.estimates(self.basis.weights({}, _unit(self.design.x)), self.design.y)[0])
+        first = np.eye(1, self.design.x.shape[1])
+        slope = float(self.basis.estimates(self.basis.weights({}, first), self.design.y)[0])
         there = np.maximum(np.isfinite(X).sum(1, keepdims=True), 1)
         mean = np.where(np.isfinite(X), X, 0.0) / there
         gram = mean @ mean.T
         d = gram.diagonal()
         n = X.shape[1]
-        return slope**2 * (d[a] + d[b] - 2.0 * gram[a, b]) * n / max(n - 1, 1)
-
-
-def _unit(x: Floats) -> Floats:
-    first = np.zeros((1, x.shape[1]))
-    first[0, 0] = 1.0
-    return first
+        return np.asarray(slope**2 * (d[a] + d[b] - 2.0 * gram[a, b]) * n / max(n - 1, 1))
 
 
 def _scaled_levels(basis: Basis, weights: Weights) -> Any:
