@@ -142,7 +142,7 @@ class Conclusion:
         verdict = self.verdicts[option]
         if verdict in ("in", "not worse") or (top and self.sure and option in self.chosen):
             return True
-        fails = verdict == "out" and (top or not self.target.tolerance)
+        fails = verdict == "out" and not self.target.tolerance
         return False if fails or option in self.short else None
 
     def compare(self, a: int, b: int) -> Spread:

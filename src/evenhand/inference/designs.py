@@ -168,9 +168,8 @@ def _averaged(
     """Return one answer of each evaluator to each question (on each item): their mean."""
     nobody = questions.evaluator[which] < 0
     single = np.where(nobody, np.arange(1, len(which) + 1), 0)
-    cell, n = crossed(
-        *(np.unique(c, return_inverse=True)[1] for c in (which, single, *by.values()))
-    )
+    columns = (np.unique(c, return_inverse=True)[1] for c in (which, single, *by.values()))
+    cell, n = crossed(*(column.astype(np.int32) for column in columns))
     if n == len(which):
         return which, y, by
     first = np.zeros(n, dtype=np.intp)

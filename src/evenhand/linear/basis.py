@@ -57,8 +57,8 @@ class Weights:
     @cached_property
     def has_levels(self) -> bool:
         """Whether the largest factor has a part in it."""
-        levels: Any = self.levels
-        return bool(levels.nnz if sparse.issparse(levels) else levels.any())
+        levels = self.levels
+        return bool(levels.any() if isinstance(levels, np.ndarray) else levels.nnz)
 
     def some(self, which: Any) -> Weights:
         """Return the weights of some contrasts."""
