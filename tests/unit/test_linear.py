@@ -53,7 +53,7 @@ def test_leads_on_a_complete_panel_are_paired_t_tests() -> None:
     frame = table(np.random.default_rng(1), 3, 7)
     fit = Fit(design(frame, clusters={"evaluator": frame["evaluator"].to_numpy(np.int32)}))
     wide = frame.pivot(index="evaluator", columns="option", values="score")
-    V, f, _ = fit.errors.raw(fit._weights([0, 0, 1], [1, 2, 2]), fit.design.clusters)
+    V, f = fit.errors.by_clusters(fit._weights([0, 0, 1], [1, 2, 2]), fit.design.clusters)
     for row, (a, b) in enumerate([(0, 1), (0, 2), (1, 2)]):
         by = stats.ttest_rel(wide[a], wide[b])
         lead = float((wide[a] - wide[b]).mean())
@@ -121,9 +121,9 @@ def test_variance_and_freedom_are_bell_and_mccaffreys(
             V += float(B[g] @ e) ** 2
         Q = B @ M @ B.T
         weights = fit._weights([a], [b])
-        kind = fit.errors._kind(weights, fit.errors.clusters(judge))
-        assert kind.V[0] == pytest.approx(V, rel=1e-7)
-        assert kind.f[0] == pytest.approx(np.trace(Q) ** 2 / float((Q**2).sum()), rel=1e-6)
+        found, freedom = fit.errors.by_clusters(weights, {"evaluator": judge})
+        assert found[0] == pytest.approx(V, rel=1e-7)
+        assert freedom[0] == pytest.approx(np.trace(Q) ** 2 / float((Q**2).sum()), rel=1e-6)
         assert weights.squares[0] == pytest.approx(float(w @ w), rel=1e-9)
 
 

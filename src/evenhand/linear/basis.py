@@ -60,6 +60,19 @@ class Weights:
         levels = self.levels
         return bool(levels.any() if isinstance(levels, np.ndarray) else levels.nnz)
 
+    def apart(self) -> tuple[Weights, Floats]:
+        """Return the weights of effects alone, and (K, r) those of slopes; kept."""
+        if not self.slopes.any():
+            return self, self.slopes
+        if "effects alone" not in self.__dict__:
+            squares = self.squares - (self.slopes * self.slopes).sum(1)
+            nothing = np.zeros_like(self.slopes)
+            self.__dict__["effects alone"] = Weights(
+                self.levels, self.effects, nothing, self.told, squares, self.about
+            )
+        alone: Weights = self.__dict__["effects alone"]
+        return alone, self.slopes
+
     def some(self, which: Any) -> Weights:
         """Return the weights of some contrasts."""
         effects = None if self.effects is None else self.effects[which]
@@ -281,6 +294,12 @@ class Basis:
         if effects is not None:
             squares = squares + (effects * effects).sum(1)
         return Weights(levels, effects, E, told, squares, about)
+
+    def slope_units(self) -> Weights:
+        """Return the weights along each direction of slopes."""
+        r = self.Q.shape[1]
+        told = (self.Q * self.Q).sum(0) > 0.5
+        return Weights(np.zeros((r, self.m)), None, np.eye(r), told, np.ones(r))
 
     def _into(self, d: Floats) -> tuple[Flags, Floats]:
         """Return whether (K, parts, w) coordinates are seen, and what they are of G."""

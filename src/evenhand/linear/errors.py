@@ -22,13 +22,14 @@ straight: 1/f′ = (1 − p)/f + p/ν₀. The rest is the moderated t (Smyth, 20
 others, 2016): with d = f′ − f, V becomes (d s₀² S + f V)/(d + f) where that is more. An option as
 noisy as all has nearly the pooled t test, one that is noisier or quieter beyond chance its own.
 
-3 Slopes. A bias β, and a lead that leans on one, errs by noise and by what clusters favour for
-themselves: z_g in x_g z_g. B = max(s² S, V by single rows) is noise alone. A cluster's own slope
-moves u by M z, M = diag(b_g·x_g) − T (F_hᵀ x_h), of which V shows tr MMᵀ where β varies by
-Σ(w_g·x_g)²: m is the ratio, from 1 to 4. V = B + Σ_kinds (V_kind − B)₊ m. The freedom is the least of
-Bell and McCaffrey's and of that t whose 5% point Z/√Σλχ² has, λ the eigenvalues of MMᵀ (Craig,
-1991); as far as V_kind/B may be chance, by P of it under F(f, ν), that of noise takes its place:
-1/f − P/3, no less than 1/ν.
+3 Slopes. A bias β errs by noise and by what clusters favour for themselves: z_g in x_g z_g.
+B = max(s² S, V by single rows) is noise alone. A cluster's own slope moves u by M z,
+M = diag(b_g·x_g) − T (F_hᵀ x_h), of which V shows tr MMᵀ where β varies by Σ(w_g·x_g)²: m is the
+ratio, from 1 to 4. V = B + Σ_kinds (V_kind − B)₊ m. The freedom is the least of Bell and McCaffrey's
+and of that t whose 5% point Z/√Σλχ² has, λ the eigenvalues of MMᵀ (Craig, 1991); as far as V_kind/B
+may be chance, by P of it under F(f, ν), that of noise takes its place: 1/f − P/3, no less than 1/ν.
+A lead that leans on β is the lead of effects alone and a part along x̃, which is orthogonal to it:
+their errors add up, each by its own rule (Welch).
 
 4 Use of the scale. Judges may differ in how far apart they put the same options, so that what is
 worth more looks favoured where it stands before judges with long scales: judge e adds λ a_e x̂, x̂ the
@@ -53,7 +54,7 @@ import numpy as np
 from scipy import sparse, special
 
 from evenhand.arrays import Floats
-from evenhand.linear.basis import Basis, Flags, Weights, dense, indicator
+from evenhand.linear.basis import Basis, Weights, dense, indicator
 from evenhand.linear.clusters import Clusters
 from evenhand.scores.scores import Codes, crossed
 
@@ -102,25 +103,6 @@ class Spread(NamedTuple):
         return np.column_stack([self.estimate, known - half, known + half])
 
 
-class _Kind(NamedTuple):
-    """What clusters of a kind say of K contrasts."""
-
-    V: Floats
-    f: Floats
-    most: Floats  # freedom, if all error were clusters' own slopes
-    m: Floats  # by how much V shows too little of such slopes
-    leans: Flags  # whether the contrast has slopes in it
-
-
-class _Features(NamedTuple):
-    """(K, clusters) sums over the rows of clusters, of w A_g e, and of rows that show no noise; by
-    regressor, of w x and of what residuals show of it.
-    """
-
-    u: Floats
-    slopes: tuple[tuple[Floats, Floats], ...]
-
-
 class Pool(NamedTuple):
     """Noise over the contrasts 'one of n less the others'."""
 
@@ -160,21 +142,16 @@ class Errors:
 
     # ------------------------------------------------------------------ by clusters alone
 
-    def features(self, weights: Weights, clusters: Clusters) -> _Features:
-        """Return what rows add to contrasts, summed over clusters; kept for the same weights."""
-        key = ("features", id(weights), id(clusters))
+    def sums(self, weights: Weights, clusters: Clusters) -> Floats:
+        """Return (K, clusters) u, what clusters add to the error; kept for the same weights."""
+        key = ("sums", id(weights), id(clusters))
         if key not in self._kept:
-            basis, codes, size = self.basis, clusters.codes, clusters.size
-            u, *more = (
-                basis.sums(weights, codes, size, v)
-                for v in (clusters.root(self.residual), *self.regressors(clusters))
-            )
+            e = clusters.root(self.residual)
+            u = self.basis.sums(weights, clusters.codes, clusters.size, e)
             largest = float(np.abs(self.residual).max(initial=0.0))
             u[np.abs(u) <= _ROUNDING * largest * np.sqrt(weights.squares)[:, None]] = 0.0
-            u = np.hstack([u, self._hidden(weights)])
-            found = _Features(u, tuple(zip(more[::2], more[1::2], strict=True)))
-            self._kept[key] = weights, clusters, found
-        kept: _Features = self._kept[key][2]
+            self._kept[key] = weights, clusters, np.hstack([u, self._hidden(weights)])
+        kept: Floats = self._kept[key][2]
         return kept
 
     def _hidden(self, weights: Weights) -> Floats:
@@ -186,43 +163,6 @@ class Errors:
         codes, there = np.zeros((2, len(self.residual)), dtype=np.int32)
         codes[rows], there[rows] = np.arange(len(rows)) % _HIDDEN, 1
         return self.basis.sums(weights, codes, max(size, 1), there * np.sqrt(self.noise))[:, :size]
-
-    def regressors(self, clusters: Clusters) -> list[Floats]:
-        """Return by turns each bias, and what clusters' residuals show of it."""
-        return [v for x in self.basis.design.biases.T for v in (x, clusters.half(x))]
-
-    def _kind(self, weights: Weights, clusters: Clusters) -> _Kind:
-        basis, K, size = self.basis, len(weights), clusters.size
-        u, slopes = self.features(weights, clusters)
-        V = (u * u).sum(1)
-        X = basis.design.biases
-        most, m, leans = np.full(K, np.inf), np.ones(K), np.zeros(K, dtype=np.bool_)
-        found: list[tuple[Floats, Flags]] = []
-        for x, (own, _) in zip(X.T, slopes, strict=True):
-            true = (own * own).sum(1)
-            here = true > 1e-9 * weights.squares * (x @ x)
-            found.append((true, here))
-            leans |= here
-        f = np.empty(K)
-        if not self._exact(K, size):
-            f[:] = self._approximate_freedom(weights, clusters)
-            for (true, here), (_, shown) in zip(found, slopes, strict=True):
-                lam, trace = few_slopes(shown[here])
-                most[here] = np.minimum(most[here], lam)
-                m[here] = np.maximum(m[here], _ratio(true[here], trace))
-            return _Kind(V, f, most, m, leans)
-        for some in _chunks(K, size * basis.written_out.shape[1]):
-            leaning = bool(leans[some].any())
-            f[some], (B, T) = _exact_freedom(basis, weights.some(some), clusters, leaning)
-            for x, (true, here) in zip(X.T, found, strict=True):
-                at = np.flatnonzero(here[some])
-                if not len(at):
-                    continue
-                which = np.arange(K)[some][at]
-                lam, trace = _exact_slopes(basis, clusters, x, B[at], T[at])
-                most[which] = np.minimum(most[which], lam)
-                m[which] = np.maximum(m[which], _ratio(true[which], trace))
-        return _Kind(V, f, most, m, leans)
 
     @property
     def small(self) -> bool:
@@ -262,33 +202,67 @@ class Errors:
         square = (q * q).sum(1) + 2.0 * rest * (q @ share) + rest**2 * float(share @ share)
         return less_one(weights.squares, np.asarray(square))
 
-    def raw(self, weights: Weights, columns: Mapping[str, Codes]) -> tuple[Floats, Floats, Flags]:
-        """Return variances and degrees of freedom by clusters alone, and which have slopes."""
-        every = [self.clusters(codes) for codes in columns.values()] or [self.clusters()]
-        kinds = [self._kind(weights, clusters) for clusters in every]
-        V, f, most, m, leans = (np.array(part) for part in zip(*kinds, strict=True))
-        cell, rows, lean = V[0], V[0], np.asarray(leans.any(0))
-        if len(V) > 1:
-            cells = self.clusters(*columns.values())
-            u = self.features(weights, cells).u
-            cell = (u * u).sum(1)
-        if lean.any():
-            rows = self._by_rows(weights, lean)
-        noise = self.noise, self.freedom
-        v, d = combined(noise, V, f, most, m, lean, weights.squares, cell, rows)
-        return np.where(weights.told, v, np.inf), d, lean
+    def _freedom(self, weights: Weights, clusters: Clusters) -> Floats:
+        """Return (K,) f."""
+        K, size = len(weights), clusters.size
+        if not self._exact(K, size):
+            return self._approximate_freedom(weights, clusters)
+        f = np.empty(K)
+        for some in _chunks(K, size * self.basis.written_out.shape[1]):
+            f[some] = _exact_freedom(self.basis, weights.some(some), clusters)[0]
+        return f
 
-    def _by_rows(self, weights: Weights, lean: Flags) -> Floats:
-        """Return (K,) the variance of noise alone, by single rows, of contrasts that lean."""
-        e, found = self.clusters().root(self.residual) ** 2, np.zeros(len(weights))
-        if weights.about is not None and len(e) * len(weights) > _ROWS:
-            _, own, rows = self.own_squares(weights, self.clusters())
-            return np.asarray(rows + np.maximum(weights.squares - own, 0.0) * self.noise)
-        for some in _chunks(len(weights), len(e)):
-            if lean[some].any():
-                W = self.basis.rows(weights.some(some))
-                found[some] = (W * W) @ e
-        return found
+    def _kinds(self, columns: Mapping[str, Codes]) -> list[Clusters]:
+        return [self.clusters(codes) for codes in columns.values()] or [self.clusters()]
+
+    def by_clusters(self, weights: Weights, columns: Mapping[str, Codes]) -> tuple[Floats, Floats]:
+        """Return (K,) variances and degrees of freedom by clusters alone (1)."""
+        kinds = self._kinds(columns)
+        V = np.array([(self.sums(weights, kind) ** 2).sum(1) for kind in kinds])
+        f = np.array([self._freedom(weights, kind) for kind in kinds])
+        cell = V[0]
+        if len(V) > 1:
+            cell = (self.sums(weights, self.clusters(*columns.values())) ** 2).sum(1)
+        v, d = together(V, f, cell)
+        return np.where(weights.told, v, np.inf), d
+
+    def by_slopes(self, weights: Weights, columns: Mapping[str, Codes]) -> tuple[Floats, Floats]:
+        """Return (K,) variances and degrees of freedom of contrasts of slopes (3)."""
+        basis, K, X = self.basis, len(weights), self.basis.design.biases
+        found = list[tuple[Floats, Floats, Floats, Floats]]()
+        for kind in self._kinds(columns):
+            V = (self.sums(weights, kind) ** 2).sum(1)
+            most, m = np.full(K, np.inf), np.ones(K)
+            exact = self._exact(K, kind.size)
+            if exact:
+                f, B, T = _exact_freedom(basis, weights, kind)
+            else:
+                f = self._approximate_freedom(weights, kind)
+            for x in X.T:
+                true = (basis.sums(weights, kind.codes, kind.size, x) ** 2).sum(1)
+                if exact:
+                    few, trace = _exact_slopes(basis, kind, x, B, T)
+                else:
+                    shown = basis.sums(weights, kind.codes, kind.size, kind.half(x)) ** 2
+                    few, trace = _less_one(shown), shown.sum(1)
+                here = true > 1e-9 * weights.squares * (x @ x)
+                ratio = np.minimum(true / np.maximum(trace, _TINY), _MOST_SLOPE)
+                most = np.where(here, np.minimum(most, few), most)
+                m = np.where(here, np.maximum(m, ratio), m)
+            found.append((V, f, most, m))
+        parts = [np.array(part) for part in zip(*found, strict=True)]
+        e = self.clusters().root(self.residual) ** 2
+        W = basis.rows(weights)
+        v, d = with_slopes((self.noise, self.freedom), *parts, weights.squares, (W * W) @ e)
+        return np.where(weights.told, v, np.inf), d
+
+    def units(self, columns: Mapping[str, Codes]) -> tuple[Floats, Floats]:
+        """Return (r,) variances and degrees of freedom along the directions of slopes; kept."""
+        key = ("units", *columns)
+        if key not in self._kept:
+            self._kept[key] = self.by_slopes(self.basis.slope_units(), columns)
+        kept: tuple[Floats, Floats] = self._kept[key]
+        return kept
 
     # ------------------------------------------------------------------ pooled
 
@@ -300,9 +274,9 @@ class Errors:
         """
         key = ("pool", block, *columns)
         if key not in self._kept:
-            weights = made()
+            weights = made().apart()[0]
             n = len(weights)
-            V, f, _ = self.raw(weights, columns)
+            V, f = self.by_clusters(weights, columns)
             S = weights.squares
             ok = np.isfinite(V) & (S > 1e-12) & (f > 1e-9)
             s, f, chance = V[ok] / S[ok], f[ok], np.ones(n)
@@ -323,53 +297,52 @@ class Errors:
         return found
 
     def moderated(
-        self, V: Floats, f: Floats, S: Floats, lean: Flags, pool: Pool, own: Floats
+        self, V: Floats, f: Floats, S: Floats, pool: Pool, p: Floats
     ) -> tuple[Floats, Floats]:
-        """Return variances and degrees of freedom drawn to the noise of all; ``own``: (K,) how
-        probable the noise of the contrast's own options is.
-        """
+        """Return variances and degrees of freedom drawn to the noise of all (2)."""
         if self.known is not None:
             return np.where(np.isinf(V), V, self.known**2 * S), np.full(len(V), 1e9)
         s0, nu0 = pool.noise, pool.freedom
         if not s0 > 0.0:
             return V, f
-        p = np.where(lean, 0.0, own)
         d = 1.0 / ((1.0 - p) / f + p / np.maximum(nu0, f)) - f
         with np.errstate(over="ignore", invalid="ignore"):
             drawn = V + d / (d + f) * (s0 * S - np.minimum(V, s0 * S))
         return np.where(V < s0 * S, drawn, V), f + d
 
 
-def combined(
+def together(V: Floats, f: Floats, cell: Floats) -> tuple[Floats, Floats]:
+    """Return (K,) variances and degrees of freedom over (kinds, K) kinds of clusters; ``cell``:
+    variances by cells of all kinds.
+    """
+    if len(V) == 1:
+        return V[0], np.maximum(f[0], 1e-3)
+    v = np.maximum(V.sum(0) - (len(V) - 1) * cell, np.maximum(V.max(0), cell))
+    parts = np.maximum(V, cell) / np.maximum(v, _TINY)
+    welch = 1.0 / np.maximum((parts**2 / np.maximum(f, 1e-9)).sum(0), 1e-12)
+    d = np.where(v > 0.0, np.maximum(welch, f.min(0)), f.min(0))
+    return v, np.maximum(d, 1e-3)
+
+
+def with_slopes(
     noise: tuple[float, int],
     V: Floats,
     f: Floats,
     most: Floats,
     m: Floats,
-    lean: Flags,
     S: Floats,
-    cell: Floats,
     rows: Floats,
 ) -> tuple[Floats, Floats]:
-    """Return (K,) variances and degrees of freedom over (kinds, K) kinds of clusters; ``noise``:
-    s² and ν, ``cell`` and ``rows``: variances by cells of all kinds, and by single rows.
+    """Return (K,) variances and degrees of freedom of slopes, which differ by (kinds, K) kinds of
+    clusters; ``noise``: s² and ν, ``rows``: variances by single rows.
     """
-    v, d = V[0], f[0]
-    if len(V) > 1:
-        v = np.maximum(V.sum(0) - (len(V) - 1) * cell, np.maximum(V.max(0), cell))
-        parts = np.maximum(V, cell) / np.maximum(v, _TINY)
-        welch = 1.0 / np.maximum((parts**2 / np.maximum(f, 1e-9)).sum(0), 1e-12)
-        d = np.where(v > 0.0, np.maximum(welch, f.min(0)), f.min(0))
-    s2, nu = noise
-    if lean.any() and nu > 0:
-        B = np.maximum(np.maximum(s2 * S, rows), _TINY)
-        own = np.clip(np.minimum(f, most), 0.3, nu)
-        more = np.where(V > B, (V - B) * m, V - B)
-        P = special.fdtrc(own, nu, np.minimum(1.0 + more / B, 1e9))
-        v = np.where(lean, B + np.maximum(more, 0.0).sum(0), v)
-        slopes = 1.0 / np.maximum(1.0 / own - P / 3.0, 1.0 / nu)
-        d = np.where(lean, slopes.min(0), d)
-    return v, np.maximum(d, 1e-3)
+    s2, nu = noise[0], max(noise[1], 1)
+    B = np.maximum(np.maximum(s2 * S, rows), _TINY)
+    own = np.clip(np.minimum(f, most), 0.3, nu)
+    more = np.where(V > B, (V - B) * m, V - B)
+    P = special.fdtrc(own, nu, np.minimum(1.0 + more / B, 1e9))
+    slopes = 1.0 / np.maximum(1.0 / own - P / 3.0, 1.0 / nu)
+    return B + np.maximum(more, 0.0).sum(0), np.maximum(slopes.min(0), 1e-3)
 
 
 def _chunks(K: int, each: int) -> Iterator[slice]:
@@ -388,9 +361,9 @@ def _less_one(q: Floats) -> Floats:
 
 
 def _exact_freedom(
-    basis: Basis, weights: Weights, clusters: Clusters, leans: bool
-) -> tuple[Floats, tuple[Floats, Floats]]:
-    """Return (K,) f, and (K, n) b with (K, clusters, p) T."""
+    basis: Basis, weights: Weights, clusters: Clusters
+) -> tuple[Floats, Floats, Floats]:
+    """Return (K,) f, (K, n) b and (K, clusters, p) T."""
     F, codes, size = basis.written_out, clusters.codes, clusters.size
     B = clusters.root(basis.rows(weights))
     over = dense(indicator(codes, size)).T
@@ -401,23 +374,13 @@ def _exact_freedom(
     at = np.arange(size)
     Q[:, at, at] += (B * B) @ over
     f = np.trace(Q, axis1=1, axis2=2) ** 2 / np.maximum((Q * Q).sum((1, 2)), _TINY)
-    return f, (B, T) if leans else (B[:0], T[:0])
-
-
-def few_slopes(shown: Floats) -> tuple[Floats, Floats]:
-    """Return (K,) degrees of freedom if all error were slopes, and tr MMᵀ, by the diagonal of M."""
-    diagonal = shown * shown
-    return _less_one(diagonal), diagonal.sum(1)
-
-
-def _ratio(true: Floats, trace: Floats) -> Floats:
-    return np.asarray(np.minimum(true / np.maximum(trace, _TINY), _MOST_SLOPE))
+    return f, B, T
 
 
 def _exact_slopes(
     basis: Basis, clusters: Clusters, x: Floats, B: Floats, T: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the same by M itself."""
+    """Return (K,) degrees of freedom if all error were slopes of x, and tr MMᵀ."""
     over = dense(indicator(clusters.codes, clusters.size)).T
     M = -np.matmul(T, basis.written_out.T @ (over * x[:, None]))
     on = np.arange(clusters.size)

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.arrays import Floats, Indices
 from evenhand.linear.basis import Basis, Weights, dense, indicator
 from evenhand.linear.design import Design
-from evenhand.linear.errors import FREE, TAU, Errors, Pool, Spread, combined, few_slopes, less_one
+from evenhand.linear.errors import FREE, TAU, Errors, Pool, Spread, less_one, together
 from evenhand.scores.scores import Codes
 
 _CLOSEST = 2_000_000  # weights of leads whose use of the scale is looked at, the closest first
@@ -114,7 +114,8 @@ class Fit:
         """(k, k) covariance of the values up to a constant that all share, as if noise were alike,
         and the degrees of freedom of that noise.
         """
-        S, errors = self._products, self.errors
+        errors, slopes = self.errors, self._levels.slopes
+        S = self._products + slopes @ slopes.T
         if errors.known is not None:
             return errors.known**2 * S, 1e9
         pool = self._pool
@@ -130,9 +131,9 @@ class Fit:
 
     @cached_property
     def _products(self) -> Floats:
-        """(k, k) products of the weights of values."""
+        """(k, k) products of the weights of values, but for slopes."""
         weights = self._levels
-        S = _gram(_scaled_levels(self.basis, weights)) + weights.slopes @ weights.slopes.T
+        S = _gram(_scaled_levels(self.basis, weights))
         return S if weights.effects is None else S + weights.effects @ weights.effects.T
 
     @cached_property
@@ -194,15 +195,30 @@ class Fit:
         """
         estimate = self.basis.estimates(weights, self.design.y)
         estimate = np.where(np.abs(estimate) <= self._grain, 0.0, estimate)
-        V, f, lean = self.errors.raw(weights, columns)
+        alone, slopes = weights.apart()
+        V, f = self.errors.by_clusters(alone, columns)
         if pooled is not None:
             pool = self.errors.pool(lambda: self._one_less_others(pooled), pooled, columns)
             chances = np.ones(len(V)) if own is None else own(pool.chance)
-            V, f = self.errors.moderated(V, f, weights.squares, lean, pool, chances)
+            V, f = self.errors.moderated(V, f, alone.squares, pool, chances)
+        V, f = self._with_slopes(V, f, slopes, columns)
         if pair is not None:
             moved, more = self._by_scale(weights, pair, estimate, V)
             estimate, V = estimate - moved, V + more
         return self._told(Spread(estimate, V, f), pooled is not None)
+
+    def _with_slopes(
+        self, V: Floats, f: Floats, slopes: Floats, columns: Mapping[str, Codes]
+    ) -> tuple[Floats, Floats]:
+        """Return errors of contrasts of effects with those of slopes that are taken off."""
+        if not slopes.any() or self.errors.known is not None:
+            return V, f
+        each, freedom = self.errors.units(columns)
+        with np.errstate(invalid="ignore"):
+            more = np.where(slopes != 0.0, slopes**2 * each, 0.0).sum(1)
+            both = V + more
+            share = np.where(np.isfinite(both) & (both > 0.0), V / np.maximum(both, 1e-300), 1.0)
+        return both, 1.0 / (share**2 / f + (1.0 - share) ** 2 / freedom.min())
 
     def _told(self, spread: Spread, pooled: bool) -> Spread:
         """Return infinite variances where nothing tells an error."""
@@ -245,44 +261,26 @@ class Fit:
         """Return the leads of many pairs from sums over clusters of single options: variances are
         exact, degrees of freedom by the rows of both options, which have most of the weights.
         """
-        errors, design, weights = self.errors, self.design, self._levels
+        errors, design = self.errors, self.design
+        weights, slopes = self._levels.apart()
         every = [errors.clusters(one) for one in design.clusters.values()] or [errors.clusters()]
         squares = self._apart(self._products, a, b, gram=True)
-        lean = np.zeros(len(a), dtype=np.bool_)
-        V, f, most, m, rows = [], [], [], [], np.zeros(len(a))
+        V, f = list[Floats](), list[Floats]()
         for kind in every:
-            u, slopes = errors.features(weights, kind)
-            V.append(self._apart(u, a, b))
-            q, total, by_rows = errors.own_squares(weights, kind)
-            rows = by_rows[a] + by_rows[b]
+            V.append(self._apart(errors.sums(weights, kind), a, b))
+            q, total, _ = errors.own_squares(weights, kind)
             rest = np.maximum(squares - total[a] - total[b], 0.0)
             share = float(((np.bincount(kind.codes) / len(kind.codes)) ** 2).sum())
             f.append(less_one(squares, _joint_squares(q, a, b) + rest**2 * share))
-            most.append(np.full(len(a), np.inf))
-            m.append(np.ones(len(a)))
-            for x, (own, shown) in zip(design.biases.T, slopes, strict=True):
-                true, seen = self._apart(own, a, b), self._apart(shown, a, b)
-                here = true > 1e-9 * squares * (x @ x)
-                lean |= here
-                ratio = np.clip(true / np.maximum(seen, 1e-300), 1.0, 4.0)
-                m[-1] = np.where(here, np.maximum(m[-1], ratio), m[-1])
-                if len(a) <= design.n_options:
-                    few = few_slopes(shown[a] - shown[b])[0]
-                else:
-                    each = few_slopes(shown)[0]
-                    few = np.minimum(each[a], each[b])
-                most[-1] = np.where(here, np.minimum(few, most[-1]), most[-1])
         cell = V[0]
         if len(V) > 1:
             cells = errors.clusters(*design.clusters.values())
-            cell = self._apart(errors.features(weights, cells).u, a, b)
-        noise = errors.noise, errors.freedom
-        V_, f_, most_, m_ = (np.array(part) for part in (V, f, most, m))
-        v, d = combined(noise, V_, f_, most_, m_, lean, squares, cell, rows)
-        v = np.where(self.part[a] == self.part[b], v, np.inf)
-        pool = self._pool
-        own_chance = np.minimum(pool.chance[a], pool.chance[b])
-        v, d = errors.moderated(v, d, squares, lean, pool, own_chance)
+            cell = self._apart(errors.sums(weights, cells), a, b)
+        v, d = together(np.array(V), np.array(f), cell)
+        v, pool = np.where(self.part[a] == self.part[b], v, np.inf), self._pool
+        p = np.minimum(pool.chance[a], pool.chance[b])
+        v, d = errors.moderated(v, d, squares, pool, p)
+        v, d = self._with_slopes(v, d, slopes[a] - slopes[b], design.clusters)
         lead = self.values[a] - self.values[b]
         if len(a) <= design.n_options:
             moved, more = self._by_scale(None, (a, b), lead, v)
@@ -340,14 +338,15 @@ class Fit:
         c = np.zeros((1, self.design.x.shape[1]))
         c[0, j] = 1.0
         weights = self.basis.weights({}, c)
-        spread = self.contrasts(weights, columns)
+        V, f = self.errors.by_slopes(weights, columns)
+        spread = self._told(Spread(self.basis.estimates(weights, self.design.y), V, f), False)
         moved, more = self._by_scale(weights, None, spread.estimate, spread.variance)
         return Spread(spread.estimate - moved, spread.variance + more, spread.freedom)
 
     def biases(self, columns: Mapping[str, Codes]) -> Spread:
         """Return all slopes of x; these have a noise of their own, as of evaluators one by one."""
         weights = self.basis.weights({}, np.eye(self.design.x.shape[1]))
-        V, f, _ = self.errors.raw(weights, columns)
+        V, f = self.errors.by_clusters(weights, columns)
         return self._told(Spread(self.basis.estimates(weights, self.design.y), V, f), False)
 
     # ------------------------------------------------------------------ levels

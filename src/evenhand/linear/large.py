@@ -20,7 +20,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.linear.design import Design
-from evenhand.linear.errors import FREE, Spread, combined, less_one
+from evenhand.linear.errors import FREE, Spread, less_one, with_slopes
 from evenhand.linear.projection import ENOUGH, Projection
 from evenhand.numerics.tolerance import IN_SPAN, PROJECTED
 from evenhand.scores.scores import Codes, chunks, crossed, less_means, sums_over
@@ -169,15 +169,9 @@ class LargeFit:
             most.append(max(float(less_one(own.sum(), float(own @ own))), 0.3))
             m.append(float(np.clip((a @ a) / max(own.sum(), 1e-300), 1.0, 4.0)))
         rows = float(((S * e) ** 2 / (1.0 - self.leverage)).sum()) / total**2
-        cells, n = crossed(*columns.values()) if len(columns) > 1 else (None, 0)
-        cell = rows
-        if cells is not None and n < len(e):
-            z = sums_over(cells, n, S, e)
-            cell = float(z @ z) / total**2 * len(e) / self.freedom
-        V_, f_, most_, m_ = (np.array(part).reshape(-1, 1) for part in (V, f, most, m))
-        whole = np.array([1.0 / total]), np.array([cell]), np.array([rows])
+        parts = (np.array(part).reshape(-1, 1) for part in (V, f, most, m))
         noise = self._s2, self.freedom
-        v, d = combined(noise, V_, f_, most_, m_, np.ones(1, dtype=np.bool_), *whole)
+        v, d = with_slopes(noise, *parts, np.array([1.0 / total]), np.array([rows]))
         moved, more = self._stretched(S / total)
         return Spread(self.slopes[[j]] - moved, v + more, d)
 
