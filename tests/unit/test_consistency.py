@@ -97,7 +97,7 @@ def contradictions(answer: eh.Answer) -> list[str]:
     ahead = said.leads[:, 1] > 0.0
     if target.top == 1:
         out = np.isin(np.arange(k), said.outside)
-        refuse(ahead != out, "an interval of a lead without 0, and not surely behind; or turned")
+        refuse(out & ~ahead, "surely behind, and an interval of the lead with 0")
     order = [one.index for one in answer.ranking]
     refuse(np.diff(said.values[order, 0]) > 1e-9, "ranked below what is worth less")
     if k > 1 and not answer.contradicted and answer.comparable:

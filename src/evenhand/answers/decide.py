@@ -210,6 +210,8 @@ def decide(
     confidence, tolerance = checked_aim(confidence, tolerance)
     if scope not in ("these", "like these"):
         raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
+    if noise_scale is not None and not (math.isfinite(noise_scale) and noise_scale > 0.0):
+        raise InputError(f"noise_scale must be larger than 0; got {noise_scale!r}.")
     if assigned not in ("before", "adaptively"):
         raise InputError(f"assigned must be 'before' or 'adaptively'; got {assigned!r}.")
     searched = columns.get("cluster", "cluster") == "cluster"  # for columns that nobody named

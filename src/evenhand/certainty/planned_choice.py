@@ -165,7 +165,7 @@ class PlannedChoice(Choice):
     # ------------------------------------------------------------------ what is in
 
     @property
-    def told(self) -> Feedback:
+    def answered(self) -> Feedback:
         """All answers to the plan, and to those that it goes on with."""
         told = nothing(len(self.questions))
         for round_ in self.record.rounds:
@@ -179,13 +179,13 @@ class PlannedChoice(Choice):
 
         What a judge thinks of an option is then part of the noise.
         """
-        once = bool((self.told.counts <= 1).all())
+        once = bool((self.answered.counts <= 1).all())
         return "like these" if self.judges_too or once else "these"
 
     @property
     def _apart(self) -> Indices:
         """Options that the answers do not compare with the first one."""
-        (asked,) = np.nonzero(self.told.counts)
+        (asked,) = np.nonzero(self.answered.counts)
         variances = self.model.lead_variances(0, np.arange(len(self.options)), asked)
         return np.flatnonzero(np.isinf(variances))
 
@@ -194,7 +194,7 @@ class PlannedChoice(Choice):
         """Least squares on all answers, and their questions; None while not all are compared."""
 
         def made() -> tuple[Fit, Indices] | None:
-            told = self.told
+            told = self.answered
             if not told.counts.any() or len(self._apart):
                 return None
             design, which = design_of_feedback(self.questions, told, self.scope)
@@ -247,7 +247,7 @@ class PlannedChoice(Choice):
         return FixedPlans(
             self.model,
             self.record,
-            self.told.counts,
+            self.answered.counts,
             self.limits,
             self.horizon,
             self.spent,
@@ -371,7 +371,7 @@ class PlannedChoice(Choice):
     def _option(self) -> int:
         """The option that leads; a guess by its own scores while not all are compared."""
         if self._fitted is None:
-            return guess(self.questions, self.told)
+            return guess(self.questions, self.answered)
         order = self._fitted[0].order
         return int(order[order < len(self.options)][0])
 
@@ -478,7 +478,7 @@ class PlannedChoice(Choice):
 
     def stopped_by(self, stop: Stop) -> str:
         """Return in words why nothing more is asked."""
-        options, n, said = self.options, int(self.told.counts.sum()), self.conclusion
+        options, n, said = self.options, int(self.answered.counts.sum()), self.conclusion
         if said is None and stop.reason == "stuck":
             return (
                 f"{not_compared(options, stop, n)}, and no others can come. Plan more of them, or "

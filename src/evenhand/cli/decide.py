@@ -43,12 +43,6 @@ def decide(
         ),
     ] = "cluster",
     attributes: Annotated[str | None, ATTRIBUTES] = None,
-    bias: Annotated[
-        str,
-        typer.Option(
-            metavar="KIND", help="Whose bias it is: common to all, of each evaluator, or group."
-        ),
-    ] = "common",
     position: Annotated[
         bool,
         typer.Option(
@@ -75,8 +69,7 @@ def decide(
         str | None,
         typer.Option(
             metavar="A,B,…",
-            help="Evaluators, such as people beside a model, by whose scores those of the others "
-            "are corrected, and who have to confirm what is sure.",
+            help="Evaluators, such as people beside a model, who alone say what options are worth.",
         ),
     ] = None,
     top: Top = None,
@@ -166,7 +159,6 @@ def decide(
             attributes=attributes_in(attributes),
             scope=scope,  # type: ignore[arg-type] # it is checked there
             trusted=None if trusted is None else trusted.split(","),
-            bias=bias,  # type: ignore[arg-type] # checked where it is used
             position=position,
             assigned=assigned,  # type: ignore[arg-type] # likewise
             noise_scale=noise,

@@ -8,11 +8,14 @@ p(a, b)     the chance of a lead as large as that of a over b, if a were no bett
 
 One joint statement, with a probability of δ at most to be wrong in any of it:
 
-- *The best.* b is surely not the best if p(leader, b) < δ/2. That is wrong only if b is the best
-  one. Whoever leads then, it leads by noise alone, and two options that tie are the worst case
-  (Gutmann and Maymin, 1987; Hung and Fithian, 2019): so nothing is paid for the number of options.
-  The leader is the best if nobody else may be. It loses at most the least ε with p < δ/2 of leads
-  that are larger by ε.
+- *The best.* The leader is the best if p(leader, b) < δ/2 for all others b. Who leads falsely leads
+  by noise alone, and two options that tie are the worst case (Gutmann and Maymin, 1987; Hung and
+  Fithian, 2019): so nothing is paid for the number of options. Else b is surely not the best if
+  p(leader, b) < δ/(k − 1): that is wrong only if b is the best one, and one of the k − 1 others
+  leads it by noise.
+- *The loss.* If it is more than ε, the worst of the chosen is none of the m best, the best of the
+  others is one, and one of m(k − m) such pairs has a lead beyond noise: so ε is the least with
+  p < δ/m(k − m) of all leads across the line that are larger by ε. Shares are δ/2 at most.
 - *The m best*: likewise if p < δ/2 across the line for all pairs. Else option x is in if p < α over
   k − m others, and out if m others are so over it. Who is in falsely, at place m + j, is falsely
   better than j of the m + j − 1 before it: by Markov's inequality that has a probability of
@@ -279,15 +282,17 @@ def _best(said: Conclusion, m: int, leads: Spread, drawn: Sequence[Drawn | None]
             top = int(first[0])
             over = leads if top == fit.order[0] else _leads_of(said, top)
             ahead = _at(over, rest)
-            out = ahead.above < 0.5 * delta
-            inside, outside = (first if out.all() else first[:0]), rest[out]
-            losses.append(_loss(ahead, delta))
+            best = bool((ahead.above < 0.5 * delta).all())
+            inside = first if best else first[:0]
+            outside = rest if best else rest[ahead.above < delta / max(2, len(rest))]
+            losses.append(0.0 if best else _loss(ahead, delta / max(2, len(rest))))
         else:
             pairs = pairs or _pairs(fit, said.doubted)
             inside, outside = _several(pairs, order, m, delta)
             across = np.ix_(first, rest)
             one = Spread(*(part[across].ravel() for part in vars_of(pairs)))
-            losses.append(0.0 if len(inside) == m else _loss(one, delta))
+            share = delta / max(2, m * len(rest))
+            losses.append(0.0 if len(inside) == m else _loss(one, share))
         for x in inside.tolist():
             verdicts[x] = "in"
         for x in outside.tolist():
@@ -325,9 +330,9 @@ def _at(spread: Spread, some: Indices) -> Spread:
     return Spread(*(part[some] for part in spread))
 
 
-def _loss(leads: Spread, delta: float) -> float:
-    """Return the least tolerance within which all leads are sure."""
-    t = special.stdtrit(np.maximum(leads.freedom, 0.1), 1.0 - 0.5 * delta)
+def _loss(leads: Spread, share: float) -> float:
+    """Return the least tolerance within which all leads are sure, each but for a share of δ."""
+    t = special.stdtrit(np.maximum(leads.freedom, 0.1), 1.0 - share)
     with np.errstate(invalid="ignore"):
         short = t * np.sqrt(leads.variance) - leads.estimate
     return max(0.0, float(short.max(initial=0.0)))

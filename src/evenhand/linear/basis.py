@@ -112,6 +112,7 @@ class Basis:
         self._x_back, self._x_seen, rank = _eigen((left.T @ left)[None])
         self.Q = left @ self._x_back[0]
         self.rank += int(rank[0])
+        self.slopes_told = int(rank[0]) == left.shape[1]
 
     # ------------------------------------------------------------------ how it is made
 

@@ -168,10 +168,25 @@ def design_of_values(
         scores.rival,
         item.codes if item is not None and crosses else None,
         len(item) if item is not None and crosses else 0,
-        _matrix(regressors(scores).values(), n),
+        _matrix(_beside_values(scores), n),
         clusters,
     )
     return made.averaged() if like and item is None else made
+
+
+def _beside_values(scores: Scores) -> list[Floats]:
+    """Return the regressors, 0 in place of attributes that every option has one of: as with a
+    favour that all share, what these add cannot be told from worth, and is part of the values.
+    """
+    order = np.argsort(scores.option.codes, kind="stable")
+    starts = np.unique(scores.option.codes[order], return_index=True)[1]
+
+    def varies(x: Floats) -> bool:
+        least, most = (end.reduceat(x[order], starts) for end in (np.minimum, np.maximum))
+        return bool((least < most).any())
+
+    some = scores.attributes if scores.rival is None and len(scores) else {}
+    return [x if name not in some or varies(x) else 0.0 * x for name, x in regressors(scores).items()]
 
 
 def design_of_biases(scores: Scores) -> Design:

@@ -90,12 +90,12 @@ class Fit:
 
     @cached_property
     def part(self) -> NDArray[np.intp]:
-        """(k,) the number of the connected part of each option: leads across parts are unknown."""
+        """(k,) the number of the part of each option: leads across parts are unknown, since nobody
+        scored options of both, or a bias that nothing shows may be all of them.
+        """
         design, k = self.design, self.design.n_options
-        if design.rival is None and design.features is None and self.basis.parts > 1:
-            return self.basis._part_of["option"].astype(np.intp)
-        if design.rival is None and design.features is None:
-            return np.zeros(k, dtype=np.intp)
+        if design.rival is None and design.features is None and self.basis.slopes_told:
+            return self._connected
         found = np.full(k, -1, dtype=np.intp)
         while (found < 0).any():
             first = int(np.argmin(found))
@@ -103,6 +103,13 @@ class Fit:
             told[first] = True
             found[told] = found.max() + 1
         return found
+
+    @property
+    def _connected(self) -> NDArray[np.intp]:
+        """(k,) the number of the connected part of each option."""
+        if self.basis.parts == 1:
+            return np.zeros(self.design.n_options, dtype=np.intp)
+        return self.basis._part_of["option"].astype(np.intp)
 
     @property
     def compared(self) -> bool:
@@ -308,7 +315,7 @@ class Fit:
         many = np.empty(self.design.n_options)
         whose = self._evaluator_part
         for s in range(self.basis.parts):
-            own, mine = severity[whose == s], self.part == s
+            own, mine = severity[whose == s], self._connected == s
             many[mine] = max(len(own) - 1, 1)
             drawn[mine] = own.var(ddof=1) / len(own) if len(own) > 1 else np.inf
         V = spread.variance + drawn
@@ -377,7 +384,7 @@ class Fit:
                 contrasts[name] = np.full((k, size), 1.0 / size)
                 continue
             of = self.basis._part_of[name]
-            same = self.part[:, None] == of
+            same = self._connected[:, None] == of
             contrasts[name] = same / np.maximum(same.sum(1, keepdims=True), 1)
         return self.basis.weights(contrasts, about=about)
 
