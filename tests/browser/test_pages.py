@@ -281,7 +281,7 @@ def test_a_campaign_with_three_evaluators_and_a_dead_server(
     expect(keys.get_by_role("heading", name="Thank you")).to_be_visible()
     expect(owner.get_by_text("9 of at most 9 evaluations are in")).to_be_visible()
     expect(owner.locator(".verdict")).to_contain_text("Choose Ann: it is the best")
-    expect(owner.locator(".verdict")).to_contain_text("95% sure")
+    expect(owner.locator(".verdict")).to_contain_text("95% confidence")
     looks_right(owner)
     with owner.expect_popup() as popup:
         owner.get_by_role("link", name="Report", exact=True).click()

@@ -54,54 +54,13 @@ def table(request: Any) -> pd.DataFrame:
     return found
 
 
-def test_the_common_bias_and_the_effects_beside_it_are_the_same(table: pd.DataFrame) -> None:
-    audit, answer = eh.audit(table, **GROUPS), eh.decide(table, **GROUPS)
-    assert answer.bias.value == pytest.approx(audit.bias.value, rel=1e-10)
+def test_the_bias_and_the_effects_beside_it_are_the_same(table: pd.DataFrame) -> None:
+    audit, answer = eh.audit(table, **GROUPS), eh.decide(table, **GROUPS, next_n=0)
+    audited, decided = audit.bias, answer.bias
+    assert (decided.value, decided.low, decided.high) == (audited.value, audited.low, audited.high)
     lenient = answer.biases.of_kind("leniency").to_frame().set_index("evaluator")["estimate"]
-    audited = audit.evaluators.set_index("evaluator")["leniency"]
-    pd.testing.assert_series_equal(lenient, audited, check_names=False, rtol=1e-8, atol=1e-10)
-    values = dict(zip(audit.effects.scores.option.names, audit.effects.values(), strict=True))
-    leads = [values[answer.label] - values[one.option] for one in answer.ranking]
-    np.testing.assert_allclose([one.lead for one in answer.ranking], leads, atol=1e-9)
-
-
-def test_of_judges_like_these_the_interval_is_that_of_the_audit(table: pd.DataFrame) -> None:
-    """Unless noise alone, as `decide` hears it from each option, makes it wider."""
-    audit = eh.audit(table, **GROUPS)
-    these, like = (
-        eh.decide(table, **GROUPS, scope=scope).bias for scope in ("these", "like these")
-    )
-    assert like.low == pytest.approx(min(these.low, audit.bias.low), rel=1e-9)
-    assert like.high == pytest.approx(max(these.high, audit.bias.high), rel=1e-9)
-    # `audit.here` takes the noise to be alike everywhere, `decide` that of each option for its own
-    assert these.high - these.low == pytest.approx(audit.here.high - audit.here.low, rel=0.5)
-
-
-@pytest.mark.parametrize("whose", ["evaluator", "group"])
-def test_biases_one_by_one_are_the_same_and_shrink_to_the_same(
-    table: pd.DataFrame, whose: Any
-) -> None:
-    audit, answer = eh.audit(table, **GROUPS), eh.decide(table, **GROUPS, bias=whose)
-    frame = audit.evaluators if whose == "evaluator" else audit.groups
-    audited = frame.dropna(subset="bias").set_index(whose)
-    decided = answer.biases.of_kind("bias").to_frame().set_index(whose).loc[audited.index]
-    assert len(audited) > 1
-    np.testing.assert_allclose(decided["estimate"], audited["bias"], rtol=1e-9, atol=1e-10)
-    np.testing.assert_allclose(decided["shrunk"], audited["shrunk"], rtol=1e-9, atol=1e-10)
-
-
-def test_the_variance_of_pairs_that_is_printed_is_that_of_the_interval() -> None:
-    """The standard error of `here` follows from the sds that `audit.pair` has."""
-    season = scores()
-    some = season[season["competition"].isin(season["competition"].unique()[:4])]
-    columns = {"option": "skater", "evaluator": "judge", "event": ["competition", "program"]}
-    audit = eh.audit(some, **columns, **GROUPS)
-    S, told = audit.effects.own / audit.effects.information, audit.effects.scores
-    assert told.evaluator is not None
-    together = np.bincount(told.evaluator.codes * len(told.option) + told.option.codes, S)
-    variance = audit.pair.noise**2 * (S**2).sum() + audit.pair.pair**2 * (together**2).sum()
-    assert audit.pair.pair > 0.0
-    assert audit.here.se == pytest.approx(math.sqrt(variance), rel=1e-12)
+    own = audit.evaluators.set_index("evaluator")["leniency"]
+    pd.testing.assert_series_equal(lenient, own, check_names=False, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(4))

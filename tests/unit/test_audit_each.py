@@ -12,7 +12,6 @@ import pytest
 from numpy.typing import NDArray
 
 import evenhand as eh
-from evenhand.auditing import Effects
 from evenhand.scores import Factor, Scores
 
 Array = NDArray[np.float64]
@@ -42,9 +41,8 @@ def grouped(
     )
 
 
-def each_by_least_squares(effects: Effects, codes: NDArray[np.int32], who: list[int]) -> Array:
+def each_by_least_squares(scores: Scores, codes: NDArray[np.int32], who: list[int]) -> Array:
     """Return the biases of each, by least squares with a column for everything."""
-    scores = effects.scores
     columns = [np.eye(size)[levels] for levels, size in (scores.scored, scores.chairs)]
     picked = (codes[:, None] == np.array(who)) * scores.partial[:, None]
     return np.linalg.lstsq(np.hstack([picked, *columns]), scores.score, rcond=None)[0][: len(who)]
@@ -56,11 +54,11 @@ def test_each_bias_is_that_of_least_squares(seed: int) -> None:
     audit = eh.audit(scores)
     assert scores.evaluator is not None
     assert scores.option_group is not None
-    dense = each_by_least_squares(audit.effects, scores.evaluator.codes, [0, 1, 2, 3])
+    dense = each_by_least_squares(scores, scores.evaluator.codes, [0, 1, 2, 3])
     assert audit.evaluators["bias"][:4].to_numpy() == pytest.approx(dense, abs=1e-8)
     assert audit.evaluators["bias"][4:].isna().all()
     of = scores.option_group[scores.option.codes]
-    dense = each_by_least_squares(audit.effects, of, [0, 1, 2])
+    dense = each_by_least_squares(scores, of, [0, 1, 2])
     assert audit.groups["bias"][:3].to_numpy() == pytest.approx(dense, abs=1e-8)
 
 
@@ -92,7 +90,7 @@ def test_all_dealings_of_few_evaluators_are_gone_through() -> None:
     found = eh.audit(scores).placebo
     true = scores.evaluator_group
     dealt = [
-        eh.audit(replace(scores, evaluator_group=true[list(way)])).bias.value
+        eh.audit(replace(scores, evaluator_group=true[list(way)])).naive.value
         for way in permutations(range(4))
     ]
     assert sorted(found.draws.tolist()) == pytest.approx(sorted(dealt[1:]))

@@ -191,7 +191,7 @@ def test_an_answer_says_who_is_at_the_line() -> None:
         (
             eh.Questions.panel(GROUPS, {"P": "fr", "Q": "it", "R": "us"}),
             {"top": 2, "looks": "always"},
-            "which are the best 2 is found by one look at all answers",
+            "looks must be 'once' or None",
         ),
     ],
 )

@@ -90,7 +90,7 @@ def test_a_bar_the_best_ones_and_the_best() -> None:
 def test_probable_is_by_the_chance() -> None:
     answer = eh.decide(runs(LEAD, 30, 0.3), top=2)
     for one in answer.ranking:
-        chance = answer.placing.chances[one.index] if answer.placing else np.nan
+        chance = answer.conclusion.chances[one.index]
         wanted = True if chance >= 0.95 else False if chance <= 0.05 else None
         assert outcome(answer, "probable", one.option) is wanted
 

@@ -7,10 +7,8 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import t
 
 import evenhand as eh
-from evenhand.auditing import clustered
 
 Draw = Callable[[np.random.Generator], pd.DataFrame]
 
@@ -41,12 +39,6 @@ def _at_the_ceiling(rng: np.random.Generator) -> pd.DataFrame:
     return _table(np.clip(np.rint(8.0 + v + s + rng.normal(size=(20, 8))), 1.0, 10.0), of, by)
 
 
-def _votes(rng: np.random.Generator) -> pd.DataFrame:
-    of, by, v, s = _two_groups(rng, -1.5, 1.5)
-    chance = 1.0 / (1.0 + np.exp(-1.0 - v - s))
-    return _table((rng.random((20, 8)) < chance).astype(float), of, by)
-
-
 def _multiplied(rng: np.random.Generator) -> pd.DataFrame:
     of, by, v, s = _two_groups(rng, 0.5, 0.4)
     return _table(np.exp(v + s + 0.3 * rng.normal(size=(20, 8))), of, by)
@@ -57,79 +49,28 @@ def _stretched(rng: np.random.Generator) -> pd.DataFrame:
     return _table(np.where(by > 0, 1.4, 0.7) * v + rng.normal(size=(20, 8)), of, by)
 
 
-@pytest.mark.parametrize("draw", [_at_the_ceiling, _votes, _multiplied, _stretched])
+@pytest.mark.parametrize("draw", [_at_the_ceiling, _multiplied, _stretched])
 def test_a_bent_scale_is_no_favour(draw: Draw) -> None:
     n, seen, additive = 40, 0, 0
     for seed in range(n):
         audit = eh.audit(draw(np.random.default_rng([17, seed])))
         seen += not audit.bias.covers(0.0)
-        additive += not clustered(audit.effects, 0.95).covers(0.0)
+        additive += not audit.naive.covers(0.0)
     # nobody favours anybody: 2 of 40 are allowed, and 1.4 is the standard error of that
     assert seen <= 2 + 2 * 1.4
     assert additive > 2 + 2 * 1.4  # it is a trap
 
 
-def test_a_favour_is_seen_as_before_where_groups_are_worth_the_same() -> None:
-    seen, before, wider = 0, 0, []
+def test_a_favour_is_seen_where_groups_are_worth_the_same() -> None:
+    seen = 0
     for seed in range(40):
         rng = np.random.default_rng([18, seed])
         of, by, v, s = _two_groups(rng, 0.0, 0.5)
         favour = 0.8 * (of[:, None] == by)
-        audit = eh.audit(_table(v + s + favour + rng.normal(size=(20, 8)), of, by))
-        bias, additive = audit.bias, clustered(audit.effects, 0.95)
-        assert bias.value == additive.value
-        assert bias.low <= additive.low
-        assert additive.high <= bias.high
+        bias = eh.audit(_table(v + s + favour + rng.normal(size=(20, 8)), of, by)).bias
         assert bias.covers(0.0) == (bias.chance > 0.05)
-        seen, before = seen + (bias.low > 0.0), before + (additive.low > 0.0)
-        wider.append((bias.high - bias.low) / (additive.high - additive.low))
-    assert before >= 30
-    assert seen >= before - 4
-    assert np.median(wider) < 1.2
-
-
-def test_the_interval_is_that_of_least_squares_with_the_column_written_down() -> None:
-    rng = np.random.default_rng(3)
-    of, by, v, s = _two_groups(rng, 0.6, 0.5)
-    scores = v + s + 0.4 * (of[:, None] == by) + 0.3 * rng.normal(size=(20, 8))
-    found = eh.audit(_table(scores, of, by)).here
-
-    option, judge = np.divmod(np.arange(160), 8)
-    own = (of[option] == by[judge]).astype(float)
-    effect_columns = [np.eye(20)[option], np.eye(8)[judge]]
-    plain = np.column_stack([own, *effect_columns])
-    y = scores.ravel()
-    fit = np.linalg.lstsq(plain, y, rcond=None)[0]
-    x = fit[1:21][option] - fit[1:21].mean()
-    left = own - plain[:, 1:] @ np.linalg.lstsq(plain[:, 1:], own, rcond=None)[0]
-    exposed = np.bincount(judge, left * x)
-    z = exposed[judge] / np.abs(exposed).max() * x
-    wide = np.column_stack([plain, z])
-    beta, *_ = np.linalg.lstsq(wide, y, rcond=None)
-    e = y - wide @ beta
-    noise = e @ e / (160 - np.linalg.matrix_rank(wide))
-    rest = wide[:, 1:]
-    own_left = own - rest @ np.linalg.lstsq(rest, own, rcond=None)[0]
-    se = np.sqrt(noise / (own_left @ own_left))
-    half = t.ppf(0.975, 160 - np.linalg.matrix_rank(wide)) * se
-    ends = found.low - (beta[0] - half), found.high - (beta[0] + half)
-    assert ends[0] < 1e-6
-    assert ends[1] > -1e-6
-    assert min(np.abs(ends)) < 1e-6  # the other end is that without the column
-
-
-def test_steps_three_times_as_large_are_the_most_that_is_allowed_for() -> None:
-    # Two options: a lead that judges of one group see larger is a favour, or a stretched scale, and
-    # nothing tells which. Stretched by 1 ± ½, a lead of 4 looks like a favour of ½ · 4.
-    rng = np.random.default_rng(5)
-    of, by = np.array([0, 1]), np.arange(12) % 2
-    scores = np.array([[2.0], [-2.0]]) + 0.1 * rng.normal(size=(2, 12))
-    audit = eh.audit(_table(scores, of, by))
-    additive = clustered(audit.effects, 0.95)
-    lead, found = float(np.diff(audit.effects.values()).item()), audit.bias
-    assert found.low == pytest.approx(additive.low - 0.5 * abs(lead))
-    assert found.high == pytest.approx(additive.high + 0.5 * abs(lead))
-    assert abs(lead) == pytest.approx(4.0, abs=0.2)
+        seen += bias.low > 0.0
+    assert seen >= 26
 
 
 def _committees(rng: np.random.Generator, stretched: float) -> pd.DataFrame:
@@ -143,13 +84,10 @@ def _committees(rng: np.random.Generator, stretched: float) -> pd.DataFrame:
 
 
 def test_two_committees_that_stretch_the_scale_differently_make_nobody_best() -> None:
-    sure = alarmed = 0
+    sure = 0
     for seed in range(24):
-        answer = eh.decide(_committees(np.random.default_rng([6, seed]), 1.3), next_n=0)
-        sure += answer.sure
-        alarmed += any(one.assumption == "slopes" for one in answer.alarms)
+        sure += eh.decide(_committees(np.random.default_rng([6, seed]), 1.3), next_n=0).sure
     assert sure <= 1.2 + 2 * 1.07  # of 24: the best two are worth the same
-    assert alarmed >= 5  # which would have been sure
 
 
 def test_an_audit_calls_no_winner_safe_whom_another_committee_would_not_have_made_one() -> None:

@@ -294,13 +294,15 @@ class Answer(Result):
     @property
     def scope(self) -> str:
         """Whom the answer is about: one judge, these judges, or judges (and items) like these."""
-        items = self.table is not None and self.table.scores.item is not None
-        items = " and items" if items else ""
+        on_items = self.table is not None and self.table.scores.item is not None
+        items = " and items" if on_items else ""
         if len(self.judges) == 1:
             return "this judge" + (", items like these" if items else "")
         if not self.judges:
             return "items like these" if items else "scores like these"
-        these = self.outcome.scope == "these" if self.table is None else not self.table.like
+        these = self.table is not None and not self.table.like
+        if self.outcome is not None:
+            these = self.outcome.scope == "these"
         if these:
             return f"these judges{', items like these' if items else ''}"
         return f"judges{items} like these"
@@ -308,7 +310,10 @@ class Answer(Result):
     @property
     def comparable(self) -> bool:
         """Whether the scores compare all options with one another, or inside their categories."""
-        return not bool(np.isnan(self.conclusion.leads[:, 0]).any()) or len(self.ranking) == 1
+        said = self.conclusion
+        if self.categories is not None and said.fit is not None:
+            return all(np.ptp(said.fit.part[some]) == 0 for some in said.parts)
+        return not bool(np.isnan(said.leads[:, 0]).any()) or len(self.ranking) == 1
 
     @property
     def alarms(self) -> tuple[Finding, ...]:

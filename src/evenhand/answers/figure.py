@@ -20,6 +20,7 @@ from evenhand.answers.page import (
     chance,
     is_apart,
     likely,
+    target_in,
     verdict,
 )
 from evenhand.best import direction, sign
@@ -117,7 +118,7 @@ def _with_line(
     picture: AnswerPicture, answer: Answer, said: Conclusion, shown: list[Standing]
 ) -> AnswerPicture:
     """Return the picture with the bar, the option to beat, or the line below the m best."""
-    target, chosen = said.target, set(said.chosen)
+    target, chosen = target_in(answer), set(said.chosen)
     if target.bar is not None:
         return replace(picture, at=target.bar, said=f"the bar, {target.bar:g}")
     if target.against is not None:
@@ -138,7 +139,7 @@ def _legend(
     answer: Answer, said: Conclusion, found: set[str]
 ) -> tuple[tuple[str, tuple[str, str], bool], ...]:
     """Return what the marks that are drawn mean."""
-    target = said.target
+    target = target_in(answer)
     good, bad = "in", "out"
     if target.top == 1:
         good, bad = "best", "not best"

@@ -24,6 +24,7 @@ from evenhand.best import direction, sign
 from evenhand.checks.statistics import FEWEST
 from evenhand.errors import InputError, RequirementError
 from evenhand.inference.conclusion import Conclusion
+from evenhand.inference.target import Target
 from evenhand.numerics.intervals import Estimate
 from evenhand.report.model import (
     Assumptions,
@@ -73,7 +74,8 @@ _ASSUMED = (
     ("Scores do not rise or fall with time.", ("drift",)),
     ("Scores do not depend on the ones before.", ("dependence",)),
     ("No score lies far outside its option's others.", ("outliers",)),
-    ("Evaluators do not repeat themselves.", ("repeats",)),
+    ("Evaluators copy neither themselves nor one another.", ("repeats", "copies")),
+    ("Scores hang together by nothing that was not named.", ("clusters",)),
 )
 
 _SAID: dict[str, tuple[str, str, str, str, str]] = {
@@ -86,27 +88,27 @@ _SAID: dict[str, tuple[str, str, str, str, str]] = {
 _PLACE = {"in": 0, "probably in": 1, "open": 2, "probably out": 3, "out": 4}
 
 
+def target_in(answer: Answer) -> Target:
+    """Return what was wanted, on the scale that scores were given on."""
+    return answer.conclusion.target if answer.target is None else answer.target
+
+
 def is_apart(answer: Answer) -> bool:
     """Tell whether scores do not compare all options, so that nobody can be named."""
-    if answer.categories is not None:
-        return not answer.comparable
-    return (answer.target is not None or not answer.sure) and any(
-        math.isnan(one.lead) for one in answer.ranking
-    )
+    return not answer.comparable and not answer.sure
 
 
 def _tested(answer: Answer) -> frozenset[str]:
     """Return which assumptions the scores could contradict."""
-    if answer.outcome is None:
-        assert answer.table is not None
-        scores = answer.table.scores
-        found = {"outliers"} | ({"drift"} if scores.time is not None else set())
-        return frozenset(found if answer.conclusion.fit is not None else ())
-    checks = answer.outcome.checks
-    repeats, ordered = checks.pooled_scatter()[1], checks.in_order >= FEWEST
-    found = {"drift", "dependence", "outliers"} if ordered else set()
-    found |= {"repeats"} if repeats else set()
-    return frozenset(found | (set() if math.isnan(checks.lack_of_fit().p_value) else {"fit"}))
+    if answer.table is not None:
+        timed = {"drift"} if answer.table.scores.time is not None else set[str]()
+        return frozenset({"outliers", "copies", "clusters"} | timed)
+    checks = None if answer.outcome is None else answer.outcome.checks
+    if checks is None or len(answer.options) < 2:
+        return frozenset()
+    found = {"drift", "dependence", "outliers"} if checks.in_order >= FEWEST else set[str]()
+    found |= {"repeats"} if checks.pooled_scatter()[1] else set()
+    return frozenset(found if math.isnan(checks.lack_of_fit().p_value) else {*found, "fit"})
 
 
 def report_of(answer: Answer) -> Report:
@@ -146,12 +148,12 @@ def record_of(answer: Answer) -> dict[str, Any]:
     raw, tried = answer.raw_choice, answer.attempts
     return {
         "target": {
-            **said.target.to_dict(),
+            **target_in(answer).to_dict(),
             **({} if inside is None else {"within": inside.column}),
             **{
                 name: getattr(answer, name) for name in ("chosen", "inside", "outside", "undecided")
             },
-            "loses_at_most": said.loss if said.target.top is not None else None,
+            "loses_at_most": said.loss if target_in(answer).top is not None else None,
             "expected_loss": said.expected_loss,
             "expected_right": said.expected_right,
             "options": _places(answer),
@@ -167,7 +169,10 @@ def record_of(answer: Answer) -> dict[str, Any]:
         "biases": [asdict(bias) for bias in answer.biases],
         "attempts": tried.to_dict(answer.questions) if tried.tries else None,
         "withdrawn": answer.withdrawn.to_dict(),
-        "warnings": [_without("pairs", found) for found in answer.warnings],
+        "warnings": [
+            {name: getattr(found, name) for name in ("assumption", "message", "alarm")}
+            for found in answer.warnings
+        ],
         "next_questions": [_without("question", one) for one in asked],
         "questions_until_sure": asked.until_sure,
         "advice": asked.advice,
@@ -196,12 +201,12 @@ def _without(name: str, one: Any) -> dict[str, Any]:
 
 def one_best(answer: Answer) -> bool:
     """Tell whether nothing but the best option of all is wanted."""
-    return answer.conclusion.target.top == 1 and answer.categories is None
+    return target_in(answer).top == 1 and answer.categories is None
 
 
 def wanted(answer: Answer) -> str:
     """Return what is wanted, as it follows 'is' or 'are'."""
-    target, inside = answer.conclusion.target, answer.categories
+    target, inside = target_in(answer), answer.categories
     among = "" if target.top in (None, 1) else "among "
     return f"{among}{target.words}{'' if inside is None else f' of their {inside.column}'}"
 
@@ -217,7 +222,7 @@ def likely(said: Conclusion, option: int) -> str:
 def verdict_on(answer: Answer, option: int) -> str:
     """Return the verdict on an option in words."""
     said = answer.conclusion
-    target, found = said.target, likely(said, option)
+    target, found = target_in(answer), likely(said, option)
     if found in ("itself", "not worse"):
         return "" if found == "itself" else "not worse"
     if found == "probably in" and target.against is not None and target.tolerance > 0.0:
@@ -230,7 +235,7 @@ def verdict_on(answer: Answer, option: int) -> str:
 def verdict(answer: Answer) -> str:
     """Return what to choose and how sure that is, in one or two sentences."""
     k, said = len(answer.options), answer.conclusion
-    target, names, doubt = said.target, listed(answer.chosen, _MANY), _doubt(answer)
+    target, names, doubt = target_in(answer), listed(answer.chosen, _MANY), _doubt(answer)
     if k > 1 and not answer.sure and answer.scores == 0:
         return f"Nothing is known about the {k:,} options: no evaluation came back."
     if k == 1 and target.top is not None:
@@ -272,9 +277,9 @@ def verdict(answer: Answer) -> str:
     if answer.loss < math.inf:
         whom = "It loses" if one else "Any of them is worse than any other by"
         text += f". {whom} at most {number(answer.loss)} ({level})"
-    single = [one.option for one in answer.ranking if one.evaluations == 1 and not answer.compared]
-    if names_ := [name for name in answer.chosen if name in single]:
-        text += f". {listed(names_)} {'has a single score' if len(names_) == 1 else 'have a single score each'}"
+    single = {one.option for one in answer.ranking if one.evaluations == 1}
+    if not answer.compared and (few := [name for name in answer.chosen if name in single]):
+        text += f". {listed(few)} {'has' if len(few) == 1 else 'have'} a single score"
     return f"{text}."
 
 
@@ -285,7 +290,7 @@ def _doubt(answer: Answer) -> str:
     if all(finding.assumption == "kinds" for finding in answer.alarms):
         return "the judges who are trusted do not confirm it (see the warning)"
     if not answer.contradicted:
-        rivals = listed(list({b: 0 for one in answer.alarms for _, b in one.pairs}))
+        rivals = listed(list({b: 0 for one in answer.alarms for b in one.concerns}))
         return f"the lead over {rivals} is not sure (see the warning)"
     failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
     return f"nothing is sure: the scores contradict what is assumed ({failed}; see the warning)"
@@ -293,7 +298,7 @@ def _doubt(answer: Answer) -> str:
 
 def _of_each(answer: Answer, said: Conclusion, doubt: str) -> str:
     """Return who is beyond a bar, or better than one option, and who is not."""
-    target, parts = said.target, list[str]()
+    target, parts = target_in(answer), list[str]()
     if target.against is not None:
         of, words = f"Against {short(target.against)}", {"in": "better", "out": "worse"}
         words["not worse"] = f"not worse by more than {number(target.tolerance)}"
@@ -336,7 +341,7 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
     ended = visible(answer.stopped_because).rstrip(".")
     asked = [("Cost", _cost(answer)), ("Stopped", f"{ended}." if ended else "")]
     if answer.assumed:
-        why = [("Why", f"{ended}.")] if is_apart(answer) else []
+        why = [("Why", f"{ended}.")] if ended and is_apart(answer) else []
         asked = [*why, ("Scores", f"{counted(answer.scores, 'score')}. {answer.assumed}")]
     warned = [("WARNING" if one.alarm else "Note", visible(one.message)) for one in answer.warnings]
     withstood = (
@@ -365,7 +370,7 @@ def _rival(answer: Answer) -> str:
     said, labels = answer.conclusion, answer.options.labels
     if is_apart(answer) or answer.categories is not None or len(labels) < 2:
         return ""
-    target, own = said.target, said.target.rival(labels)
+    target, own = target_in(answer), target_in(answer).rival(labels)
     same = {int(x) for x in np.flatnonzero((said.leads == 0.0).all(axis=1))} - {answer.option}
     if target.bar is not None:
         known = [one for one in answer.ranking if not math.isnan(one.value)]
@@ -465,7 +470,7 @@ def _severity(answer: Answer) -> str:
 def _raw_in_words(answer: Answer) -> str:
     """Return what the means of the scores alone would have done."""
     said, up, labels = answer.conclusion, sign(answer.best), answer.options.labels
-    target, own = said.target, said.target.rival(labels)
+    target, own = target_in(answer), target_in(answer).rival(labels)
     raw = {one.index: up * one.raw for one in answer.ranking if not math.isnan(one.raw)}
     means = f"mean {'verdicts' if answer.compared else 'scores'} alone would have"
     if not raw or (own is not None and own not in raw):
@@ -479,6 +484,8 @@ def _raw_in_words(answer: Answer) -> str:
         first = {answer.raw_choice} if answer.raw_choice is not None and one_best(answer) else first
     chosen = set(said.chosen)
     gone, come = ([labels[x] for x in sorted(some)] for some in (first - chosen, chosen - first))
+    if is_apart(answer):
+        return f"The best of the mean scores is that of {listed([labels[x] for x in first])}."
     if not gone and not come:
         return f"The {means} chosen the same."
     if not one_best(answer):
@@ -540,10 +547,14 @@ def to_come(forecast: float, looks_once: bool) -> str:
 
 def _failed(answer: Answer) -> str:
     """Return how many tries failed, and the last questions that were given up."""
-    n, last = len(answer.failures), "; ".join(map(str, answer.failures[-_FEW:]))
     tried = answer.attempts
-    parts = [f"{tried.failures:,} of {counted(tried.tries, 'try', 'tries')}"] * bool(tried.failures)
-    return "; ".join([*parts, *[f"{counted(n, 'question')} given up: {last}"] * bool(n)])
+    came = f"{tried.failures:,} of {tried.tries:,} tries came to nothing" if tried.failures else ""
+    n, last = len(answer.failures), "; ".join(map(str, answer.failures[-_FEW:]))
+    parts = (
+        came,
+        f"{counted(n, 'question')} given up: {last}",
+    )
+    return "; ".join(part for part in parts[: 1 + bool(n)] if part)
 
 
 def _ranking(answer: Answer) -> list[Part]:
@@ -716,12 +727,12 @@ def required(answer: Answer, how: str, option: str | None) -> str:
     labels, said = list(answer.options.labels), answer.conclusion
     if option is not None and option not in labels:
         raise InputError(f"there is no option {option!r}; say one of {listed(labels, 5)}.")
-    if option == said.target.against is not None:
+    if option == target_in(answer).against is not None:
         raise InputError(f"{option!r} is what the others are held against; name another.")
     held = [x for x, one in enumerate(said.verdicts) if one != "itself"]
     if option is not None:
         held = [labels.index(option)]
-    elif said.target.top is not None:
+    elif target_in(answer).top is not None:
         held = list(said.chosen)
 
     def passes(x: int) -> bool | None:
@@ -735,7 +746,7 @@ def required(answer: Answer, how: str, option: str | None) -> str:
     for state in (None, False):  # who surely fails is said before who may
         if state in found.values():
             met, held = state, [x for x in held if found[x] is state]
-    if option is None and said.target.top is not None:  # a list is never surely wrong
+    if option is None and target_in(answer).top is not None:  # a list is never surely wrong
         held = list(said.chosen)
         met = (answer.sure if how == "sure" else bool(held) and met is True) or None
     verb = "is" if len(held) == 1 else "are"

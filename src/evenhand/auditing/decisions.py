@@ -23,7 +23,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -215,8 +215,8 @@ class Decisions:
                 "winner": [name for rule in rules for name in self.names(rule.winner)],
                 "baseline": [name for rule in rules for name in self.names(rule.baseline)],
                 "tied": [names for rule in rules for names in self.tied(rule)],
-                "flipped": np.array([one for rule in rules for one in rule.flipped.tolist()], np.bool_),
-                "margin": np.array([one for rule in rules for one in rule.margin.tolist()], np.float64),
+                "flipped": np.concatenate([rule.flipped for rule in rules]),
+                "margin": np.concatenate([rule.margin for rule in rules]),
             }
         )
 
@@ -283,6 +283,8 @@ def decisions(
                     if math.isfinite(b.value))  # fmt: skip
         by = mean, unbiased, at_zero, fair
         short = shortlist(scores, contests, made, target, by, 1.0 - bias.level, added)
+    lead_se, chance, of_winner = (np.array(part) for part in zip(*tests, strict=True))
+    wins_from, wins_to = _wins(contests, at_zero, per_bias, winner)
     return Decisions(
         contests,
         scores.option.names,
@@ -292,8 +294,11 @@ def decisions(
         fair_winner,
         runner_up,
         np.where(ranked, contests.lead(fair, leading), np.nan),
-        *(np.array(part) for part in zip(*tests, strict=True)),
-        *_wins(contests, at_zero, per_bias, winner),
+        lead_se,
+        chance,
+        of_winner,
+        wins_from,
+        wins_to,
         _tipping_favour(contests, fair, fair_winner, groups),
         short,
     )

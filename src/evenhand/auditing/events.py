@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import Floats, Indices
 from evenhand.inference.biases import BiasEstimate, TableFit
@@ -152,12 +152,10 @@ class EventFit(Fit):
         super().__init__(design)
         self.slopes, self.off = slopes, np.zeros((design.n_options, 1))  # see `Panel`
 
-    def leads(self, a: Indices, b: Indices) -> Spread:
+    def leads(self, a: ArrayLike, b: ArrayLike) -> Spread:
         """Return by how much options a are better than options b, pair by pair."""
+        a, b = np.asarray(a, dtype=np.intp), np.asarray(b, dtype=np.intp)
         return self._wider(super().leads(a, b), self.off[a] - self.off[b])
-
-    def _all_leads(self, a: Indices, b: Indices) -> Spread:
-        return self._wider(super()._all_leads(a, b), self.off[a] - self.off[b])
 
     def level(self, like: bool = True) -> Spread:
         """Return the values with errors, for judges like these or for these alone."""
@@ -299,7 +297,8 @@ def _reduced(design: Design) -> Design:
     if design.item is None or design.evaluator is None or len(design) * effects <= _LARGE:
         return design
     if design.n_evaluators == 1:
-        items = {"evaluator": design.item, "n_evaluators": design.n_items}
-        return replace(design, item=None, n_items=0, **items)
+        return replace(
+            design, item=None, n_items=0, evaluator=design.item, n_evaluators=design.n_items
+        )
     mine = {"evaluator": design.evaluator}
     return replace(design, item=None, n_items=0, clusters=mine).averaged()

@@ -146,7 +146,11 @@ def shortlist(
         lists = [_above(contests, by, target.tolerance) & ~itself for by in away]
         lists = [np.where(np.isnan(by), lists[0], x) for by, x in zip(away, lists, strict=True)]
     inside, outside = np.zeros((2, len(fair)), dtype=np.bool_)
-    found = Shortlist(contests, scores.option.names, target, *lists, inside, outside)
+    by_mean, unbiased, even, both = lists
+    names = scores.option.names
+    found = Shortlist(
+        contests, names, target, by_mean, unbiased, even, both, inside, outside
+    )
     aim = target if target.bar is None else replace(target, bar=lines[3])
     for panel, start, size in zip(panels, contests.starts, contests.sizes, strict=True):
         here = slice(start, start + size)

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from evenhand.certainty.careful_choice import CarefulChoice
     from evenhand.certainty.certain_choice import CertainChoice
     from evenhand.certainty.e_process import StageReading, interval
-    from evenhand.certainty.models import Shared
     from evenhand.certainty.own_scores import Contrasts, DuelScores, OwnScores, deviations
     from evenhand.certainty.planned_choice import PlannedChoice
 
@@ -22,7 +21,6 @@ __all__ = [
     "DuelScores",
     "OwnScores",
     "PlannedChoice",
-    "Shared",
     "StageReading",
     "deviations",
     "interval",
@@ -34,7 +32,6 @@ _MODULES = {
     "careful_choice": ("CarefulChoice",),
     "certain_choice": ("CertainChoice",),
     "e_process": ("StageReading", "interval"),
-    "models": ("Shared",),
     "own_scores": ("Contrasts", "DuelScores", "OwnScores", "deviations"),
     "planned_choice": ("PlannedChoice",),
 }

@@ -29,9 +29,6 @@ class Aim:
     tolerance: float = 0.0  # what the choice may lose
     noise: float | None = None  # standard deviation σ of a score; None if it is not known
     deviation: float | None = None  # of what features leave of values, for guesses; None: not known
-    grain: float = 0.0  # below what a difference of scores is rounding, whatever their size
-    # whether σ is half of what scores may differ by, and nothing else is known of them
-    bounded: bool = False
     top: int = 1  # how many options are wanted, unless
     bar: float | None = None  # those are that are worth more than this,
     against: int | None = None  # or more than this option

@@ -21,12 +21,8 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.models import (
-    Fit,
-    Freedoms,
     Goal,
-    Leftovers,
     Model,
-    Shared,
     Shares,
     Spread,
     unit_of,
@@ -194,9 +190,6 @@ class DenseModel(Model):
 class DenseFit:
     """Least squares on some evaluations; see `models.Fit`."""
 
-    own: Freedoms | None = None
-    pooled: Fit | None = None
-
     def __init__(
         self,
         model: DenseModel,
@@ -221,11 +214,6 @@ class DenseFit:
         H = self.model.values
         return self._spread(H[leader] - H[rivals])
 
-    def shared(self, leader: int, rivals: Indices) -> Shared:
-        """Return what leads over rivals have in common."""
-        H = self.model.frame.values
-        return Shared((H[leader] - H[rivals]) @ self.form.root, np.zeros(len(rivals)))
-
     def values(self, neutral: Floats | None = None) -> Spread:
         """Return (k,) the value of every option."""
         questions = self.model.questions
@@ -237,44 +225,6 @@ class DenseFit:
         return self._of_rows(
             np.hstack([np.zeros((len(rows), self.model.questions.n_features)), rows])
         )
-
-    def left_over(self, told: Feedback) -> Leftovers:
-        """Return what it leaves over of evaluations."""
-        (used,) = np.nonzero(told.counts)
-        counts, sums, squares = (part[used] for part in told.parts)
-        left = told.means[used] - self.model.frame.points[used] @ self.theta
-        forms = self._forms(told)
-        return Leftovers.of(
-            self.model.groups[used],
-            counts.astype(np.float64),
-            np.maximum(squares - sums * told.means[used], 0.0) + counts * left**2,
-            self._leverages(told)[used],
-            np.einsum("gij,gij->g", forms, forms),
-            float(squares.sum()),
-        )
-
-    def _scaled(self, told: Feedback) -> Floats:
-        """Return (q, s) rows whose products are the hat matrix of the mean scores."""
-        return np.asarray(
-            np.sqrt(told.counts)[:, None] * (self.model.frame.points @ self.form.root)
-        )
-
-    def _leverages(self, told: Feedback) -> Floats:
-        return np.asarray((self._scaled(told) ** 2).sum(axis=1))
-
-    def _forms(self, told: Feedback) -> Floats:
-        """Return (g, s, s) what the questions of each group add to V, which they add up to 1."""
-        rows, groups = self._scaled(told), self.model.groups
-        order = np.argsort(groups, kind="stable")
-        ends = np.cumsum(np.bincount(groups))[:-1]
-        return np.stack([part.T @ part for part in np.split(rows[order], ends)])
-
-    def with_noise(self, told: Feedback, variances: Floats, freedom: float) -> DenseFit:
-        """Return it with noise of these variances, (g,), by what questions are about."""
-        noise, axes = np.linalg.eigh(np.einsum("g,gij->ij", variances, self._forms(told)))
-        root = self.form.root @ (axes * np.sqrt(np.maximum(noise, 0.0)))
-        form = replace(self.form, root=np.ascontiguousarray(root))
-        return DenseFit(self.model, self.theta, form, scatter=freedom, freedom=freedom)
 
     def _of_rows(self, rows: Floats) -> Spread:
         """Return what rows of features and attributes come to, unless no question tells."""

@@ -435,7 +435,7 @@ class PlannedChoice(Choice):
         return [
             (
                 column,
-                Estimate(*ends.tolist(), self.confidence)
+                Estimate(float(ends[0]), float(ends[1]), float(ends[2]), self.confidence)
                 if looked
                 else Estimate.without_interval(float(ends[0]), level=self.confidence),
             )

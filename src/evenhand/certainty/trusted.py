@@ -80,12 +80,13 @@ def unconfirmed(
     said = look_at(
         questions, Feedback(*(part * theirs for part in told.parts)), target, delta, noise
     )
-    if said is not None and target.top is not None and said.sure:
-        if set(said.chosen) == set(chosen):
-            return None
-    elif said is not None and target.top is None:
-        if {*chosen} <= {*said.inside} and {*outside} <= {*said.outside}:
-            return None
+    if said is not None and target.top is not None:
+        confirmed = said.sure and set(said.chosen) == set(chosen)
+    else:
+        confirmed = said is not None and {*chosen} <= {*said.inside}
+        confirmed = confirmed and said is not None and {*outside} <= {*said.outside}
+    if confirmed:
+        return None
     who = np.unique(questions.evaluator[(told.counts > 0) & ~theirs])
     names = [questions.evaluators[e] for e in who.tolist()]
     share = 1.0 - float(told.counts[theirs].sum()) / float(told.counts.sum())

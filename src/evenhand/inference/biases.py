@@ -173,25 +173,22 @@ class TableFit:
         columns = clusters_of_biases(self.scores) if columns is None else columns
         spread = self.panel.bias(j, columns)
         known = np.isfinite(spread.variance) & (self.panel.freedom > 0)
-        value = np.where(self._identified(j), self._sign * spread.estimate, np.nan)
+        value = np.where(self._alone(j).any(), self._sign * spread.estimate, np.nan)
         return Spread(value, np.where(known, spread.variance, np.inf), spread.freedom)
 
-    def _identified(self, j: int) -> bool:
-        if isinstance(self.panel, LargeFit):
-            return bool(self.panel._left[j].any())
-        return bool(self.panel.basis.X[:, j].any())
+    def _alone(self, j: int) -> Floats:
+        """Return (n,) a regressor less effects and the others; 0 where it is not identified."""
+        panel = self.panel
+        X = panel.basis.X if isinstance(panel, Fit) else np.column_stack(panel._left)
+        x, others = X[:, j], np.delete(X, j, axis=1)
+        left = x - others @ np.linalg.lstsq(others, x, rcond=None)[0] if others.any() else x
+        gone = float(left @ left) <= IN_SPAN**2 * float(x @ x)
+        return np.zeros(len(x)) if gone else np.asarray(left)
 
     @cached_property
     def own(self) -> Floats:
         """(n,) partiality less effects and other regressors; 0 where it is not identified."""
-        panel, n = self.panel, len(self.scores)
-        if self.partiality not in self.names:
-            return np.zeros(n)
-        X = panel.basis.X if isinstance(panel, Fit) else np.column_stack(panel._left)
-        p, others = X[:, 0], X[:, 1:]
-        left = p - others @ np.linalg.lstsq(others, p, rcond=None)[0] if others.any() else p
-        gone = float(left @ left) <= IN_SPAN**2 * float(p @ p)
-        return np.zeros(n) if gone else np.asarray(left)
+        return self._alone(0) if self.partiality in self.names else np.zeros(len(self.scores))
 
     def naive(self, level: float) -> BiasEstimate:
         """Return the bias as least squares have it, as if all scores were independent."""
@@ -233,7 +230,7 @@ class TableFit:
         clusters = clusters_of_biases(scores)
         design = Design(scores.centred, first, k, rival=second, x=x, clusters=clusters)
         fit = Fit(design)
-        if not fit.basis.X[:, 0].any():
+        if not fit.basis.weights({}, np.eye(1, x.shape[1])).told[0]:
             return BiasEstimate.by_student(math.nan, math.inf, 1.0, level)
         return BiasEstimate.of(fit.bias(0, clusters), level, {})
 

@@ -142,7 +142,7 @@ class Conclusion:
         verdict = self.verdicts[option]
         if verdict in ("in", "not worse") or (top and self.sure and option in self.chosen):
             return True
-        fails = verdict == "out" and (top or not self.target.tolerance)
+        fails = verdict == "out" and not self.target.tolerance
         return False if fails or option in self.short else None
 
     def compare(self, a: int, b: int) -> Spread:
@@ -215,12 +215,13 @@ def conclude(
     groups = tuple(parts) if parts is not None else (np.arange(k),)
     leader = int(fit.order[0])
     leads = _doubting(fit.leads(np.full(k, leader), np.arange(k)), doubt, leader)
+    nothing: list[Verdict] = ["open"] * k
     level = fit.level(like)
     level = level._replace(variance=np.where(doubt, np.inf, level.variance))
     said = Conclusion(
         target,
         delta,
-        ("open",) * k,
+        tuple(nothing),
         (),
         leader,
         math.nan,

@@ -24,7 +24,7 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.linear import Design, Fit, Spread
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Column, Questions
-from evenhand.scores.scores import crossed, sums_over
+from evenhand.scores.scores import Codes, crossed, sums_over
 
 Scope = Literal["these", "like these"]
 
@@ -76,10 +76,12 @@ def design_of_answers(
     if several and (scope == "like these" or _shared_bias(questions)):
         shares["evaluator"] = _apart(questions.evaluator[which])
     if by:
-        shares["item"] = np.unique(by.get("cluster", by.get("item")), return_inverse=True)[1]
-    item, n_items = by.get("item"), 0
-    if item is not None:
-        item = np.unique(item, return_inverse=True)[1].astype(np.int32)
+        drawn = by["cluster"] if "cluster" in by else by["item"]
+        shares["item"] = np.unique(drawn, return_inverse=True)[1]
+    item: Codes | None = None
+    n_items = 0
+    if "item" in by:
+        item = np.unique(by["item"], return_inverse=True)[1].astype(np.int32)
         n_items = int(item.max(initial=-1)) + 1
         both = crossed(item, option.astype(np.int32))[1]
         if rival is not None or both == n_items:  # nothing was tried on the same
@@ -108,7 +110,7 @@ def design_of_feedback(
     The sums are in units of each question's relative noise, as policies have them.
     """
     (used,) = np.nonzero(told.counts)
-    counts, sums, squares = (part[used] for part in told.parts)
+    counts, sums, squares = told.counts[used], told.sums[used], told.sums_of_squares[used]
     noise = np.ones(len(used)) if questions.noise is None else questions.noise[used]
     means = sums / counts * noise
     about = np.maximum(squares - sums**2 / counts, 0.0) * noise**2
@@ -166,9 +168,8 @@ def _averaged(
     """Return one answer of each evaluator to each question (on each item): their mean."""
     nobody = questions.evaluator[which] < 0
     single = np.where(nobody, np.arange(1, len(which) + 1), 0)
-    cell, n = crossed(
-        *(np.unique(c, return_inverse=True)[1] for c in (which, single, *by.values()))
-    )
+    columns = (np.unique(c, return_inverse=True)[1] for c in (which, single, *by.values()))
+    cell, n = crossed(*(column.astype(np.int32) for column in columns))
     if n == len(which):
         return which, y, by
     first = np.zeros(n, dtype=np.intp)

@@ -57,7 +57,8 @@ class Weights:
     @cached_property
     def has_levels(self) -> bool:
         """Whether the largest factor has a part in it."""
-        return bool(self.levels.nnz if sparse.issparse(self.levels) else self.levels.any())
+        levels = self.levels
+        return bool(levels.any() if isinstance(levels, np.ndarray) else levels.nnz)
 
     def some(self, which: Any) -> Weights:
         """Return the weights of some contrasts."""
@@ -81,8 +82,8 @@ class Basis:
         self.blocks = _blocks(design)
         names = [name for name, (codes, _) in self.blocks.items() if codes is not None]
         self.factor = max(names, key=lambda name: self.blocks[name][1], default="")
-        self.level = self.blocks[self.factor][0] if self.factor else np.zeros(n, dtype=np.int32)
-        assert self.level is not None
+        level = self.blocks[self.factor][0] if self.factor else None
+        self.level: Codes = np.zeros(n, dtype=np.int32) if level is None else level
         self.m = self.blocks[self.factor][1] if self.factor else 1
         self.counts = np.bincount(self.level, minlength=self.m).astype(np.float64)
         if not self.factor:
@@ -112,12 +113,16 @@ class Basis:
                 places[name] = np.arange(at, at + size, dtype=np.int32)
                 at += size
             return 1, np.zeros(len(self.design), dtype=np.int32), places, at
-        starts, total = {}, 0
+        starts, total = dict[str, int](), 0
         for name, (_, size) in self.blocks.items():
             starts[name] = total
             total += size
         first = self.level + starts[self.factor]
-        links = [(first, codes + starts[name]) for name, (codes, _) in others.items()]
+        links = [
+            (first, codes + starts[name])
+            for name, (codes, _) in others.items()
+            if codes is not None
+        ]
         a, b = (np.concatenate(ends) for ends in zip(*links, strict=True))
         graph = sparse.coo_array((np.ones(len(a), np.int8), (a, b)), shape=(total, total))
         label = csgraph.connected_components(graph, directed=False)[1]
@@ -167,7 +172,7 @@ class Basis:
         self._means = sums * self._over[:, None]
         order = np.argsort(self.part, kind="stable")
         ends = np.searchsorted(self.part[order], np.arange(self.parts + 1))
-        self._slices = [order[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self._slices: list[Any] = [order[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
         if self.parts == 1:
             self._slices = [slice(None)]
         gram = np.empty((self.parts, width, width))
@@ -247,7 +252,8 @@ class Basis:
         if c_f is not None:
             c_f = dense(c_f) if K * self.m <= SMALL else sparse.csr_array(c_f)
             levels = c_f * self._over
-            levels = sparse.csr_array(levels) if sparse.issparse(levels) else levels
+            if K * self.m > SMALL:
+                levels = sparse.csr_array(levels)
             told = np.asarray((abs(c_f) @ (self.counts == 0).astype(float)) == 0)
         others = {name: c for name, c in contrasts.items() if name != self.factor}
         effects = None
@@ -418,7 +424,7 @@ def indicator(codes: Codes, size: int) -> Any:
 
 def dense(matrix: Any) -> Floats:
     """Return a matrix that may be sparse as an array."""
-    return np.asarray(matrix.todense() if sparse.issparse(matrix) else matrix)
+    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.todense())
 
 
 def _eigen(gram: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:

@@ -56,8 +56,8 @@ class _Wide:
 
     @classmethod
     def of(cls, basis: Basis, rows: NDArray[np.intp]) -> _Wide:
-        names, level = np.unique(basis.level[rows], return_inverse=True)
-        level = level.reshape(-1).astype(np.int32)
+        names, found = np.unique(basis.level[rows], return_inverse=True)
+        level = found.reshape(-1).astype(np.int32)
         times = np.bincount(level).astype(np.float64)
         kept = 1.0 - times / basis.counts[names]
         made = cls(rows[None], level, times, kept, np.zeros((0, 0)), np.zeros(0))

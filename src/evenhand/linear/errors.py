@@ -69,6 +69,7 @@ _MOST_SLOPE = 4.0
 _QUIET = 0.04  # of the noise of all: a contrast that scatters less tells nothing of its own
 _CRAIG = np.sin((np.arange(48) + 0.5) / 48 * np.pi / 2) ** 2
 _TINY = 1e-300
+_HIDDEN = 1024  # rows without a residual that are told apart
 _ROUNDING = 1e-12  # of what is added up: what is no more is rounding
 
 
@@ -112,8 +113,8 @@ class _Kind(NamedTuple):
 
 
 class _Features(NamedTuple):
-    """(K, clusters) sums over the rows of clusters, of w A_g e; by regressor, of w x and of what
-    residuals show of it.
+    """(K, clusters) sums over the rows of clusters, of w A_g e, and of rows that show no noise; by
+    regressor, of w x and of what residuals show of it.
     """
 
     u: Floats
@@ -144,7 +145,7 @@ class Errors:
         return float(e @ e) / max(self.freedom, 1)
 
     @cached_property
-    def _kept(self) -> dict[object, object]:
+    def _kept(self) -> dict[object, Any]:
         return {}
 
     def clusters(self, *codes: Codes) -> Clusters:
@@ -154,7 +155,8 @@ class Errors:
             n = len(self.residual)
             single = np.arange(n, dtype=np.int32)
             self._kept[key] = codes, Clusters(self.basis, crossed(*codes)[0] if codes else single)
-        return self._kept[key][1]  # type: ignore[index,return-value] # of mixed kinds
+        found: Clusters = self._kept[key][1]
+        return found
 
     # ------------------------------------------------------------------ by clusters alone
 
@@ -167,11 +169,23 @@ class Errors:
                 basis.sums(weights, codes, size, v)
                 for v in (clusters.root(self.residual), *self.regressors(clusters))
             )
-            size = float(np.abs(self.residual).max(initial=0.0))
-            u[np.abs(u) <= _ROUNDING * size * np.sqrt(weights.squares)[:, None]] = 0.0
+            largest = float(np.abs(self.residual).max(initial=0.0))
+            u[np.abs(u) <= _ROUNDING * largest * np.sqrt(weights.squares)[:, None]] = 0.0
+            u = np.hstack([u, self._hidden(weights)])
             found = _Features(u, tuple(zip(more[::2], more[1::2], strict=True)))
             self._kept[key] = weights, clusters, found
-        return self._kept[key][2]  # type: ignore[index,no-any-return] # of mixed kinds
+        kept: _Features = self._kept[key][2]
+        return kept
+
+    def _hidden(self, weights: Weights) -> Floats:
+        """Return what rows add that have no residual of their own, such as the one score of an
+        option: the noise of all scores is theirs.
+        """
+        rows = np.flatnonzero(self.basis.leverage > 1.0 - 1e-9)
+        size = min(len(rows), _HIDDEN)
+        codes, there = np.zeros((2, len(self.residual)), dtype=np.int32)
+        codes[rows], there[rows] = np.arange(len(rows)) % _HIDDEN, 1
+        return self.basis.sums(weights, codes, max(size, 1), there * np.sqrt(self.noise))[:, :size]
 
     def regressors(self, clusters: Clusters) -> list[Floats]:
         """Return by turns each bias, and what clusters' residuals show of it."""
@@ -198,13 +212,14 @@ class Errors:
                 m[here] = np.maximum(m[here], _ratio(true[here], trace))
             return _Kind(V, f, most, m, leans)
         for some in _chunks(K, size * basis.written_out.shape[1]):
-            f[some], own = _exact_freedom(basis, weights.some(some), clusters, leans[some].any())
+            leaning = bool(leans[some].any())
+            f[some], (B, T) = _exact_freedom(basis, weights.some(some), clusters, leaning)
             for x, (true, here) in zip(X.T, found, strict=True):
                 at = np.flatnonzero(here[some])
                 if not len(at):
                     continue
                 which = np.arange(K)[some][at]
-                lam, trace = _exact_slopes(basis, clusters, x, own[0][at], own[1][at])
+                lam, trace = _exact_slopes(basis, clusters, x, B[at], T[at])
                 most[which] = np.minimum(most[which], lam)
                 m[which] = np.maximum(m[which], _ratio(true[which], trace))
         return _Kind(V, f, most, m, leans)
@@ -213,11 +228,11 @@ class Errors:
     def small(self) -> bool:
         """Whether the basis may be written out."""
         columns = self.basis.m + self.basis.parts * self.basis.G.shape[1]
-        return len(self.residual) * columns <= _DENSE
+        return bool(len(self.residual) * columns <= _DENSE)
 
     def _exact(self, K: int, size: int) -> bool:
         p = self.basis.m + self.basis.parts * self.basis.G.shape[1]
-        return self.small and K * size * p * min(size, p) <= _WORK
+        return self.small and bool(K * size * p * min(size, p) <= _WORK)
 
     def own_squares(self, weights: Weights, clusters: Clusters) -> tuple[Any, Floats, Floats]:
         """Return (K, clusters) the squares of a contrast's weights in the rows of what it is about,
@@ -227,7 +242,8 @@ class Errors:
         c, r, w = self.basis.own(weights)
         w = w * w
         found = sparse.csr_array((w, (c, clusters.codes[r])), shape=(K, clusters.size))
-        return found, np.bincount(c, w, K), np.bincount(c, w * noise[r], K)
+        own, rows = (np.bincount(c, part, K).astype(np.float64) for part in (w, w * noise[r]))
+        return found, own, rows
 
     def _approximate_freedom(self, weights: Weights, clusters: Clusters) -> Floats:
         """Return (K,) f by the diagonal of Q, the squares of the weights of each cluster; those of
@@ -238,8 +254,8 @@ class Errors:
             found = np.empty(len(weights))
             for some in _chunks(len(weights), len(self.residual)):
                 W = self.basis.rows(weights.some(some))
-                q = np.stack([np.bincount(clusters.codes, row * row, clusters.size) for row in W])
-                found[some] = _less_one(q)
+                q = [np.bincount(clusters.codes, row * row, clusters.size) for row in W]
+                found[some] = _less_one(np.array(q, dtype=np.float64))
             return found
         q, own, _ = self.own_squares(weights, clusters)
         rest = np.maximum(weights.squares - own, 0.0)
@@ -251,7 +267,7 @@ class Errors:
         every = [self.clusters(codes) for codes in columns.values()] or [self.clusters()]
         kinds = [self._kind(weights, clusters) for clusters in every]
         V, f, most, m, leans = (np.array(part) for part in zip(*kinds, strict=True))
-        cell, rows, lean = V[0], V[0], leans.any(0)
+        cell, rows, lean = V[0], V[0], np.asarray(leans.any(0))
         if len(V) > 1:
             cells = self.clusters(*columns.values())
             u = self.features(weights, cells).u
@@ -303,7 +319,8 @@ class Errors:
                 both = np.minimum(special.fdtrc(f, nu, ratio), quieter)
                 chance[ok] = np.minimum(1.0, 4.0 * both)
             self._kept[key] = pooled
-        return self._kept[key]  # type: ignore[return-value] # of mixed kinds
+        found: Pool = self._kept[key]
+        return found
 
     def moderated(
         self, V: Floats, f: Floats, S: Floats, lean: Flags, pool: Pool, own: Floats
@@ -360,7 +377,7 @@ def _chunks(K: int, each: int) -> Iterator[slice]:
     return (slice(i, min(i + step, K)) for i in range(0, K, step))
 
 
-def less_one(trace: Floats, square: Floats) -> Floats:
+def less_one(trace: Floats | float, square: Floats | float) -> Floats:
     """Return degrees of freedom from sums of eigenvalues and of their squares, less the mean's."""
     count = trace**2 / np.maximum(square, _TINY)
     return np.asarray(np.maximum(count - 1.0, 0.5 * count))
@@ -394,7 +411,7 @@ def few_slopes(shown: Floats) -> tuple[Floats, Floats]:
 
 
 def _ratio(true: Floats, trace: Floats) -> Floats:
-    return np.minimum(true / np.maximum(trace, _TINY), _MOST_SLOPE)
+    return np.asarray(np.minimum(true / np.maximum(trace, _TINY), _MOST_SLOPE))
 
 
 def _exact_slopes(
@@ -421,4 +438,4 @@ def _tail_freedom(Q: Floats) -> Floats:
         p = np.exp(-0.5 * np.log1p((c * c)[:, None, None] * share[:, :, None] / _CRAIG).sum(1))
         out = p.mean(1) < 0.05  # too far out: more freedom
         low, high = np.where(out, mid, low), np.where(out, high, mid)
-    return np.exp(low)
+    return np.asarray(np.exp(low))

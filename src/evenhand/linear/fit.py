@@ -220,7 +220,7 @@ class Fit:
     def leads(self, a: ArrayLike, b: ArrayLike) -> Spread:
         """Return by how much options a are better than options b, pair by pair."""
         a, b = (np.asarray(x, dtype=np.intp) for x in np.broadcast_arrays(a, b))
-        if not self.errors.small:
+        if not self.errors.small or len(a) * len(self.design) > _PAIRS:
             return self._many_leads(a, b)
         spread = self.contrasts(
             self._weights(a, b),
@@ -240,8 +240,7 @@ class Fit:
         """Return all leads."""
         k = self.design.n_options
         a, b = np.triu_indices(k, 1)
-        many = len(a) * len(self.design) > _PAIRS
-        found = self._many_leads(a, b) if many else self.leads(a, b)
+        found = self.leads(a, b)
         full = [np.zeros((k, k)), np.full((k, k), 0.0), np.ones((k, k))]
         for matrix, upper, sign in zip(full, found, (-1.0, 1.0, 1.0), strict=True):
             matrix[a, b], matrix[b, a] = upper, sign * upper
@@ -283,7 +282,8 @@ class Fit:
             cells = errors.clusters(*design.clusters.values())
             cell = self._apart(errors.features(weights, cells).u, a, b)
         noise = errors.noise, errors.freedom
-        v, d = combined(noise, *map(np.array, (V, f, most, m)), lean, squares, cell, rows)
+        V_, f_, most_, m_ = (np.array(part) for part in (V, f, most, m))
+        v, d = combined(noise, V_, f_, most_, m_, lean, squares, cell, rows)
         v = np.where(self.part[a] == self.part[b], v, np.inf)
         pool = self._pool
         own_chance = np.minimum(pool.chance[a], pool.chance[b])
@@ -470,19 +470,14 @@ class Fit:
         X = self.design.control
         if X is None:
             return 0.0
-        slope = float(self.basis.estimates(self.basis.weights({}, _unit(self.design.x)), self.design.y)[0])
+        first = np.eye(1, self.design.x.shape[1])
+        slope = float(self.basis.estimates(self.basis.weights({}, first), self.design.y)[0])
         there = np.maximum(np.isfinite(X).sum(1, keepdims=True), 1)
         mean = np.where(np.isfinite(X), X, 0.0) / there
         gram = mean @ mean.T
         d = gram.diagonal()
         n = X.shape[1]
-        return slope**2 * (d[a] + d[b] - 2.0 * gram[a, b]) * n / max(n - 1, 1)
-
-
-def _unit(x: Floats) -> Floats:
-    first = np.zeros((1, x.shape[1]))
-    first[0, 0] = 1.0
-    return first
+        return np.asarray(slope**2 * (d[a] + d[b] - 2.0 * gram[a, b]) * n / max(n - 1, 1))
 
 
 def _scaled_levels(basis: Basis, weights: Weights) -> Any:

@@ -72,7 +72,8 @@ class LargeFit:
     @property
     def part(self) -> Codes:
         """(k,) the number of the connected part of each option."""
-        return self._met.parts[0 if self.design.rival is not None else 1]
+        of_kept, of_swept, _ = self._met.parts
+        return of_swept if self.design.rival is None else of_kept
 
     @property
     def compared(self) -> bool:
@@ -173,10 +174,10 @@ class LargeFit:
         if cells is not None and n < len(e):
             z = sums_over(cells, n, S, e)
             cell = float(z @ z) / total**2 * len(e) / self.freedom
-        kinds = [np.array(part).reshape(len(columns), 1) for part in (V, f, most, m)]
+        V_, f_, most_, m_ = (np.array(part).reshape(-1, 1) for part in (V, f, most, m))
         whole = np.array([1.0 / total]), np.array([cell]), np.array([rows])
         noise = self._s2, self.freedom
-        v, d = combined(noise, *kinds, np.ones(1, dtype=np.bool_), *whole)
+        v, d = combined(noise, V_, f_, most_, m_, np.ones(1, dtype=np.bool_), *whole)
         moved, more = self._stretched(S / total)
         return Spread(self.slopes[[j]] - moved, v + more, d)
 

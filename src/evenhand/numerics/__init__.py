@@ -5,12 +5,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.numerics._bases import dominant_basis
 from evenhand.numerics._passes import rows_beyond
-from evenhand.numerics.intervals import (
-    log_mass,
-    log_normal_tail,
-    log_student_tail,
-    planned_interval,
-)
+from evenhand.numerics.intervals import planned_interval
 from evenhand.numerics.row_space import DoubtfulRankError, identifying, leverages, row_space
 from evenhand.numerics.solves import RefinedSolver
 from evenhand.numerics.tolerance import TIE, first_largest, rounded_up
@@ -26,9 +21,6 @@ __all__ = [
     "first_largest",
     "identifying",
     "leverages",
-    "log_mass",
-    "log_normal_tail",
-    "log_student_tail",
     "planned_interval",
     "population",
     "rounded_up",

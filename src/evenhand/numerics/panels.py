@@ -26,9 +26,9 @@ sums over the rows of j; and Σ g²/n + xᵀS x where all σ² are 1. Two rows h
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from scipy import sparse
@@ -38,14 +38,6 @@ from evenhand.numerics.least_squares import FULL, Arrow, cross, per_item
 from evenhand.numerics.tolerance import IN_SPAN
 
 _CHUNK = 8192  # rows made dense at once
-
-
-class Errors(NamedTuple):
-    """How variances come about, where rows are as loud as they are."""
-
-    own: Floats  # (i,) n'/n², by what has the diagonal block; infinite where it has no rows
-    tilt: sparse.csr_array | None  # (i, p) (q' − n'c̄)/n; None where it is 0
-    covariance: Floats  # (p, p) S⁺T S⁺
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +52,6 @@ class PanelForm:
     # columns of the attributes that are; None where items have the diagonal block
     levels: Indices | None
     others: Indices  # and those that are not
-    errors: Errors  # how variances come about
 
     @classmethod
     def of(
@@ -86,10 +77,8 @@ class PanelForm:
             e = sparse.csr_array((np.ones(q), (np.arange(q), items)), shape=(q, n_items))
             own, beside = level, sparse.csr_array(sparse.hstack([e, Z[:, others]]))
             form = Arrow.of_rows(own, beside, weights, len(some) + 1)
-        own_part = np.where(form.sizes > 0.0, 1.0 / np.where(form.sizes > 0, form.sizes, 1), np.inf)
-        errors = Errors(own_part, None, form.inverse)
         turned = None if level is None else some
-        return cls(form, own, beside, weights, n_items, turned, others, errors)
+        return cls(form, own, beside, weights, n_items, turned, others)
 
     @property
     def rank(self) -> int:
@@ -132,15 +121,6 @@ class PanelForm:
             return self._variances(none, sparse.csr_array(rows))
         return self._variances(none, apart, every)
 
-    def lead_parts(self, leader: int, rivals: Indices) -> tuple[float, Floats, sparse.csr_array]:
-        """Return what the covariance of leads is made of: level + diag(own) + A·covariance·Aᵀ."""
-        # As (level, own, A): leads that differ by noise of the leader, of rivals, and of the rest.
-        g, h = self._placed(self._leads(leader, rivals), _nothing(len(rivals), self._p))
-        if self.levels is not None:
-            return 0.0, np.zeros(len(rivals)), sparse.csr_array(h)
-        own = self.errors.own
-        return float(own[leader]), own[rivals], sparse.csr_array(h - g @ self.form.centres)
-
     @property
     def _p(self) -> int:
         if self.levels is None:
@@ -170,29 +150,25 @@ class PanelForm:
         self, c: sparse.csr_array, d: sparse.csr_array, every: Floats | None = None
     ) -> Floats:
         """Return (n,) variances; ``every``, (p,), is what all of them have of ω besides."""
-        form, errors = self.form, self.errors
+        form, inverse = self.form, self._inverse
         g, h = self._placed(c, d)
         g0, h0 = np.zeros(len(form.sizes)), np.zeros(form.centres.shape[1])
         if every is not None:
             extra, beside = self._placed(_nothing(1, self.n_items), sparse.csr_array(every[None]))
             g0, h0 = extra.toarray()[0], beside.toarray()[0]
         seen = form.sizes > 0.0
-        own = np.where(seen, errors.own, 0.0)
+        own = np.divide(1.0, form.sizes, out=np.zeros(len(seen)), where=seen)
         found = g.multiply(g) @ own + 2.0 * (g @ (own * g0)) + own @ g0**2
-        base, inverse = h0 - g0 @ form.centres, self._inverse
+        base = h0 - g0 @ form.centres
         for begin in range(0, len(found), _CHUNK):
             part = slice(begin, begin + _CHUNK)
             reach = thin(sparse.csr_array(h[part] - g[part] @ form.centres))
-            found[part] += _rowwise(reach @ errors.covariance, reach)
-            found[part] += 2.0 * (reach @ (errors.covariance @ base))
-            if errors.tilt is not None:
-                lean, lean0 = thin(sparse.csr_array(g[part] @ errors.tilt)), g0 @ errors.tilt
-                both = _rowwise(lean @ inverse, reach) + lean @ (inverse @ base)
-                found[part] += 2.0 * (both + reach @ (inverse @ lean0) + lean0 @ inverse @ base)
+            found[part] += _rowwise(reach @ inverse, reach)
+            found[part] += 2.0 * (reach @ (inverse @ base))
             if form.lost.shape[1]:
                 beside = np.linalg.norm(reach @ form.lost + base @ form.lost, axis=1)
                 found[part][beside > IN_SPAN * self._lengths(g[part], h[part], g0, h0)] = np.inf
-        found += base @ errors.covariance @ base
+        found += base @ inverse @ base
         unseen = np.abs(_sum_of(g, ~seen) + (np.abs(g0) * ~seen).sum()) > 0.0
         return np.where(unseen, np.inf, np.maximum(found, 0.0))
 
@@ -242,35 +218,6 @@ class PanelForm:
         x = self._inverse @ (self.Z.T @ (root * left))
         return np.asarray(left - root * (self.Z @ x - (self.form.centres @ x)[self.own]))
 
-    def within(self, groups: Indices, n: int) -> tuple[Floats, Floats]:
-        """Return (u,) leverages, and (n,) sums of squares of the hat matrix inside groups."""
-        # With U the rows √w (z − c̄_j)ᵀR of a group, that is ‖UᵀU‖² + 2 Σ_j ‖Σ √w U‖²/n_j + Σ_j (Σ
-        # w)²/n_j², sums over its rows with j.
-        leverages, inside = self._shares.copy(), np.zeros(n)
-        cells = groups * len(self.form.sizes) + self.own
-        found, cell = np.unique(cells, return_inverse=True)
-        group, j = np.divmod(found, len(self.form.sizes))
-        inside += np.bincount(group, np.bincount(cell, self._shares) ** 2, n)
-        order = np.argsort(groups, kind="stable")
-        root, alone = np.sqrt(self.weights), len(found) == len(cells)
-        for rows, starts in _together(order, groups[order]):
-            U = self._along(rows)
-            squares = np.einsum("ij,ij->i", U, U)
-            leverages[rows] += squares
-            for begin, end in zip(starts, [*starts[1:], len(rows)], strict=True):
-                part = U[begin:end]
-                forms = part @ part.T if len(part) < part.shape[1] else part.T @ part
-                inside[groups[rows[begin]]] += np.einsum("ij,ij->", forms, forms)
-            if alone:
-                both = 2.0 * self._shares[rows] * squares
-                inside += np.bincount(groups[rows], both, n)
-            else:
-                some, at = np.unique(cell[rows], return_inverse=True)
-                sums = per_item(at, root[rows], len(some)) @ U
-                both = 2.0 * np.einsum("ij,ij->i", sums, sums) / self.form.sizes[j[some]]
-                inside += np.bincount(group[some], both, n)
-        return leverages, inside
-
     def mixed(self, variances: Floats) -> float:
         """Return tr((HΣ)²) for the hat matrix H and Σ with this diagonal, (u,)."""
         totals, tilt, T = self._sums(variances)
@@ -279,20 +226,6 @@ class PanelForm:
         across = sparse.diags_array(np.sqrt(sizes)) @ tilt
         beside = float((across @ self._inverse * across.toarray()).sum())
         return float(((totals / sizes) ** 2).sum() + 2.0 * beside + (turned * turned.T).sum())
-
-    def with_noise(self, variances: Floats) -> PanelForm:
-        """Return it with errors of rows that have these variances, (u,)."""
-        totals, tilt, T = self._sums(variances)
-        seen = self.form.sizes > 0.0
-        own = np.where(seen, totals / np.where(seen, self.form.sizes, 1.0) ** 2, np.inf)
-        lean = None if self._even(variances) else tilt
-        return replace(self, errors=Errors(own, lean, self._inverse @ T @ self._inverse))
-
-    def _even(self, variances: Floats) -> bool:
-        """Tell whether variances are the same for all rows of the diagonal block."""
-        largest = np.full(len(self.form.sizes), -np.inf)
-        np.maximum.at(largest, self.own, variances)
-        return bool((largest[self.own] == variances).all())
 
     def _sums(self, variances: Floats) -> tuple[Floats, sparse.csr_array, Floats]:
         """Return n', (i,), (q' − n'c̄)/n, (i, p), and T, (p, p)."""

@@ -58,13 +58,8 @@ class Conclusion:
     scope: Scope = "these"  # the judges who gave the scores, or judges like them
     # whether no noise is heard: scores agree to the last digit, or none is left over
     silent: bool = False
-    items: int = 0  # on how many items options were tried; 0 where there are none
     looks_once: bool = False  # whether scores are looked at once, when all are in
     policy: Policy | None = None  # what asked; None where the scores were there
-    fit: Any = None  # least squares that leads and their errors are from, where no policy has them,
-    unit: float = 1.0  # and what they are in units of
-    untimed: str = ""  # why their order tells nothing, where it does not
-    tested: frozenset[str] = frozenset()  # assumptions that were tested beside the checks
 
     @property
     def questions(self) -> Questions:

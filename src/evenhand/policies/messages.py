@@ -187,16 +187,6 @@ class Selection:
         """Whether it is certain of anybody."""
         return bool(self.inside or self.outside)
 
-    def and_of(self, other: Selection) -> Selection:
-        """Return what both say of those that are chosen here."""
-        inside, outside = (
-            tuple(x for x in mine if x in theirs)
-            for mine, theirs in ((self.inside, other.inside), (self.outside, other.outside))
-        )
-        wrong = self.wrong_at_most, other.wrong_at_most
-        same = set(self.chosen) == set(other.chosen) and None not in wrong
-        return Selection(self.chosen, inside, outside, max(w or 0 for w in wrong) if same else None)
-
 
 @dataclass(frozen=True, repr=False)
 class Decision:

@@ -9,7 +9,7 @@ counts over its square; what is told is in its units.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,13 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.certainty.arrow.orders import further, planned
 from evenhand.certainty.arrow.shares import ArrowPanel, across, form_of, proportions, turns
 from evenhand.certainty.models import (
-    Fit,
-    Freedoms,
     Goal,
-    Leftovers,
     Model,
-    Shared,
     Shares,
     Spread,
     unit_of,
 )
-from evenhand.numerics.panels import PanelForm, thin
+from evenhand.numerics.panels import PanelForm
 from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.identifiable import identified_by, refuse_incomparable
@@ -47,20 +43,12 @@ class ArrowFit:
     unit: float
     questions: Questions
     size: float = 0.0
-    own: Freedoms | None = None
-    pooled: Fit | None = None
 
     def leads(self, leader: int | Indices, rivals: Indices) -> Spread:
         """Return the lead of an option over rivals."""
         return _known(
             self.items[leader] - self.items[rivals], self.form.lead_variances(leader, rivals)
         )
-
-    def shared(self, leader: int, rivals: Indices) -> Shared:
-        """Return what leads over rivals share: the leader's own answers, and attributes."""
-        level, own, rows = self.form.lead_parts(leader, rivals)
-        factor = np.asarray(rows @ self.form.errors.covariance)
-        return Shared(factor, own, thin(rows), level)
 
     def values(self, neutral: Floats | None = None) -> Spread:
         """Return (k,) the value of every option: its mean answer to `Questions.neutral`."""
@@ -73,28 +61,6 @@ class ArrowFit:
     def attributes(self, rows: Floats) -> Spread:
         """Return combinations, (n, p), of what attributes add to evaluations."""
         return _known(rows @ self.omega, self.form.variances(rows))
-
-    def left_over(self, told: Feedback) -> Leftovers:
-        """Return what it leaves over of evaluations, by items."""
-        (used,) = np.nonzero(told.counts)
-        counts, (_, sums, squares) = told.counts[used], (part[used] for part in told.parts)
-        item, n_items = self.questions.about[used, 0], len(self.items)
-        noise = self.questions.noise
-        expected = self.items[item] + self.questions.matrix[used][:, n_items:] @ self.omega
-        left = told.means[used] - (expected if noise is None else expected / noise[used])
-        return Leftovers.of(
-            item,
-            counts.astype(np.float64),
-            np.maximum(squares - sums * told.means[used], 0.0) + counts * left**2,
-            *self.form.within(item, n_items),
-            float(squares.sum()),
-        )
-
-    def with_noise(self, told: Feedback, variances: Floats, freedom: float) -> ArrowFit:
-        """Return it with noise of these variances, (i,), by items."""
-        item = self.questions.about[np.nonzero(told.counts)[0], 0]
-        form = self.form.with_noise(variances[item])
-        return replace(self, form=form, scatter=freedom, freedom=freedom, unit=1.0, size=0.0)
 
 
 class ArrowModel(Model):

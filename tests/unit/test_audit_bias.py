@@ -1,4 +1,4 @@
-"""Effects against least squares with every column written down."""
+"""The bias of an audit against least squares with every column written down, and whom to ask."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ import pytest
 
 import evenhand as eh
 from evenhand.arrays import Floats
-from evenhand.auditing import Effects, two_way
-from evenhand.errors import InputError
 from evenhand.scores import Factor, Scores
 from evenhand.scores.scores import Codes
 from rotation import nightly
@@ -89,24 +87,29 @@ def columns(scores: Scores) -> Floats:
     return np.hstack([D, own[:, many], own[:, ~many].sum(axis=1)[:, None]])
 
 
-def agrees_with_least_squares(effects: Effects, D: Floats, y: Floats, R: dict[str, Floats]) -> None:
+def agrees_with_least_squares(audit: eh.Audit, D: Floats, y: Floats, R: dict[str, Floats]) -> None:
     whole = np.column_stack([D, *R.values()])
     theta = np.linalg.lstsq(whole, y, rcond=1e-10)[0]
-    size = np.abs(y).max()
-    np.testing.assert_allclose(effects.residual, y - whole @ theta, rtol=0.0, atol=1e-9 * size)
-    assert effects.freedom == len(y) - np.linalg.matrix_rank(whole, tol=1e-8)
-    assert effects.names == tuple(R)
+    left, size = y - whole @ theta, np.abs(y).max()
+    freedom = len(y) - np.linalg.matrix_rank(whole, tol=1e-8)
+    if freedom > 0:
+        assert audit.noise == pytest.approx(np.sqrt(left @ left / freedom), abs=1e-9 * size)
+    else:
+        assert np.isnan(audit.noise)
     for j, name in enumerate(R):
         others = np.delete(whole, D.shape[1] + j, axis=1)
         told = np.linalg.matrix_rank(whole, tol=1e-8) > np.linalg.matrix_rank(others, tol=1e-8)
-        along = effects.along(name)
-        assert along.told == told == np.isfinite(along.bias)
-        own = R[name] - others @ np.linalg.lstsq(others, R[name], rcond=1e-10)[0]
-        scale = max(np.abs(R[name]).max(), 1e-300)
-        np.testing.assert_allclose(along.own, own, rtol=0.0, atol=1e-9 * scale)
+        if name in audit.attributes:
+            assert np.isfinite(audit.attributes[name].value) == told
+            continue
+        assert audit.identified.told == told == np.isfinite(audit.naive.value)
         if told:
-            assert along.bias == pytest.approx(theta[D.shape[1] + j], rel=1e-6, abs=1e-8 * size)
-            assert along.information == pytest.approx(own @ own, rel=1e-8)
+            own = R[name] - others @ np.linalg.lstsq(others, R[name], rcond=1e-10)[0]
+            found = audit.naive
+            assert found.value == pytest.approx(theta[D.shape[1] + j], rel=1e-6, abs=1e-8 * size)
+            if freedom > 0:
+                se = np.sqrt(left @ left / freedom / (own @ own))
+                assert (found.se, found.freedom) == pytest.approx((se, freedom), abs=1e-9 * size)
 
 
 def regressors(scores: Scores) -> dict[str, Floats]:
@@ -121,40 +124,22 @@ def tables(make: object, seed: int, n: int = 150) -> Iterator[Scores]:
 
 def test_small_tables_agree_with_least_squares() -> None:
     for scores in tables(random_scores, seed=1):
+        if scores.event is None:  # items are additive there
+            scores = replace(scores, item=None)
         y = scores.score - (0.0 if scores.reference is None else scores.reference)
-        agrees_with_least_squares(two_way(scores), columns(scores), y, regressors(scores))
+        agrees_with_least_squares(eh.audit(scores), columns(scores), y, regressors(scores))
 
 
 def test_comparisons_agree_with_least_squares() -> None:
     for scores in tables(random_comparisons, seed=2):
-        effects, D, R = two_way(scores), columns(scores), regressors(scores)
-        agrees_with_least_squares(effects, D, scores.score, R)
+        audit, D, R = eh.audit(scores), columns(scores), regressors(scores)
+        agrees_with_least_squares(audit, D, scores.score, R)
         k = len(scores.option) * (1 if scores.event is None else len(scores.event))
         whole = np.column_stack([D[:, :k], *R.values(), np.ones(len(scores))])
         theta = np.linalg.lstsq(whole, scores.score, rcond=1e-10)[0]
-        if np.isfinite(effects.position):  # one for all who judge
-            assert effects.position == pytest.approx(theta[-1], abs=1e-8)
-
-
-def test_values_and_leniencies_make_the_scores() -> None:
-    for scores in tables(random_scores, seed=4):
-        effects = two_way(scores)
-        if scores.reference is not None:
-            continue
-        (scored, _), (chairs, n_chairs) = scores.scored, scores.chairs
-        slopes = np.nan_to_num(effects.coefs)
-        if not np.isfinite(effects.coefs).all():
-            continue  # what cannot be told apart may stand on either side
-        R = np.column_stack([np.zeros(len(scores)), *regressors(scores).values()])[:, 1:]
-        values, leniencies = effects.values(), effects.leniencies()
-        made = values[scored] + leniencies[chairs] + R @ slopes + effects.residual
-        np.testing.assert_allclose(made, scores.score, rtol=1e-9)
-        # leniencies have the mean 0 in every part, and a part is what scores link
-        parts = effects.part[scored]
-        assert all(len(set(parts[chairs == c])) == 1 for c in range(n_chairs))
-        for part in set(parts):
-            seats = np.unique(chairs[parts == part])
-            assert abs(leniencies[seats].mean()) < 1e-9 * np.abs(scores.score).max()
+        assert audit.position is not None
+        if np.isfinite(audit.position.value):  # one for all who judge
+            assert audit.position.value == pytest.approx(theta[-1], abs=1e-8)
 
 
 def test_with_a_reference_one_evaluator_is_enough() -> None:
@@ -167,55 +152,43 @@ def test_with_a_reference_one_evaluator_is_enough() -> None:
         stated=partial,
         reference=truth,
     )
-    effects = two_way(scores)
-    assert effects.bias == pytest.approx(2.0)
-    assert effects.leniencies() == pytest.approx([0.5])
-    assert effects.values() == pytest.approx(truth)
+    audit = eh.audit(scores)
+    assert audit.bias.value == pytest.approx(2.0)
+    assert audit.evaluators["leniency"].to_numpy() == pytest.approx([0.5])
 
 
-def test_comparisons_give_values_and_position() -> None:
-    """Without noise all of it comes back: values, family, length, and where one stands."""
+def test_comparisons_without_noise_give_all_back() -> None:
+    """Family, length, where one stands, and who is best by how much."""
     rng = np.random.default_rng(5)
     n, value = 200, np.array([1.0, 0.2, -0.4, -0.8])
     first = rng.integers(0, 4, n).astype(np.int32)
     second = ((first + rng.integers(1, 4, n)) % 4).astype(np.int32)
     judge = rng.integers(0, 3, n).astype(np.int32)
-    length = rng.normal(size=n)
-    options, judges = Factor(first, tuple("abcd")), Factor(judge, tuple("PQR"))
     blank = Scores(
-        np.zeros(n), options, judges, rival=second, groups=("x", "y"),
-        option_group=np.array([0, 1, 1, 0], dtype=np.int32),
-        evaluator_group=np.array([0, 1, -1], dtype=np.int32), attributes={"length": length},
+        np.zeros(n), Factor(first, tuple("abcd")), Factor(judge, tuple("PQR")), rival=second,
+        groups=("x", "y"), option_group=np.array([0, 1, 1, 0], dtype=np.int32),
+        evaluator_group=np.array([0, 1, -1], dtype=np.int32),
+        attributes={"length": rng.normal(size=n)},
     )  # fmt: skip
     assert blank.partial is not None
-    score = value[first] - value[second] + 0.1 + 0.3 * blank.partial + 0.05 * length
-    scores = Scores(
-        score, options, judges, rival=second, groups=blank.groups, attributes={"length": length},
-        option_group=blank.option_group, evaluator_group=blank.evaluator_group,
-    )  # fmt: skip
-    effects = two_way(scores)
-    assert effects.coefs == pytest.approx([0.3, 0.05])
-    assert effects.position == pytest.approx(0.1)
-    assert effects.values() == pytest.approx(value)
-    assert np.abs(effects.residual).max() < 1e-12
+    score = value[first] - value[second] + 0.1 + 0.3 * blank.partial
+    audit = eh.audit(replace(blank, score=score + 0.05 * blank.attributes["length"]))
+    assert audit.bias.value == pytest.approx(0.3)
+    assert audit.attributes["length"].value == pytest.approx(0.05)
+    assert audit.position is not None
+    assert audit.position.value == pytest.approx(0.1)
+    assert audit.decisions.lead == pytest.approx([0.8])
 
 
-def test_without_partiality_the_effects_are_there_all_the_same() -> None:
+def test_without_partiality_there_are_leniencies_all_the_same() -> None:
     scores = Scores(
         np.array([3.0, 1.0, 4.0, 2.0]), Factor.of(list("abab")), Factor.of(list("PPQQ"))
     )  # fmt: skip
-    effects = two_way(scores)
-    assert not effects.told
-    assert np.isnan(effects.bias)
-    assert not effects.own.any()
-    assert effects.values() == pytest.approx([3.5, 1.5])
-    assert effects.leniencies() == pytest.approx([-0.5, 0.5])
-
-
-def test_a_regressor_that_is_not_there_is_named() -> None:
-    scores = Scores(np.array([1.0, 2.0]), Factor.of(["a", "b"]), None, stated=np.array([0.0, 1.0]))
-    with pytest.raises(InputError, match="no regressor 'size'; there are own group"):
-        two_way(scores).along("size")
+    audit = eh.audit(scores)
+    assert not audit.identified.told
+    assert np.isnan(audit.bias.value)
+    assert audit.decisions.lead == pytest.approx([2.0])
+    assert audit.evaluators["leniency"].to_numpy() == pytest.approx([-0.5, 0.5])
 
 
 @pytest.mark.parametrize("links", [40, 2500])
@@ -224,27 +197,10 @@ def test_long_chains_are_solved(links: int) -> None:
     first = np.arange(links)
     option, evaluator = np.concatenate([first, first]), np.concatenate([first, (first + 1) % links])
     y = np.random.default_rng(6).normal(size=2 * links)
-    found = two_way(Scores(y, factor(option), factor(evaluator)))
-    assert found.freedom == 1
+    found = eh.audit(Scores(y, factor(option), factor(evaluator)))
     # one direction is left: the alternating sign around the cycle
     around = np.concatenate([np.ones(links), -np.ones(links)]) / np.sqrt(2 * links)
-    np.testing.assert_allclose(found.residual, around * (around @ y), atol=1e-9)
-
-
-def test_crowds_that_hang_by_a_thread_or_by_nothing() -> None:
-    """25 parts of their own, two of which share one evaluator: as dense least squares say."""
-    rng = np.random.default_rng(9)
-    parts, k, e = 25, 12, 8
-    option, chair = (codes.reshape(-1) for codes in np.indices((parts * k, e)))
-    chair = chair + e * (option // k)
-    there = rng.random(len(option)) < 0.5
-    option, chair = option[there], chair[there]
-    chair[0] = e  # the thread, to the second part
-    for y in (rng.normal(size=len(option)) + 100.0, (rng.random(len(option)) < 0.1) * 1.0):
-        found = two_way(Scores(y, factor(option), factor(chair)))
-        D = np.hstack([np.eye(parts * k)[option], np.eye(parts * e)[chair]])
-        exact = y - D @ np.linalg.lstsq(D, y, rcond=1e-12)[0]
-        np.testing.assert_allclose(found.residual, exact, atol=1e-8)
+    assert found.noise == pytest.approx(abs(around @ y), abs=1e-9)
 
 
 def followed(scores: Scores, asks: tuple[Any, ...]) -> Scores:
@@ -302,10 +258,10 @@ def test_who_follows_the_advice_can_tell_the_bias(make: object, n: int) -> None:
     for scores in tables(make, seed=10, n=n):
         audit = eh.audit(replace(scores, attributes={}))
         found = audit.identified
-        assert found.told == audit.effects.told == (found.why == "")
+        assert found.told == np.isfinite(audit.bias.value) == (found.why == "")
         if found.asks:
             seen += 1
-            assert two_way(followed(scores, found.asks)).told, (scores, found)
+            assert eh.audit(followed(scores, found.asks)).identified.told, (scores, found)
         assert bool(found.advice) != found.told
     assert seen > 0.1 * n
 
