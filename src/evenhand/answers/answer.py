@@ -6,32 +6,33 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from evenhand.actions import ActionSet
-from evenhand.answers.biases import Biases, all_biases
+from evenhand.answers.biases import Biases, biases_of_answers
 from evenhand.answers.categories import Categories
 from evenhand.answers.difference import difference
-from evenhand.answers.least_squares import RawScores, ScoresFit, least_squares, raw_scores
 from evenhand.answers.logged import SOMEBODY, log_of
 from evenhand.answers.next_questions import NextQuestions
 from evenhand.answers.page import record_of, report_of, required, verdict_on
 from evenhand.answers.question import Failure
 from evenhand.answers.scale import Scale, compares
 from evenhand.answers.withdrawn import Withdrawals
-from evenhand.arrays import Floats
+from evenhand.arrays import Counts, Floats
 from evenhand.best import Best, turned
+from evenhand.checks import Checks
 from evenhand.errors import InputError
 from evenhand.findings import Attempts
-from evenhand.inference import Conclusion, Target, Verdict
+from evenhand.inference import Conclusion, Target, Verdict, design_of_feedback
 from evenhand.inference.biases import TableFit
+from evenhand.linear import Fit
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion as Outcome
 from evenhand.policies.conclusion import conclusion_of
-from evenhand.policies.messages import Certainty, Decision, Selection
+from evenhand.policies.messages import Certainty, Decision, Feedback, Selection
 from evenhand.questions import Options, Questions
 from evenhand.report.model import Report
 from evenhand.report.result import Result
@@ -461,16 +462,11 @@ def answer_from(
     got; ``scale`` is the lowest and highest score there is.
     """
     decision, bias, options = said.decision, said.bias, said.questions.options
-    fit, ends = (
-        least_squares(said.questions, said.checks),
-        Scale.of(scale, compares(said.questions)),
-    )
+    ends = Scale.of(scale, compares(said.questions))
+    fit, biases = _fitted(said)
     values = _values(said, fit)
     decision = ends.decision(_with_known_leads(decision, values))
-    biases, values = (
-        ends.biases(all_biases(said, fit), said.questions),
-        ends.values(values),
-    )
+    biases, values = ends.biases(biases, said.questions), ends.values(values)
     bias = bias if scale is None else _first(bias, biases)
     tried = attempts or Attempts()
     found = [one for one in decision.warnings or said.findings if _counts(one, said)]
@@ -488,7 +484,7 @@ def answer_from(
     )
     if certainty == "own scores" and len(options) > 1 and len(_judges(said)) == 1:
         certainty = "one judge's scores"
-    raw = raw_scores(said.questions, said.checks)
+    raw = _raw_scores(said.questions, said.checks)
     wanted = getattr(said.policy, "target", None)
     if decision.selection is not None and wanted is None:
         wanted = Target(top=len(decision.selection.chosen))
@@ -634,7 +630,47 @@ def _everything_around(estimates: Floats) -> Floats:
     return np.column_stack([estimates, -everything, everything])
 
 
-def _values(said: Outcome, fit: ScoresFit) -> Floats:
+class _RawScores(NamedTuple):
+    """(k,) mean scores of the options, NaN without any, and how many evaluations they are of."""
+
+    means: Floats
+    counts: Counts
+
+    @property
+    def best(self) -> int | None:
+        """The option of the highest mean; None without scores."""
+        return int(np.nanargmax(self.means)) if self.counts.any() else None
+
+
+def _raw_scores(questions: Questions, checks: Checks) -> _RawScores:
+    """Return the mean of all answers about each option, of a comparison with opposite signs."""
+    k = len(questions.options)
+    answers = checks.means if questions.noise is None else checks.means * questions.noise
+    answers = answers + checks.level.origin
+    counts, sums = np.zeros(k, dtype=np.int64), np.zeros(k)
+    for items, sign in zip(questions.about.T, (1.0, -1.0), strict=True):
+        about = (items >= 0) & (items < k)
+        n = checks.counts[about]
+        counts += np.bincount(items[about], n, k).astype(np.int64)
+        sums += np.bincount(items[about], sign * n * answers[about], k)
+    with np.errstate(invalid="ignore"):
+        return _RawScores(sums / counts, counts)
+
+
+def _fitted(said: Outcome) -> tuple[Fit | None, Biases]:
+    """Return the fit of all that was told, and biases as a policy has concluded, else by it."""
+    checks, questions = said.checks, said.questions
+    n, means = checks.counts, checks.means
+    if not n.any():
+        return None, Biases()
+    told = Feedback(n, n * means, checks.scatters + n * means**2)
+    design, which = design_of_feedback(questions, told, "these")
+    fit = Fit(design)
+    known = said.biases or [(column, said.bias) for column in questions.columns[:1]]
+    return fit, biases_of_answers(fit, questions, which, 0.95, known)
+
+
+def _values(said: Outcome, fit: Fit | None) -> Floats:
     """Return (k, 3) values with intervals as concluded, else by least squares."""
     # Scores of other options never stand in for an option's own. Comparisons identify differences
     # alone: there values are measured from the chosen option.
@@ -647,12 +683,15 @@ def _values(said: Outcome, fit: ScoresFit) -> Floats:
     alone = said.questions.options.stand_alone
     if values is not None and not alone and decision.certainty != "features exact":
         return values
-    model = _everything_around(fit.values().estimates)
+    k = len(said.questions.options)
+    model = _everything_around(np.full(k, np.nan))
+    if fit is not None:
+        model[:, 0] = np.where(fit.told, fit.values, np.nan)[:k] + said.checks.level.origin
     return model if values is None else np.where(np.isnan(values[:, :1]), model, values)
 
 
 def _ranking(
-    options: Options, decision: Decision, values: Floats, raw: RawScores, level: Level
+    options: Options, decision: Decision, values: Floats, raw: _RawScores, level: Level
 ) -> tuple[Standing, ...]:
     """Return the standings by value, of equals the chosen first; if not known, by lead."""
     leads = values[decision.option, 0] - values[:, 0]

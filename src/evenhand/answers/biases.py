@@ -7,21 +7,20 @@ What is estimated poorly says little: it is drawn towards the mean of its kind a
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evenhand.answers.least_squares import ScoresFit
 from evenhand.arrays import Floats, Indices
 from evenhand.inference.biases import TableFit
 from evenhand.inference.designs import biases_by
 from evenhand.linear import Fit
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.shrinkage import population
-from evenhand.policies.conclusion import Conclusion as Outcome
 from evenhand.questions import Column, Questions
-from evenhand.questions.options import Kind, named_biases
+from evenhand.questions.options import Kind
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,11 +152,26 @@ def biases_of(table: TableFit, confidence: float) -> Biases:
     return Biases(found)
 
 
-def biases_of_answers(fit: Fit, questions: Questions, which: Indices, confidence: float) -> Biases:
-    """Return the biases of answers to given questions; (n,) the question of each row of the fit."""
+def biases_of_answers(
+    fit: Fit,
+    questions: Questions,
+    which: Indices,
+    confidence: float,
+    known: Sequence[tuple[Column, Estimate]] | None = None,
+) -> Biases:
+    """Return the biases of answers to given questions; (n,) the question of each row of the fit.
+
+    Where a policy looked at scores as they came, only those intervals hold that are ``known``.
+    """
     named = biases_by(questions, which, fit, 1.0 - confidence)
     ends = np.array([ends for _, ends in named]).reshape(-1, 3)
     spread = np.where(np.isfinite(ends[:, 2]), (ends[:, 2] - ends[:, 1]) / 4.0, np.inf) ** 2
+    if known is not None:
+        ends[:, 1:] = -np.inf, np.inf
+        said = {_key(column): one for column, one in known if math.isfinite(one.value)}
+        for row, (column, _) in zip(ends, named, strict=True):
+            if (one := said.get(_key(column))) is not None:
+                row[:] = one.value, one.low, one.high
     drawn = ends[:, 0].copy()
     families = [_family(column) for column, _ in named]
     for kind in dict.fromkeys(families):
@@ -166,41 +180,6 @@ def biases_of_answers(fit: Fit, questions: Questions, which: Indices, confidence
     return Biases(
         NamedBias(c.name, c.kind, c.evaluator, c.group, *values.tolist(), float(better))
         for (c, _), values, better in zip(named, ends, drawn, strict=True)
-    )
-
-
-def all_biases(said: Outcome, fit: ScoresFit) -> Biases:
-    """Return biases as a policy has concluded, else by least squares; shrunken."""
-    columns, rows = named_biases(said.questions, said.questions.neutral_among(said.checks.counts))
-    if not columns:
-        return Biases()
-    plain, variances = fit.attributes(rows)
-    known = {
-        _key(column): estimate
-        for column, estimate in said.biases or [(said.questions.columns[0], said.bias)]
-        if math.isfinite(estimate.value)
-    }
-    found = [
-        known.get(_key(column), Estimate.without_interval(float(value)))
-        for column, value in zip(columns, plain, strict=True)
-    ]
-    values = np.array([estimate.value for estimate in found])
-    drawn = values.copy()
-    for kind in dict.fromkeys(_family(column) for column in columns):
-        of_kind = np.array([_family(column) == kind for column in columns])
-        drawn[of_kind] = shrunk(values[of_kind], variances[of_kind])
-    return Biases(
-        NamedBias(
-            column.name,
-            column.kind,
-            column.evaluator,
-            column.group,
-            float(estimate.value),
-            float(estimate.low),
-            float(estimate.high),
-            float(better),
-        )
-        for column, estimate, better in zip(columns, found, drawn, strict=True)
     )
 
 

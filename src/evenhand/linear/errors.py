@@ -172,7 +172,7 @@ class Errors:
 
     def _exact(self, K: int, size: int) -> bool:
         p = self.basis.m + self.basis.parts * self.basis.G.shape[1]
-        return self.small and bool(K * size * p * min(size, p) <= _WORK)
+        return self.small and bool(K * size**2 * max(size, p) <= _WORK)
 
     def own_squares(self, weights: Weights, clusters: Clusters) -> tuple[Any, Floats, Floats]:
         """Return (K, clusters) the squares of a contrast's weights in the rows of what it is about,

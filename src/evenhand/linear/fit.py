@@ -84,6 +84,11 @@ class Fit:
             return values
         return np.asarray(np.round(values / self._grain) * self._grain)  # equals are equal
 
+    @property
+    def told(self) -> NDArray[np.bool_]:
+        """(k,) whether the scores tell the value of each option."""
+        return self._levels.told
+
     def values_of(self, column: Floats) -> Floats:
         """Return (k,) values if (n,) a column were the scores."""
         return self.basis.estimates(self._levels, column)
