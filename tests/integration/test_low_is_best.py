@@ -76,7 +76,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "two of them": ({}, {"looks": "once", "top": 2}, {}),
     "a bar": ({}, {"looks": "once", "bar": 2.5}, {"bar": 3.5}),
     "against": ({}, {"looks": "once", "against": "Cy"}, {}),
-    "every look": ({"capacity": 4}, {"looks": "always"}, {}),
+    "four times each": ({"capacity": 4}, {}, {}),
     "until certain": ({"capacity": None}, {"at_most": 120}, {}),
     "until certain, two": ({"capacity": None}, {"at_most": 150, "top": 2}, {}),
     "a tolerance": ({"capacity": None}, {"at_most": 120, "tolerance": 0.3}, {}),
