@@ -233,7 +233,7 @@ def typed(groups: dict[str, str | None]) -> str:
 
 def begun(http: httpx.Client, store: Store, name: str, **form: str) -> eh.Campaign:
     given = {"options": typed({**OPTIONS}), "evaluators": typed(JUDGES), "do": "begin"}
-    given |= {"name": name, "csrf": word(http), "kind": "scores", "looks": "once"}
+    given |= {"name": name, "csrf": word(http), "kind": "scores"}
     page = http.post("/campaigns/new", data=given | form)
     assert page.status_code == 200, page.text
     assert "Lower is better." in page.text or name == "high"
