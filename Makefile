@@ -103,7 +103,6 @@ bench-certain: $(READY)
 	$(BIN)/python benchmarks/careful.py
 	$(BIN)/python benchmarks/checks.py
 	$(BIN)/python benchmarks/certainty.py
-	$(BIN)/python benchmarks/people.py
 	$(BIN)/python benchmarks/decide.py
 	$(BIN)/python benchmarks/plan.py
 	$(BIN)/python benchmarks/audit.py coverage

@@ -66,7 +66,7 @@ SETTINGS: tuple[dict[str, Any], ...] = (
     {"exploration": 50.0, "delta": 0.1, "value_bound": 2.0, "seed": 5},
     {"threshold": "usual", "confidence": 0.9, "tolerance": 0.1},
     {"deviation": 0.3},
-    {"looks": "always", "noise_scale": 0.5},
+    {"noise_scale": 0.5},
 )
 
 State = dict[str, Any]

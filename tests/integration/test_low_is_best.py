@@ -76,7 +76,7 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     "two of them": ({}, {"looks": "once", "top": 2}, {}),
     "a bar": ({}, {"looks": "once", "bar": 2.5}, {"bar": 3.5}),
     "against": ({}, {"looks": "once", "against": "Cy"}, {}),
-    "every look": ({"capacity": 4}, {"looks": "always"}, {}),
+    "four times each": ({"capacity": 4}, {}, {}),
     "until certain": ({"capacity": None}, {"at_most": 120}, {}),
     "until certain, two": ({"capacity": None}, {"at_most": 150, "top": 2}, {}),
     "a tolerance": ({"capacity": None}, {"at_most": 120, "tolerance": 0.3}, {}),
@@ -233,7 +233,7 @@ def typed(groups: dict[str, str | None]) -> str:
 
 def begun(http: httpx.Client, store: Store, name: str, **form: str) -> eh.Campaign:
     given = {"options": typed({**OPTIONS}), "evaluators": typed(JUDGES), "do": "begin"}
-    given |= {"name": name, "csrf": word(http), "kind": "scores", "looks": "once"}
+    given |= {"name": name, "csrf": word(http), "kind": "scores"}
     page = http.post("/campaigns/new", data=given | form)
     assert page.status_code == 200, page.text
     assert "Lower is better." in page.text or name == "high"

@@ -61,7 +61,6 @@ CUP = {
     "options": "name, group, piece\nAnn, FRA, a waltz\nBo, ITA, a tango\nCy, FRA, a polka",
     "evaluators": "Paul, FRA\nRosa, ITA\nSven, SWE",
     "scale": "0, 10",
-    "looks": "once",
 }
 
 
@@ -456,7 +455,7 @@ def test_the_last_score_can_be_undone_and_given_again(owner: Owner) -> None:
 
 
 def test_a_score_that_something_rests_on_stays(owner: Owner) -> None:
-    number = owner.begin(looks="any", capacity="")
+    number = owner.begin(capacity="")
     link = owner.links(number)["Paul"]
     judge = Judge(owner.app, link)
     form = judge.asked()
@@ -473,7 +472,7 @@ def test_a_score_that_something_rests_on_stays(owner: Owner) -> None:
 def test_what_rests_on_a_score_by_the_time_it_is_undone_keeps_it(
     owner: Owner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    links = owner.links(owner.begin(looks="any", capacity=""))
+    links = owner.links(owner.begin(capacity=""))
     judge = Judge(owner.app, links["Paul"])
     form = judge.asked()
     assert form is not None
@@ -589,7 +588,7 @@ def test_what_is_wrong_is_said_and_nothing_begins(
 def test_names_that_look_like_paths_scripts_and_formulas(owner: Owner) -> None:
     names = ["../../etc", SCRIPT, "=1+1", '"><img src=x>', "a/b?c#d"]
     options = "\n".join(f'"{name.replace(chr(34), chr(34) * 2)}"' for name in names)
-    number = owner.begin(name="../" + SCRIPT, options=options, evaluators=options, looks="always")
+    number = owner.begin(name="../" + SCRIPT, options=options, evaluators=options, capacity="")
     pages = [
         owner.http.get("/"),
         owner.http.get(f"/campaigns/{number}"),
@@ -708,7 +707,7 @@ def test_a_form_of_a_link_that_was_renewed_is_worth_nothing(owner: Owner) -> Non
 
 
 def test_a_viewer_sees_one_campaign_and_changes_nothing(owner: Owner) -> None:
-    number, other = owner.begin(looks="always"), owner.begin(name="Other")
+    number, other = owner.begin(capacity=""), owner.begin(name="Other")
     text = owner.post(f"/campaigns/{number}/links", what="look").text
     link = re.findall(r'<a href="http://[^/]*(/enter/[^"]*)"', text)[0]
     viewer = browser(owner.app)

@@ -254,7 +254,7 @@ def test_nobody_joins_what_one_look_decided_but_a_new_form_is_filled_in(
     assert like
     form = html.unescape(http.get(like[1]).text)
     given = {
-        "name": "Cup, again", "csrf": csrf, "do": "begin", "scale": "0, 10", "looks": "once",
+        "name": "Cup, again", "csrf": csrf, "do": "begin", "scale": "0, 10",
         "capacity": "1",
     } | {
         field: re.search(rf'id="{field}".*?>(.*?)</textarea>', form, re.S)[1]  # type: ignore[index]
@@ -308,7 +308,7 @@ def test_nothing_is_allowed_where_it_is_certain_already(store: Store, http: http
 
 
 def test_the_seal_is_shown_as_it_is(store: Store, http: httpx.Client) -> None:
-    campaign = begun(store)
+    campaign = begun(store, panel=eh.Questions.panel(OPTIONS, JUDGES, capacity=None))
     changes = itertools.cycle((campaign.pause, campaign.resume))  # each has a seal of its own
     while campaign.status().hash[0] not in "abcdef":
         next(changes)()

@@ -35,11 +35,10 @@ def played(campaign: eh.Campaign) -> list[tuple[str, str]]:
     "settings",
     [
         {"looks": "once"},
-        {"looks": "always"},
         {"capacity": None, "at_most": 60},
         {"capacity": 2, "at_most": 30},
     ],
-    ids=["one look", "looks", "search", "twice each"],
+    ids=["one look", "search", "twice each"],
 )
 def test_who_declines_is_never_asked_it_again(tmp_path: Path, settings: dict[str, Any]) -> None:
     capacity = {name: settings.pop(name) for name in ("capacity",) if name in settings}

@@ -73,7 +73,7 @@ def test_on_items_the_model_makes_leads_better_known() -> None:
     frame = labelled(10, 20, 0.1)
     people = frame[frame["evaluator"] == "person"]
     both, alone = eh.decide(frame, trusted=["person"]), eh.decide(people)
-    wide, narrow = (np.ptp(one.decision.leads[:, 1:], axis=1) for one in (alone, both))
+    wide, narrow = (np.ptp(one.conclusion.leads[:, 1:], axis=1) for one in (alone, both))
     rivals = np.delete(np.arange(4), both.option)
     assert both.option == alone.option
     assert (narrow[rivals] < wide[rivals]).all()

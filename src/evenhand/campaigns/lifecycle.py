@@ -186,11 +186,6 @@ def _refuse_in_vain(replica: Replica, more: dict[str, Any]) -> None:
     plan = after.due_plan(np.zeros_like(after.pending))
     if not after.finished and (plan is None or plan.get("order") != []):
         return
-    if replica.settings["looks"] == "once" and after.policy.spent:
-        raise InputError(
-            "the scores of this campaign were looked at once, and it is decided: what comes now "
-            "could make nothing surer. Begin a new campaign with these options and people."
-        )
     if is_certain(after.policy):
         raise InputError("it is certain already: nothing more would be asked.")
     policy: Any = after.policy  # a search for certainty: others were refused

@@ -47,8 +47,8 @@ _COUNTED_ONCE = (
     "opinion."
 )
 _LOOKED_AT = (
-    "the scores were looked at, and that look used up the chance of being wrong: whatever comes "
-    "now could make nothing surer. Begin anew, with other scores than these."
+    "the scores were looked at once, and it is decided: what comes now could make nothing surer. "
+    "Begin a new campaign or policy, with these options and people."
 )
 
 

@@ -89,8 +89,8 @@ def panel(  # noqa: D417 - a method of `Questions`
         How much evaluators may be asked in all: one number, or one per evaluator. Of the own group
         everybody is then asked about the share that it has among all options.
     trusted
-        Names of evaluators, such as people beside a model, by whose scores those of the others are
-        corrected (`Likings`); by default those who cost five times as much as the others.
+        Names of evaluators, such as people beside a model, who have to confirm what the others make
+        certain; nobody is trusted for a price.
 
     Examples
     --------
