@@ -69,10 +69,9 @@ def audited(given: Table, frame: Any, scale: float, added: float, _: str) -> Any
     found = eh.audit(frame, repeats=True)
     bias, decisions = found.bias, found.decisions
     named = str(found)[:20].split()[0], decisions.names(decisions.fair_winner), len(found.warnings)
-    numbers = [bias.value, bias.low, bias.high, found.effects.noise]
-    numbers += [*decisions.lead, *found.effects.leniencies()]
-    off = 0.0 if given.frame.get("rival") is not None else added
-    return named, np.array([*numbers, *(found.effects.values() - off)]) / scale
+    numbers = [bias.value, bias.low, bias.high, found.noise]
+    numbers += [*decisions.lead, *decisions.lead_se, *found.evaluators["leniency"]]
+    return named, np.array(numbers) / scale
 
 
 @pytest.mark.parametrize("seed", [*UNITS_BY_DAY, *nightly({*UNITS} - {*UNITS_BY_DAY})])

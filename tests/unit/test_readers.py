@@ -323,7 +323,7 @@ def test_audits_and_questions_take_what_was_read(path: str, metric: str | None) 
     own = (frame["option_group"] == frame["evaluator_group"]).to_numpy(float)
     X = np.column_stack([own, *dummies])
     bias = np.linalg.lstsq(X, frame["score"].to_numpy(), rcond=None)[0][0]
-    assert math.isclose(audit.bias.value, bias, abs_tol=1e-9)
+    assert math.isclose(audit.naive.value, bias, abs_tol=1e-9)
     questions = eh.Questions.from_scores(
         frame,
         "option",

@@ -348,5 +348,6 @@ def audit(
             "says who gave which score. Name it: evaluator=. Where nobody knows, but features say "
             "what options are worth, make an ActionSet of them for decide."
         )
+    _ = scores.level  # says what is wrong with scores that have lost their digits
     fitted = TableFit(scores)
     return Audit(fitted, fitted.bias(confidence), seed, target)

@@ -130,6 +130,7 @@ class Slopes(NamedTuple):
     se: Floats
     freedom: float  # of the standard errors
     taken: float  # share of all degrees of freedom that went into slopes
+    grain: float  # below what a difference is rounding of the scores
 
     @classmethod
     def of(cls, scores: Scores, biases: Sequence[BiasEstimate], n_events: int) -> Slopes:
@@ -142,6 +143,7 @@ class Slopes(NamedTuple):
             np.array([one.se if one in known else 0.0 for one in biases]),
             min((max(one.freedom, 0.3) for one in known), default=1.0),
             min(len(known) / left, 0.9),
+            scores.level.grain,
         )
 
 
@@ -150,6 +152,7 @@ class EventFit(Fit):
 
     def __init__(self, design: Design, slopes: Slopes) -> None:
         super().__init__(design)
+        self.residual[np.abs(self.residual) <= slopes.grain] = 0.0  # before errors are asked for
         self.slopes, self.off = slopes, np.zeros((design.n_options, 1))  # see `Panel`
 
     def leads(self, a: ArrayLike, b: ArrayLike) -> Spread:

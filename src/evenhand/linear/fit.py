@@ -234,7 +234,7 @@ class Fit:
 
     def _told(self, spread: Spread, pooled: bool) -> Spread:
         """Return infinite variances where nothing tells an error."""
-        size = max(1.0, float(np.abs(self.design.y).max(initial=0.0))) ** 2
+        size = float(np.abs(self.design.y).max(initial=0.0)) ** 2
         none = (spread.variance < _SILENT * size) | (pooled & (spread.freedom < 0.99))
         return spread._replace(variance=np.where(none, np.inf, spread.variance))
 
@@ -463,7 +463,7 @@ class Fit:
         told = size > 1e-9 * (z * z).sum(1)
         safe = np.where(told, size, 1.0)
         sums = np.asarray((left * (self.residual - left * (along / safe)[:, None])) @ over)
-        error = np.maximum(self.errors.noise / safe, (sums**2).sum(1) / safe**2)
+        error = np.maximum(self.errors.noise / safe, ((sums / safe[:, None]) ** 2).sum(1))
         error = np.where(told, error, np.inf)
         tau = FREE if pair is None else TAU
         drawn = tau**2 / (tau**2 + error)
