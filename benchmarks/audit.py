@@ -1,10 +1,8 @@
 """How sure an audit is: skating's numbers, and how often intervals hold the bias.
 
-    python benchmarks/audit.py skating                         what the season says, and should
-    python benchmarks/audit.py coverage --runs 1000 --seed 1   intervals, by the shape of the table
-    python benchmarks/audit.py flags --runs 1000 --seed 1      evaluators who are flagged falsely
-
-Rules of the interval were chosen on seeds 11 to 13 of `coverage`, on most of the shapes here.
+python benchmarks/audit.py skating                         what the season says, and should
+python benchmarks/audit.py coverage --runs 1000 --seed 1   intervals, by the shape of the table
+python benchmarks/audit.py flags --runs 1000 --seed 1      evaluators who are flagged falsely
 """
 
 from __future__ import annotations
@@ -21,13 +19,9 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
-from evenhand.auditing.bias import Clusters, plain
-from evenhand.auditing.effects import Effects, two_way, without
-from evenhand.auditing.individual_biases import of_evaluators
 
 import evenhand as eh
 from evenhand.scores import Factor, Scores
-from evenhand.scores.read import read_table
 
 COLUMNS = {
     "option": "skater",
@@ -112,7 +106,7 @@ def verdicts(n_evaluators: int, n_options: int, items: int, groups: int, seed: i
 
 def skating_season() -> Scores:
     """Return who scored whom in the season."""
-    return read_table(season(), **COLUMNS)
+    return eh.read_scores(season(), **COLUMNS)
 
 
 def few_judges(n: int) -> Scores:
@@ -120,7 +114,7 @@ def few_judges(n: int) -> Scores:
     frame = season()
     most = frame.groupby("judge")["home"].sum().nlargest(n).index
     met = frame[frame["judge"].isin(most)]
-    return read_table(met, **COLUMNS)
+    return eh.read_scores(met, **COLUMNS)
 
 
 SHAPES: dict[str, Callable[[], Scores]] = {
@@ -189,87 +183,43 @@ WORLDS: dict[str, World] = {
 }
 
 
-def draw(
-    design: Effects, world: World, only: tuple[str, ...], runs: int, seed: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return (n, runs) scores, the bias that each interval is about, and that of those here."""
-    rng = np.random.default_rng(seed)
-    scores, p = design.scores, design.scores.partial
-    e, o = scores.evaluator.codes, scores.option.codes
+def draw(scores: Scores, world: World, rng: np.random.Generator) -> np.ndarray:
+    """Return (n,) scores."""
+    e, o, p = scores.evaluator.codes, scores.option.codes, scores.partial
     favoured = o if scores.rival is None else np.where(p < 0.0, scores.rival, o)
 
     def effects(codes: np.ndarray, sd: float) -> np.ndarray:
-        return sd * rng.standard_normal((int(codes.max()) + 1, runs))[codes]
+        return sd * rng.standard_normal(int(codes.max()) + 1)[codes]
 
-    of_e, of_o = effects(e, world.evaluators), effects(favoured, world.options)
-    y = p[:, None] * (world.bias + of_e + of_o)
-    sees = world.pairs * rng.standard_normal((len(scores.evaluator), len(scores.option), runs))
+    y = p * (world.bias + effects(e, world.evaluators) + effects(favoured, world.options))
+    sees = world.pairs * rng.standard_normal((len(scores.evaluator), len(scores.option)))
     y += sees[e, o] if scores.rival is None else sees[e, o] - sees[e, scores.rival]
     if world.binary:
         chance = 0.5 + y + effects(scores.scored[0], 0.08) + effects(scores.chairs[0], 0.05)
-        y = (rng.random(chance.shape) < chance).astype(float)
-    else:
-        y += np.exp(effects(e, world.loud)) * world.noise * rng.standard_normal(y.shape)
-    weights = design.own * p / design.information
-    moved = {"evaluators": weights @ of_e, "options": weights @ of_o}
-    return y, world.bias + sum(moved[kind] for kind in only), world.bias + sum(moved.values())
-
-
-# --------------------------------------------------------------------- coverage
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What intervals did: how often they held the truth, and were how wide beside the best."""
-
-    covered: float
-    naive: float
-    here: float
-    wide: float
-
-
-def study(design: Effects, clusters: Clusters, world: World, runs: int, seed: int) -> Seen:
-    """Return what intervals did on a table of one shape, over many drawings of its scores."""
-    only = clusters.estimate(design, 0.95).only
-    found = []
-    for first in range(0, runs, 100):
-        y, truth, these = draw(design, world, only, min(100, runs - first), seed + first)
-        truth = np.broadcast_to(truth, these.shape)
-        left = without(design, y)
-        for j, bias in enumerate(design.own @ left / design.information):
-            residual = left[:, j] - bias * design.own
-            scored = replace(design.scores, score=y[:, j])
-            one = replace(design, scores=scored, bias=float(bias), residual=residual)
-            mine, naive = clusters.estimate(one, 0.95), plain(one, 0.95)
-            held = [
-                mine.covers(truth[j]),
-                naive.covers(truth[j]),
-                clusters.here(one, 0.95).covers(these[j]),
-            ]
-            found.append((bias - truth[j], mine.high - bias, *held))
-    errors, widths, *held = np.array(found).T
-    oracle = 1.96 * float(np.sqrt(np.mean(errors**2)))
-    finite = np.isfinite(widths)
-    wide = float(np.median(widths[finite])) / oracle if finite.any() else math.inf
-    return Seen(*(float(x.mean()) for x in held), wide)
+        return (rng.random(chance.shape) < chance).astype(float)
+    return y + np.exp(effects(e, world.loud)) * world.noise * rng.standard_normal(len(y))
 
 
 def coverage(runs: int, seed: int, shapes: Sequence[str], worlds: Sequence[str]) -> None:
     """Print how often 95% intervals hold the bias, and how wide they are."""
     print(f"## How often a 95% interval holds the bias, in % of {runs}\n")
-    print("In brackets: the naive one; that of those here alone; how many times as wide as for who")
-    print("knows the error.\n")
+    print("In brackets: the naive one; how many times as wide as for who knows the error.\n")
     print("| table | " + " | ".join(worlds) + " |")
     print("| --- |" + " --- |" * len(worlds))
     for shape in shapes:
-        scores = SHAPES[shape]()
-        design = two_way(replace(scores, score=np.random.default_rng(0).random(len(scores))))
-        clusters = Clusters.of(design)
-        cells = []
+        scores, cells = SHAPES[shape](), []
         for world in worlds:
-            seen = study(design, clusters, WORLDS[world], runs, seed)
-            others = f"{100 * seen.naive:.0f}; {100 * seen.here:.0f}; {seen.wide:.2f}"
-            cells.append(f"{100 * seen.covered:.1f} ({others})")
+            rng, truth = np.random.default_rng(seed), WORLDS[world].bias
+            found = []
+            for _ in range(runs):
+                audit = eh.audit(replace(scores, score=draw(scores, WORLDS[world], rng)))
+                bias, naive = audit.bias, audit.naive
+                found.append(
+                    (bias.covers(truth), naive.covers(truth), bias.value, bias.high - bias.low)
+                )
+            held, naively, values, widths = np.array(found).T
+            wide = float(np.median(widths)) / (3.92 * float(np.std(values)))
+            cells.append(f"{100 * held.mean():.1f} ({100 * naively.mean():.0f}; {wide:.2f})")
         print(f"| {shape} | " + " | ".join(cells) + " |", flush=True)
     error = 100 * math.sqrt(0.95 * 0.05 / runs)
     print(f"\nStandard error of a share of 95%: {error:.1f}. Seed {seed}.")
@@ -289,11 +239,11 @@ def flags(runs: int, seed: int, shapes: Sequence[str]) -> None:
         found = []
         for _ in range(runs):
             y, truth = _half_fair(scores, loud, rng)
-            each = of_evaluators(two_way(replace(scores, score=y)), 0.95)
-            who, flagged = each.own.who, each.drawn.q <= 0.05
-            width = each.own.widths(0.95)
-            held = np.abs(each.own.bias - truth[who]) <= width
-            fair = truth[who] == 0.0
+            frame = eh.audit(replace(scores, score=y)).evaluators
+            mine = (frame["own"] > 0).to_numpy()
+            frame, true = frame[mine], truth[mine]
+            flagged, fair = frame["flagged"].to_numpy(), true == 0.0
+            held = ((frame["low"] <= true) & (true <= frame["high"])).to_numpy()
             found.append(
                 (
                     (flagged & fair).sum() / max(flagged.sum(), 1),
