@@ -208,7 +208,8 @@ class TableFit:
         column = regressors(self.scores)[name]
         own = np.flatnonzero(column)
         found = {
-            kind: len(np.unique(codes[own])) for kind, codes in clusters_of_biases(self.scores).items()
+            kind: len(np.unique(codes[own]))
+            for kind, codes in clusters_of_biases(self.scores).items()
         }
         return BiasEstimate.of(self._slope(name), level, found)
 
@@ -252,7 +253,9 @@ class TableFit:
             large = self.panel if isinstance(self.panel, LargeFit) else LargeFit(self.design)
             return large.own_slopes(codes, size)
         x = np.where(codes[:, None] == who, p[:, None], 0.0)
-        others = [column for name, column in regressors(self.scores).items() if name != self.partiality]
+        others = [
+            column for name, column in regressors(self.scores).items() if name != self.partiality
+        ]
         design = replace(self.design, x=np.column_stack([x, *others]))
         fit = Fit(design, self.noise_scale)
         columns = {"options": self.scores.option.codes} if self.scores.rival is None else {}
