@@ -572,7 +572,9 @@ def _concluded(
     look = getattr(said.policy, "one_look", lambda: None)() if decision.level else None
     if look is None:
         return found
-    own = {"fit": look.fit, "doubted": look.doubted} if len(look.verdicts) == k else {}
+    # errors at one look do not hold where scores decided what was asked next
+    once = said.looks_once and len(look.verdicts) == k
+    own = {"fit": look.fit, "doubted": look.doubted} if once else {}
     known = {"expected_loss": look.expected_loss, "spread": look.spread}
     return replace(found, chances=look.chances[:k], **known, **own)
 

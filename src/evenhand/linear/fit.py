@@ -310,17 +310,21 @@ class Fit:
         return np.asarray(np.maximum(d[a] + d[b] - 2.0 * products[a, b], 0.0))
 
     def level(self, like: bool = True) -> Spread:
-        """Return the values with errors, for judges like these or for these alone."""
+        """Return the values with errors, for items like these, and judges like these or these."""
         spread = self.contrasts(self._levels, self.design.clusters, "option", lambda c: c)
-        J = self.design.n_evaluators
-        if not like or J < 2 or self.design.rival is not None:
+        if self.design.rival is not None:
             return spread
-        severity = self.severities
-        drawn = np.empty(self.design.n_options)
-        many = np.empty(self.design.n_options)
-        whose = self._evaluator_part
+        if like and self.design.n_evaluators > 1:
+            spread = self._drawn(spread, self.severities, self._evaluator_part)
+        return spread if self.design.item is None else self._drawn(spread, *self._items)
+
+    def _drawn(self, spread: Spread, effects: Floats, whose: NDArray[np.intp]) -> Spread:
+        """Return values with the error of the mean of a sample of effects, too, (n,) with their
+        connected parts (Welch).
+        """
+        drawn, many = np.empty((2, self.design.n_options))
         for s in range(self.basis.parts):
-            own, mine = severity[whose == s], self._connected == s
+            own, mine = effects[whose == s], self._connected == s
             many[mine] = max(len(own) - 1, 1)
             drawn[mine] = own.var(ddof=1) / len(own) if len(own) > 1 else np.inf
         V = spread.variance + drawn
@@ -328,6 +332,23 @@ class Fit:
             share = np.where(np.isfinite(V), drawn / np.maximum(V, 1e-300), 1.0)
         freedom = 1.0 / ((1.0 - share) ** 2 / spread.freedom + share**2 / many)
         return Spread(spread.estimate, V, freedom)
+
+    @property
+    def _items(self) -> tuple[Floats, NDArray[np.intp]]:
+        """How high items lie, or clusters of them, on average; and the connected part of each."""
+        design = self.design
+        assert design.item is not None
+        left = design.y - self.residual - self.values[design.option]
+        if design.evaluator is not None and "evaluator" in self.basis.blocks:
+            left = left - self.severities[design.evaluator]
+        slopes = self.basis.weights({}, np.eye(design.x.shape[1]))
+        left = left - design.x @ self.basis.estimates(slopes, design.y)
+        codes = design.clusters.get("cluster", design.item)
+        times = np.bincount(codes)
+        whose = np.zeros(len(times), dtype=np.intp)
+        whose[codes] = self.basis.part
+        seen = times > 0
+        return np.bincount(codes, left)[seen] / times[seen], whose[seen]
 
     @cached_property
     def severities(self) -> Floats:
