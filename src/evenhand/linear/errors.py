@@ -19,8 +19,9 @@ chance, at most 1, of an option's s_i² beside the mean of all others' (F(f_i, �
 noise lies between the quartiles of what chance allows is pooled in full. Of a contrast it is the
 least of its own options'. Freedom is drawn on the scale of 1/f, in which Student's quantile is
 about straight: 1/f′ = (1 − p)/f + p/ν₀. The rest is the moderated t (Smyth, 2004; robust as in
-Phipson and others, 2016): with d = f′ − f, V becomes (d s₀² S + f V)/(d + f) where that is more. An option as
-noisy as all has nearly the pooled t test, one that is noisier or quieter beyond chance its own.
+Phipson and others, 2016): with d = f′ − f, V becomes (d s₀² S + f V)/(d + f) where that is more. An
+option as noisy as all has nearly the pooled t test, one that is noisier or quieter beyond chance
+its own.
 
 3 Slopes. A bias β errs by noise and by what clusters favour for themselves: z_g in x_g z_g.
 B = max(s² S, V by single rows) is noise alone. A cluster's own slope moves u by M z,
