@@ -278,7 +278,7 @@ class TableFit:
         parts = [scores.option.codes] + ([] if scores.rival is None else [scores.rival])
         parts += [] if scores.evaluator is None else [scores.evaluator.codes]
         pairs = errors.clusters(*parts)
-        u, W = errors.features(weights, pairs).u, fit.basis.rows(weights)
+        u, W = errors.sums(weights, pairs), fit.basis.rows(weights)
         q = np.stack([np.bincount(pairs.codes, w * w, pairs.size) for w in W])
         V, f = (u * u).sum(1), less_one(q.sum(1), (q * q).sum(1))
         whose = 0 if scores.evaluator is None else len(scores.evaluator) - 1
