@@ -123,9 +123,9 @@ def tables(make: object, seed: int, n: int = 150) -> Iterator[Scores]:
 
 
 def test_small_tables_agree_with_least_squares() -> None:
-    for scores in tables(random_scores, seed=1):
-        if scores.event is None:  # items are additive there
-            scores = replace(scores, item=None)
+    for drawn in tables(random_scores, seed=1):
+        # items are additive without events
+        scores = replace(drawn, item=None) if drawn.event is None else drawn
         y = scores.score - (0.0 if scores.reference is None else scores.reference)
         agrees_with_least_squares(eh.audit(scores), columns(scores), y, regressors(scores))
 

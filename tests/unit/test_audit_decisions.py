@@ -48,7 +48,9 @@ def dense_values(frame: pd.DataFrame, column: np.ndarray) -> dict[str, dict[str,
     """Return two-way levels of the options at each event, by dummies and numpy."""
     found = {}
     for event, part in frame.assign(y=column).groupby("event"):
-        parts = [pd.get_dummies(part[name], dtype=float) for name in ("option", "evaluator", "item")]
+        parts = [
+            pd.get_dummies(part[name], dtype=float) for name in ("option", "evaluator", "item")
+        ]
         level = np.linalg.lstsq(np.hstack(parts), part["y"], rcond=None)[0][: parts[0].shape[1]]
         found[str(event)] = dict(zip(parts[0].columns, level.tolist(), strict=True))
     return found
@@ -337,7 +339,9 @@ def test_a_reference_knows_who_is_best() -> None:
 def test_what_attributes_add_is_no_worth() -> None:
     scores = two_options([9.0, 8.0], [7.0, 8.0], [0.0, 0.0])
     length = np.array([3.0, 3.0, 0.0, 0.0])
-    found = decisions(replace(scores, attributes={"length": length}), bias_of(0.0), {"length": bias_of(1.0)})
+    found = decisions(
+        replace(scores, attributes={"length": length}), bias_of(0.0), {"length": bias_of(1.0)}
+    )
     assert found.names(found.winner) == ["Ann"]
     assert found.names(found.fair_winner) == ["Bo"]
     assert found.lead == pytest.approx([2.0])

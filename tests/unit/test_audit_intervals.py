@@ -49,7 +49,10 @@ def scattered(seed: int, n: int = 60) -> Scores:
 @pytest.mark.parametrize("factor", [1e-6, 1.0, 1e6])
 def test_units_are_the_users(factor: float) -> None:
     scores = scattered(3)
-    one, other = (eh.audit(x).bias for x in (scores, replace(scores, score=factor * scores.score + 7 * factor)))
+    one, other = (
+        eh.audit(x).bias
+        for x in (scores, replace(scores, score=factor * scores.score + 7 * factor))
+    )
     assert (other.low, other.high) == pytest.approx((factor * one.low, factor * one.high))
     assert other.chance == pytest.approx(one.chance)
 

@@ -210,8 +210,6 @@ def test_wide_tables_and_one_baseline_are_mirrors() -> None:
     )
 
 
-
-
 def test_a_scale_from_high_to_low_and_scores_that_know_it_say_the_same() -> None:
     table = panel()
     said = eh.decide(table, best="low", scale=(0, 6))

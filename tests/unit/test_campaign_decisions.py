@@ -351,9 +351,7 @@ def test_who_never_came_does_not_blank_the_answer(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     options = {f"O{i}": "ABC"[i % 3] for i in range(12)}
     judges = {f"E{j}": "ABCD"[j % 4] for j in range(14)}
-    campaign = eh.Campaign.create(
-        tmp_path / "store.db", "it", eh.Questions.panel(options, judges)
-    )
+    campaign = eh.Campaign.create(tmp_path / "store.db", "it", eh.Questions.panel(options, judges))
     there = [name for name in judges if name != "E5"]
     asked = True
     while asked:
@@ -387,7 +385,5 @@ def test_nobody_is_called_best_by_a_single_score_without_a_word(tmp_path: Path) 
                 campaign.tell(ticket, scores.get(key, 9.0))
     answer = campaign.answer()
     assert (answer.label, answer.standing(answer.option).evaluations) == ("Cy", 1)
-    assert "Cy has a single score." in " ".join(
-        str(answer).split()
-    )
+    assert "Cy has a single score." in " ".join(str(answer).split())
     campaign.close()

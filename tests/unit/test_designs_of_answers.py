@@ -125,7 +125,8 @@ def test_what_a_judge_says_again_is_one_opinion() -> None:
 def test_one_judge_has_single_answers_that_share_nothing() -> None:
     questions = eh.Questions.panel(list(OPTIONS), ["P"], capacity=None)
     design = design_of_answers(questions, [0, 0, 1, 1, 2, 3], np.arange(6.0))
-    assert len(design) == 6 and not design.clusters
+    assert len(design) == 6
+    assert not design.clusters
 
 
 def test_items_are_effects_and_clusters() -> None:

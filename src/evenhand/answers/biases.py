@@ -138,8 +138,8 @@ def biases_of(table: TableFit, confidence: float) -> Biases:
         one = table.bias(confidence, name)
         found.append(NamedBias(name, kind, None, None, one.value, one.low, one.high, one.value))
     if (first := table.standing_first(confidence)) is not None and table.position:
-        ends = (first.value, first.low, first.high, first.value)
-        found.append(NamedBias("position", "position", None, None, *ends))
+        at = (first.value, first.low, first.high, first.value)
+        found.append(NamedBias("position", "position", None, None, *at))
     if scores.evaluator is None or scores.rival is not None or len(scores.evaluator) < 2:
         return Biases(found)
     spread = fit.severity()
@@ -178,8 +178,10 @@ def biases_of_answers(
         mine = np.array([family == kind for family in families])
         drawn[mine] = shrunk(ends[mine, 0], spread[mine])
     return Biases(
-        NamedBias(c.name, c.kind, c.evaluator, c.group, *values.tolist(), float(better))
-        for (c, _), values, better in zip(named, ends, drawn, strict=True)
+        NamedBias(c.name, c.kind, c.evaluator, c.group, value, low, high, better)
+        for (c, _), (value, low, high), better in zip(
+            named, ends.tolist(), drawn.tolist(), strict=True
+        )
     )
 
 

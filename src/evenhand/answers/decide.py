@@ -294,9 +294,7 @@ class _Fitted:
         if len(fit.residual) != len(scores) or self.log is not None:
             fit = Fit(design_of_values(scores, like=False))
         residual = sign(scores.best) * fit.residual
-        return list(
-            findings_of(scores, residual, fit.leverage, float(fit.freedom), beside=beside)
-        )
+        return list(findings_of(scores, residual, fit.leverage, float(fit.freedom), beside=beside))
 
     def biases(self, confidence: float) -> Biases:
         """Return the biases, on the scale of the scores turned."""
@@ -326,8 +324,7 @@ def _fitted(
     high = table.maximised
     if trusted is not None:
         judges = () if table.evaluator is None else table.evaluator.names
-        names = trusted_among(trusted, judges)
-        design = design_of_trusted(high, names, like)
+        design = design_of_trusted(high, trusted_among(trusted, judges), like)
         return _Fitted(given, Fit(design, noise_scale), options_of(table), None)
     if questions is None:
         return _Fitted(given, given.values, options_of(table), None)
@@ -418,7 +415,7 @@ def _answer(
     if certainty == "own scores" and table.evaluator is not None and len(table.evaluator) == 1:
         certainty = "one judge's scores"
     of_best = said.target.top is not None
-    certain = of_best and math.isfinite(said.loss) or (not of_best and said.sure)
+    certain = math.isfinite(said.loss) if of_best else said.sure
     if len(options) == 1:
         said = replace(said, verdicts=("in",), chosen=(0,), loss=0.0)
         certainty, certain, warnings = "own scores", True, ()
@@ -515,7 +512,9 @@ def _ranking(
             options.labels[x],
             options.group_of(x),
             float(raw[x]),
-            *said.values[x].tolist(),
+            float(said.values[x, 0]),
+            float(said.values[x, 1]),
+            float(said.values[x, 2]),
             float(said.leads[x, 0]),
             int(counts[x]),
         )
@@ -533,7 +532,9 @@ def _why(told: _Fitted, said: Conclusion, categories: Categories | None) -> str:
         return _apart(told)
     if said.sure or not fit.silent:
         return ""
-    seen = "agree to the last digit" if fit.freedom > 0 else "are no more than the model has parameters"
+    seen = "agree to the last digit"
+    if fit.freedom < 1:
+        seen = "are no more than the model has parameters"
     return _SILENT.format(seen=seen, name=told.options.labels[said.leader])
 
 
@@ -620,7 +621,6 @@ def _next(told: _Fitted, answer: Answer, said: Conclusion, n: int) -> NextQuesti
         asked = asked.adding(asked._changed(capacity=None).check().advice)
         log = replace(log, asked=asked)
     log = log.centred(told.scores.maximised.level)
-    covariance, _ = told.fit.covariance
     noise = math.nan if told.fit.silent else math.sqrt(told.fit.errors.noise)
     return next_questions(
         asked,

@@ -173,10 +173,10 @@ def next_questions(
         made[x] += 1
     ratio = further(said) if best else math.nan
     if not found:
-        said, e = nothing_left(questions, told), len(questions.evaluators)
+        advice, e = nothing_left(questions, told), len(questions.evaluators)
         if e and 0.0 < ratio < math.inf:
-            said += f" About {math.ceil(e * ratio):,} more like them {_SETTLE}."
-        return NextQuestions((), math.inf, said)
+            advice += f" About {math.ceil(e * ratio):,} more like them {_SETTLE}."
+        return NextQuestions((), math.inf, advice)
     found = [one for one in found if one.tells]
     if not found:
         return NextQuestions((), math.inf, _IN_VAIN)
@@ -348,7 +348,8 @@ def next_items(fit: Fit, answer: Answer, items: int, n: int) -> NextQuestions:
     if fit.freedom < 1 or not np.isfinite(variances).all():
         return NextQuestions((), math.nan, "Try all options on the same items, and on more.")
     if not (said.target.top == 1 and len(said.parts) == 1):
-        names = listed([*answer.undecided, *([said.target.against or ""] * bool(said.target.against))], 4)
+        rival = [] if said.target.against is None else [said.target.against]
+        names = listed([*answer.undecided, *rival], 4)
         return NextQuestions((), math.nan, f"Try {names} on new items." if answer.undecided else "")
     errors, listed_ = np.sqrt(variances), list[NextQuestion]()
     order = np.argsort(-expected_losses(leads, errors), kind="stable")

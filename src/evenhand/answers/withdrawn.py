@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.inference import Conclusion
+from evenhand.inference import Conclusion, Verdict
 from evenhand.report.words import counted, listed, short
 
 if TYPE_CHECKING:
@@ -134,6 +134,7 @@ def _same(said: Conclusion, put_back: Answer) -> bool:
 
 def _of_both(one: Conclusion, other: Conclusion | None) -> Conclusion:
     """Return a conclusion that says what two of them say; where they differ, the first's choice."""
+    verdicts: tuple[Verdict, ...]
     if other is None or set(other.chosen) != set(one.chosen):
         verdicts = tuple("itself" if said == "itself" else "open" for said in one.verdicts)
         leads, loss = _joined(one.leads, None), math.inf

@@ -157,7 +157,7 @@ class Each:
         ends, numbers = own.ends(1.0 - self.level), np.full((size, 8), np.nan)
         ends[np.isnan(own.estimate)] = np.nan
         numbers[who] = np.column_stack([ends, self._shrunken(own), p, _false_discovery(p)])
-        names = "bias low high shrunk shrunk_low shrunk_high p q".split()
+        names = ["bias", "low", "high", "shrunk", "shrunk_low", "shrunk_high", "p", "q"]
         return pd.DataFrame(
             {
                 self.kind: list(self.names),

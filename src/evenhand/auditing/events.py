@@ -1,4 +1,4 @@
-"""The events of a table of scores, each a small panel of its own: who competes, and by which values.
+"""The events of a table of scores, each a small panel: who competes, and by which values.
 
 Notation
 --------

@@ -130,7 +130,7 @@ def shortlist(
     delta: float,
     added: float,
 ) -> Shortlist:
-    """Return who is wanted at every event by each rule, and who surely is; ``values``: (entries,) by
+    """Return who is wanted at every event by each rule, and who surely; ``values``: (entries,) by
     the mean, with the bias off, with leniency off and with both; ``added``: what attributes add.
     """
     mean, fair, itself = values[0], values[3], _rival(contests, scores.option.names, target)
@@ -148,9 +148,7 @@ def shortlist(
     inside, outside = np.zeros((2, len(fair)), dtype=np.bool_)
     by_mean, unbiased, even, both = lists
     names = scores.option.names
-    found = Shortlist(
-        contests, names, target, by_mean, unbiased, even, both, inside, outside
-    )
+    found = Shortlist(contests, names, target, by_mean, unbiased, even, both, inside, outside)
     aim = target if target.bar is None else replace(target, bar=lines[3])
     for panel, start, size in zip(panels, contests.starts, contests.sizes, strict=True):
         here = slice(start, start + size)

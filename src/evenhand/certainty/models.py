@@ -18,8 +18,6 @@ from evenhand.policies.limits import nth
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 
-
-
 BAR = -1
 """Stands for a bar among options: a value that is stated, and no option's."""
 

@@ -18,6 +18,7 @@ from scipy import special
 
 from evenhand.arrays import Floats
 from evenhand.linear import Design, Fit, Spread
+from evenhand.linear.basis import Weights
 from evenhand.linear.design import (
     PARTIALITY,
     clusters_of_biases,
@@ -26,6 +27,7 @@ from evenhand.linear.design import (
     regressors,
     sides,
 )
+from evenhand.linear.errors import less_one
 from evenhand.linear.large import LargeFit, is_large
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import IN_SPAN
@@ -208,7 +210,8 @@ class TableFit:
         column = regressors(self.scores)[name]
         own = np.flatnonzero(column)
         found = {
-            kind: len(np.unique(codes[own])) for kind, codes in clusters_of_biases(self.scores).items()
+            kind: len(np.unique(codes[own]))
+            for kind, codes in clusters_of_biases(self.scores).items()
         }
         return BiasEstimate.of(self._slope(name), level, found)
 
@@ -252,18 +255,43 @@ class TableFit:
             large = self.panel if isinstance(self.panel, LargeFit) else LargeFit(self.design)
             return large.own_slopes(codes, size)
         x = np.where(codes[:, None] == who, p[:, None], 0.0)
-        others = [column for name, column in regressors(self.scores).items() if name != self.partiality]
+        others = [
+            column for name, column in regressors(self.scores).items() if name != self.partiality
+        ]
         design = replace(self.design, x=np.column_stack([x, *others]))
         fit = Fit(design, self.noise_scale)
-        columns = {"options": self.scores.option.codes} if self.scores.rival is None else {}
-        spread = fit.biases(columns)
         m = len(who)
-        told = (np.abs(fit.basis.X[:, :m]) > 0).any(0) & np.isfinite(spread.variance[:m])
-        nothing.estimate[who] = np.where(told, spread.estimate[:m], np.nan)
-        # few rows each: the noise of all is as good a guess as their own, and the larger counts
-        weights = fit.basis.weights({}, np.eye(x.shape[1] + len(others)))
-        least = fit.errors.noise * weights.squares[:m]
-        own = spread.variance[:m] > least
-        nothing.variance[who] = np.where(told, np.maximum(spread.variance[:m], least), np.inf)
-        nothing.freedom[who] = np.where(own, np.maximum(spread.freedom[:m], 1.0), fit.freedom)
+        weights = fit.basis.weights({}, np.eye(m, m + len(others)))
+        V, f = self._of_pairs(fit, weights)
+        told = weights.told & np.isfinite(V)
+        nothing.estimate[who] = np.where(told, fit.basis.estimates(weights, design.y), np.nan)
+        nothing.variance[who] = np.where(told, V, np.inf)
+        nothing.freedom[who] = np.maximum(f, 1.0)
         return nothing
+
+    def _of_pairs(self, fit: Fit, weights: Weights) -> tuple[Floats, Floats]:
+        """Return variances and degrees of freedom of slopes that are somebody's own: by pairs of
+        evaluator and option, since what one sees in the other comes back; drawn to the noise of all
+        slopes by how probable the own one is beside it (`linear.errors`, 2).
+        """
+        scores, errors, S = self.scores, fit.errors, np.maximum(weights.squares, 1e-300)
+        parts = [scores.option.codes] + ([] if scores.rival is None else [scores.rival])
+        parts += [] if scores.evaluator is None else [scores.evaluator.codes]
+        pairs = errors.clusters(*parts)
+        u, W = errors.sums(weights, pairs), fit.basis.rows(weights)
+        q = np.stack([np.bincount(pairs.codes, w * w, pairs.size) for w in W])
+        V, f = (u * u).sum(1), less_one(q.sum(1), (q * q).sum(1))
+        whose = 0 if scores.evaluator is None else len(scores.evaluator) - 1
+        left = max(pairs.size - len(scores.option) - whose - len(f), 1)  # as pairs tell it
+        f = f * min(1.0, left / max(float(f.sum()), 1e-9))
+        s = V / S
+        some = weights.told & (f > 1e-9)
+        if not s[some].any():
+            return np.full(len(s), errors.noise) * S, np.full(len(s), float(fit.freedom))
+        s0 = float((s * f)[some].sum() / f[some].sum())
+        nu = min(float(f[some].sum()), float(fit.freedom))
+        tails = special.fdtrc(f, nu, s / s0), special.fdtr(f, nu, s / s0)
+        p = np.minimum(1.0, 4.0 * np.minimum(*tails))
+        drawn = 1.0 / ((1.0 - p) / f + p / max(nu, 1.0))
+        share = np.maximum(drawn - f, 0.0) / np.maximum(drawn, f)
+        return np.maximum(V, V + share * (s0 * S - V)), np.maximum(drawn, f)

@@ -2,7 +2,7 @@
 
 Notation
 --------
-m           how many are wanted;  a, b  options;  L, V, f  a lead, its variance and freedom (`linear`)
+m           how many are wanted;  a, b, x  options;  leads and their errors are `linear`'s
 p(a, b)     the chance of a lead as large as that of a over b, if a were no better
 δ           1 less the confidence;  ε  the tolerance
 
@@ -20,8 +20,8 @@ One joint statement, with a probability of δ at most to be wrong in any of it:
   k − m others, and out if m others are so over it. Who is in falsely, at place m + j, is falsely
   better than j of the m + j − 1 before it: by Markov's inequality that has a probability of
   (m + j − 1)α/j at most, and the other way round (k − m + i − 1)α/i for who is out falsely at place
-  m − i + 1. All of these add up to δ with α = δ/(k + (m − 1)H_{k−m} + (k − m − 1)H_m), H_n = 1 + ½ +
-  … + 1/n. Then step by step: of who is placed nothing false is left to say.
+  m − i + 1. All of these add up to δ with α = δ/(k + (m − 1)H_{k−m} + (k − m − 1)H_m), where H_n
+  is 1 + ½ + … + 1/n. Then step by step: of who is placed nothing false is left to say.
 - *A bar, and against one option*: two-sided t tests by Holm.
 - *Ranks*: pairs that differ by Holm over all of them, and what is sure of the target: nobody who is
   surely in has a rank beyond the line.
@@ -203,9 +203,11 @@ def conclude(
     fit
         The fit of the scores; the highest values are the best.
     target
-        What is wanted. Where it is ``against`` an option, ``rival`` is its index.
+        What is wanted.
     delta
         Probability of being wrong in anything that is sure.
+    rival
+        Index of the option that others are held ``against``, if the target is that.
     like
         Whether values are those for judges like these, or for these alone.
     doubted
@@ -364,9 +366,7 @@ def _several(pairs: Pairs, order: Indices, m: int, delta: float) -> tuple[Indice
 # ---------------------------------------------------------------------- a bar, against one
 
 
-def _holm_target(
-    said: Conclusion, level: Spread, target: Target, rival: int | None
-) -> Conclusion:
+def _holm_target(said: Conclusion, level: Spread, target: Target, rival: int | None) -> Conclusion:
     """Return who is surely above a bar, or better than one option, and who surely not."""
     fit, k, slack = said.fit, len(said.verdicts), target.tolerance
     assert fit is not None

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,9 @@ class Weights:
     slopes: Floats  # (K, r), of Q
     told: Flags  # (K,) whether the contrast is identified
     squares: Floats  # (K,) w·w
-    about: tuple[str, NDArray[np.intp]] | None = None  # a block, and (K, ·) its effects that it is of
+    about: tuple[str, NDArray[np.intp]] | None = (
+        None  # a block, and (K, ·) its effects that it is of
+    )
 
     def __len__(self) -> int:
         """Return how many contrasts there are."""
@@ -186,7 +189,7 @@ class Basis:
         self._means = sums * self._over[:, None]
         order = np.argsort(self.part, kind="stable")
         ends = np.searchsorted(self.part[order], np.arange(self.parts + 1))
-        self._slices: list[Any] = [order[a:b] for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        self._slices: list[Any] = [order[a:b] for a, b in pairwise(ends.tolist())]
         if self.parts == 1:
             self._slices = [slice(None)]
         gram = np.empty((self.parts, width, width))

@@ -186,7 +186,9 @@ def _beside_values(scores: Scores) -> list[Floats]:
         return bool((least < most).any())
 
     some = scores.attributes if scores.rival is None and len(scores) else {}
-    return [x if name not in some or varies(x) else 0.0 * x for name, x in regressors(scores).items()]
+    return [
+        x if name not in some or varies(x) else 0.0 * x for name, x in regressors(scores).items()
+    ]
 
 
 def design_of_biases(scores: Scores) -> Design:

@@ -15,27 +15,29 @@ Miller, 2011): V = Σ V_kind − (kinds − 1) V_cell, no less than any of them;
 
 2 Pooling. Over the k contrasts 'one option less the others' s₀² is the mean of s_i² = V/S, with
 ν₀ = (k − 1)/k (Σs_i²)²/Σ(s_i⁴/f_i) degrees of freedom, at most ν. p is four times the smaller tail
-chance, at most 1, of an option's s_i² beside the mean of all others' (F(f_i, ν_−i)): one whose noise
-lies between the quartiles of what chance allows is pooled in full. Of a contrast it is the least of
-its own options'. Freedom is drawn on the scale of 1/f, in which Student's quantile is about
-straight: 1/f′ = (1 − p)/f + p/ν₀. The rest is the moderated t (Smyth, 2004; robust as in Phipson and
-others, 2016): with d = f′ − f, V becomes (d s₀² S + f V)/(d + f) where that is more. An option as
-noisy as all has nearly the pooled t test, one that is noisier or quieter beyond chance its own.
+chance, at most 1, of an option's s_i² beside the mean of all others' (F(f_i, ν_−i)): one whose
+noise lies between the quartiles of what chance allows is pooled in full. Of a contrast it is the
+least of its own options'. Freedom is drawn on the scale of 1/f, in which Student's quantile is
+about straight: 1/f′ = (1 − p)/f + p/ν₀. The rest is the moderated t (Smyth, 2004; robust as in
+Phipson and others, 2016): with d = f′ − f, V becomes (d s₀² S + f V)/(d + f) where that is more. An
+option as noisy as all has nearly the pooled t test, one that is noisier or quieter beyond chance
+its own.
 
 3 Slopes. A bias β errs by noise and by what clusters favour for themselves: z_g in x_g z_g.
 B = max(s² S, V by single rows) is noise alone. A cluster's own slope moves u by M z,
 M = diag(b_g·x_g) − T (F_hᵀ x_h), of which V shows tr MMᵀ where β varies by Σ(w_g·x_g)²: m is the
-ratio, from 1 to 4. V = B + Σ_kinds (V_kind − B)₊ m. The freedom is the least of Bell and McCaffrey's
+ratio, from 1 to 4. V = B + Σ_kinds (V_kind − B)₊ m. The freedom is the least of Bell–McCaffrey's
 and of that t whose 5% point Z/√Σλχ² has, λ the eigenvalues of MMᵀ (Craig, 1991); as far as V_kind/B
 may be chance, by P of it under F(f, ν), that of noise takes its place: 1/f − P/3, no less than 1/ν.
 A lead that leans on β is the lead of effects alone and a part along x̃, which is orthogonal to it:
 their errors add up, each by its own rule (Welch).
 
 4 Use of the scale. Judges may differ in how far apart they put the same options, so that what is
-worth more looks favoured where it stands before judges with long scales: judge e adds λ a_e x̂, x̂ the
-values less those of what the judge scored, a_e = Σ_{i in e} w_i x̂_i over its largest, λ ~ N(0, τ²).
-λ̂ is by least squares beside all effects (Tukey, 1949), drawn to 0 by r = τ²/(τ² + var λ̂): with the
-shift h = w·z of the contrast, its estimate loses hλ̂r and its variance gains h² r var λ̂. Two options
+worth more looks favoured where it stands before judges with long scales: judge e adds λ a_e v°,
+v° the values less their mean over what the judge scored, a_e = Σ_{i in e} w_i v°_i over its
+largest, λ ~ N(0, τ²). The estimate of λ, l, is by least squares beside all effects (Tukey, 1949),
+drawn to 0 by r = τ²/(τ² + var l): with the shift h = w·z of the contrast, where z = a_e v°, its
+estimate loses h l r and its variance gains h² r var l. Two options
 whose lead it is count as worth the same. Of a bias λ is told well, since judges of both groups see
 options of every worth: there τ is so large that it is nearly one more column of the fit.
 
@@ -250,10 +252,11 @@ class Errors:
                 most = np.where(here, np.minimum(most, few), most)
                 m = np.where(here, np.maximum(m, ratio), m)
             found.append((V, f, most, m))
-        parts = [np.array(part) for part in zip(*found, strict=True)]
+        V, f, most, m = (np.array(part) for part in zip(*found, strict=True))
         e = self.clusters().root(self.residual) ** 2
         W = basis.rows(weights)
-        v, d = with_slopes((self.noise, self.freedom), *parts, weights.squares, (W * W) @ e)
+        noise, rows = (self.noise, self.freedom), np.asarray((W * W) @ e)
+        v, d = with_slopes(noise, V, f, most, m, weights.squares, rows)
         return np.where(weights.told, v, np.inf), d
 
     def units(self, columns: Mapping[str, Codes]) -> tuple[Floats, Floats]:
@@ -266,9 +269,7 @@ class Errors:
 
     # ------------------------------------------------------------------ pooled
 
-    def pool(
-        self, made: Callable[[], Weights], block: str, columns: Mapping[str, Codes]
-    ) -> Pool:
+    def pool(self, made: Callable[[], Weights], block: str, columns: Mapping[str, Codes]) -> Pool:
         """Return the noise over the contrasts 'one less the others' of a block of effects, whose
         weights are ``made`` if they are needed.
         """
@@ -308,7 +309,7 @@ class Errors:
         d = 1.0 / ((1.0 - p) / f + p / np.maximum(nu0, f)) - f
         with np.errstate(over="ignore", invalid="ignore"):
             drawn = V + d / (d + f) * (s0 * S - np.minimum(V, s0 * S))
-        return np.where(V < s0 * S, drawn, V), f + d
+        return np.where(s0 * S > V, drawn, V), f + d
 
 
 def together(V: Floats, f: Floats, cell: Floats) -> tuple[Floats, Floats]:

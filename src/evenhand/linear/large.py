@@ -3,12 +3,12 @@
 Notation
 --------
 p, S̃        (n,) a regressor, and the same less all effects and other regressors;  e residuals
-λ_g         Σ_g S̃²: a cluster's share of the information Λ = S̃·S̃;  a_g = Σ_g S̃ p, its weight in β
-K_gg        what is left of λ_g once effects and β are fitted: z_g = Σ_g S̃ e has this variance under
+λ_g         Σ_g S̃², a share of the information Λ = S̃·S̃;  a_g = Σ_g S̃ p, its weight in β
+K_gg        what is left of λ_g once all is fitted: z_g = Σ_g S̃ e has this variance under
             noise of variance 1, so z_g² is multiplied by λ_g/K_gg (`errors` has the exact form)
 
 Effects are taken off by conjugate gradients (`projection`), and never written out. Means of the two
-kinds of effects are taken off K_gg one kind at a time: clusters are many then, and few of them meet.
+kinds of effects are taken off K_gg one kind at a time: clusters are many then, and few meet.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ class LargeFit:
             e -= slope * column
         e[np.abs(e) <= ENOUGH * float(np.abs(design.y).max(initial=0.0))] = 0.0
         self.residual = e
-        rank = int(np.linalg.matrix_rank(gram, hermitian=True)) if len(left) else 0
+        rank = int(np.linalg.matrix_rank(gram, hermitian=True)) if left else 0
         self.freedom = n - met.rank - rank
-        theta = met.without(design.y - X @ self.slopes)[1:] if len(left) else (kept, swept)
+        theta = met.without(design.y - X @ self.slopes)[1:] if left else (kept, swept)
         self.values, self.severities = self._levels(*(part.reshape(-1) for part in theta))
         met.forget()
 
@@ -138,7 +138,9 @@ class LargeFit:
         return np.minimum(h, 0.99)
 
     def _kinds(self) -> list[tuple[Codes, int]]:
-        found = [] if self.design.rival is not None else [(self.design.option, self.design.n_options)]
+        found = (
+            [] if self.design.rival is not None else [(self.design.option, self.design.n_options)]
+        )
         if self.design.evaluator is not None:
             found.append((self.design.evaluator, self.design.n_evaluators))
         return found
@@ -159,7 +161,7 @@ class LargeFit:
             lam, a = sums_over(codes, size, S, S), sums_over(codes, size, S, p)
             of_noise, of_bias = self._taken_off(codes, size, S, S, p)
             K = lam - lam * lam / total - of_noise
-            told = (K > PROJECTED * lam) & (lam > PROJECTED * total)
+            told = (PROJECTED * lam < K) & (lam > PROJECTED * total)
             factor = np.divide(lam, K, out=np.zeros(size), where=told)
             factor *= total / max(float(lam[told].sum()), 1e-300)
             z = sums_over(codes, size, S, e)
@@ -169,9 +171,9 @@ class LargeFit:
             most.append(max(float(less_one(own.sum(), float(own @ own))), 0.3))
             m.append(float(np.clip((a @ a) / max(own.sum(), 1e-300), 1.0, 4.0)))
         rows = float(((S * e) ** 2 / (1.0 - self.leverage)).sum()) / total**2
-        parts = (np.array(part).reshape(-1, 1) for part in (V, f, most, m))
-        noise = self._s2, self.freedom
-        v, d = with_slopes(noise, *parts, np.array([1.0 / total]), np.array([rows]))
+        V_, f_, most_, m_ = (np.array(part).reshape(-1, 1) for part in (V, f, most, m))
+        noise, S_ = (self._s2, self.freedom), np.array([1.0 / total])
+        v, d = with_slopes(noise, V_, f_, most_, m_, S_, np.array([rows]))
         moved, more = self._stretched(S / total)
         return Spread(self.slopes[[j]] - moved, v + more, d)
 
@@ -201,7 +203,9 @@ class LargeFit:
             return 0.0, 0.0
         z = (a / top)[judge] * x
         left = self._met.without(z)[0]
-        for column, of in zip(self._left, self._inverse @ [c @ left for c in self._left], strict=True):
+        for column, of in zip(
+            self._left, self._inverse @ [c @ left for c in self._left], strict=True
+        ):
             left -= of * column
         self._met.forget()
         size, shift = float(left @ left), float(w @ z)
@@ -225,9 +229,11 @@ class LargeFit:
         whose = np.where(codes >= 0, codes, 0).astype(np.int32)
         off = self._taken_off(whose, size, column, column)[0]
         Q = squares - off
-        told = Q > PROJECTED * np.maximum(squares, 1e-300)
+        told = PROJECTED * np.maximum(squares, 1e-300) < Q
         safe = np.where(told, Q, 1.0)
-        slope = np.where(told, self.slopes[0] + np.bincount(mine, some * e[rows], size) / safe, np.nan)
+        slope = np.where(
+            told, self.slopes[0] + np.bincount(mine, some * e[rows], size) / safe, np.nan
+        )
         V = np.maximum(self._s2 / safe, np.bincount(mine, (some * e[rows]) ** 2, size) / safe**2)
         n = np.bincount(mine, minlength=size)
         return Spread(slope, np.where(told, V, np.inf), np.maximum(n - 1.0, 1.0))

@@ -116,7 +116,7 @@ def comparisons(  # noqa: D417 - a method of `Questions`
         prices=each(prices, "prices"),
         capacity=each(capacity, "capacity"),
         workload=per_evaluator(workload, panel.names, "workload", np.inf),
-        trusted=trusted_among(trusted, panel.names),
+        trusted=None if trusted is None else trusted_among(trusted, panel.names),
     )
 
 

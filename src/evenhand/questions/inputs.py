@@ -99,10 +99,8 @@ def parts_of(options: Named, evaluators: Named) -> dict[str, Any]:
     }
 
 
-def trusted_among(given: Any, evaluators: Names) -> tuple[str, ...] | None:
+def trusted_among(given: Any, evaluators: Sequence[str]) -> tuple[str, ...]:
     """Return the names of evaluators who are trusted; an error for those who are none of them."""
-    if given is None:
-        return None
     names = tuple(str(name) for name in ([given] if isinstance(given, str) else given))
     strange = [name for name in names if name not in evaluators]
     if strange or not names:

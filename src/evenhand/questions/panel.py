@@ -132,7 +132,7 @@ def panel(  # noqa: D417 - a method of `Questions`
         capacity=each(capacity, "capacity"),
         noise=each(noise, "noise"),
         workload=per_evaluator(workload, judges.names, "workload", np.inf),
-        trusted=trusted_among(trusted, judges.names),
+        trusted=None if trusted is None else trusted_among(trusted, judges.names),
     )
 
 
