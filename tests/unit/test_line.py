@@ -377,10 +377,6 @@ def test_what_is_sure_of_a_bar_and_of_another_option() -> None:
     assert near is not None
     assert near.verdict(3) == "at the line"
     assert _chosen(near, near.inside) == {"a", "b", "c"}
-    tried = table.assign(item=[str(x % 2) for x in range(len(table))])
-    items = eh.audit(tried, bar=-9.0).decisions.shortlist
-    assert items is not None
-    assert not items.inside.any()
     beside = eh.audit(table, against="h").decisions.shortlist
     assert beside is not None
     assert _chosen(beside, beside.inside) >= set("abcdef")
@@ -409,8 +405,7 @@ def test_a_bias_that_lifts_an_option_over_a_bar_is_named() -> None:
         assert found.names(found.changed) == ["a"]
         assert found.reason(0) == "the bias"
         assert found.names(found.wrong) == ["a"]
-        for said in (audit, eh.decide(table, next_n=0, **wanted)):
-            assert "More than noise: a." in " ".join(str(said).split())
+        assert found.verdict(0) == "out"
 
 
 def test_every_event_has_its_own_bar_and_refuses_what_it_cannot_have() -> None:
