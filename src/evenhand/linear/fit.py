@@ -376,12 +376,6 @@ class Fit:
         moved, more = self._by_scale(weights, None, spread.estimate, spread.variance)
         return Spread(spread.estimate - moved, spread.variance + more, spread.freedom)
 
-    def biases(self, columns: Mapping[str, Codes]) -> Spread:
-        """Return all slopes of x; these have a noise of their own, as of evaluators one by one."""
-        weights = self.basis.weights({}, np.eye(self.design.x.shape[1]))
-        V, f = self.errors.by_clusters(weights, columns)
-        return self._told(Spread(self.basis.estimates(weights, self.design.y), V, f), False)
-
     # ------------------------------------------------------------------ levels
 
     @cached_property
