@@ -182,14 +182,6 @@ def test_two_options_on_items_are_a_t_test_on_the_items(seed: int) -> None:
     assert not eh.decide(again, confidence=1.0 - 0.99 * p, scope="these").sure
 
 
-
-
-
-
-
-
-
-
 def test_an_answer_says_whose_opinion_it_is_in_the_main() -> None:
     rng = np.random.default_rng(5)
     rows = [(o, "model", f"i{g}", rng.normal()) for g in range(30) for o in ("Ann", "Bo")]
@@ -315,8 +307,6 @@ def test_time_puts_scores_in_order() -> None:
     mixed = eh.decide(frame, time="when", assigned="adaptively", repeats=True)
     sorted_ = eh.decide(frame.sort_values("when"), assigned="adaptively", repeats=True)
     assert mixed.loss == sorted_.loss
-
-
 
 
 # ---------------------------------------------------------------------- what to ask next
@@ -706,7 +696,3 @@ def test_a_bias_is_as_unsure_as_the_audit_has_it_on_the_same_rows() -> None:
     bias = eh.decide(table, next_n=0).bias
     assert bias.value == pytest.approx(audited.value)
     assert (bias.low, bias.high) == pytest.approx((audited.low, audited.high))
-
-
-
-
