@@ -45,11 +45,7 @@ Rng, Values = np.random.Generator, np.ndarray
 BASELINE = Path(__file__).with_name("level.json")
 ALLOWED, NARROW, ERRORS = 0.05, 2.0, 2.5
 KINDS = ("false", "found", "alarms")
-ACCEPTED = {  # rows that may find less, and why
-    "lead 2.5 | bar, 6 x 8, severity 1 | placed": "with all at the bar 24% were false",
-    "intervals | noise by both | values": "they hold for judges like these now",
-    "intervals | one judge x5 | values": "they hold for judges like these now",
-}
+ACCEPTED: dict[str, str] = {}  # rows that may find less, and why
 
 
 @dataclass
@@ -301,6 +297,7 @@ A = SimpleNamespace(
     ),
     counts=lambda rng, y: rng.poisson(np.exp(1.5 + 0.5 * y)) * 1.0,
     exp=lambda scale: lambda _, y: np.exp(scale * y),
+    mostly=lambda rng, y: (rng.random(y.shape) < 1.0 / (1.0 + np.exp(-y - 1.5))) * 1.0,
     teams=lambda rng, y: y + 0.7 * rng.normal(size=y.shape)[np.arange(len(y)) // 2],
     copied=lambda by: (
         lambda rng, y: np.column_stack([y[:, 0], y[:, 0] + by * rng.normal(size=len(y)), y[:, 2:]])
@@ -775,6 +772,18 @@ FAVOURS: Makes = {  # how judges are, and a favour that is to be found; 0 where 
     "votes": (F(after=A.votes), 0.0),
     "votes, better group before severe judges": (
         F(k=20, after=A.votes, worlds=-1.2, lenient=1.2),
+        0.0,
+    ),
+    **{  # where most say yes a vote is bent, and groups that differ in worth look favoured
+        f"votes, most yes, {k} x {n}, better before {who}": (
+            F(k=k, n=n, noise=0.0, after=A.mostly, worlds=worlds, lenient=1.2),
+            0.0,
+        )
+        for k, n in ((20, 8), (40, 16))
+        for who, worlds in (("severe", -1.2), ("lenient", 1.2))
+    },
+    "marks from 1 to 3, better before severe": (
+        F(k=20, worlds=-1.2, lenient=1.0, after=A.marks(1, 3, 2.7)),
         0.0,
     ),
     "zero-inflated": (F(after=A.gammas), 0.0),

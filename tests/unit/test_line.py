@@ -406,6 +406,7 @@ def test_a_bias_that_lifts_an_option_over_a_bar_is_named() -> None:
         assert found.names(found.changed) == ["a"]
         assert found.reason(0) == "the bias"
         assert found.names(found.wrong) == ["a"]
+        assert found.verdict(0) == "out"
 
 
 def test_every_event_has_its_own_bar_and_refuses_what_it_cannot_have() -> None:

@@ -229,8 +229,8 @@ def panels(
             known = _means(part, scores.reference[some] - scores.level.origin)
             yield Panel(mean, partial, known, np.zeros(k), None, np.zeros((k, 1)), slopes)
             continue
-        x = {str(j): column[some] for j, column in enumerate(X)}
-        made = design_of_values(replace(part, attributes=x), position=position, y=worth[some])
+        x = np.column_stack([column[some] for column in X])
+        made = design_of_values(part, position=position, y=worth[some], x=x)
         made = _reduced(made)
         left = replace(made, y=made.y - made.x @ slopes.value, x=np.zeros((len(made), 0)))
         fit = LargeFit(left) if is_large(left) else EventFit(left, slopes)

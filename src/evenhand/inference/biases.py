@@ -27,12 +27,11 @@ from evenhand.linear.design import (
     regressors,
     sides,
 )
-from evenhand.linear.errors import less_one
 from evenhand.linear.large import LargeFit, is_large
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.scores import Scores
-from evenhand.scores.scores import Codes
+from evenhand.scores.scores import Codes, crossed
 
 _EACH = 20_000_000  # rows times slopes of each that are fitted at once
 
@@ -275,17 +274,14 @@ class TableFit:
         slopes by how probable the own one is beside it (`linear.errors`, 2).
         """
         scores, errors, S = self.scores, fit.errors, np.maximum(weights.squares, 1e-300)
-        parts = [scores.option.codes] + ([] if scores.rival is None else [scores.rival])
+        parts = [scores.option.codes, *([] if scores.rival is None else [scores.rival])]
         parts += [] if scores.evaluator is None else [scores.evaluator.codes]
-        pairs = errors.clusters(*parts)
-        u, W = errors.sums(weights, pairs), fit.basis.rows(weights)
-        q = np.stack([np.bincount(pairs.codes, w * w, pairs.size) for w in W])
-        V, f = (u * u).sum(1), less_one(q.sum(1), (q * q).sum(1))
+        pairs, n = crossed(*parts)
+        V, f = errors.by_clusters(weights, {"pairs": pairs})
         whose = 0 if scores.evaluator is None else len(scores.evaluator) - 1
-        left = max(pairs.size - len(scores.option) - whose - len(f), 1)  # as pairs tell it
+        left = max(n - len(scores.option) - whose - len(f), 1)  # degrees of freedom of pairs
         f = f * min(1.0, left / max(float(f.sum()), 1e-9))
-        s = V / S
-        some = weights.told & (f > 1e-9)
+        s, some = V / S, weights.told & (f > 1e-9)
         if not s[some].any():
             return np.full(len(s), errors.noise) * S, np.full(len(s), float(fit.freedom))
         s0 = float((s * f)[some].sum() / f[some].sum())
@@ -294,4 +290,4 @@ class TableFit:
         p = np.minimum(1.0, 4.0 * np.minimum(*tails))
         drawn = 1.0 / ((1.0 - p) / f + p / max(nu, 1.0))
         share = np.maximum(drawn - f, 0.0) / np.maximum(drawn, f)
-        return np.maximum(V, V + share * (s0 * S - V)), np.maximum(drawn, f)
+        return V + share * np.maximum(s0 * S - V, 0.0), np.maximum(drawn, f)

@@ -132,7 +132,11 @@ def _shared(first: Codes, second: Codes) -> bool:
 
 
 def design_of_values(
-    scores: Scores, like: bool = True, position: bool = True, y: Floats | None = None
+    scores: Scores,
+    like: bool = True,
+    position: bool = True,
+    y: Floats | None = None,
+    x: Floats | None = None,
 ) -> Design:
     """Return the design by which options are compared; the highest scores are the best.
 
@@ -145,8 +149,9 @@ def design_of_values(
         single scores are independent, or those of an item or cluster.
     position
         Whether judges may favour what is named first, in comparisons.
-    y
-        (n,) what is taken for the scores; by default these, from the origin of their level.
+    y, x
+        (n,) what is taken for the scores, and (n, r) for regressors; by default the scores, from
+        the origin of their level, partiality and attributes.
     """
     n, evaluator, item = len(scores), scores.evaluator, scores.item
     clusters: dict[str, Codes] = {}
@@ -168,7 +173,7 @@ def design_of_values(
         scores.rival,
         item.codes if item is not None and crosses else None,
         len(item) if item is not None and crosses else 0,
-        _matrix(_beside_values(scores), n),
+        _matrix(_beside_values(scores), n) if x is None else x,
         clusters,
     )
     # one judge alone is a judge like none: what is said again is noise

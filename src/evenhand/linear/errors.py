@@ -39,7 +39,8 @@ largest, λ ~ N(0, τ²). The estimate of λ, l, is by least squares beside all 
 drawn to 0 by r = τ²/(τ² + var l): with the shift h = w·z of the contrast, where z = a_e v°, its
 estimate loses h l r and its variance gains h² r var l. Two options
 whose lead it is count as worth the same. Of a bias λ is told well, since judges of both groups see
-options of every worth: there τ is so large that it is nearly one more column of the fit.
+options of every worth: there τ is so large that it is nearly one more column of the fit; and since
+what is bent is no line, half of the correction counts as an error of its own.
 
 Where a table is large the eigenvalues of Q and MMᵀ are taken to be their diagonals, less one degree
 of freedom for the mean.
@@ -64,6 +65,9 @@ TAU, FREE = 0.25, 1.0
 """Standard deviation of how much more steeply than others the most exposed judges use the scale, as
 it is taken to be for leads, and for biases.
 """
+
+TRUSTED = 0.5
+"""Share of what the use of the scale moves a bias by that counts as an error: it may be no line."""
 
 _DENSE = 4_000_000  # rows times columns of a basis that is written out
 _WORK = 3e9  # multiplications that exact degrees of freedom may take

@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.arrays import Floats, Indices
 from evenhand.linear.basis import Basis, Weights, dense, indicator
 from evenhand.linear.design import Design
-from evenhand.linear.errors import FREE, TAU, Errors, Pool, Spread, less_one, together
+from evenhand.linear.errors import FREE, TAU, TRUSTED, Errors, Pool, Spread, less_one, together
 from evenhand.scores.scores import Codes
 
 _CLOSEST = 2_000_000  # weights of leads whose use of the scale is looked at, the closest first
@@ -376,12 +376,6 @@ class Fit:
         moved, more = self._by_scale(weights, None, spread.estimate, spread.variance)
         return Spread(spread.estimate - moved, spread.variance + more, spread.freedom)
 
-    def biases(self, columns: Mapping[str, Codes]) -> Spread:
-        """Return all slopes of x; these have a noise of their own, as of evaluators one by one."""
-        weights = self.basis.weights({}, np.eye(self.design.x.shape[1]))
-        V, f = self.errors.by_clusters(weights, columns)
-        return self._told(Spread(self.basis.estimates(weights, self.design.y), V, f), False)
-
     # ------------------------------------------------------------------ levels
 
     @cached_property
@@ -490,6 +484,8 @@ class Fit:
         drawn = tau**2 / (tau**2 + error)
         moved[some] = shift * drawn * along / safe
         more[some] = shift**2 * tau**2 * (1.0 - drawn)
+        if pair is None:
+            more[some] += (TRUSTED * moved[some]) ** 2
         return moved, more
 
     def _by_items(self, a: Indices, b: Indices) -> Floats | float:

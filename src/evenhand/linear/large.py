@@ -20,7 +20,7 @@ import numpy as np
 
 from evenhand.arrays import Floats, Indices
 from evenhand.linear.design import Design
-from evenhand.linear.errors import FREE, Spread, less_one, with_slopes
+from evenhand.linear.errors import FREE, TRUSTED, Spread, less_one, with_slopes
 from evenhand.linear.projection import ENOUGH, Projection
 from evenhand.numerics.tolerance import IN_SPAN, PROJECTED
 from evenhand.scores.scores import Codes, chunks, crossed, less_means, sums_over
@@ -215,7 +215,8 @@ class LargeFit:
         sums = sums_over(judge, J, left, self.residual - left * along)
         error = max(self._s2 / size, float(sums @ sums) / size**2)
         drawn = FREE**2 / (FREE**2 + error)
-        return shift * drawn * along, shift**2 * FREE**2 * (1.0 - drawn)
+        moved = shift * drawn * along
+        return moved, shift**2 * FREE**2 * (1.0 - drawn) + (TRUSTED * moved) ** 2
 
     def own_slopes(self, codes: Codes, size: int) -> Spread:
         """Return (size,) the slope of the first regressor in the rows of each code, as if these did
