@@ -160,7 +160,7 @@ def test_an_alarm_withdraws_what_was_certain() -> None:
     assert answer.warnings == (DRIFT, note)
     assert answer.alarms == (DRIFT,)
     assert (answer.bias.value, answer.bias.low, answer.bias.high) == (1.25, -INF, INF)
-    assert answer.decision.lead_over(1) == eh.Estimate(1.5, -INF, INF, 0.0)
+    assert answer.conclusion.leads[1].tolist() == [1.5, -INF, INF]
     assert [(one.value, one.low, one.high) for one in answer.ranking] == [
         (value, -INF, INF) for value in (7.0, 5.5, 3.0)
     ]

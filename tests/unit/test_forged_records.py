@@ -16,7 +16,6 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns import lifecycle
 from evenhand.campaigns.events import START, Event, as_line, sealed
 from evenhand.campaigns.verification import RecordVerification, verify_file
 
@@ -150,25 +149,6 @@ def test_a_decision_follows_from_the_log(name: str, tmp_path: Path) -> None:
     gone = {content["evaluation"] for kind, content in log if kind == "withdrawn"}
     rows = [row for kind, c in log if kind in ("told", "imported") for row in c["evaluations"]]
     assert found.evaluations == sum(row[0] not in gone for row in rows)
-
-
-@pytest.mark.parametrize("more", [panel("Ann Bo Cy", 4), panel("Ann Bo Cy Di", 2)])
-def test_a_campaign_that_is_over_and_is_extended_verifies(
-    more: eh.Questions, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Nothing is left of δ after it: whatever comes is no certainty, and the record says so."""
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        with eh.Campaign.create(tmp_path / f"{seed}.db", "c", panel(capacity=2)) as campaign:
-            campaign.run(lambda question, rng=rng: float(rng.standard_normal()))
-            with pytest.raises(eh.InputError, match="nothing more would be asked"):
-                campaign.extend(questions=more)
-            with monkeypatch.context() as patch:  # as `choose(store=…)` may, with a higher limit
-                patch.setattr(lifecycle, "_refuse_in_vain", lambda *_: None)
-                campaign.extend(questions=more)
-            campaign.run(lambda question, rng=rng: float(rng.standard_normal()))
-            found = campaign.verify()
-            assert (found.wrong, found.decided) == ((), True)
 
 
 @pytest.fixture(scope="module")

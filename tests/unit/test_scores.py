@@ -536,7 +536,7 @@ def test_whole_numbers_keep_their_digits_at_any_level(offset: int) -> None:
     frame = jury()
     plain, raised = eh.decide(frame), eh.decide(frame.assign(score=frame["score"] + offset))
     assert (raised.label, raised.sure, raised.loss) == (plain.label, plain.sure, plain.loss)
-    np.testing.assert_allclose(raised.decision.leads, plain.decision.leads, rtol=1e-9)
+    np.testing.assert_allclose(raised.conclusion.leads, plain.conclusion.leads, rtol=1e-9)
     np.testing.assert_allclose(
         [one.value - offset for one in raised.ranking],
         [one.value for one in plain.ranking],

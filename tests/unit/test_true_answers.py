@@ -61,7 +61,7 @@ class TestSeverityOfJudgesLikeThese:
             eh.decide(panel(noise + more), against="o2", next_n=0) for more in (0.0, severe)
         )
         assert plain.inside == moved.inside
-        assert plain.decision.leads == pytest.approx(moved.decision.leads)
+        assert plain.conclusion.leads == pytest.approx(moved.conclusion.leads)
 
     def test_audits_hold_a_bar_to_the_same(self):
         rng, n = np.random.default_rng(11), 40
@@ -128,7 +128,7 @@ class TestHeldAfterATestThatRan:
     def test_drift_needs_times(self, tmp_path):
         rng = np.random.default_rng(1)
         rows = [
-            (f"o{i % 3}", f"j{i // 3 % 2}", i, i % 3 + 0.05 * i + 0.3 * rng.normal())
+            (f"o{i // 60}", f"j{i % 2}", i, i // 60 + 0.05 * i + 0.3 * rng.normal())
             for i in range(180)
         ]
         table = pd.DataFrame(rows, columns=["option", "evaluator", "when", "score"])
@@ -184,7 +184,7 @@ class TestTrustedBesideOneModel:
 
 
 class TestStatedScale:
-    """Long tables and equal scores are answered where the scale is stated."""
+    """Long tables are answered where the scale is stated."""
 
     def test_many_repeats(self):
         rng, n = np.random.default_rng(0), 60_000
@@ -198,24 +198,6 @@ class TestStatedScale:
         )
         answer = eh.decide(table, scale=(0, 5), repeats=True, next_n=0)
         assert (answer.label, answer.sure) == ("c", True)
-
-    @pytest.mark.parametrize("judges", [1, 3])
-    @pytest.mark.parametrize(("n", "sure"), [(148, False), (149, True), (200, True)])
-    def test_equal_scores_are_not_worse_as_far_as_so_many_items_show(self, n, sure, judges):
-        """(1 − .02)^n < .05 from n = 149 on."""
-        rows = [
-            (name, item, judge, 1.0)
-            for name in ("old", "new")
-            for item in range(n)
-            for judge in "PQR"[:judges]
-        ]
-        table = pd.DataFrame(rows, columns=["option", "item", "evaluator", "score"])
-        answer = eh.decide(table, against="old", tolerance=0.02, scale=(0, 1), next_n=0)
-        assert answer.sure is sure
-        assert answer.placing.verdicts == ("itself", "not worse" if sure else "open")
-        with pytest.raises(eh.InputError):
-            eh.decide(table, against="old", tolerance=0.02)
-        assert not eh.decide(table, against="old", scale=(0, 1), next_n=0).sure
 
 
 def two_committees(seed, step):
@@ -252,23 +234,19 @@ def shaped(seed, shape):
 
 
 class TestWhatAnAlarmConcerns:
-    """An alarm about two options withdraws their lead, and a tolerance nothing at all."""
+    """An alarm about an option withdraws its leads alone, and a tolerance nothing at all."""
 
     def test_others_keep_what_is_sure(self):
-        table = two_committees(0, 1.15)
+        table = two_committees(0, 1.0)
+        table.loc[table.index[table.option == "o1"][0], "score"] += 40.0
         best = eh.decide(table, next_n=0)
         assert not best.sure
-        assert {one.assumption for one in best.alarms} == {"slopes"}
-        assert ("o0", "o1") in {pair for one in best.alarms for pair in one.pairs}
+        assert [(one.assumption, one.concerns) for one in best.alarms] == [("outliers", ("o1",))]
         assert math.isinf(best.compare("o0", "o1").high)
         assert math.isfinite(best.compare("o0", "o20").high)
-        assert np.isfinite(best.standings.high).all()
-        beside = eh.decide(table, against="o10", next_n=0)
+        beside = eh.decide(table, against="o0", next_n=0)
+        assert "o1" in beside.undecided
         assert "o27" in beside.outside
-        assert "o0" in beside.inside
-        against = eh.decide(table, against="o1", next_n=0)
-        assert "o0" in against.undecided
-        assert "o27" in against.outside
 
     @pytest.mark.parametrize("aim", [{"against": "o10"}, {"top": 6}, {"bar": 3.0}, {}])
     def test_what_is_sure_stays_so_with_a_tolerance(self, aim):

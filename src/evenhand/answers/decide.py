@@ -356,6 +356,7 @@ def design_of_trusted(scores: Scores, names: Sequence[str], like: bool) -> Desig
     own = np.isin(judge, [scores.evaluator.names.index(name) for name in names])
     people, others = np.flatnonzero(own), np.flatnonzero(~own)
     design = design_of_values(scores.among(people), like)
+    design = replace(design, x=design.x[:, design.x.any(axis=0)])  # biases that others alone have
     if scores.item is None or not len(others) or scores.rival is not None:
         return design
     k, n = len(scores.option), len(scores.item)

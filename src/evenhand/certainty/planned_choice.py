@@ -422,7 +422,7 @@ class PlannedChoice(Choice):
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with its interval."""
-        return next(iter(self.biases()))[1]
+        return next((found for _, found in self.biases()), Estimate.without_interval())
 
     def biases(self) -> list[tuple[Column, Estimate]]:
         """Return all biases with their intervals; leniencies against the mean of who answered."""

@@ -176,7 +176,8 @@ def design_of_values(
         _matrix(_beside_values(scores), n) if x is None else x,
         clusters,
     )
-    return made.averaged() if like and item is None else made
+    # one judge alone is a judge like none: what is said again is noise
+    return made.averaged() if "evaluator" in clusters and item is None else made
 
 
 def _beside_values(scores: Scores) -> list[Floats]:
