@@ -30,7 +30,7 @@ from evenhand.answers.choose import whole_number
 from evenhand.answers.logged import SOMEBODY, Log, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.scale import Scale
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, is_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import sign, turned
 from evenhand.certainty.any_design import by_any_design
@@ -50,7 +50,7 @@ from evenhand.readers import read_scores
 from evenhand.scores import Scores
 from evenhand.scores.baseline import against_baseline, as_scores
 from evenhand.scores.read import ReadOptions
-from evenhand.scores.scores import Finding
+from evenhand.scores.scores import LEAST, MOST, Finding
 from evenhand.tables import listed
 
 Assigned = Literal["before", "adaptively"]
@@ -210,8 +210,8 @@ def decide(
     confidence, tolerance = checked_aim(confidence, tolerance)
     if scope not in ("these", "like these"):
         raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
-    if noise_scale is not None and not (math.isfinite(noise_scale) and noise_scale > 0.0):
-        raise InputError(f"noise_scale must be larger than 0; got {noise_scale!r}.")
+    if noise_scale is not None and not (is_number(noise_scale) and LEAST <= noise_scale <= MOST):
+        raise InputError(f"noise_scale must be a positive number; got {noise_scale!r}.")
     if assigned not in ("before", "adaptively"):
         raise InputError(f"assigned must be 'before' or 'adaptively'; got {assigned!r}.")
     searched = columns.get("cluster", "cluster") == "cluster"  # for columns that nobody named
