@@ -57,7 +57,9 @@ def decided(given: Table, frame: Any, scale: float, added: float, assigned: str)
     """Return what `decide` says, in the units and from the level of the table as it was."""
     answer = eh.decide(frame, assigned=assigned, repeats=True, **given.settings)  # type: ignore[arg-type]
     numbers = [answer.loss, *(x for bias in answer.biases for x in (bias.shrunk, bias.low))]
-    numbers += [x for one in answer.ranking for x in (one.lead, *answer.conclusion.leads[one.index])]
+    numbers += [
+        x for one in answer.ranking for x in (one.lead, *answer.conclusion.leads[one.index])
+    ]
     levels = [x for one in answer.ranking for x in (one.raw, one.value, one.low, one.high)]
     named = answer.label, answer.sure, answer.comparable, [one.assumption for one in answer.alarms]
     off = 0.0 if answer.compared else added

@@ -624,7 +624,9 @@ def _next(told: _Fitted, answer: Answer, said: Conclusion, n: int) -> NextQuesti
     if told.fit.silent and SOMEBODY not in log.questions.evaluators:
         # who said it may well say so again
         told_so = log.feedback.counts
-        asked = log.questions._changed(capacity=np.where(told_so > 0, told_so, log.questions.capacity))
+        asked = log.questions._changed(
+            capacity=np.where(told_so > 0, told_so, log.questions.capacity)
+        )
     log = log.centred(told.scores.maximised.level)
     noise = math.nan if told.fit.silent else math.sqrt(told.fit.errors.noise)
     return next_questions(
