@@ -20,7 +20,6 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.arrays import Floats
-from evenhand.certainty import leader_is_certain
 from evenhand.planning.assumed import assumed, normal_ranks
 from evenhand.planning.plan import LUCK
 from evenhand.planning.until_certain import UntilCertain
@@ -134,7 +133,10 @@ def look(n: int, runs: int, seed: int) -> list[tuple[float, float]]:
             values = [values_of(premise, k, panel.size, rng) for _ in range(runs)]
             means = np.array([problem_of(questions, v, number).evaluations for v in values])
             fitted = (means + rng.standard_normal(means.shape)) @ fit.T
-            certain = leader_is_certain(fitted, np.zeros(len(fit)), fit, 0.05)
+            leads = fitted.max(axis=1, keepdims=True) - fitted
+            apart = fit[fitted.argmax(axis=1)][:, None] - fit
+            error = np.sqrt((apart**2).sum(axis=2))
+            certain = ((leads > 1.96 * error) | (leads == 0.0)).all(axis=1)
             best = np.array([int(np.argmax(v)) for v in values])
             wrong += int((certain & (fitted.argmax(axis=1) != best)).sum())
             certified += runs

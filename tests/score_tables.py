@@ -36,9 +36,20 @@ class Table:
     @property
     def compares(self) -> bool:
         """Whether the scores tell all leads: each is in the span of the rows, in whole numbers."""
-        columns = np.eye(self.rows.shape[1])
+        return self._compares(self.rows)
+
+    @property
+    def compares_at_once(self) -> bool:
+        """Likewise where who made few comparisons shares what being named first adds."""
+        if self.kind != "comparisons":
+            return self.compares
+        options = self.rows[:, : max(self.options) + 1]
+        return self._compares(np.column_stack([options, np.ones(len(options), dtype=np.int64)]))
+
+    def _compares(self, rows: NDArray[np.int64]) -> bool:
+        columns = np.eye(rows.shape[1])
         first, *others = (columns[option] for option in self.options)
-        return all(in_range(self.rows, first - other) for other in others)
+        return all(in_range(rows, first - other) for other in others)
 
 
 def table(rng: np.random.Generator) -> Table | None:

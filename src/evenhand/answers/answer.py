@@ -465,7 +465,7 @@ def answer_from(
     ends = Scale.of(scale, compares(said.questions))
     fit, biases = _fitted(said)
     values = _values(said, fit)
-    decision = ends.decision(_with_known_leads(decision, values))
+    decision = ends.decision(_with_known_leads(decision, values, fit))
     biases, values = ends.biases(biases, said.questions), ends.values(values)
     bias = bias if scale is None else _first(bias, biases)
     tried = attempts or Attempts()
@@ -593,8 +593,10 @@ def _judges(said: Outcome) -> tuple[str, ...]:
     return tuple(name for name in names if name != SOMEBODY)
 
 
-def _with_known_leads(decision: Decision, values: Floats) -> Decision:
-    """Replace unknown leads by differences of values, instead of a guess of 0; keep the others."""
+def _with_known_leads(decision: Decision, values: Floats, fit: Fit | None) -> Decision:
+    """Replace unknown leads by differences of values, instead of a guess of 0, where scores compare
+    the options; keep the others.
+    """
     if decision.leads is None:
         return decision
     leads = decision.leads.copy()
@@ -604,6 +606,9 @@ def _with_known_leads(decision: Decision, values: Floats) -> Decision:
     apart[np.abs(apart) <= _SAME * np.abs(values[decision.option, 0])] = 0.0
     unknown &= np.isfinite(apart) | (leads[:, 0] == 0.0)
     leads[unknown, 0] = apart[unknown]
+    if fit is not None:
+        part = fit.part[: len(leads)]
+        leads[unknown & (part != part[decision.option]), 0] = np.nan
     return replace(decision, leads=leads)
 
 

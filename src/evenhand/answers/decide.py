@@ -27,10 +27,10 @@ from evenhand.answers.answer import (
 from evenhand.answers.biases import Biases, NamedBias, biases_of, biases_of_answers
 from evenhand.answers.categories import Categories, categories_of
 from evenhand.answers.choose import whole_number
-from evenhand.answers.logged import Log, log_of
+from evenhand.answers.logged import SOMEBODY, Log, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.scale import Scale
-from evenhand.arrays import Floats
+from evenhand.arrays import Floats, is_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import sign, turned
 from evenhand.certainty.any_design import by_any_design
@@ -50,7 +50,7 @@ from evenhand.readers import read_scores
 from evenhand.scores import Scores
 from evenhand.scores.baseline import against_baseline, as_scores
 from evenhand.scores.read import ReadOptions
-from evenhand.scores.scores import Finding
+from evenhand.scores.scores import LEAST, MOST, Finding
 from evenhand.tables import listed
 
 Assigned = Literal["before", "adaptively"]
@@ -210,8 +210,8 @@ def decide(
     confidence, tolerance = checked_aim(confidence, tolerance)
     if scope not in ("these", "like these"):
         raise InputError(f"scope must be 'these' or 'like these'; got {scope!r}.")
-    if noise_scale is not None and not (math.isfinite(noise_scale) and noise_scale > 0.0):
-        raise InputError(f"noise_scale must be larger than 0; got {noise_scale!r}.")
+    if noise_scale is not None and not (is_number(noise_scale) and LEAST <= noise_scale <= MOST):
+        raise InputError(f"noise_scale must be a positive number; got {noise_scale!r}.")
     if assigned not in ("before", "adaptively"):
         raise InputError(f"assigned must be 'before' or 'adaptively'; got {assigned!r}.")
     searched = columns.get("cluster", "cluster") == "cluster"  # for columns that nobody named
@@ -238,7 +238,7 @@ def decide(
                 "top, bar and against need scores that were assigned before any was seen "
                 "(assigned='before'): they are for one look."
             )
-        return _adaptively(questions, table, confidence, tolerance, noise_scale)
+        return _adaptively(questions, table, confidence, tolerance, position, noise_scale)
     if questions is None and (base := against_baseline(table)).baseline is not None:
         table = as_scores(base)
     if target is not None and table.best == "low":
@@ -328,7 +328,7 @@ def _fitted(
         return _Fitted(given, Fit(design, noise_scale), options_of(table), None)
     if questions is None:
         return _Fitted(given, given.values, options_of(table), None)
-    log = log_of(questions, high, "common", position, table.where)
+    log = log_of(questions, high, position, table.where)
     asked = log.asked
     y = log.scores
     if isinstance(asked, Questions) and asked.options.stand_alone:
@@ -616,11 +616,17 @@ def _next(told: _Fitted, answer: Answer, said: Conclusion, n: int) -> NextQuesti
     if told.scores.item is not None:
         items = len(told.scores.item if told.scores.cluster is None else told.scores.cluster)
         return next_items(told.fit, answer, items, n)
-    log = told.log or log_of(None, told.scores.maximised, "common", told.table.position)
+    log = told.log or log_of(None, told.scores.maximised, told.table.position)
     asked = log.asked
     if isinstance(asked, Questions) and not told.fit.compared:
         asked = asked.adding(asked._changed(capacity=None).check().advice)
         log = replace(log, asked=asked)
+    if told.fit.silent and SOMEBODY not in log.questions.evaluators:
+        # who said it may well say so again
+        told_so = log.feedback.counts
+        asked = log.questions._changed(
+            capacity=np.where(told_so > 0, told_so, log.questions.capacity)
+        )
     log = log.centred(told.scores.maximised.level)
     noise = math.nan if told.fit.silent else math.sqrt(told.fit.errors.noise)
     return next_questions(
@@ -635,7 +641,12 @@ def _next(told: _Fitted, answer: Answer, said: Conclusion, n: int) -> NextQuesti
 
 
 def _adaptively(
-    questions: Any, table: Scores, confidence: float, tolerance: float, noise_scale: float | None
+    questions: Any,
+    table: Scores,
+    confidence: float,
+    tolerance: float,
+    position: bool,
+    noise_scale: float | None,
 ) -> Answer:
     """Return the answer that holds whatever decided what was scored next."""
     if table.item is not None:
@@ -644,7 +655,7 @@ def _adaptively(
             "items take what was scored to be fixed. Leave out item, or say assigned='before'."
         )
     high = table.maximised
-    log = log_of(questions, high, place=table.where)
+    log = log_of(questions, high, position, table.where)
     log = log.centred(high.level._replace(sign=sign(table.best)))
     said = by_any_design(
         log.asked,

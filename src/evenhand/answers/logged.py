@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,8 @@ from evenhand.scores import Factor, Scores
 from evenhand.scores.scores import AS_GIVEN, Codes, Level, crossed
 from evenhand.tables import Names, listed
 
-Bias = Literal["common", "evaluator", "group"]
 Place = Callable[[int], str]
 
-_BIASES: dict[str, Any] = {"common": None, "evaluator": "judge", "group": "common"}
 _ONE = 1e-9  # how far from 1 a sum may be that is 1
 _MOST_ROWS = 6  # that are named, of those that answer a question
 
@@ -93,7 +91,6 @@ def _have_constant(questions: Questions) -> bool:
 def log_of(
     asked: Any,
     scores: Scores,
-    bias: Bias = "common",
     position: bool = True,
     place: Place = "row {}".format,
 ) -> Log:
@@ -104,7 +101,7 @@ def log_of(
     _refuse_events(scores)
     questions = asked
     if not isinstance(asked, Questions):
-        questions = _questions_of(asked, scores, bias, position, place)
+        questions = _questions_of(asked, scores, position, place)
     which = _which(Questions.of(questions), scores, place)
     if scores.item is None and scores.cluster is None:
         _refuse_beyond_capacity(Questions.of(questions), which, place)
@@ -127,7 +124,7 @@ def _refuse_events(scores: Scores) -> None:
         )
 
 
-def _questions_of(asked: Any, scores: Scores, bias: Bias, position: bool, place: Place) -> Askable:
+def _questions_of(asked: Any, scores: Scores, position: bool, place: Place) -> Askable:
     """Return what could be asked: what scores show, of options that are perhaps given."""
     if isinstance(asked, ActionSet) and scores.evaluator is None:
         return asked
@@ -140,8 +137,7 @@ def _questions_of(asked: Any, scores: Scores, bias: Bias, position: bool, place:
     if scores.evaluator is not None:
         evaluators = _named(scores.evaluator, scores.evaluator_group, scores)
     if scores.rival is not None:
-        kind = _BIASES[bias]
-        return Questions.comparisons(options, evaluators, position=position, bias=kind)
+        return Questions.comparisons(options, evaluators, position=position)
     tried = scores.item is not None or scores.cluster is not None
     repeated = tried or scores.evaluator is None or _repeated(scores)
     partial: Any = "same group" if options.sides and evaluators.sides else None
@@ -149,7 +145,6 @@ def _questions_of(asked: Any, scores: Scores, bias: Bias, position: bool, place:
         options,
         evaluators,
         partial=partial if scores.stated is None else _partial(scores, place),
-        bias=bias,
         capacity=None if repeated else 1,
     )
 

@@ -20,6 +20,7 @@ from evenhand.certainty.aim import model_of
 from evenhand.certainty.any_design import guess
 from evenhand.certainty.certain_choice import checked_target
 from evenhand.certainty.choice import Bound, Choice, limit_of
+from evenhand.certainty.models import Fit as QuickFit
 from evenhand.certainty.one_look_plans import FixedPlans, all_there_is, checked_plan
 from evenhand.certainty.record import (
     Plan,
@@ -37,10 +38,12 @@ from evenhand.errors import InputError
 from evenhand.inference import Conclusion, biases_by, conclude, design_of_feedback
 from evenhand.linear import Fit
 from evenhand.numerics.intervals import Estimate
+from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.conclusion import Scope
 from evenhand.policies.messages import Decision, Feedback, Selection, nothing
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable, Column, Questions, checked_askable
+from evenhand.questions.options import named_biases
 
 _COUNTED_ONCE = (
     "That is counted among the errors here: what a judge says of an option again is no further "
@@ -185,44 +188,46 @@ class PlannedChoice(Choice):
     @property
     def _apart(self) -> Indices:
         """Options that the answers do not compare with the first one."""
-        (asked,) = np.nonzero(self.answered.counts)
-        variances = self.model.lead_variances(0, np.arange(len(self.options)), asked)
-        return np.flatnonzero(np.isinf(variances))
+
+        def made() -> Indices:
+            (asked,) = np.nonzero(self.answered.counts)
+            variances = self.model.lead_variances(0, np.arange(len(self.options)), asked)
+            return np.flatnonzero(np.isinf(variances))
+
+        found: Indices = self.once("apart", made)
+        return found
 
     @property
-    def _fitted(self) -> tuple[Fit, Indices] | None:
-        """Least squares on all answers, and their questions; None while not all are compared."""
+    def _so_far(self) -> QuickFit | None:
+        """Least squares on sums of answers, for estimates; None while not all are compared."""
+        if not self.answered.counts.any() or len(self._apart):
+            return None
+        found: QuickFit = self.once("so far", lambda: self.model.fit(self.answered, None))
+        return found
 
-        def made() -> tuple[Fit, Indices] | None:
-            told = self.answered
-            if not told.counts.any() or len(self._apart):
-                return None
-            design, which = design_of_feedback(self.questions, told, self.scope)
+    @property
+    def _fitted(self) -> tuple[Fit, Indices]:
+        """The fit that is looked at, and the question of each answer in it."""
+
+        def made() -> tuple[Fit, Indices]:
+            design, which = design_of_feedback(self.questions, self.answered, self.scope)
             known = self.stated_noise if self.questions.noise is None else None
             return Fit(design, known), which
 
-        found: tuple[Fit, Indices] | None = self.once("fit", made)
+        found: tuple[Fit, Indices] = self.once("fit", made)
         return found
 
     @property
     def conclusion(self) -> Conclusion | None:
         """What the one look at all answers says; None before they are in."""
         now = self.record.now
-        if now is None or not now.whole or self._fitted is None or self._alone:
+        if now is None or not now.whole or self._so_far is None or self._alone:
             return None
-        return self.one_look()
 
-    def one_look(self) -> Conclusion | None:
-        """Return what a look at the answers so far says; None where they do not compare all."""
-
-        def made() -> Conclusion | None:
-            if self._fitted is None:
-                return None
+        def made() -> Conclusion:
             # options of the same features are one, and what is only asked about is none
-            kinds = np.unique(
-                [np.argmax(self.options.same_as(x)) for x in range(len(self.options))]
-            )
             k, n = len(self.options), self._fitted[0].design.n_options
+            kinds = np.unique([np.argmax(self.options.same_as(x)) for x in range(k)])
             best = self.target.top == 1 and len(kinds) < n
             return conclude(
                 self._fitted[0],
@@ -233,8 +238,12 @@ class PlannedChoice(Choice):
                 parts=[kinds] if best else None if n == k else [np.arange(k)],
             )
 
-        found: Conclusion | None = self.once("conclusion", made)
+        found: Conclusion = self.once("conclusion", made)
         return found
+
+    def one_look(self) -> Conclusion | None:
+        """Return the conclusion, as other policies return what one look would say."""
+        return self.conclusion
 
     @property
     def _alone(self) -> bool:
@@ -368,12 +377,22 @@ class PlannedChoice(Choice):
     # ------------------------------------------------------------------ what is said
 
     @property
+    def _order(self) -> list[int]:
+        """The options by value; while not all are compared, first a guess by their own scores."""
+        k = len(self.options)
+        if self.conclusion is not None:
+            return [x for x in self._fitted[0].order.tolist() if x < k]
+        if self._so_far is None:
+            first = guess(self.questions, self.answered)
+            return [first, *(x for x in range(k) if x != first)]
+        behind = self._so_far.leads(0, np.arange(k)).estimates
+        size = float(np.abs(self.answered.means).max(initial=0.0))
+        first = first_largest(-behind, size)
+        return [first, *(x for x in np.argsort(behind, kind="stable").tolist() if x != first)]
+
+    @property
     def _option(self) -> int:
-        """The option that leads; a guess by its own scores while not all are compared."""
-        if self._fitted is None:
-            return guess(self.questions, self.answered)
-        order = self._fitted[0].order
-        return int(order[order < len(self.options)][0])
+        return self._order[0]
 
     def recommend(self) -> Decision:
         """Return the option that leads; after the look, what it loses at most, and its leads.
@@ -382,11 +401,10 @@ class PlannedChoice(Choice):
         """
         said, option, k = self.conclusion, self._option, len(self.options)
         leads = np.tile([np.nan, -np.inf, np.inf], (k, 1))
-        if self._fitted is not None:
-            found = self._fitted[0].leads(np.full(k, option), np.arange(k))
-            leads = found.ends(self.delta)
-            if said is None:
-                leads[:, 1:] = -np.inf, np.inf
+        if said is not None:
+            leads = self._fitted[0].leads(np.full(k, option), np.arange(k)).ends(self.delta)
+        elif self._so_far is not None:
+            leads[:, 0] = self._so_far.leads(option, np.arange(k)).estimates
         leads[self.options.same_as(option)] = 0.0
         selection, loss = self._selection, math.inf
         if said is not None:
@@ -407,18 +425,28 @@ class PlannedChoice(Choice):
         """Who looks wanted, and who is in and out; None if one is wanted."""
         if self.target.top == 1:
             return None
-        look, k = self.one_look(), len(self.options)
+        look, k = self.conclusion, len(self.options)
         if look is None:
-            return Selection(tuple(range(self.target.top or 0)))
+            return Selection(self._looks_wanted)
 
         def own(some: Sequence[int]) -> tuple[int, ...]:
             return tuple(x for x in some if x < k)
 
-        if self.conclusion is None:
-            return Selection(own(look.chosen))
         all_in = look.loss == 0.0 if self.target.top is not None else look.sure
         wrong = 0 if all_in else None
         return Selection(own(look.chosen), own(look.inside), own(look.outside), wrong)
+
+    @property
+    def _looks_wanted(self) -> tuple[int, ...]:
+        """Those that look wanted before the look, the best first."""
+        target, rival = self.target, self.target.rival(self.options.labels)
+        if target.top is not None or self._so_far is None:
+            return tuple(self._order[: target.top or 0])
+        if rival is None:
+            away = self._so_far.values(self.neutral).estimates - (target.bar or 0.0)
+        else:
+            away = -self._so_far.leads(rival, np.arange(len(self.options))).estimates
+        return tuple(x for x in self._order if x != rival and away[x] > -target.tolerance)
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with its interval."""
@@ -426,30 +454,32 @@ class PlannedChoice(Choice):
 
     def biases(self) -> list[tuple[Column, Estimate]]:
         """Return all biases with their intervals; leniencies against the mean of who answered."""
-        if self._fitted is None:
-            unknown = Estimate.without_interval(level=self.confidence)
-            return [(column, unknown) for column in self.questions.columns]
-        fit, which = self._fitted
-        found = self.once("biases", lambda: biases_by(self.questions, which, fit, self.delta))
-        looked = self.conclusion is not None
+        if self.conclusion is not None:
+            fit, which = self._fitted
+            found = self.once("biases", lambda: biases_by(self.questions, which, fit, self.delta))
+            return [
+                (column, Estimate(float(value), float(low), float(high), self.confidence))
+                for column, (value, low, high) in found
+            ]
+        columns, rows = named_biases(self.questions, self.neutral)
+        values = np.full(len(rows), np.nan)
+        if self._so_far is not None:
+            values, variances = self._so_far.attributes(rows)
+            values = np.where(np.isinf(variances), np.nan, values)
         return [
-            (
-                column,
-                Estimate(float(ends[0]), float(ends[1]), float(ends[2]), self.confidence)
-                if looked
-                else Estimate.without_interval(float(ends[0]), level=self.confidence),
-            )
-            for column, ends in found
+            (column, Estimate.without_interval(value, level=self.confidence))
+            for column, value in zip(columns, values.tolist(), strict=True)
         ]
 
     def values(self) -> Floats | None:
         """Return (k, 3) values with their intervals, each by itself."""
-        look, k = self.one_look(), len(self.options)
-        if look is None:
-            return np.tile([np.nan, -np.inf, np.inf], (k, 1))
-        values = look.values[:k].copy()
-        if self.conclusion is None:
-            values[:, 1:] = -np.inf, np.inf
+        said, k = self.conclusion, len(self.options)
+        if said is not None:
+            return said.values[:k].copy()
+        values = np.tile([np.nan, -np.inf, np.inf], (k, 1))
+        if self._so_far is not None:
+            found, variances = self._so_far.values(self.neutral)
+            values[:, 0] = np.where(np.isinf(variances), np.nan, found)
         return values
 
     def difference(self, a: int, b: int) -> Floats:
@@ -457,12 +487,13 @@ class PlannedChoice(Choice):
 
         For options that were named without looking at the scores.
         """
-        if self._fitted is None:
-            return np.array([np.nan, -np.inf, np.inf, -np.inf])
-        found = self._fitted[0].leads([a], [b])
-        if self.conclusion is None:
-            return np.array([found.estimate[0], -np.inf, np.inf, -np.inf])
-        return np.append(found.ends(self.delta)[0], found.ends(2.0 * self.delta)[0, 1])
+        if self.conclusion is not None:
+            found = self._fitted[0].leads([a], [b])
+            return np.append(found.ends(self.delta)[0], found.ends(2.0 * self.delta)[0, 1])
+        value = np.nan
+        if self._so_far is not None:
+            value = self._so_far.leads(a, np.array([b])).estimates[0]
+        return np.array([value, -np.inf, np.inf, -np.inf])
 
     def findings(self) -> tuple[Finding, ...]:
         """Return what the answers say about the assumptions, alarms first."""

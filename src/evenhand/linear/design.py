@@ -49,6 +49,8 @@ class Design:
     control
         (k, items) what models say of option and item less their mean of the option, for the first
         column of x; NaN where they say nothing.
+    grain
+        How far y may be off by rounding before it was read.
     """
 
     y: Floats
@@ -63,6 +65,7 @@ class Design:
     clusters: Mapping[str, Codes] = field(default_factory=dict)
     features: Floats | None = None
     control: Floats | None = None
+    grain: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "x", self.x.reshape(len(self.y), -1))
@@ -102,6 +105,7 @@ class Design:
             x=np.column_stack(means[1:]) if self.x.size else np.zeros((n, 0)),
             clusters={name: codes[first] for name, codes in self.clusters.items()},
             features=self.features,
+            grain=self.grain,
         )
 
 
@@ -175,6 +179,7 @@ def design_of_values(
         len(item) if item is not None and crosses else 0,
         _matrix(_beside_values(scores), n) if x is None else x,
         clusters,
+        grain=scores.level.grain,
     )
     # one judge alone is a judge like none: what is said again is noise
     return made.averaged() if "evaluator" in clusters and item is None else made

@@ -54,7 +54,7 @@ class Fit:
         self.design, self.basis = design, Basis(design)
         y = design.y
         e = self.basis.off(y[:, None])[:, 0]
-        self._grain = _ROUNDING * float(np.abs(y).max(initial=0.0))
+        self._grain = max(_ROUNDING * float(np.abs(y).max(initial=0.0)), 2.0 * design.grain)
         e[np.abs(e) <= self._grain] = 0.0
         self.residual, self.freedom = e, len(y) - self.basis.rank
         self.errors = Errors(self.basis, e, self.freedom, noise)
