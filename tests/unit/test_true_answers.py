@@ -199,6 +199,22 @@ class TestStatedScale:
         answer = eh.decide(table, scale=(0, 5), repeats=True, next_n=0)
         assert (answer.label, answer.sure) == ("c", True)
 
+    @pytest.mark.parametrize("judges", [1, 3])
+    @pytest.mark.parametrize(("n", "sure"), [(100, False), (148, False), (149, True)])
+    def test_equal_scores_are_not_worse_as_far_as_so_many_items_show(self, n, sure, judges):
+        """(1 − .02)^n < .05 from n = 149 on."""
+        rows = [
+            (name, item, judge, 1.0)
+            for name in ("old", "new")
+            for item in range(n)
+            for judge in "PQR"[:judges]
+        ]
+        table = pd.DataFrame(rows, columns=["option", "item", "evaluator", "score"])
+        answer = eh.decide(table, against="old", tolerance=0.02, scale=(0, 1), next_n=0)
+        assert answer.sure is sure
+        assert answer.conclusion.verdicts == ("itself", "not worse" if sure else "open")
+        assert not eh.decide(table, against="old", scale=(0, 1), next_n=0).sure
+
 
 def two_committees(seed, step):
     """28 proposals and 12 reviewers, 57 cells empty: the best two, worth the same, before six

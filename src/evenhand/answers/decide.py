@@ -37,7 +37,7 @@ from evenhand.certainty.any_design import by_any_design
 from evenhand.certainty.choice import checked_aim
 from evenhand.errors import InputError
 from evenhand.findings import FEW_CLUSTERS, findings_of
-from evenhand.inference import Conclusion, Target, conclude
+from evenhand.inference import Conclusion, Target, Verdict, conclude
 from evenhand.inference.biases import TableFit
 from evenhand.inference.designs import design_of_answers
 from evenhand.linear import Design, Fit
@@ -94,6 +94,10 @@ _BY_ONE = (
 _SILENT = (
     "the scores {seen}, and without any scatter they cannot tell how sure it is that {name!r} is "
     "the best. Ask further evaluators, or, if it is known, say how large noise is (noise_scale)."
+)
+_EQUAL = (
+    "All scores are equal. That others are not worse by more than the tolerance rests on the "
+    "stated scale: were one worse, some of so many scores would have been worse."
 )
 _MOSTLY = 0.6  # of all scores
 _VOTES = 20  # scores, at least, by which votes are told from marks
@@ -267,6 +271,10 @@ def decide(
         doubted=doubted,
         parts=None if categories is None else categories.parts,
     )
+    if same := _equal_scores(told, aim, said):
+        chosen = tuple(x for x, verdict in enumerate(same) if verdict == "not worse")
+        said = replace(said, verdicts=same, chosen=chosen)
+        found = [*found, Finding.note("bounds", _EQUAL)]
     return _answer(told, said, found, aim, target is not None, categories, next_n)
 
 
@@ -373,6 +381,33 @@ def design_of_trusted(scores: Scores, names: Sequence[str], like: bool) -> Desig
 def _means(values: Floats, codes: Any, size: int) -> Floats:
     times = np.maximum(np.bincount(codes, minlength=size), 1)
     return np.asarray(np.bincount(codes, values, minlength=size) / times)
+
+
+def _equal_scores(told: _Fitted, aim: Target, said: Conclusion) -> tuple[Verdict, ...]:
+    """Return verdicts where all scores on a stated scale of width W are equal: who is not worse
+    than the one that all are held against, by more than the tolerance ε.
+    """
+    # If x is worse by more than ε on average, its scores are lower on a share of ε/W at least of
+    # what is drawn, since no difference is below −W: none of n is, with a chance of (1 − ε/W)^n.
+    table, slack = told.scores, aim.tolerance
+    rival = aim.rival(told.options.labels)
+    if rival is None or table.scale is None or not slack or np.ptp(table.score) > 0.0:
+        return ()
+    drawn = next(iter(told.fit.design.clusters.values()), None)
+    if (unit := table.cluster or table.item) is not None:
+        drawn = unit.codes
+    option, width = told.fit.design.option, abs(table.scale[1] - table.scale[0])
+    each = drawn if drawn is not None and len(drawn) == len(option) else np.arange(len(option))
+    own = [np.unique(each[option == x]) for x in range(len(told.options))]
+    verdicts = list(said.verdicts)
+    for x, mine in enumerate(own):
+        n = min(len(mine), len(own[rival]))
+        if drawn is not None:
+            n = len(np.intersect1d(mine, own[rival]))
+        chance = n * math.log1p(-min(slack / width, 1.0 - 1e-12))
+        if x != rival and chance < math.log(said.delta / max(len(own) - 1, 1)):
+            verdicts[x] = "not worse"
+    return tuple(verdicts) if "not worse" in verdicts else ()
 
 
 def _answer(

@@ -235,7 +235,7 @@ class Fit:
     def _told(self, spread: Spread, pooled: bool) -> Spread:
         """Return infinite variances where nothing tells an error."""
         size = float(np.abs(self.design.y).max(initial=0.0)) ** 2
-        none = (spread.variance < _SILENT * size) | (pooled & (spread.freedom < 0.99))
+        none = (spread.variance <= _SILENT * size) | (pooled & (spread.freedom < 0.99))
         return spread._replace(variance=np.where(none, np.inf, spread.variance))
 
     # ------------------------------------------------------------------ questions
