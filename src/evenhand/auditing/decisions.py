@@ -95,7 +95,7 @@ class Decisions:
     lead, lead_se
         (events,) by how much the fair winner leads, and the standard error of that.
     chance
-        (events,) the winner test of the fair winner: the largest chance, over all rivals, of such a
+        (events,) of the fair winner the largest chance, over all rivals, of such a
         lead if the rival were as good.
     chance_of_winner
         (events,) the same of the winner by the mean alone; NaN where that is the fair winner.

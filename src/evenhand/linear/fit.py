@@ -448,6 +448,8 @@ class Fit:
                 assert weights is not None
                 these = weights.some(some)
             moved[some], more[some] = self._stretched(these, both)
+        if pair is not None:  # who leads is said once, by values: a lead may be lost, not turned
+            moved = np.clip(moved, np.minimum(estimate, 0.0), np.maximum(estimate, 0.0))
         return moved, more
 
     def _stretched(
