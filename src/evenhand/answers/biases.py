@@ -111,9 +111,12 @@ class Biases(tuple[NamedBias, ...]):
         """Return the estimates with intervals as wide as those of both; everything if of none."""
         if others is None:
             return self.without_intervals()
+        known = {(other.name, other.kind): other for other in others}
+        nothing = NamedBias("", "bias", None, None, math.nan, -math.inf, math.inf, math.nan)
+        pairs = ((one, known.get((one.name, one.kind), nothing)) for one in self)
         return Biases(
             replace(one, low=min(one.low, other.low), high=max(one.high, other.high))
-            for one, other in zip(self, others, strict=True)
+            for one, other in pairs
         )
 
     def turned(self) -> Biases:
