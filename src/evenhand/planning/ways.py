@@ -50,12 +50,15 @@ class Terms:
         the test of `inference.conclude` where the noise is known.
         """
         leaders, sure = seen.argmax(axis=1), np.ones(len(seen), dtype=np.bool_)
+        share = (1.0 - self.confidence) / max(2, seen.shape[1] - 1)  # of each rival, by a tolerance
         for leader in np.unique(leaders).tolist():
             mine = leaders == leader
-            errors = self.quantile * np.sqrt(found.lead_variances(leader))
-            ahead = seen[mine, leader][:, None] - seen[mine] + self.tolerance
+            errors = np.sqrt(found.lead_variances(leader))
+            ahead = seen[mine, leader][:, None] - seen[mine]
             ahead[:, leader] = np.inf
-            sure[mine] = (ahead > errors).all(axis=1)
+            sure[mine] = (ahead > self.quantile * errors).all(axis=1)
+            within = ahead + self.tolerance > ndtri(1.0 - share) * errors
+            sure[mine] |= bool(self.tolerance) & within.all(axis=1)
         return sure
 
 
