@@ -331,8 +331,8 @@ def chance(share: float) -> str:
     """Return a chance in whole percents, never all or nothing; "" if it is not known."""
     if math.isnan(share):
         return ""
-    if not _LEAST <= share <= 1.0 - _LEAST:
-        return "less than 1%" if share < _LEAST else "more than 99%"
+    if not _LEAST < share < 1.0 - _LEAST:
+        return "less than 1%" if share <= _LEAST else "more than 99%"
     return f"{100.0 * share:.0f}%"
 
 
