@@ -112,6 +112,7 @@ class Design:
 PARTIALITY = "own group"
 """What the regressor is called that says how partial the evaluator is to the option."""
 
+_MANY = 12  # judges or options that tell how others would be, beside items, which are many
 _VERDICTS = 20  # of an evaluator, from which on its liking for the first place is its own
 
 
@@ -245,9 +246,10 @@ def clusters_of_biases(scores: Scores) -> dict[str, Codes]:
         options = crossed(one, other)[0]
     found = {} if scores.evaluator is None else {"evaluators": scores.evaluator.codes}
     found["options"] = options
+    least = 1
     if scores.baseline is not None and scores.item is not None:
-        found["items"] = scores.item.codes
-    return {name: codes for name, codes in found.items() if codes.max(initial=0) > 0}
+        found["items"], least = scores.item.codes, _MANY - 1
+    return {name: codes for name, codes in found.items() if codes.max(initial=0) >= least}
 
 
 def sides(scores: Scores) -> tuple[Codes, Codes, int]:
