@@ -290,8 +290,10 @@ def _doubt(answer: Answer) -> str:
     if all(finding.assumption == "kinds" for finding in answer.alarms):
         return "the judges who are trusted do not confirm it (see the warning)"
     if not answer.contradicted:
-        rivals = listed(list({b: 0 for one in answer.alarms for b in one.concerns}))
-        return f"the lead over {rivals} is not sure (see the warning)"
+        doubted = {name: 0 for one in answer.alarms for name in one.concerns}
+        if answer.label in doubted:
+            return f"a score of {short(answer.label)} is in doubt (see the warning)"
+        return f"the lead over {listed(list(doubted))} is not sure (see the warning)"
     failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
     return f"nothing is sure: the scores contradict what is assumed ({failed}; see the warning)"
 
