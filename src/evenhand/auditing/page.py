@@ -190,7 +190,9 @@ def _who(audit: Audit) -> str:
     named = named[np.argsort(-np.abs(size[named]), kind="stable")]
     of = f"of {counted(int(known.sum()), 'evaluator')} with partial scores"
     said = f"Nobody {of} can be named: single biases are within noise."
-    if len(named) and spread.evaluators.sd == 0.0:
+    if not np.isfinite(each["bias"]).any():
+        said = f"Nobody {of} can be named: single biases can't be told from those of others."
+    elif len(named) and spread.evaluators.sd == 0.0:
         said = (
             f"Nobody {of} stands out: they do not differ by more than noise, and the bias of all "
             "is the best guess for each."
@@ -477,11 +479,11 @@ def _assumptions(audit: Audit) -> list[Part]:
     few = "Too few scores are left."
     timed = "No column says when scores were given." if scores.time is None else few
     entries = [
-        ("The bias and the use of the scale are the same all over.", ("slopes",), left, few),
         ("Noise is the same for all evaluators and options.", ("noise",), left, few),
         ("Nothing drifts.", ("drift",), left and scores.time is not None, timed),
         ("Scores do not pile up at the ends of the scale.", ("ceiling", "floor"), True, few),
         ("No score lies far off what the others explain.", ("outliers",), left, few),
+        ("Nobody copied another.", ("copies",), left, few),
     ]
     return [
         f"{taken}, a bias where the evaluator is partial, and noise. Held says that nothing was "
