@@ -108,17 +108,12 @@ def test_files_of_other_kinds_and_pipes_say_the_same() -> None:
     right = json.loads(run("scores.csv", *NAMED, *GROUPS, "--json").stdout)
     frame = tasting()
     frame.to_parquet("scores.parquet")
+    frame.to_excel("scores.xlsx", index=False)
     frame.to_csv("german.csv", index=False, sep=";", decimal=",")
-    for name in ("scores.parquet", "german.csv"):
+    for name in ("scores.parquet", "german.csv", "scores.xlsx"):
         assert json.loads(run(name, *NAMED, *GROUPS, "--json").stdout) == right
     piped = run("-", *NAMED, *GROUPS, "--json", input=Path("scores.csv").read_bytes())
     assert json.loads(piped.stdout) == right
-
-
-def test_a_workbook_says_the_same() -> None:
-    tasting().to_excel("scores.xlsx", index=False)
-    right = json.loads(run("scores.csv", *NAMED, *GROUPS, "--json").stdout)
-    assert json.loads(run("scores.xlsx", *NAMED, *GROUPS, "--json").stdout) == right
 
 
 def test_wide_tables_with_groups_written_out() -> None:
