@@ -66,91 +66,6 @@ _LARGE = 30_000_000  # rows times effects of a table on items that are fitted at
 _NEAREST = 8  # rivals whose leads are looked at in a table that is fitted step by step
 
 
-@dataclass(frozen=True, eq=False)
-class Contests:
-    """The events of a table of scores, and which options compete at each."""
-
-    option: Codes  # (entries,) which option
-    event: Codes  # (entries,) at which event; entries of one event follow each other
-    names: tuple[str, ...]  # of the events
-    grain: float = 0.0  # below what a difference of values is rounding of the scores
-
-    @classmethod
-    def of(cls, scores: Scores) -> Contests:
-        """Return the events of a table of scores; all of it is one, if it has none."""
-        k, n = len(scores.option), len(scores)
-        event = np.zeros(n, np.int64) if scores.event is None else scores.event.codes.astype(int)
-        keys = event * k + scores.option.codes
-        if scores.rival is not None:
-            keys = np.concatenate([keys, event * k + scores.rival])
-        found = np.flatnonzero(np.bincount(keys)) if scores.event is None else np.unique(keys)
-        present, at = np.unique(found // k, return_inverse=True)
-        names = ("",) if scores.event is None else scores.event.names
-        return cls(
-            (found % k).astype(np.int32),
-            at.reshape(-1).astype(np.int32),
-            tuple(names[code] for code in present.tolist()),
-            scores.level.grain,
-        )
-
-    def __len__(self) -> int:
-        """Return how many events there are."""
-        return len(self.names)
-
-    @cached_property
-    def sizes(self) -> NDArray[np.int64]:
-        """(events,) how many options compete at each."""
-        return np.bincount(self.event, minlength=len(self))
-
-    @cached_property
-    def starts(self) -> Indices:
-        """(events,) the first entry of each event."""
-        return np.cumsum(self.sizes) - self.sizes
-
-    def enough(self, values: Floats) -> float:
-        """Return up to what difference such values tie."""
-        size = float(np.abs(values).max(initial=0.0, where=np.isfinite(values)))
-        return max(TIE * size, self.grain)
-
-    def places(self, values: Floats) -> Codes:
-        """(entries,) the place of each at its event, from 0; those that tie share it."""
-        order = np.lexsort((-values, self.event))
-        arranged = values[order]
-        behind = np.ones(len(order), dtype=np.bool_)
-        behind[1:] = ~(arranged[:-1] - arranged[1:] <= self.enough(values))
-        behind[self.starts] = True
-        counted = np.cumsum(behind)
-        places = np.empty(len(order), dtype=np.int32)
-        places[order] = counted - np.repeat(counted[self.starts], self.sizes)
-        return places
-
-    def order(self, values: Floats, also: Floats) -> Indices:
-        """(entries,) entries event by event, the best first; of those that tie, by ``also``."""
-        return np.lexsort((self.option, self.places(also), self.places(values), self.event))
-
-    def leading(self, values: Floats, also: Floats) -> Indices:
-        """(events, 2) the first two entries of each event in that order; −1 for nobody, and where
-        a value is not known.
-        """
-        order, steps = self.order(values, also), np.arange(2)
-        known = ~np.logical_or.reduceat(np.isnan(values), self.starts)
-        at = np.minimum(self.starts[:, None] + steps, len(order) - 1)
-        there = (steps < self.sizes[:, None]) & known[:, None]
-        return np.where(there, order[at], -1)
-
-    def lead(self, values: Floats, leading: Indices) -> Floats:
-        """(events,) the first less the second: 0 where they tie, infinite without a second, NaN
-        without a first.
-        """
-        first, second = leading.T
-        lead = values[first] - values[second]
-        lead = np.where(np.abs(lead) <= self.enough(values), 0.0, lead)
-        return np.where(first < 0, np.nan, np.where(second < 0, np.inf, lead))
-
-
-# ---------------------------------------------------------------------- an event as a panel
-
-
 class Slopes(NamedTuple):
     """(r,) slopes of the whole table, partiality first; 0 for what is not known."""
 
@@ -207,10 +122,12 @@ def leaning(spread: Spread, off: Floats, freedom: float) -> Spread:
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """One event: (4, k) values of its options, by the mean, with the bias off, with leniency off,
-    and with both; and how sure leads are.
+    """One event: (k,) which options compete, and (4, k) their values by the mean, with the bias
+    off, with leniency off, and with both; and how sure leads are.
     """
 
+    name: str
+    options: Indices
     values: Floats
     fit: EventFit | LargeFit | None = None  # with both off; None where references say what is true
     off: Floats | None = None  # (k, r) what one standard error of each slope moves values by
@@ -235,8 +152,8 @@ class Panel:
 
 
 def panels(scores: Scores, biases: Iterable[BiasEstimate], names: Iterable[str]) -> Iterator[Panel]:
-    """Yield the events of a table whose highest scores are the best, in the order of `Contests`;
-    ``biases`` are slopes of the whole table: along partiality, and attributes of these ``names``.
+    """Yield the events of a table whose highest scores are the best; ``biases`` are slopes of the
+    whole table: along partiality, and attributes of these ``names``.
     """
     y, p = scores.centred, scores.partial
     X = [np.zeros(len(y)) if p is None else p, *(scores.attributes[name] for name in names)]
@@ -245,12 +162,14 @@ def panels(scores: Scores, biases: Iterable[BiasEstimate], names: Iterable[str])
     if scores.rival is not None and len(rows) > 1:  # where one stands is told by all events
         worth, position = y - TableFit(scores).panel.severities[whose_position(scores)[0]], False
     for some in rows:
-        part = _of_event(scores, some)
+        event = scores.event
+        name = "" if event is None else event.names[int(event.codes[some[0]])]
+        options, part = _of_event(scores, some)
         mean = _means(part, y[some])
         unbiased = mean - slopes.value[0] * _means(part, X[0][some])
         if scores.reference is not None:
             known = _means(part, scores.reference[some] - scores.level.origin)
-            yield Panel(np.array([mean, unbiased, known, known]))
+            yield Panel(name, options, np.array([mean, unbiased, known, known]))
             continue
         x = np.column_stack([column[some] for column in X])
         made = _reduced(design_of_values(part, position=position, y=worth[some], x=x))
@@ -264,7 +183,7 @@ def panels(scores: Scores, biases: Iterable[BiasEstimate], names: Iterable[str])
             fit.off = off
         fair = fit.values if fit.compared else np.full(len(mean), np.nan)
         values = np.array([mean, unbiased, fair + slopes.value[0] * lean[:, 0], fair])
-        yield Panel(values, fit, off, slopes.freedom)
+        yield Panel(name, options, values, fit, off, slopes.freedom)
 
 
 def _rows(scores: Scores) -> list[Any]:
@@ -275,12 +194,12 @@ def _rows(scores: Scores) -> list[Any]:
     return np.split(order, np.flatnonzero(np.diff(scores.event.codes[order])) + 1)
 
 
-def _of_event(scores: Scores, rows: Any) -> Scores:
-    """Return who scored what in some rows, with those names alone that stand in them."""
+def _of_event(scores: Scores, rows: Any) -> tuple[Indices, Scores]:
+    """Return the options in some rows, and who scored what, with the names alone that are there."""
 
-    def of(factor: Factor | None, also: Codes | None = None) -> tuple[Any, Codes | None]:
+    def of(factor: Factor | None, also: Codes | None = None) -> tuple[Indices, Any, Codes | None]:
         if factor is None:
-            return None, None
+            return np.zeros(0, dtype=np.intp), None, None
         codes = factor.codes[rows]
         there = np.bincount(codes, minlength=len(factor))
         if also is not None:
@@ -289,11 +208,12 @@ def _of_event(scores: Scores, rows: Any) -> Scores:
         number = np.zeros(len(factor), dtype=np.int32)
         number[present] = np.arange(len(present))
         names = tuple(factor.names[one] for one in present.tolist())
-        return Factor(number[codes], names), None if also is None else number[also]
+        return present, Factor(number[codes], names), None if also is None else number[also]
 
-    option, rival = of(scores.option, None if scores.rival is None else scores.rival[rows])
-    evaluator, item, cluster = (of(x)[0] for x in (scores.evaluator, scores.item, scores.cluster))
-    return Scores(scores.score[rows], option, evaluator, rival, item, cluster=cluster)
+    seconds = None if scores.rival is None else scores.rival[rows]
+    options, option, rival = of(scores.option, seconds)
+    evaluator, item, cluster = (of(x)[1] for x in (scores.evaluator, scores.item, scores.cluster))
+    return options, Scores(scores.score[rows], option, evaluator, rival, item, cluster=cluster)
 
 
 def _means(part: Scores, column: Floats) -> Floats:
@@ -322,13 +242,52 @@ def _reduced(design: Design) -> Design:
 # ---------------------------------------------------------------------- what is decided
 
 
-class RuleComparison(NamedTuple):
-    """Who wins at every event by a rule, and who without it."""
+class Lead(NamedTuple):
+    """Who is first by some values, who next, and by how much: 0 in a tie, infinite without a next
+    one; −1 and NaN where values are not known. Of those that tie, others say who is first.
+    """
 
-    winner: Indices  # (events,) the entry that wins by the rule; −1 where options cannot be ranked
-    baseline: Indices  # (events,) the one that wins without it
-    flipped: Flags  # (events,) whether another wins; a tie changes nothing
-    margin: Floats  # (events,) lead by the rule: 0 in a tie, infinite without a rival
+    first: int
+    second: int
+    size: float
+
+    @classmethod
+    def of(cls, values: Floats, also: Floats, grain: float) -> Lead:
+        """Return who is first by (k,) values, of those that tie by others."""
+        if np.isnan(values).any():
+            return cls(-1, -1, math.nan)
+        places = _places(values, grain)
+        first, *others = np.lexsort((_places(also, grain), places))[:2].tolist()
+        if not others:
+            return cls(first, -1, math.inf)
+        tied = places[first] == places[others[0]]
+        return cls(first, others[0], 0.0 if tied else float(values[first] - values[others[0]]))
+
+
+def _places(values: Floats, grain: float) -> Indices:
+    """Return (k,) the place of each, from 0; those that tie share it."""
+    order = np.argsort(-values, kind="stable")
+    places = np.zeros(len(order), dtype=np.intp)
+    places[order[1:]] = np.cumsum(-np.diff(values[order]) > _enough(values, grain))
+    return places
+
+
+def _enough(values: Floats, grain: float) -> float:
+    """Return up to what difference values tie."""
+    return max(TIE * float(np.abs(values).max(initial=0.0, where=np.isfinite(values))), grain)
+
+
+class RuleComparison(NamedTuple):
+    """Who wins at every event by a rule, and who without it: (events,) options."""
+
+    winner: Indices  # −1 where options cannot be ranked
+    baseline: Indices
+    margin: Floats  # the lead by the rule: 0 in a tie, infinite without a rival
+
+    @property
+    def flipped(self) -> Flags:
+        """(events,) whether another wins; a tie changes nothing."""
+        return self.winner != self.baseline
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,18 +296,21 @@ class Decisions:
 
     Parameters
     ----------
-    contests
-        The events, and who competes at each.
+    events, sizes
+        Names of the events, and (events,) how many options compete at each.
     options
         Names of the options.
     bias
         The bias that is taken off.
-    mean, fair
-        (entries,) values by the mean, and with bias and leniency off; the highest are the best.
     rules
         Who wins, by the name of the rule.
-    lead_se
-        (events,) the standard error of the fair winner's lead.
+    firsts
+        The options that win by the mean at each event, alone or in a tie.
+    winner, fair_winner, runner_up
+        (events,) the option that wins by the mean, the one that wins with bias and leniency off,
+        and who is next to the latter; −1 for nobody.
+    lead, lead_se
+        (events,) by how much the fair winner leads, and the standard error of that.
     chance
         (events,) of the fair winner the largest chance, over all rivals, of such a lead if the
         rival were as good.
@@ -364,12 +326,16 @@ class Decisions:
         better than one option; None if nobody said what is wanted.
     """
 
-    contests: Contests
+    events: tuple[str, ...]
+    sizes: Indices
     options: tuple[str, ...]
     bias: BiasEstimate
-    mean: Floats
-    fair: Floats
     rules: Mapping[str, RuleComparison]
+    firsts: tuple[tuple[int, ...], ...]
+    winner: Indices
+    fair_winner: Indices
+    runner_up: Indices
+    lead: Floats
     lead_se: Floats
     chance: Floats
     chance_of_winner: Floats
@@ -378,31 +344,7 @@ class Decisions:
 
     def __len__(self) -> int:
         """Return how many events there are."""
-        return len(self.contests)
-
-    @cached_property
-    def _leading(self) -> Indices:
-        return self.contests.leading(self.fair, self.mean)
-
-    @cached_property
-    def winner(self) -> Indices:
-        """(events,) the entry that wins by the mean."""
-        return self.contests.leading(self.mean, self.fair)[:, 0]
-
-    @property
-    def fair_winner(self) -> Indices:
-        """(events,) the entry that wins with bias and leniency off; −1 for nobody."""
-        return self._leading[:, 0]
-
-    @property
-    def runner_up(self) -> Indices:
-        """(events,) the entry that is next to the fair winner; −1 for nobody."""
-        return self._leading[:, 1]
-
-    @cached_property
-    def lead(self) -> Floats:
-        """(events,) by how much the fair winner leads."""
-        return self.contests.lead(self.fair, self._leading)
+        return len(self.events)
 
     @cached_property
     def sure(self) -> Flags:
@@ -417,33 +359,16 @@ class Decisions:
         noise, and than what is not known of the bias. unknown: options cannot be compared, or the
         bias is not known. fragile: all else.
         """
-        others = np.maximum(self.contests.sizes - 1, 2)
-        least = 2.0 * (1.0 - self.bias.level) / others  # two-sided
+        least = 2.0 * (1.0 - self.bias.level) / np.maximum(self.sizes - 1, 2)  # two-sided
         other = self.winner != self.fair_winner
         wrong = other & (self.sure | (self.chance_of_winner < least))
         said = np.where(wrong, "wrong", np.where(self.sure & ~other, "safe", "fragile"))
         nobody = np.isnan(self.lead) | math.isnan(self.bias.value)
         return tuple(np.where(nobody, "unknown", said).tolist())
 
-    def names(self, entries: Indices) -> list[str | None]:
-        """Return the names of the options of some entries; None for nobody."""
-        codes = np.where(entries < 0, -1, self.contests.option[entries]).tolist()
-        return [None if code < 0 else self.options[code] for code in codes]
-
-    @cached_property
-    def first(self) -> Flags:
-        """(entries,) whether each wins by the mean, alone or in a tie."""
-        return self.contests.places(self.mean) == 0
-
-    def tied(self, rule: RuleComparison) -> list[str]:
-        """Return, for every event, who ties with the winner without a rule; "" for nobody."""
-        found = [""] * len(self)
-        for entry in np.flatnonzero(self.first).tolist():
-            event = int(self.contests.event[entry])
-            if rule.baseline[event] not in (-1, entry):
-                name = self.options[int(self.contests.option[entry])]
-                found[event] += f", {name}" if found[event] else name
-        return found
+    def names(self, options: Indices) -> list[str | None]:
+        """Return the names of some options; None for nobody."""
+        return [None if x < 0 else self.options[x] for x in options.tolist()]
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row for every event."""
@@ -451,8 +376,7 @@ class Decisions:
 
         who = {name: self.names(getattr(self, name)) for name in _WHO}
         numbers = {name: getattr(self, name) for name in _NUMBERS}
-        events = {"event": self.contests.names, "options": self.contests.sizes}
-        return pd.DataFrame(events | who | numbers)
+        return pd.DataFrame({"event": self.events, "options": self.sizes} | who | numbers)
 
     def flips(self) -> pd.DataFrame:
         """Return a data frame with a row for every event and rule.
@@ -461,20 +385,16 @@ class Decisions:
         """
         import pandas as pd  # noqa: PLC0415 # slow to load
 
-        frames = [
-            pd.DataFrame(
-                {
-                    "event": self.contests.names,
-                    "rule": name,
-                    "winner": self.names(rule.winner),
-                    "baseline": self.names(rule.baseline),
-                    "tied": self.tied(rule),
-                    "flipped": rule.flipped,
-                    "margin": rule.margin,
-                }
-            )
-            for name, rule in self.rules.items()
-        ]
+        frames = []
+        for name, rule in self.rules.items():
+            tied = [
+                ", ".join(self.options[x] for x in firsts if one not in (-1, x))
+                for firsts, one in zip(self.firsts, rule.baseline.tolist(), strict=True)
+            ]
+            columns = {"winner": self.names(rule.winner), "baseline": self.names(rule.baseline)}
+            columns |= {"tied": tied}
+            numbers = {"flipped": rule.flipped, "margin": rule.margin}
+            frames.append(pd.DataFrame({"event": self.events, "rule": name} | columns | numbers))
         return pd.concat(frames, ignore_index=True)
 
     def changed(self) -> pd.DataFrame:
@@ -501,69 +421,68 @@ def decisions(
     beside, side = attributes or {}, sign(scores.best)
     scores = scores.maximised  # rules and tests maximise
     slopes = [one if side > 0.0 else -one for one in (bias, *beside.values())]
-    contests, made = Contests.of(scores), list(panels(scores, slopes, beside))
-    mean, unbiased, even, fair = np.hstack([one.values for one in made])
-    rules = {"bias": unbiased} if math.isfinite(bias.value) else {}
-    rules["bias and leniency" if scores.reference is None else "reference"] = fair
+    made, grain = list(panels(scores, slopes, beside)), scores.level.grain
+    rules = {"bias": 1} if math.isfinite(bias.value) else {}
+    rules["bias and leniency" if scores.reference is None else "reference"] = 3
     groups = scores.option_group
     groups = np.arange(len(scores.option)) if groups is None else groups
-    leading = contests.leading(fair, mean)
-    who = np.column_stack([leading, contests.leading(mean, fair)[:, 0]])
-    tests = [
-        _tested(one, *(entries - start).tolist()) if entries[0] >= 0 else (math.nan,) * 3
-        for one, entries, start in zip(made, who, contests.starts, strict=True)
-    ]
-    found = Decisions(
-        contests,
+    short = None
+    if target is not None:
+        added = sum(
+            one.value * float(scores.attributes[name].mean())
+            for name, one in zip(beside, slopes[1:], strict=True)
+            if math.isfinite(one.value)
+        )
+        aim = target if side > 0.0 else target.turned
+        short = replace(_shortlist(scores, made, aim, 1.0 - bias.level, added), target=target)
+    return Decisions(
+        tuple(one.name for one in made),
+        np.array([len(one.options) for one in made]),
         scores.option.names,
         bias,
-        mean,
-        fair,
-        {name: _compared(contests, values, mean) for name, values in rules.items()},
-        *np.array(tests).T,
-        _tipping_favour(contests, fair, leading[:, 0], groups),
+        {name: _compared(made, row, grain) for name, row in rules.items()},
+        tuple(tuple(one.options[_places(one.values[0], grain) == 0].tolist()) for one in made),
+        *(np.array(part) for part in zip(*(_decided(x, groups, grain) for x in made), strict=True)),
+        short,
     )
-    if target is None:
-        return found
-    added = sum(
-        one.value * float(scores.attributes[name].mean())
-        for name, one in zip(beside, slopes[1:], strict=True)
-        if math.isfinite(one.value)
-    )
-    aim = target if side > 0.0 else target.turned
-    by = np.array([mean, unbiased, even, fair])
-    short = _shortlist(scores, contests, made, aim, by, 1.0 - bias.level, added)
-    return replace(found, shortlist=replace(short, target=target))
 
 
-def _compared(contests: Contests, values: Floats, before: Floats) -> RuleComparison:
-    """Return who wins by some values, against who wins by others; (entries,) both."""
-    leading, earlier = contests.leading(values, before), contests.leading(before, values)
-    winner = leading[:, 0]
-    baseline = np.where(winner < 0, -1, earlier[:, 0])
-    return RuleComparison(winner, baseline, winner != baseline, contests.lead(values, leading))
+def _compared(made: Iterable[Panel], row: int, grain: float) -> RuleComparison:
+    """Return who wins by values in this row, against who wins by the mean."""
+    rows = []
+    for one in made:
+        mean, values = one.values[0], one.values[row]
+        lead = Lead.of(values, mean, grain)
+        before = lead.first if lead.first < 0 else Lead.of(mean, values, grain).first
+        named = (-1 if x < 0 else int(one.options[x]) for x in (lead.first, before))
+        rows.append((*named, lead.size))
+    winner, baseline, margin = zip(*rows, strict=True)
+    return RuleComparison(np.array(winner), np.array(baseline), np.array(margin))
 
 
-def _tested(panel: Panel, first: int, second: int, by_mean: int) -> tuple[float, float, float]:
-    """Return the standard error of the lead of an event's fair winner over the next, its chance
-    over any rival, and over who wins by the mean (NaN where that is the same).
+def _decided(one: Panel, groups: Codes, grain: float) -> tuple[float, ...]:
+    """Return of an event who wins by the mean, the fair winner, who is next, its lead with error,
+    its chance over any rival, that over who wins by the mean, and the favour that would tip it.
     """
+    mean, fair = one.values[0], one.values[3]
+    known = not np.isnan(fair).any()
+    by_mean = Lead.of(mean, fair if known else mean, grain).first
+    first, second, lead = Lead.of(fair, mean, grain)
+    who = [-1 if x < 0 else int(one.options[x]) for x in (by_mean, first, second)]
+    if not known:
+        return (*who, *[math.nan] * 5)
     if second < 0:
-        return 0.0, 0.0, math.nan
-    rivals, found = panel.leads(first, (one for one in (second, by_mean) if one != first))
+        return (*who, lead, 0.0, 0.0, math.nan, math.inf)
+    rivals, found = one.leads(first, (x for x in (second, by_mean) if x != first))
     chances = np.where(found.estimate > 0.0, np.minimum(2.0 * found.above, 1.0), 1.0)
     error = math.sqrt(float(found.variance[rivals == second][0]))
+    error = error if math.isfinite(error) else math.nan
     over = math.nan if by_mean == first else float(chances[rivals == by_mean][0])
-    return error if math.isfinite(error) else math.nan, float(chances.max()), over
-
-
-def _tipping_favour(contests: Contests, values: Floats, winner: Indices, groups: Codes) -> Floats:
-    """(events,) the lead of the winner over the best of another group; NaN where nobody wins."""
-    group = groups[contests.option]
-    others = (group != group[winner][contests.event]) | (group < 0)
-    others[winner[winner >= 0]] = False
-    best = np.maximum.reduceat(np.where(others, values, -np.inf), contests.starts)
-    return np.where(winner < 0, np.nan, np.maximum(values[winner] - best, 0.0))
+    group = groups[one.options]
+    others = (group != group[first]) | (group < 0)
+    others[first] = False
+    tips = float(fair[first] - fair[others].max()) if others.any() else math.inf
+    return (*who, lead, error, float(chances.max()), over, max(tips, 0.0))
 
 
 # ---------------------------------------------------------------------- a target
@@ -573,8 +492,8 @@ def _tipping_favour(contests: Contests, values: Floats, winner: Indices, groups:
 class Shortlist:
     """Who is wanted at every event by each rule, (entries,) each."""
 
-    contests: Contests
-    options: tuple[str, ...]
+    events: tuple[str, ...]  # (entries,) names of the events
+    option: tuple[str, ...]  # (entries,) and of the options
     target: Target
     by_mean: Flags
     without_bias: Flags  # by the mean, with the bias off
@@ -613,24 +532,23 @@ class Shortlist:
 
     def names(self, entries: Indices) -> list[str]:
         """Return the names of the options of some entries."""
-        return [self.options[x] for x in self.contests.option[entries].tolist()]
+        return [self.option[x] for x in entries.tolist()]
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row for every option of every event."""
         import pandas as pd  # noqa: PLC0415 # slow to load
 
-        contests, every = self.contests, np.arange(len(self.fair))
-        changed = set(self.changed.tolist())
+        every, changed = range(len(self.fair)), set(self.changed.tolist())
         return pd.DataFrame(
             {
-                "event": [contests.names[x] for x in contests.event.tolist()],
-                "option": self.names(every),
+                "event": self.events,
+                "option": self.option,
                 "by_mean": self.by_mean,
                 "without_bias": self.without_bias,
                 "without_leniency": self.without_leniency,
                 "fair": self.fair,
-                "verdict": [self.verdict(x) for x in every.tolist()],
-                "changed_by": [self.reason(x) if x in changed else "" for x in every.tolist()],
+                "verdict": [self.verdict(x) for x in every],
+                "changed_by": [self.reason(x) if x in changed else "" for x in every],
             }
         )
 
@@ -640,7 +558,10 @@ def refuse_unfit(scores: Scores, target: Target) -> None:
     if target.top is None:
         target.among(scores.option.names, scores.rival is not None)
         return
-    most = int(Contests.of(scores).sizes.max(initial=0))
+    options = scores.option.codes if scores.rival is None else [*scores.option.codes, *scores.rival]
+    event = np.zeros(len(scores), np.int32) if scores.event is None else scores.event.codes
+    at = np.unique(np.column_stack([np.resize(event, len(options)), options]), axis=0)[:, 0]
+    most = int(np.bincount(at).max(initial=0))
     if target.top >= most:
         raise InputError(
             f"top must be less than the number of options that compete, which is {most:,} at most; "
@@ -649,63 +570,54 @@ def refuse_unfit(scores: Scores, target: Target) -> None:
 
 
 def _shortlist(
-    scores: Scores,
-    contests: Contests,
-    panels: Iterable[Panel],
-    target: Target,
-    values: Floats,
-    delta: float,
-    added: float,
+    scores: Scores, made: Iterable[Panel], target: Target, delta: float, added: float
 ) -> Shortlist:
-    """Return who is wanted at every event by each rule, and who surely; ``values``: (4, entries) by
-    the mean, with the bias off, with leniency off and with both; ``added``: what attributes add.
+    """Return who is wanted at every event by each rule, and who surely; ``added``: what attributes
+    add.
     """
-    names, mean, fair = scores.option.names, values[0], values[3]
-    rival = target.rival(names)
-    itself = np.asarray(contests.option == (-1 if rival is None else rival))
-    line = 0.0
-    if target.top is not None:
-        lists = [_first(contests, by, mean if i else fair, target.top)
-                 for i, by in enumerate(values)]  # fmt: skip
-    else:
-        if target.bar is not None:
-            line = target.bar - scores.level.origin
-            away = values - line
-            line -= added
-            away[2:] += added
+    names, grain = scores.option.names, scores.level.grain
+    rival, bar = target.rival(names), (target.bar or 0.0) - scores.level.origin
+    aim = target if target.bar is None else replace(target, bar=bar - added)
+    lines = np.array([[bar], [bar], [bar - added], [bar - added]])
+    flags, entries = list[Flags](), list[tuple[str, str]]()
+    for one in made:
+        mean, fair, k = one.values[0], one.values[3], len(one.options)
+        known, itself = not np.isnan(fair).any(), one.options == (-1 if rival is None else rival)
+        if target.top is not None:
+            also = fair, mean, mean, mean
+            lists = [_first(*by, target.top, grain) for by in zip(one.values, also, strict=True)]
+        elif rival is not None and not itself.any():
+            lists = [np.zeros(k, dtype=np.bool_)] * 4
         else:
-            away = np.full((4, len(contests)), np.nan)
-            away[:, contests.event[itself]] = values[:, itself]
-            away = values - away[:, contests.event]
-        lists = [_above(contests, by, target.tolerance) & ~itself for by in away]
-        lists = [np.where(np.isnan(by), lists[0], x) for by, x in zip(away, lists, strict=True)]
-    inside, outside = np.zeros((2, len(fair)), dtype=np.bool_)
-    aim = target if target.bar is None else replace(target, bar=line)
-    for panel, start, size in zip(panels, contests.starts, contests.sizes, strict=True):
-        here = slice(start, start + size)
-        against = int(itself[here].argmax()) if itself[here].any() else None
-        if size <= (target.top or 1) or (rival is not None and against is None):
-            continue
-        if panel.fit is None:  # references are known
-            inside[here] = lists[3][here]
-            outside[here] = ~(lists[3] | itself)[here]
-        elif isinstance(panel.fit, EventFit) and np.isfinite(fair[here]).all():
-            said = conclude(panel.fit, aim, delta, rival=against)
-            inside[start + np.array(said.inside, dtype=np.intp)] = True
-            out = said.outside if target.top is not None else said.short
-            outside[start + np.array(out, dtype=np.intp)] = True
-    return Shortlist(contests, names, target, *lists, inside, outside, itself)
+            away = one.values - (lines if rival is None else one.values[:, itself])
+            lists = [_above(by, target.tolerance, grain) & ~itself for by in away]
+            lists = lists if known else [*lists[:2], lists[0], lists[0]]
+        inside, outside = np.zeros((2, k), dtype=np.bool_)
+        if k <= (target.top or 1) or (rival is not None and not itself.any()):
+            pass  # nobody to choose from
+        elif one.fit is None:  # references are known
+            inside, outside = lists[3], ~(lists[3] | itself)
+        elif isinstance(one.fit, EventFit) and known:
+            against = int(itself.argmax()) if rival is not None else None
+            said = conclude(one.fit, aim, delta, rival=against)
+            inside[list(said.inside)] = True
+            outside[list(said.outside if target.top is not None else said.short)] = True
+        flags.append(np.array([*lists, inside, outside, itself]))
+        entries += [(one.name, names[x]) for x in one.options.tolist()]
+    events, option = zip(*entries, strict=True)
+    return Shortlist(events, option, target, *np.hstack(flags))
 
 
-def _first(contests: Contests, values: Floats, also: Floats, top: int) -> Flags:
-    """Return (entries,) who is among the first at its event; of those that tie, by ``also``."""
-    order = contests.order(values, also)
-    place = np.empty(len(order), dtype=np.intp)
-    place[order] = np.arange(len(order)) - contests.starts[contests.event[order]]
-    return place < top
+def _first(values: Floats, also: Floats, top: int, grain: float) -> Flags:
+    """Return (k,) who is among the first; of those that tie, by ``also``."""
+    places = [np.zeros(len(x), np.intp) if np.isnan(x).any() else _places(x, grain)
+              for x in (also, values)]  # fmt: skip
+    found = np.zeros(len(values), dtype=np.bool_)
+    found[np.lexsort(places)[:top]] = True
+    return found
 
 
-def _above(contests: Contests, away: Floats, tolerance: float) -> Flags:
-    """Return (entries,) who is above, or below by no more than a tolerance."""
-    rounding = contests.enough(away)
+def _above(away: Floats, tolerance: float, grain: float) -> Flags:
+    """Return (k,) who is above, or below by no more than a tolerance."""
+    rounding = _enough(away, grain)
     return away >= -tolerance - rounding if tolerance else away > rounding

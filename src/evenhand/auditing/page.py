@@ -227,7 +227,7 @@ def _decided(audit: Audit) -> str:
     made = audit.decisions
     if made.shortlist is not None:
         return _changes(made.shortlist)
-    rivals, by_bias = made.contests.sizes > 1, made.rules.get("bias")
+    rivals, by_bias = made.sizes > 1, made.rules.get("bias")
     n, event = int(rivals.sum()), int(rivals.argmax())
     if n == 0 or by_bias is None:
         return ""
@@ -240,9 +240,8 @@ def _decided(audit: Audit) -> str:
             f"Of {n:,} winners by the mean scores {int(by_bias.flipped.sum()):,} change with the "
             f"bias off and {int(fair.flipped.sum()):,} {off}; {joined(kinds)}."
         )
-    firsts = np.flatnonzero(made.first & (made.contests.event == event))
-    winners = [str(name) for name in made.names(firsts)]
-    by_mean = listed(winners, _MOST_NAMES)
+    firsts = made.firsts[event]
+    by_mean = listed([made.options[x] for x in firsts], _MOST_NAMES)
     biased, fairly = (short(str(made.names(by)[event])) for by in (by_bias.winner, fair.winner))
     said = f"By the mean scores {by_mean} {'tie' if len(firsts) > 1 else 'wins'}; with the bias "
     said += f"off, {biased}; {off}, {fairly}"
@@ -263,9 +262,8 @@ def _changes(found: Shortlist) -> str:
 
     def named(entries: Sequence[int]) -> str:
         names = found.names(np.array(entries, dtype=np.intp))
-        if len(found.contests) > 1:
-            at = [found.contests.names[found.contests.event[x]] for x in entries]
-            names = [f"{name} at {abridged(event)}" for name, event in zip(names, at, strict=True)]
+        if found.events[0] != found.events[-1]:
+            names = [f"{found.option[x]} at {abridged(found.events[x])}" for x in entries]
         return listed(names, _MOST_NAMES)
 
     changed, wrong = found.changed.tolist(), found.wrong.tolist()
@@ -337,11 +335,11 @@ def _shared_favour(audit: Audit) -> str:
     if scores.reference is not None or not tips.size:
         return ""
     closest = int(tips[np.argmin(favour[tips])])
-    option = int(made.contests.option[made.fair_winner[closest]])
+    option = int(made.fair_winner[closest])
     whom = short(scores.option.names[option])
     if scores.option_group is not None and scores.option_group[option] >= 0:
         whom = f"{short(scores.groups[scores.option_group[option]])} (the group of {whom})"
-    at = f" at {abridged(made.contests.names[closest])}" if len(made) > 1 else ""
+    at = f" at {abridged(made.events[closest])}" if len(made) > 1 else ""
     who = scores.evaluator
     all_of_them = "all evaluators" if who is None or len(who) > 1 else short(who.names[0])
     return (
