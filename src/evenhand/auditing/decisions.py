@@ -49,13 +49,6 @@ if TYPE_CHECKING:
 
 Flags = NDArray[np.bool_]
 
-RULES = {
-    "bias": "the mean with the bias off, against the mean",
-    "bias and leniency": "values without bias, leniency, position and attributes, against the mean",
-    "reference": "the mean of the references, against the mean of scores",
-}
-"""What each rule compares: who wins by it, against who wins without."""
-
 _REASONS = {
     (True, True): "the bias or leniency, each alone",
     (True, False): "the bias",
@@ -396,13 +389,6 @@ class Decisions:
             numbers = {"flipped": rule.flipped, "margin": rule.margin}
             frames.append(pd.DataFrame({"event": self.events, "rule": name} | columns | numbers))
         return pd.concat(frames, ignore_index=True)
-
-    def changed(self) -> pd.DataFrame:
-        """Return the rows of `flips` whose winner changes; a tie without the rule is named."""
-        frame = self.flips()
-        frame = frame[frame["flipped"]]
-        tied = " (tied with " + frame["tied"] + ")"
-        return frame.assign(baseline=frame["baseline"] + tied.where(frame["tied"] != "", ""))
 
 
 _WHO = ("winner", "fair_winner", "runner_up")

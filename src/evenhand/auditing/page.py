@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.auditing.decisions import RULES
 from evenhand.best import Best, direction, sign
 from evenhand.inference.biases import BiasEstimate
 from evenhand.report import model
@@ -71,9 +70,9 @@ def report_of(audit: Audit) -> Report:
             Section("Against the baseline", partial(_ranking, audit), "brief"),
             Section("Whose bias is how large", partial(_each, audit, "evaluator"), "brief"),
             Section("Who is favoured", partial(_each, audit, audit.favoured)),
-            Section("Winners that change", partial(_changed, audit), "brief"),
+            Section("Winners that change", partial(_events, audit, True), "brief"),
             Section("Who is wanted, and what changes that", partial(_wanted, audit), "brief"),
-            Section("Decisions in doubt", partial(_doubtful, audit)),
+            Section("Decisions in doubt", partial(_events, audit, False)),
             Section("What was assumed, and what became of it", partial(_assumptions, audit)),
             Section("How it was computed", partial(_method, audit)),
         ],
@@ -426,13 +425,27 @@ def _of_events(audit: Audit, caption: str, frame: pd.DataFrame, names: dict[str,
     return frame_table(caption, frame, several | names)
 
 
-def _changed(audit: Audit) -> list[Part]:
-    frame = audit.decisions.changed()
-    if not audit.identified.told or not len(frame):
+def _events(audit: Audit, changed: bool) -> list[Part]:
+    """Return the decisions that change by a rule; or the others that are wrong or fragile."""
+    made, by_bias = audit.decisions, audit.decisions.rules.get("bias")
+    flipped = np.any([rule.flipped for rule in made.rules.values()], axis=0)
+    frame = made.to_frame().assign(
+        mean=[", ".join(made.options[x] for x in firsts) for firsts in made.firsts],
+        unbiased=None if by_bias is None else made.names(by_bias.winner),
+    )
+    frame = frame[flipped if changed else frame["verdict"].isin(["wrong", "fragile"]) & ~flipped]
+    if not len(frame) or (changed and not audit.identified.told):
         return []
-    names = {"rule": "rule", "baseline": "wins", "winner": "would win"}
-    rules = "; ".join(f"{one}: {RULES[one]}" for one in dict.fromkeys(frame["rule"]))
-    return [_of_events(audit, "Who wins, and would by the rule", frame, names), Note(f"{rules}.")]
+    frame = frame.sort_values(["verdict", "tipping_favour"], ascending=[False, True], kind="stable")
+    names = {"mean": "wins by the mean", "unbiased": "bias off", "fair_winner": "both off"}
+    names |= {"verdict": "verdict", "lead": "lead", "tipping_favour": "tipping favour"}
+    read = (
+        "Both off: bias and leniency, with position and attributes; or by the references. Wrong: "
+        "who wins by the mean is surely not the best, so. Fragile: nobody can tell, which is no "
+        "reproach. The lead is that with both off, the tipping favour what all evaluators would "
+        "have to favour the winner's group by for another to be best."
+    )
+    return [_of_events(audit, "Who wins, and would", frame, names), Note(read)]
 
 
 def _wanted(audit: Audit) -> list[Part]:
@@ -450,22 +463,6 @@ def _wanted(audit: Audit) -> list[Part]:
     names |= {"changed_by": "changed by"}
     read = f"'Surely' is so of all options of an event at once ({percent(audit.bias.level)} sure)."
     return [_of_events(audit, caption, frame, names), Note(read)]
-
-
-def _doubtful(audit: Audit) -> list[Part]:
-    frame = audit.decisions.to_frame()
-    frame = frame[frame["verdict"].isin(["wrong", "fragile"])]
-    frame = frame.sort_values(["verdict", "tipping_favour"], ascending=[False, True], kind="stable")
-    columns = ("verdict", "winner", "fair_winner", "lead", "tipping_favour")
-    names = {name: name.replace("_", " ") for name in columns}
-    read = (
-        "Wrong: the winner by the mean is surely not the best, with bias and leniency off. "
-        "Fragile: nobody can tell, which is no reproach. The fair winner is the one with bias and "
-        "leniency off, the lead is its lead, the tipping favour what all evaluators would have to "
-        "favour its group by for another to be best."
-    )
-    table = _of_events(audit, "Decisions that are wrong or fragile", frame, names)
-    return [table, Note(read)] if len(frame) else []
 
 
 def _assumptions(audit: Audit) -> list[Part]:
