@@ -18,7 +18,7 @@ import numpy as np
 from evenhand.arrays import Floats
 from evenhand.inference.biases import TableFit
 from evenhand.linear import Spread
-from evenhand.numerics.shrinkage import population
+from evenhand.numerics.shrinkage import Population, population
 from evenhand.scores.scores import Codes
 
 if TYPE_CHECKING:
@@ -46,8 +46,7 @@ class BiasSpread:
 
     Examples
     --------
-    >>> own = Spread(np.array([1.0, 2.0, 4.0, 5.0]), np.full(4, 0.5), np.full(4, 100.0))
-    >>> found = BiasSpread.of(own, 0.95)
+    >>> found = BiasSpread.of(np.array([1.0, 2.0, 4.0, 5.0]), np.full(4, 0.5), 0.95)
     >>> found.n, round(found.mean, 6), round(found.sd**2, 6)
     (4, 3.0, 2.833333)
     """
@@ -63,23 +62,22 @@ class BiasSpread:
     chance: float
 
     @classmethod
-    def of(cls, own: Spread, level: float) -> BiasSpread:
-        """Return how much biases differ; intervals are infinite where too few are known."""
-        found, nowhere = population(own.estimate, own.variance), (-math.inf, math.inf)
+    def of(
+        cls, biases: Floats, variances: Floats, level: float, among: Population | None = None
+    ) -> BiasSpread:
+        """Return how much biases differ; intervals are infinite where too few are known. What they
+        are ``among`` is worked out unless it is given.
+        """
+        found, nowhere = among or population(biases, variances), (-math.inf, math.inf)
         if found is None:
-            b = own.estimate[np.isfinite(own.variance)]
+            b = biases[np.isfinite(variances)]
             mean = float(b.mean()) if len(b) else math.nan
             return cls(len(b), mean, *nowhere, math.nan, *nowhere, level, math.nan)
-
-        def ends(variance: float, freedom: float) -> list[float]:
-            one = Spread(*(np.array([x]) for x in (found.mean, variance, freedom)))
-            ends: list[float] = one.ends(1.0 - level)[0].tolist()
-            return ends
-
-        ahead = found.between + found.mean_variance
-        further = ends(ahead, found.next_freedom)[1:] if found.n > 2 else nowhere
-        mean, sd = ends(found.mean_variance, found.n - 1.0), math.sqrt(found.between)
-        return cls(found.n, *mean, sd, *further, level, found.chance)
+        around = np.array([found.mean_variance, found.between + found.mean_variance])
+        freedom = np.array([found.n - 1.0, max(found.next_freedom, 0.1)])
+        ends = Spread(np.full(2, found.mean), around, freedom).ends(1.0 - level).tolist()
+        further = ends[1][1:] if found.n > 2 else nowhere
+        return cls(found.n, *ends[0], math.sqrt(found.between), *further, level, found.chance)
 
 
 class Spreads(NamedTuple):
@@ -117,9 +115,14 @@ class Each:
         return self.table.each(self.codes, len(self.names))
 
     @cached_property
+    def among(self) -> Population | None:
+        """What the biases say of those that are like them; None unless two are known."""
+        return population(self.own.estimate, self.own.variance)
+
+    @cached_property
     def spread(self) -> BiasSpread:
         """How much they differ."""
-        return BiasSpread.of(self.own, self.level)
+        return BiasSpread.of(*self.own[:2], self.level, self.among)
 
     @cached_property
     def columns(self) -> dict[str, Any]:
@@ -151,7 +154,7 @@ class Each:
 
     def _shrunken(self, own: Spread) -> Floats:
         """Return (3, m) biases drawn to their mean, with intervals."""
-        among = population(own.estimate, own.variance)
+        among = self.among
         if among is None:
             return own.ends(1.0 - self.level).T
         noise, known = among.noise(own.variance), np.isfinite(own.variance)
