@@ -333,17 +333,19 @@ def _shared_favour(audit: Audit) -> str:
     tips = np.flatnonzero(np.isfinite(favour))
     if scores.reference is not None or not tips.size:
         return ""
+    never = "No score shows a favour that all evaluators share: it looks like worth."
+    if made.shortlist is not None:
+        return never
     closest = int(tips[np.argmin(favour[tips])])
-    option = int(made.fair_winner[closest])
+    option, who = int(made.fair_winner[closest]), scores.evaluator
     whom = short(scores.option.names[option])
     if scores.option_group is not None and scores.option_group[option] >= 0:
         whom = f"{short(scores.groups[scores.option_group[option]])} (the group of {whom})"
     at = f" at {abridged(made.events[closest])}" if len(made) > 1 else ""
-    who = scores.evaluator
-    all_of_them = "all evaluators" if who is None or len(who) > 1 else short(who.names[0])
+    they = "all evaluators" if who is None or len(who) > 1 else short(who.names[0])
     return (
-        f"If {all_of_them} favoured {whom} {_size_of_lead(made, closest)}, somebody else would be "
-        f"best{at}. No score shows a favour that all evaluators share: it looks like worth."
+        f"If {they} favoured {whom} {_size_of_lead(made, closest)}, somebody else would be "
+        f"best{at}. {never}"
     )
 
 
@@ -434,16 +436,17 @@ def _events(audit: Audit, changed: bool) -> list[Part]:
         unbiased=None if by_bias is None else made.names(by_bias.winner),
     )
     frame = frame[flipped if changed else frame["verdict"].isin(["wrong", "fragile"]) & ~flipped]
-    if not len(frame) or (changed and not audit.identified.told):
+    of_winners = made.shortlist is None and (audit.identified.told or not changed)
+    if not len(frame) or not of_winners:
         return []
     frame = frame.sort_values(["verdict", "tipping_favour"], ascending=[False, True], kind="stable")
     names = {"mean": "wins by the mean", "unbiased": "bias off", "fair_winner": "both off"}
     names |= {"verdict": "verdict", "lead": "lead", "tipping_favour": "tipping favour"}
     read = (
         "Both off: bias and leniency, with position and attributes; or by the references. Wrong: "
-        "who wins by the mean is surely not the best, so. Fragile: nobody can tell, which is no "
-        "reproach. The lead is that with both off, the tipping favour what all evaluators would "
-        "have to favour the winner's group by for another to be best."
+        "with both off, who wins by the mean is surely not the best. Fragile: nobody can tell, "
+        "which is no reproach. The lead is that with both off, the tipping favour what all "
+        "evaluators would have to favour the winner's group by for another to be best."
     )
     return [_of_events(audit, "Who wins, and would", frame, names), Note(read)]
 
