@@ -280,7 +280,7 @@ class RuleComparison(NamedTuple):
     @property
     def flipped(self) -> Flags:
         """(events,) whether another wins; a tie changes nothing."""
-        return self.winner != self.baseline
+        return np.asarray(self.winner != self.baseline)
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,10 +384,10 @@ class Decisions:
                 ", ".join(self.options[x] for x in firsts if one not in (-1, x))
                 for firsts, one in zip(self.firsts, rule.baseline.tolist(), strict=True)
             ]
-            columns = {"winner": self.names(rule.winner), "baseline": self.names(rule.baseline)}
-            columns |= {"tied": tied}
-            numbers = {"flipped": rule.flipped, "margin": rule.margin}
-            frames.append(pd.DataFrame({"event": self.events, "rule": name} | columns | numbers))
+            columns: dict[str, Any] = {"event": self.events, "rule": name}
+            columns |= {who: self.names(getattr(rule, who)) for who in ("winner", "baseline")}
+            columns |= {"tied": tied, "flipped": rule.flipped, "margin": rule.margin}
+            frames.append(pd.DataFrame(columns))
         return pd.concat(frames, ignore_index=True)
 
 
@@ -411,7 +411,8 @@ def decisions(
     rules = {"bias": 1} if math.isfinite(bias.value) else {}
     rules["bias and leniency" if scores.reference is None else "reference"] = 3
     groups = scores.option_group
-    groups = np.arange(len(scores.option)) if groups is None else groups
+    if groups is None:
+        groups = np.arange(len(scores.option), dtype=np.int32)
     short = None
     if target is not None:
         added = sum(
@@ -421,6 +422,7 @@ def decisions(
         )
         aim = target if side > 0.0 else target.turned
         short = replace(_shortlist(scores, made, aim, 1.0 - bias.level, added), target=target)
+    rows = [_decided(one, groups, grain) for one in made]
     return Decisions(
         tuple(one.name for one in made),
         np.array([len(one.options) for one in made]),
@@ -428,8 +430,9 @@ def decisions(
         bias,
         {name: _compared(made, row, grain) for name, row in rules.items()},
         tuple(tuple(one.options[_places(one.values[0], grain) == 0].tolist()) for one in made),
-        *(np.array(part) for part in zip(*(_decided(x, groups, grain) for x in made), strict=True)),
-        short,
+        *np.array([row[:3] for row in rows], dtype=np.intp).T,
+        *np.array([row[3:] for row in rows]).T,
+        shortlist=short,
     )
 
 

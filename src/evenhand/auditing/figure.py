@@ -99,12 +99,12 @@ def _evaluators(audit: Audit) -> list[ForestRow]:
     rows = [
         ForestRow(
             each["evaluator"][x] if groups[x] is None else f"{each['evaluator'][x]} ({groups[x]})",
-            *(float(each[name][x]) for name in ("shrunk", "shrunk_low", "shrunk_high")),
+            float(each["shrunk"][x]), float(each["shrunk_low"][x]), float(each["shrunk_high"][x]),
             _NAMED if each["flagged"][x] else _OTHER,
         )
         for x in order.tolist()
         if math.isfinite(each["shrunk"][x])
-    ]
+    ]  # fmt: skip
     if len(rows) <= _MOST_EVALUATORS:
         return rows
     half, between = _MOST_EVALUATORS // 2, len(rows) - _MOST_EVALUATORS
@@ -180,6 +180,7 @@ def _legend(picture: AuditPicture) -> list[Line2D | Patch]:
     there = {one.verdict for one in picture.events}
     marks = [(*style, label) for style, label in said.items() if style in styles]
     marks += [style for verdict, style in _VERDICTS.items() if verdict in there]
+    handles: list[Line2D | Patch]
     handles = [Line2D([], [], ls="", marker=m, color=c, ms=5, label=label) for c, m, label in marks]
     if picture.band is None:
         return handles

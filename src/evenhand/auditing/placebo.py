@@ -20,6 +20,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -106,7 +107,7 @@ def placebo(table: TableFit, seed: int = 0) -> Placebo:
             along[some] = P @ left
     else:
         for i, place in enumerate(places):
-            size[i] = panel._met.left_over(lambda rows, to=place: dealt(to, rows))
+            size[i] = panel._met.left_over(partial(dealt, place))
             along[i] = sum(float(dealt(place, rows) @ left[rows]) for rows in chunks(n))
         panel._met.forget()
     found = (along / np.where(size > least, size, np.nan))[size > least]

@@ -278,7 +278,7 @@ def _one_look(made: Plan, terms: Terms, premise: Assumed) -> Plan:
 
 def _until_certain(made: Plan, terms: Terms, premise: Assumed) -> Plan:
     """Return the plan of asking all evaluators until it is certain."""
-    way, said = UntilCertain(made.questions, terms, premise), ()
+    way, said = UntilCertain(made.questions, terms, premise), tuple[str, ...]()
     counts = way.outcome().counts
     price = price_of(made.questions, counts)
     enough = made.can_pay(price)

@@ -3,8 +3,8 @@
 Tables of scores are drawn by values as assumed, and what is made of them is what `decide` does:
 least squares, so that it does not matter how lenient evaluators are or by how much they favour
 their own; the m of largest estimates are chosen, or those that look better than a bar or than one
-option. How many stand at the line, and how often the whole list is settled, is what `conclude` says
-of some of the tables, and counted.
+option. How many stand at the line, and how often all of it is settled, is concluded from some of
+the tables, and counted.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy import special
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.inference import Target, conclude, design_of_answers
-from evenhand.linear import Fit
+from evenhand.inference.chances import Drawn
+from evenhand.linear import Design, Fit
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.ways import Terms, price_of
 from evenhand.questions import UNLIMITED, HandOut, Questions
@@ -155,30 +157,44 @@ class Reviews:
         else:
             held = self._held
             away, looks = (
-                values[:, held] - (values[:, [rival]] if target.against else aim.bar or 0.0)
+                (values if rival is None else values - values[:, [rival]])[:, held]
+                - (aim.bar or 0.0)
                 + aim.tolerance
                 for values in (true, seen)
-            )  # fmt: skip
+            )
             wrong = (away > 0.0) != (looks > 0.0)
             right = float((~wrong).sum()) / n
             lost = float(np.abs(away[wrong]).mean()) if wrong.any() else 0.0
+        lost *= self.terms.sigma
         if m == 1:
-            settled = float(self.terms.certain(true + found.errors(n, rng), found).mean())
-            return right, lost * self.terms.sigma, math.nan, settled, math.nan
+            certain = self.terms.certain(true + found.errors(n, rng), found)
+            return right, lost, math.nan, float(certain.mean()), math.nan
+        most = min(max(_WORK // (k * k), _TABLES[0]), _TABLES[1])
+        return right, lost, *self._concluded(design, aim, tables[:most])
+
+    def _concluded(self, design: Design, aim: Target, tables: Floats) -> tuple[float, float, float]:
+        """Return how many stand at the line, how often all is settled, and how many are surely on
+        one side of it, by some tables; NaN of very many options.
+        """
+        k, m, delta = design.n_options, aim.top, 1.0 - self.terms.confidence
         if k > _MOST:
-            return right, lost * self.terms.sigma, math.nan, math.nan, math.nan
-        tables = tables[: min(max(_WORK // (k * k), _TABLES[0]), _TABLES[1])]
-        delta, line = 1.0 - self.terms.confidence, np.zeros(3)
+            return math.nan, math.nan, math.nan
+        found = []
         for y in tables:
             fit = Fit(replace(design, y=y))
             if fit.silent:
-                return right, lost * self.terms.sigma, math.nan, 0.0, math.nan if m else 0.0
-            said = conclude(fit, aim, delta, rival=rival)
-            chances = said.chances[self._held]
+                return math.nan, 0.0, 0.0 if m is None else math.nan
+            if m is None:
+                said = conclude(fit, aim, delta, rival=self._rival)
+                chances = said.chances[self._held]
+                settled, sure = said.sure, float(len(self._held) - len(said.undecided))
+            else:  # `conclude` asks for all leads, these are those across the line
+                chances, settled = _across(fit, m, delta)
+                sure = math.nan
             at_line = (chances > delta) & (chances < 1.0 - delta)
-            line += at_line.sum(), said.sure, len(self._held) - len(said.undecided)
-        at, settled, sure = (line / len(tables)).tolist()
-        return right, lost * self.terms.sigma, at, settled, math.nan if m else sure
+            found.append((float(at_line.sum()), float(settled), sure))
+        at, settled_share, sure_mean = np.mean(found, axis=0).tolist()
+        return at, settled_share, sure_mean
 
     def curve(self, planned: ReviewStep) -> list[ReviewStep]:
         """Return what fewer and more evaluations of each option come to, beside those planned."""
@@ -226,6 +242,19 @@ def _values(fit: Fit, tables: Floats) -> Floats:
         return np.array([fit.values_of(y) for y in tables])
     weights = np.array([fit.values_of(unit) for unit in np.eye(n)])
     return np.asarray(tables @ weights)
+
+
+def _across(fit: Fit, m: int, delta: float) -> tuple[Floats, bool]:
+    """Return (k,) chances to be among the m best, and whether all of them are sure by all leads
+    across the line, as if noise were alike.
+    """
+    C, freedom = fit.covariance
+    first, rest = fit.order[:m], fit.order[m:]
+    own = C.diagonal()
+    errors = np.sqrt(own[first][:, None] + own[rest] - 2.0 * C[np.ix_(first, rest)])
+    leads = fit.values[first][:, None] - fit.values[rest]
+    sure = bool((leads > special.stdtrit(freedom, 1.0 - 0.5 * delta) * errors).all())
+    return Drawn.of(fit.values, C, freedom).among(m), sure
 
 
 def calls_of(target: Target, k: int) -> int:
