@@ -423,6 +423,8 @@ def decisions(
         aim = target if side > 0.0 else target.turned
         short = replace(_shortlist(scores, made, aim, 1.0 - bias.level, added), target=target)
     rows = [_decided(one, groups, grain) for one in made]
+    winner, fair_winner, runner_up = np.array([row[:3] for row in rows], dtype=np.intp).T
+    lead, lead_se, chance, of_winner, tips = np.array([row[3:] for row in rows]).T
     return Decisions(
         tuple(one.name for one in made),
         np.array([len(one.options) for one in made]),
@@ -430,9 +432,15 @@ def decisions(
         bias,
         {name: _compared(made, row, grain) for name, row in rules.items()},
         tuple(tuple(one.options[_places(one.values[0], grain) == 0].tolist()) for one in made),
-        *np.array([row[:3] for row in rows], dtype=np.intp).T,
-        *np.array([row[3:] for row in rows]).T,
-        shortlist=short,
+        winner,
+        fair_winner,
+        runner_up,
+        lead,
+        lead_se,
+        chance,
+        of_winner,
+        tips,
+        short,
     )
 
 
@@ -547,10 +555,11 @@ def refuse_unfit(scores: Scores, target: Target) -> None:
     if target.top is None:
         target.among(scores.option.names, scores.rival is not None)
         return
-    options = scores.option.codes if scores.rival is None else [*scores.option.codes, *scores.rival]
-    event = np.zeros(len(scores), np.int32) if scores.event is None else scores.event.codes
-    at = np.unique(np.column_stack([np.resize(event, len(options)), options]), axis=0)[:, 0]
-    most = int(np.bincount(at).max(initial=0))
+    k, sides = len(scores.option), [scores.option.codes]
+    sides += [] if scores.rival is None else [scores.rival]
+    event = np.zeros(1, dtype=np.int64) if scores.event is None else scores.event.codes.astype(int)
+    there = np.unique(np.concatenate([event * k + side for side in sides]))
+    most = int(np.bincount(there // k).max(initial=0))
     if target.top >= most:
         raise InputError(
             f"top must be less than the number of options that compete, which is {most:,} at most; "

@@ -76,9 +76,9 @@ class BiasSpread:
         around = np.array([found.mean_variance, found.between + found.mean_variance])
         freedom = np.array([found.n - 1.0, max(found.next_freedom, 0.1)])
         ends = Spread(np.full(2, found.mean), around, freedom).ends(1.0 - level).tolist()
-        further = (ends[1][1], ends[1][2]) if found.n > 2 else nowhere
+        next_low, next_high = ends[1][1:] if found.n > 2 else nowhere
         sd, (mean, low, high) = math.sqrt(found.between), ends[0]
-        return cls(found.n, mean, low, high, sd, *further, level, found.chance)
+        return cls(found.n, mean, low, high, sd, next_low, next_high, level, found.chance)
 
 
 class Spreads(NamedTuple):
