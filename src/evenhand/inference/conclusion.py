@@ -18,7 +18,7 @@ One joint statement, with a probability of δ at most to be wrong in any of it:
   p < δ/m(k − m) of all leads across the line that are larger by ε. Shares are δ/2 at most.
 - *The m best*: likewise if p < δ/2 across the line for all pairs. Else option x is in if p < α over
   k − m others, and out if m others are so over it. Who is in falsely, at place m + j, is falsely
-  better than j of the m + j − 1 before it, and who is out falsely, at place m − i + 1, falsely worse
+  better than j of the m + j − 1 before it; who is out falsely, at place m − i + 1, falsely worse
   than i of the k − m + i − 1 behind it. Ties are the worst case; and given the error of x, those of
   the others are independent, so that how many of n it beats is binomial, each with a chance of
   Φ(ε + √2 Φ⁻¹(α)), ε the error in units of its own. α is where the chances of all k places, on
@@ -486,6 +486,8 @@ def _chances(
     said_out = np.array(said.verdicts) == "out"
     chances = np.clip(chances, _NEAR, 1.0 - _NEAR, out=chances, where=~(said_in | said_out))
     sure = 1.0 - said.delta
-    chances[said_in] = np.clip(chances[said_in], sure, 1.0 - _NEAREST)
-    chances[said_out] = np.clip(chances[said_out], _NEAREST, said.delta)
+    chances[said_in] = np.clip(np.nan_to_num(chances[said_in], nan=sure), sure, 1.0 - _NEAREST)
+    chances[said_out] = np.clip(
+        np.nan_to_num(chances[said_out], nan=said.delta), _NEAREST, said.delta
+    )
     return np.asarray(np.where(said.doubted, np.nan, chances))
