@@ -36,9 +36,9 @@ An option that is doubted (an alarm concerns its scores) has no lead that is kno
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -55,6 +55,7 @@ Flags = NDArray[np.bool_]
 
 _NEAR = 0.01  # chances of who is not placed are no nearer to 0 and 1
 _NEAREST = 0.001
+_DRAWING = 0.02  # by which chances differ that do not differ by their draws alone
 _ERRORS = np.arange(-32, 33) / 4  # of an option, in units of its standard error
 _DENSITY = np.exp(-0.5 * _ERRORS**2) / np.exp(-0.5 * _ERRORS**2).sum()
 
@@ -222,8 +223,6 @@ def conclude(
     k = fit.design.n_options
     doubt = np.zeros(k, dtype=np.bool_) if doubted is None else doubted
     groups = tuple(parts) if parts is not None else (np.arange(k),)
-    leader = int(fit.order[0])
-    leads = _doubting(fit.leads(np.full(k, leader), np.arange(k)), doubt, leader)
     nothing: list[Verdict] = ["open"] * k
     level = fit.level(like)
     level = level._replace(variance=np.where(doubt, np.inf, level.variance))
@@ -232,26 +231,29 @@ def conclude(
         delta,
         tuple(nothing),
         (),
-        leader,
+        int(fit.order[0]),
         math.nan,
         level.ends(delta),
-        _own_lead(leads.ends(delta), leader),
+        np.zeros((k, 3)),
         np.full(k, math.nan),
         parts=groups,
         fit=fit,
         doubted=doubt,
     )
     drawn = _drawn(fit, groups)
+
+    @cache
+    def over(option: int) -> Spread:
+        """Return the leads of an option."""
+        return _doubting(fit.leads(np.full(k, option), np.arange(k)), doubt, option)
+
     if target.top is None:
         found = _holm_target(said, level, target, rival)
     else:
-        found = _best(said, target.top, leads, drawn)
-    return replace(found, chances=_chances(found, level, drawn, rival))
-
-
-def _own_lead(leads: Floats, leader: int) -> Floats:
-    leads[leader] = 0.0
-    return leads
+        found = _best(said, target.top, drawn, over)
+    leads = over(found.leader).ends(delta)
+    leads[found.leader] = 0.0
+    return replace(found, leads=leads, chances=_chances(found, level, drawn, rival))
 
 
 def _doubting(spread: Spread, doubted: Flags, leader: int) -> Spread:
@@ -269,7 +271,9 @@ def _pairs(fit: Fit, doubted: Flags) -> Pairs:
 # ---------------------------------------------------------------------- the best, and the m best
 
 
-def _best(said: Conclusion, m: int, leads: Spread, drawn: Sequence[Drawn | None]) -> Conclusion:
+def _best(
+    said: Conclusion, m: int, drawn: Sequence[Drawn | None], over: Callable[[int], Spread]
+) -> Conclusion:
     """Return who is among the m best of each category."""
     fit, values = said.fit, said.values[:, 0]
     assert fit is not None
@@ -278,27 +282,29 @@ def _best(said: Conclusion, m: int, leads: Spread, drawn: Sequence[Drawn | None]
     pairs = None
     for some, draws in zip(said.parts, drawn, strict=True):
         order = some[np.argsort(np.argsort(fit.order, kind="stable")[some], kind="stable")]
-        first, rest = order[:m], order[m:]
-        chosen += first.tolist()
-        if not len(rest):
-            for x in first.tolist():
+        if len(some) <= m:
+            chosen += order.tolist()
+            for x in order.tolist():
                 verdicts[x] = "in"
             continue
         if m == 1:
-            top = int(first[0])
-            over = leads if top == fit.order[0] else _leads_of(said, top)
-            ahead = _at(over, rest)
-            best = bool((ahead.above < 0.5 * delta).all())
+            best = bool((_at(over(int(order[0])), order[1:]).above < 0.5 * delta).all())
+            order = order if best else _probable(order, 1, draws, some)
+            first, rest = order[:1], order[1:]
+            ahead = _at(over(int(first[0])), rest)
             inside = first if best else first[:0]
             outside = rest if best else rest[ahead.above < delta / max(2, len(rest))]
             losses.append(0.0 if best else _loss(ahead, delta / max(2, len(rest))))
         else:
             pairs = pairs or _pairs(fit, said.doubted)
             inside, outside = _several(pairs, order, m, delta)
+            order = order if len(inside) == m else _probable(order, m, draws, some)
+            first, rest = order[:m], order[m:]
             across = np.ix_(first, rest)
             one = Spread(*(part[across].ravel() for part in vars_of(pairs)))
             share = delta / max(2, m * len(rest))
             losses.append(0.0 if len(inside) == m else _loss(one, share))
+        chosen += first.tolist()
         for x in inside.tolist():
             verdicts[x] = "in"
         for x in outside.tolist():
@@ -315,21 +321,33 @@ def _best(said: Conclusion, m: int, leads: Spread, drawn: Sequence[Drawn | None]
         said,
         verdicts=tuple(verdicts),
         chosen=tuple(by_value if len(said.parts) == 1 else chosen),
+        leader=by_value[0],
         loss=max(losses),
         expected_loss=expected,
         spread=float(np.mean(spreads)) if spreads else math.nan,
     )
 
 
+def _probable(order: Indices, m: int, draws: Drawn | None, some: Indices) -> Indices:
+    """Return the order of the options of a category in which the first m are those that are most
+    probably the m best; by value, where their chances are as good as equal. An option with few
+    scores may lead by luck.
+    """
+    if draws is None:
+        return order
+    chance = draws.among(m)[np.searchsorted(some, order)]
+    first = np.arange(len(order)) < m
+    for _ in range(m):
+        least, most = np.where(first, chance, np.inf).argmin(), np.where(first, -1, chance).argmax()
+        if chance[most] < chance[least] + _DRAWING:
+            break
+        first[[least, most]] = False, True
+    return np.concatenate([order[first], order[~first]])
+
+
 def vars_of(pairs: Pairs) -> tuple[Floats, Floats, Floats]:
     """Return estimates, variances and degrees of freedom."""
     return pairs.estimate, pairs.variance, pairs.freedom
-
-
-def _leads_of(said: Conclusion, option: int) -> Spread:
-    assert said.fit is not None
-    k = len(said.verdicts)
-    return _doubting(said.fit.leads(np.full(k, option), np.arange(k)), said.doubted, option)
 
 
 def _at(spread: Spread, some: Indices) -> Spread:
@@ -471,6 +489,9 @@ def _chances(
             continue
         elif target.top is not None:
             chances[some] = draws.among(target.top)
+            least = chances[np.intersect1d(some, said.chosen)].min()  # more is of the draws alone
+            others = np.setdiff1d(some, said.chosen)
+            chances[others] = np.minimum(chances[others], least)
         elif target.bar is not None:
             known = np.isfinite(level.variance)
             if not known.all():
