@@ -226,6 +226,9 @@ def conclude(
     nothing: list[Verdict] = ["open"] * k
     level = fit.level(like)
     level = level._replace(variance=np.where(doubt, np.inf, level.variance))
+    values = level.ends(delta)
+    if (votes := Votes.of(fit)) is not None:
+        values = votes.widened(values, delta)
     said = Conclusion(
         target,
         delta,
@@ -233,7 +236,7 @@ def conclude(
         (),
         int(fit.order[0]),
         math.nan,
-        level.ends(delta),
+        values,
         np.zeros((k, 3)),
         np.full(k, math.nan),
         parts=groups,
@@ -416,9 +419,16 @@ def _holm_target(said: Conclusion, level: Spread, target: Target, rival: int | N
         verdicts[rival] = "itself"
         against = fit.leads(np.arange(k), np.full(k, rival))
         away = _doubting(against, said.doubted, rival)
-    tested = _at(away, others)
-    above, below = (others[flags] for flags in _holm(tested, said.delta))
-    near, short = (others[flags] for flags in _holm(tested.shifted(slack), said.delta))
+    tested, votes = _at(away, others), Votes.of(fit)
+    verdict_of = list[Indices]()
+    for shift in (0.0, slack):
+        spread = tested.shifted(shift)
+        with np.errstate(invalid="ignore"):
+            p = spread.above
+        if votes is not None and target.bar is not None:
+            p = votes.above(target.bar - shift, p)
+        verdict_of += [others[flags] for flags in _holm(spread.estimate, p, said.delta)]
+    above, below, near, short = verdict_of
     for x in near.tolist():
         verdicts[x] = "not worse"
     for x in above.tolist():
@@ -433,15 +443,55 @@ def _holm_target(said: Conclusion, level: Spread, target: Target, rival: int | N
     )
 
 
-def _holm(spread: Spread, delta: float) -> tuple[Flags, Flags]:
+def _holm(estimate: Floats, above: Floats, delta: float) -> tuple[Flags, Flags]:
     """Return what is surely above 0, and what below, of all at once (Holm)."""
-    with np.errstate(invalid="ignore"):
-        above = spread.above
     p, n = 2.0 * np.minimum(above, 1.0 - above), len(above)
     order = np.argsort(p, kind="stable")
     sure = np.zeros(n, dtype=np.bool_)
     sure[order] = np.logical_and.accumulate(p[order] < delta / (n - np.arange(n)))
-    return sure & (spread.estimate > 0.0), sure & (spread.estimate < 0.0)
+    return sure & (estimate > 0.0), sure & (estimate < 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Scores of two kinds only, as yes and no: how many say yes has a binomial law, or one that is
+    narrower where judges differ (Hoeffding, 1956). An option of which all say the same has no
+    scatter of its own that tells how sure its value is.
+    """
+
+    yes: Floats  # (k,)
+    n: Floats  # (k,) how many were asked
+    ends: tuple[float, float]  # the score that is no, and the one that is yes
+
+    @classmethod
+    def of(cls, fit: Fit) -> Votes | None:
+        """Return the votes; None where scores are of more kinds, or of pairs."""
+        design, y = fit.design, fit.design.y
+        no, yes = float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
+        plain = design.rival is None and design.features is None and design.control is None
+        if not (plain and no < yes and ((y == no) | (y == yes)).all()):
+            return None
+        k = design.n_options
+        n = np.bincount(design.option, minlength=k).astype(np.float64)
+        return cls(np.bincount(design.option, y == yes, k), n, (no, yes))
+
+    def above(self, bar: float, p: Floats) -> Floats:
+        """Return (k,) chances to be above a bar, none nearer to 0 or 1 than by the binomial law."""
+        q = np.clip((bar - self.ends[0]) / (self.ends[1] - self.ends[0]), 0.0, 1.0)
+        more, fewer = special.bdtrc(self.yes - 1, self.n, q), special.bdtr(self.yes, self.n, q)
+        return np.where(p < 0.5, np.maximum(p, np.minimum(more, 0.5)),
+                        np.minimum(p, 1.0 - np.minimum(fewer, 0.5)))  # fmt: skip
+
+    def widened(self, values: Floats, delta: float) -> Floats:
+        """Return (k, 3) values with intervals no narrower than those of Clopper and Pearson."""
+        (no, yes), (s, n) = self.ends, (self.yes, self.n)
+        low = np.where(s > 0, special.betaincinv(np.maximum(s, 1), n - s + 1, 0.5 * delta), 0.0)
+        rest = np.maximum(n - s, 1)
+        high = np.where(s < n, special.betaincinv(s + 1, rest, 1.0 - 0.5 * delta), 1.0)
+        ends = no + (yes - no) * np.column_stack([low, high])
+        return np.column_stack([
+            values[:, 0], np.minimum(values[:, 1], ends[:, 0]), np.maximum(values[:, 2], ends[:, 1])
+        ])  # fmt: skip
 
 
 def _sure_pairs(above: Floats, delta: float) -> Flags:
