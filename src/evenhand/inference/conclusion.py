@@ -478,9 +478,11 @@ class Votes:
     def above(self, bar: float, p: Floats) -> Floats:
         """Return (k,) chances to be above a bar, none nearer to 0 or 1 than by the binomial law."""
         q = np.clip((bar - self.ends[0]) / (self.ends[1] - self.ends[0]), 0.0, 1.0)
-        more, fewer = special.bdtrc(self.yes - 1, self.n, q), special.bdtr(self.yes, self.n, q)
-        return np.where(p < 0.5, np.maximum(p, np.minimum(more, 0.5)),
-                        np.minimum(p, 1.0 - np.minimum(fewer, 0.5)))  # fmt: skip
+        s, n = self.yes, self.n
+        more = np.where(s > 0, special.betainc(np.maximum(s, 1), n - s + 1, q), 1.0)
+        fewer = np.where(s < n, special.betaincc(s + 1, np.maximum(n - s, 1), q), 1.0)
+        up = np.maximum(p, np.minimum(more, 0.5))
+        return np.where(p < 0.5, up, np.minimum(p, 1.0 - np.minimum(fewer, 0.5)))
 
     def widened(self, values: Floats, delta: float) -> Floats:
         """Return (k, 3) values with intervals no narrower than those of Clopper and Pearson."""
