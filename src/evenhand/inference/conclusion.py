@@ -473,7 +473,7 @@ class Votes:
             return None
         k = design.n_options
         n = np.bincount(design.option, minlength=k).astype(np.float64)
-        return cls(np.bincount(design.option, y == yes, k), n, (no, yes))
+        return cls(np.bincount(design.option, (y == yes).astype(np.float64), k), n, (no, yes))
 
     def above(self, bar: float, p: Floats) -> Floats:
         """Return (k,) chances to be above a bar, none nearer to 0 or 1 than by the binomial law."""
