@@ -58,10 +58,9 @@ fuzz: $(READY)
 	$(BIN)/python tests/fuzz.py --seconds 60
 	$(BIN)/python tests/mutants.py --number 10000
 
-# A thousand kills of workers and of servers, then many processes at once: some twenty minutes.
+# A thousand kills of workers and of servers: some twenty minutes.
 torture: $(READY)
 	$(BIN)/python tests/torture.py --kills 500
-	$(BIN)/python tests/crowd.py --processes 16 --evaluations 10000
 	$(BIN)/python tests/killed_server.py --kills 30
 	$(BIN)/python tests/killed_server.py --kills 30 --store postgres --servers 2
 

@@ -141,22 +141,6 @@ def written_together(store: Store, works: list[Callable[[Session], Any]]) -> lis
     return outcomes
 
 
-def test_threads_that_write_at_once_share_a_commit(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    transactions = []
-    plain = store._transaction
-
-    def counted(work: Callable[[Session], bool]) -> None:
-        transactions.append(1)
-        plain(work)
-
-    monkeypatch.setattr(store, "_transaction", counted)
-    assert written_together(store, [adding(i) for i in range(8)]) == list(range(8))
-    assert numbers(store) == list(range(8))
-    assert len(transactions) == 1
-
-
 def test_one_of_a_group_that_is_refused_leaves_the_others_alone(store: Store) -> None:
     def refused(session: Session) -> None:
         adding(100)(session)
