@@ -47,7 +47,6 @@ test: $(READY)
 nightly: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --nightly
 	$(BIN)/python tests/fuzz.py --seconds 60
-	$(BIN)/python tests/mutants.py --number 2000
 
 # All combinations of policies, checks and cases; then other examples in every run, and many of them. What it finds
 # becomes a test.
@@ -56,7 +55,6 @@ fuzz: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile=fuzz tests/properties
 	$(BIN)/python -m pytest --numprocesses 2 --nightly tests/integration/test_serve_fuzz.py
 	$(BIN)/python tests/fuzz.py --seconds 60
-	$(BIN)/python tests/mutants.py --number 10000
 
 # A thousand kills of workers and of servers: some twenty minutes.
 torture: $(READY)
