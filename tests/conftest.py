@@ -17,6 +17,9 @@ from hypothesis import HealthCheck, settings
 from rotation import rotated
 
 if TYPE_CHECKING:
+    import httpx
+
+    from evenhand.campaigns.stores import Store
     from postgres_server import Postgres
 
 # The runner makes all commands anew for every call, 60 times the work of the call itself. They are
@@ -125,6 +128,34 @@ def store_address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "store.db")
     address: str = request.getfixturevalue("postgres_address")
     return address
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A store in a file."""
+    from evenhand.campaigns.stores import open_store  # noqa: PLC0415 # as above
+
+    with open_store(tmp_path / "store.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def address(store: Store) -> Iterator[str]:
+    """Where the pages of that store are served."""
+    from evenhand.serve import make_app  # noqa: PLC0415 # as above
+    from served import serving  # noqa: PLC0415 # as above
+
+    with serving(make_app(store)) as found:
+        yield found
+
+
+@pytest.fixture
+def http(store: Store, address: str) -> Iterator[httpx.Client]:
+    """A browser of the owner's of that store."""
+    from pages import owner_of  # noqa: PLC0415 # as above
+
+    with owner_of(store, address) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")

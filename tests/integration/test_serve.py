@@ -151,16 +151,8 @@ def sendable(form: dict[str, str]) -> dict[str, str]:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(tmp_path / "pages.db")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def owner(store: Store) -> Iterator[Owner]:
-    with serving(make_app(store)) as address:
-        yield Owner(address, store)
+def owner(store: Store, address: str) -> Owner:
+    return Owner(address, store)
 
 
 SCORE = {"Ann": "9", "Bo": "4", "Cy": "2"}
@@ -773,7 +765,7 @@ def test_tokens_are_neither_logged_nor_kept(
     assert "/enter/…" in logged
     assert not [token for token in tokens if token in logged]
     owner.store.close()
-    kept = b"".join(path.read_bytes() for path in tmp_path.glob("pages.db*"))
+    kept = b"".join(path.read_bytes() for path in tmp_path.glob("store.db*"))
     assert not [token for token in tokens if token.encode() in kept]
 
 

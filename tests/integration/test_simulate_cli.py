@@ -164,15 +164,6 @@ def test_the_seed_changes_the_noise_and_problem_seed_keeps_the_problem() -> None
     assert answer(*RANDOM, *runs, "--seed", "1")["problem"] != seeds[0]["problem"]
 
 
-def test_a_store_keeps_the_runs(tmp_path: Path) -> None:
-    arguments = (*RANDOM, "--horizon", "2000", "--store", tmp_path)
-    answer(*arguments, "--replications", "4")
-    n = len(list(tmp_path.iterdir()))
-    whole = answer(*arguments, "--replications", "9")
-    assert len(list(tmp_path.iterdir())) == n
-    assert whole == answer(*RANDOM, "--horizon", "2000", "--replications", "9")
-
-
 def test_in_words(tmp_path: Path) -> None:
     picture = tmp_path / "regret.png"
     result = run(*RANDOM, "--horizon", "1e4", "--replications", "4", "--figure", picture)

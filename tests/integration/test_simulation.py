@@ -307,27 +307,6 @@ def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
     assert [pq.read_metadata(path).num_rows for path in tmp_path.iterdir()] == [13] * 4
 
 
-def test_an_error_in_the_middle_keeps_what_was_done(tmp_path: Path) -> None:
-    seeds = seeds_of(12)
-    Trapped.traps.add(seeds[7])
-    options: dict[str, Any] = {"store": tmp_path, "piece_size": 2}
-    with pytest.raises(RuntimeError, match="trapped"):
-        simulate(PROBLEM, {"mine": Trapped}, 100, 12, **options)
-    parts = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    assert len(parts) == 3
-    Trapped.traps.clear()
-    Trapped.made.clear()
-    whole = simulate(PROBLEM, {"mine": Trapped}, 100, 12, **options)
-    assert sorted(Trapped.made) == sorted(seeds[6:])
-    assert_same(whole, simulate(PROBLEM, {"mine": Trapped}, 100, 12))
-    # as if killed after the file was written and before its parts were dropped
-    for path, content in parts.items():
-        path.write_bytes(content)
-    assert_same(simulate(PROBLEM, {"mine": Trapped}, 100, 12, **options), whole)
-    (path,) = tmp_path.iterdir()
-    assert pq.read_metadata(path).num_rows == 12
-
-
 def test_runs_of_something_else_are_not_mixed_in(tmp_path: Path) -> None:
     louder = BiasedLinearBandit(ACTIONS, [0.5, 0.75], 0.25, noise_scale=1.5)
     fairer = BiasedLinearBandit(ACTIONS, [0.5, 0.75], 0.0)

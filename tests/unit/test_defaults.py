@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import math
 
 import numpy as np
@@ -186,17 +185,3 @@ def test_an_envelope_learns_no_noise_from_an_evaluator_who_repeats_himself() -> 
         assert policy.recommend().loss == math.inf
     assert policy.spent == 20_000
     assert policy._round < 2_000
-
-
-def test_states_keep_what_was_not_said() -> None:
-    for name in NAMES:
-        policy = eh.policy(name, ACTIONS, 500)
-        play(policy, rounds=3)
-        again = eh.restore(json.loads(json.dumps(policy.state())))
-        assert (again.stated_noise, again.stated_bound) == (None, math.inf)
-        assert repr(again.bias()) == repr(policy.bias())
-
-
-def test_a_wrong_scale_is_refused_with_a_way_out() -> None:
-    with pytest.raises(eh.InputError, match="Leave it out if it is not known"):
-        eh.policy("uniform", ACTIONS, 10, noise_scale=0.0)
