@@ -83,11 +83,8 @@ def repickled(value: Any) -> Any:
 
 
 def assert_same(one: Results, other: Results) -> None:
-    assert len(one.runs) == len(other.runs)
-    for mine, yours in zip(one.runs, other.runs, strict=True):
-        assert (mine.policy, mine.horizon) == (yours.policy, yours.horizon)
-        for name in ("checkpoint", "regret", *OUTCOMES):
-            assert getattr(mine, name).tobytes() == getattr(yours, name).tobytes(), name
+    assert one.to_frame().equals(other.to_frame())
+    assert one.outcomes().equals(other.outcomes())
 
 
 # ---------------------------------------------------------------- what is measured

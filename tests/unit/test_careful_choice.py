@@ -11,7 +11,8 @@ import pytest
 from scipy.stats import binom, t
 
 import evenhand as eh
-from evenhand.arrays import Counts, Floats
+from asking import evaluated
+from evenhand.arrays import Floats
 
 
 def groups_of(k: int) -> Floats:
@@ -27,19 +28,8 @@ def judged(policy: eh.Policy, means: Floats, seed: int = 0, scale: float = 1.0) 
     """Play to the end with Gaussian scores."""
     rng = np.random.default_rng(seed)
     while (wanted := policy.ask()).total:
-        policy.tell(drawn(wanted.counts, means, rng, scale))
+        policy.tell(evaluated(wanted.counts, means, rng, scale))
     return policy
-
-
-def drawn(counts: Counts, means: Floats, rng: np.random.Generator, scale: float) -> eh.Feedback:
-    rows = np.repeat(np.arange(len(counts)), counts)
-    scores = means[rows] + scale * rng.standard_normal(len(rows))
-    k = len(counts)
-    return eh.Feedback(
-        counts.copy(),
-        np.bincount(rows, scores, minlength=k),
-        np.bincount(rows, scores**2, minlength=k),
-    )
 
 
 def test_a_plain_leader_is_sure_by_own_scores() -> None:

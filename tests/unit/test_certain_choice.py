@@ -10,24 +10,11 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.arrays import Counts, Floats
+from asking import evaluated
 from evenhand.certainty import StageReading
 from evenhand.research.environments.skating import skate_canada
 
 THREE = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1], labels=["A", "B", "C"])
-
-
-def evaluated(
-    counts: Counts, means: Floats, rng: np.random.Generator, noise: float = 1.0
-) -> eh.Feedback:
-    options = np.repeat(np.arange(len(counts)), counts)
-    scores = means[options] + noise * rng.standard_normal(len(options))
-    k = len(counts)
-    return eh.Feedback(
-        counts.copy(),
-        np.bincount(options, scores, minlength=k),
-        np.bincount(options, scores**2, minlength=k),
-    )
 
 
 def played(
