@@ -881,6 +881,25 @@ def test_no_request_of_an_evaluator_makes_a_fault(owner: Owner) -> None:
         assert owner.http.get("/scores/x/answer", params={"top": text}).status_code < 500
 
 
+def test_viewers_share_one_look_and_the_owner_sees_what_he_does(
+    owner: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = f"/campaigns/{owner.begin()}/live"
+    viewers = [browser(owner.app) for _ in range(5)]
+    for n, viewer in enumerate(viewers):
+        token = grant(owner.store, "viewer", "Cup", seconds=1e6 - n)
+        viewer.headers["Authorization"] = f"Bearer {token}"
+    looks, look = [], eh.Campaign.status
+    monkeypatch.setattr(eh.Campaign, "status", lambda self: looks.append(1) or look(self))
+    seen = [viewer.get(where) for viewer in viewers]
+    assert {(answer.status_code, answer.text) for answer in seen} == {(200, seen[0].text)}
+    assert len(looks) == 1
+    eh.Campaign.open(owner.store, "Cup").pause("lunch at noon")
+    assert "lunch at noon" in owner.http.get(where).text
+    owner.store.write(lambda s: s.run("UPDATE access SET until = 0 WHERE role = 'viewer'"))
+    assert [viewer.get(where).status_code for viewer in viewers] == [401] * 5
+
+
 def test_two_servers_share_one_postgres(postgres_address: str) -> None:
     with (
         open_store(postgres_address) as one,

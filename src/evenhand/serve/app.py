@@ -42,7 +42,7 @@ def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> F
         description="The right choice from unfair evaluations: campaigns over HTTP.",
     )  # fmt: skip
     app.state.store = store
-    app.state.answers = {}
+    app.state.answers, app.state.looks = {}, {}
     app.state.opened = lru_cache(maxsize=256)(lambda name: Campaign.open(store, name))
     app.add_middleware(Guard, hosts=hosts)
     app.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
