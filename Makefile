@@ -46,7 +46,6 @@ test: $(READY)
 # all kernels of linear algebra, kills, and some random examples.
 nightly: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --nightly
-	$(BIN)/python tests/fuzz.py --seconds 60
 
 # All combinations of policies, checks and cases; then other examples in every run, and many of them. What it finds
 # becomes a test.
@@ -54,7 +53,6 @@ fuzz: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --nightly tests/conformance/test_policies.py tests/unit/test_certified.py
 	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile=fuzz tests/properties
 	$(BIN)/python -m pytest --numprocesses 2 --nightly tests/integration/test_serve_fuzz.py
-	$(BIN)/python tests/fuzz.py --seconds 60
 
 # A thousand kills of workers and of servers: some twenty minutes.
 torture: $(READY)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import secrets
 import signal
 import sqlite3
 from collections.abc import Iterator
@@ -102,6 +103,14 @@ def short_by_day(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         from evenhand.testing import checks  # noqa: PLC0415 # only where a test needs it
 
         monkeypatch.setattr(checks, "ROUNDS", checks.ROUNDS // 2)
+
+
+@pytest.fixture
+def tries(pytestconfig: pytest.Config) -> tuple[int, int]:
+    """A seed and how many mutations: the same ones, or others and many with `make fuzz`."""
+    if pytestconfig.getoption("--hypothesis-profile") == "fuzz":
+        return secrets.randbits(32), 10_000
+    return 0, 1_000
 
 
 @pytest.fixture(scope="session")

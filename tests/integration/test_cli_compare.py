@@ -153,14 +153,3 @@ def test_evaluations_until_policies_are_sure(tmp_path: Path) -> None:
             assert (row["certified"], row["wrong"]) == (1.0, 0.0)
         elif row["policy"] == "lingape-usual":
             assert row["certified"] == 0.0
-
-
-def test_the_table_of_certainty_fits_a_hundred_columns() -> None:
-    result = run(*SURE, "--suite", "certain-skating", "--details")
-    assert result.exit_code == 0, result.output
-    assert max(map(len, result.stdout.splitlines())) <= 100
-    words = " ".join(result.stdout.split())
-    assert "policy ÷ limit ÷ rival worst sure wrong" in words
-    assert "uniform [1]" in words
-    assert "[1] does not take part: it never stops by itself" in words
-    assert "Until sure: a skating event (1 instance)" in words

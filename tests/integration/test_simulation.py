@@ -357,25 +357,14 @@ def test_a_policy_whose_file_has_changed_is_run_again(
 
 
 def test_a_damaged_file_stops_before_anything_is_run(tmp_path: Path) -> None:
-    """Whatever bit turns, either it is said or no number is another one."""
     whole = stored(tmp_path)
     (path,) = tmp_path.iterdir()
     content = path.read_bytes()
-    said = 0
-    for place in range(0, len(content), len(content) // 60):
-        turned = bytearray(content)
-        turned[place] ^= 1 << place % 8
-        path.write_bytes(turned)
-        try:
-            assert_same(stored(tmp_path), whole)
-        except eh.InputError:
-            said += 1
-        assert path.read_bytes() == turned
-    assert said > 20
     for other in (b"", content[: len(content) // 2], b"not a table"):
         path.write_bytes(other)
         with pytest.raises(eh.InputError, match=r"is damaged: .* Put a copy back, or delete it"):
             stored(tmp_path)
+        assert path.read_bytes() == other
     path.unlink()  # as the message says
     assert_same(stored(tmp_path), whole)
 

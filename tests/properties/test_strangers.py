@@ -53,14 +53,6 @@ def _told(work: Callable[..., None], args: tuple[Any, ...], pipe: Any) -> None:
         pipe.send("well")
 
 
-@pytest.fixture
-def tries(pytestconfig: pytest.Config) -> tuple[int, int]:
-    """A seed and how many mutations: the same ones, or others and many with `make fuzz`."""
-    if pytestconfig.getoption("--hypothesis-profile") == "fuzz":
-        return int(np.random.SeedSequence().generate_state(1)[0]), 10_000
-    return 0, 1_000
-
-
 # ---------------------------------------------------------------------- questions and options
 
 

@@ -49,7 +49,6 @@ def test_no_policy_has_a_scale_of_its_own(name: str) -> None:
     more = {"omega": 0.25} if name == "oracle" else {}
     policy = eh.policy(name, ACTIONS, 100, **more)
     assert policy.stated_noise is None
-    assert policy.stated_noise is None
     assert policy.stated_bound == math.inf
     told = eh.policy(name, ACTIONS, 100, noise_scale=2.0, value_bound=3.0, **more)
     assert (told.stated_noise, told.stated_bound) == (2.0, 3.0)
