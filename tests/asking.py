@@ -27,6 +27,17 @@ def evaluated(
     )
 
 
+def played(policy: eh.Policy, problem: eh.BiasedLinearBandit, seed: int) -> Counts:
+    """Play to the end by ask and tell; return how often each option was evaluated."""
+    evaluations = eh.SimulatedEvaluations(problem, seed)
+    total = np.zeros(len(problem.actions), dtype=np.int64)
+    while not policy.finished:
+        allocation = policy.ask()
+        total += allocation.counts
+        policy.tell(evaluations.evaluate(allocation))
+    return total
+
+
 class Wants(eh.Policy):
     """Asks every question so often, within what is left, and says nothing certain."""
 
