@@ -32,11 +32,11 @@ from evenhand.questions.inputs import named
 from evenhand.tables.cells import read_numbers
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import SourceTable
+    from evenhand.tables.columns import Table
 
 
 def panel_of_files(
-    options: SourceTable,
+    options: Table,
     evaluators: Path,
     label: str | None,
     option_group: str | None,
@@ -241,7 +241,7 @@ def _refuse_for_panels(
 
 
 def _feature_columns(
-    table: SourceTable, features: str | None, prices: str | None, others: Sequence[str | None]
+    table: Table, features: str | None, prices: str | None, others: Sequence[str | None]
 ) -> list[str] | None:
     """Return the columns to use; the cost of an evaluation is not a feature unless named as one."""
     if features is not None or prices is None:
@@ -249,7 +249,7 @@ def _feature_columns(
     return [name for name in table.columns if name and name not in (prices, *others)]
 
 
-def _costs(table: SourceTable, column: str, label: str | None, decimal: str) -> Floats:
+def _costs(table: Table, column: str, label: str | None, decimal: str) -> Floats:
     """Return what an evaluation of each option costs."""
     costs = read_numbers(table.cells(column, "--prices"), decimal)
     wrong = np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))

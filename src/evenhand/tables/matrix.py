@@ -27,9 +27,8 @@ from evenhand.tables.cells import (
     recoded,
     scanned,
 )
-from evenhand.tables.columns import Defects, check_decimal, found_columns
+from evenhand.tables.columns import Defects, Table, check_decimal, found_columns
 from evenhand.tables.encoding import CONSTANT, INTERCEPT, EncodedColumn, Encoding, Recipe
-from evenhand.tables.sources import SourceTable
 from evenhand.tables.texts import MAX_LEVELS, listed, repeated, two_groups
 
 # Shorter runs 1, 2, 3, … are common honest features, such as a start order.
@@ -47,7 +46,7 @@ class EncodedTable:
     labels: pa.ChunkedArray | None  # the names of the options, if the table has them
 
 
-def encode(source: SourceTable, recipe: Recipe) -> EncodedTable:
+def encode(source: Table, recipe: Recipe) -> EncodedTable:
     """Turn a table into the matrix of an action set."""
     features, attributes, categorical = _chosen(source, recipe)
     recipe = replace(recipe, categorical=categorical)
@@ -87,7 +86,7 @@ def encode(source: SourceTable, recipe: Recipe) -> EncodedTable:
     )
 
 
-def _chosen(source: SourceTable, recipe: Recipe) -> tuple[list[str], list[str], Sequence[str]]:
+def _chosen(source: Table, recipe: Recipe) -> tuple[list[str], list[str], Sequence[str]]:
     """Return the columns of features, of attributes and of categories among both."""
     if (recipe.group is None) == (recipe.attributes is None):
         raise InputError(
@@ -242,7 +241,7 @@ def _problem_of_numbers(recipe: Recipe, found: Scan, column: ColumnScan, role: s
     return None
 
 
-def _check_names(source: SourceTable, encoding: Encoding) -> None:
+def _check_names(source: Table, encoding: Encoding) -> None:
     """Refuse names of the user's that are also made here."""
     names = [column.name for column in encoding.features + encoding.attributes]
     clash = repeated(names) or [name for name in names if name == CONSTANT]
