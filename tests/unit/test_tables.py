@@ -22,7 +22,6 @@ from evenhand.errors import InputError
 from evenhand.files import Watch, size
 from evenhand.tables.cells import (
     DecimalPoints,
-    Moments,
     as_text,
     calendar_dates,
     coded,
@@ -232,13 +231,6 @@ def test_standardising_survives_scales_and_offsets(scale: float, offset: float) 
     x = ActionSet.from_frame(frame, group="g").features[:, 1]
     exact = (steps - steps.mean()) / steps.std()
     np.testing.assert_allclose(x, exact, atol=4 / spread_in_rounding + 1e-14)
-
-
-def test_moments_keep_what_is_small_beside_an_offset() -> None:
-    numbers = np.random.default_rng(0).normal(size=1000)
-    moments = Moments.of(1e8 + numbers)
-    assert math.isclose(moments.mean, 1e8 + numbers.mean(), rel_tol=1e-15)
-    assert math.isclose(moments.deviation, numbers.std(), rel_tol=1e-7)
 
 
 def test_levels_sort_by_value_where_they_are_numbers() -> None:

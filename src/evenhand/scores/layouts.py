@@ -691,7 +691,7 @@ def _numbers(
             scans[column] = ColumnScan(column, missing=Missing.of(np.isnan(days)))
             numbers[column] = days
             continue
-        scan = scanned(column, own, decimal=decimal or ".", keep=True)
+        scan = scanned(column, own, decimal=decimal or ".")
         if decimal is not None:  # then nobody doubts what points are
             scan.points = DecimalPoints(scan.points.first)
         scans[column] = scan

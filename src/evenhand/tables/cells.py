@@ -11,8 +11,8 @@ notes it with its row, and `columns` puts it into words.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import NamedTuple
 
@@ -24,12 +24,10 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.tables.texts import (
-    MAX_LEVELS,
     ONE_GROUP,
     is_absent,
     may_be_thousands,
     parsed,
-    sorted_levels,
     text_of,
     written_elsewhere,
 )
@@ -237,39 +235,7 @@ def moments(cells: pa.Array) -> NDArray[np.float64] | None:
     return None
 
 
-# A spread of a few units in the last place of the largest value is rounding, not information.
-ROUNDING = 8 * float(np.finfo(float).eps)
-
-Flags = NDArray[np.bool_]
 Codes = NDArray[np.int32]
-
-
-class Moments(NamedTuple):
-    """Mean and spread of finite numbers, measured from the first, so that 1e9 + small keeps it."""
-
-    mean: float = 0.0
-    deviation: float = math.nan
-    low: float = math.inf
-    high: float = -math.inf
-
-    @classmethod
-    def of(cls, numbers: Floats) -> Moments:
-        """Return those of some numbers; the deviation is of the numbers, divided by n."""
-        if not numbers.size:
-            return cls()
-        origin = float(numbers[0])
-        with np.errstate(over="ignore", invalid="ignore"):
-            shifted = numbers - origin
-            mean = float(shifted.mean())
-            shifted -= mean
-            squares = float(shifted @ shifted)
-        deviation = math.sqrt(squares / numbers.size)
-        return cls(origin + mean, deviation, float(numbers.min()), float(numbers.max()))
-
-    @property
-    def constant(self) -> bool:
-        """Whether the spread is no more than rounding."""
-        return self.high - self.low <= ROUNDING * max(abs(self.low), abs(self.high))
 
 
 class DecimalPoints(NamedTuple):
@@ -301,7 +267,7 @@ class DecimalPoints(NamedTuple):
 
 @dataclass
 class ColumnScan:
-    """What is in one column."""
+    """What is in one column: numbers, in some notation, words, and neither."""
 
     name: str
     # whether its numbers are categories too, by its type or by the user's word
@@ -321,14 +287,7 @@ class ColumnScan:
     points: DecimalPoints = DecimalPoints()  # noqa: RUF009 # a tuple
     # whether some cell is a number if its comma stands before decimals, and none otherwise
     sure_comma: bool = False
-    # of the finite numbers
-    moments: Moments = Moments()  # noqa: RUF009 # a tuple
-    values: Floats | None = None  # (n,) NaN where a cell is no number; only if they were to be kept
-    counts_rows: bool = True  # whether the numbers go up by one from row to row
-    # the one number that all rows of a group hold, by group; None if they hold several
-    group_values: dict[int, float] | None = field(default_factory=dict)
-    # the categories, each with the groups in which it occurs
-    levels: dict[str, set[int]] = field(default_factory=dict)
+    values: Floats | None = None  # (n,) NaN where a cell is no number
 
     @property
     def is_category(self) -> bool:
@@ -338,26 +297,15 @@ class ColumnScan:
         n_numbers = self.n_numbers + self.n_elsewhere
         return self.categorical or self.n_words > n_numbers or (self.n_texts > n_numbers == 0)
 
-    @property
-    def sorted_levels(self) -> list[str]:
-        """The categories in their order."""
-        return sorted_levels(list(self.levels))
-
 
 def scanned(
-    name: str,
-    cells: pa.Array,
-    *,
-    categorical: bool = False,
-    decimal: str = ".",
-    groups: Codes | None = None,
-    keep: bool = False,
+    name: str, cells: pa.Array, *, categorical: bool = False, decimal: str = "."
 ) -> ColumnScan:
     """Look at a column and note what is in it."""
     kind = cells.type
     found = ColumnScan(name, categorical or is_category(kind), decimal)
     if found.categorical or pa.types.is_null(kind):
-        _note_categories(found, *coded(cells), groups)
+        found.missing = Missing.of(coded(cells)[1] < 0)
     elif not (is_number(kind) or is_text(kind)):
         found.unsupported = str(kind)
     elif (numbers := plain_numbers(cells, decimal)) is not None:
@@ -365,21 +313,17 @@ def scanned(
         found.missing = Missing.of(~present)
         if is_text(kind):
             found.points = DecimalPoints.of(cells, numbers, range(len(cells)))
-        _note_numbers(found, numbers, present, groups)
+        _note_numbers(found, numbers, present)
     else:
-        _note_texts(found, *coded(cells), groups)
-    if not keep:
-        found.values = None
+        _note_texts(found, *coded(cells))
     return found
 
 
-def _note_texts(
-    found: ColumnScan, names: Sequence[str], codes: Codes, groups: Codes | None
-) -> None:
+def _note_texts(found: ColumnScan, names: Sequence[str], codes: Codes) -> None:
     """Note texts, of which some may be numbers."""
     values, fits = parsed(names, found.decimal)
+    found.missing = Missing.of(codes < 0)
     # The last entry answers for the code −1.
-    numbers = np.append(values, np.nan)[codes]
     numeric = np.append(fits, False)[codes]
     odd = np.flatnonzero((codes >= 0) & ~numeric)
     if odd.size:
@@ -401,47 +345,16 @@ def _note_texts(
         found.points = DecimalPoints.of(
             pa.array(names, pa.string()).filter(fits), values[fits], rows[fits]
         )
-    _note_categories(found, names, codes, groups)
-    _note_numbers(found, numbers, numeric, groups)
+    _note_numbers(found, np.append(values, np.nan)[codes], numeric)
 
 
-def _note_numbers(found: ColumnScan, numbers: Floats, which: Flags, groups: Codes | None) -> None:
+def _note_numbers(found: ColumnScan, numbers: Floats, which: NDArray[np.bool_]) -> None:
     found.values = numbers
     found.n_numbers = int(np.count_nonzero(which))
-    finite = np.isfinite(numbers)
-    infinite = which & ~finite
+    infinite = which & ~np.isfinite(numbers)
     if infinite.any():
         row = int(np.argmax(infinite))
         found.first_infinite = row, float(numbers[row])
-    kept = which & finite
-    if not kept.all():
-        numbers, groups = numbers[kept], None if groups is None else groups[kept]
-    found.counts_rows = all(  # a few say no, mostly
-        np.array_equal(numbers[:n], numbers[:1] + np.arange(min(n, len(numbers))))
-        for n in (100, len(numbers))
-    )
-    found.moments = Moments.of(numbers)
-    for group in (0, 1) if groups is not None else ():
-        own = numbers[groups == group]
-        if not own.size or found.group_values is None:
-            continue
-        known = float(own[0])
-        found.group_values[group] = known
-        if float(np.abs(own - known).max()) > ROUNDING * max(abs(known), float(np.abs(own).max())):
-            found.group_values = None
-
-
-def _note_categories(
-    found: ColumnScan, names: Sequence[str], codes: Codes, groups: Codes | None
-) -> None:
-    found.missing = Missing.of(codes < 0)
-    occurs = np.zeros((len(names), 2), dtype=np.bool_)
-    if groups is not None:
-        kept = (codes >= 0) & (groups >= 0)
-        occurs[codes[kept], groups[kept]] = True
-    # so many are refused in any case
-    few = zip(names[: MAX_LEVELS + 1], occurs, strict=False)
-    found.levels = {name: set(np.flatnonzero(seen).tolist()) for name, seen in few}
 
 
 def has_decimal_commas(columns: Iterable[ColumnScan]) -> bool:
@@ -450,13 +363,3 @@ def has_decimal_commas(columns: Iterable[ColumnScan]) -> bool:
     return any(column.sure_comma for column in numbers) and not any(
         column.points.first for column in numbers
     )
-
-
-@dataclass
-class Scan:
-    """What is in a table of options: its columns, groups and names."""
-
-    columns: Mapping[str, ColumnScan]
-    n_rows: int
-    group_counts: Mapping[str, int] = field(default_factory=dict)
-    groupless: Missing = Missing()  # a tuple

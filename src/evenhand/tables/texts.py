@@ -15,16 +15,14 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from contextlib import suppress
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import unmasked
 from evenhand.errors import InputError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class Names(Sequence[str]):
@@ -34,8 +32,8 @@ class Names(Sequence[str]):
 
     Parameters
     ----------
-    texts : tuple of str, or pyarrow text, optional
-        The names given by the user; pyarrow text where they come from a table.
+    texts : tuple of str, optional
+        The names given by the user.
     numbers : (k,) ints or range, optional
         The numbers of the options where no names were given, counted from 1.
 
@@ -52,11 +50,10 @@ class Names(Sequence[str]):
 
     def __init__(
         self,
-        texts: tuple[str, ...] | pa.ChunkedArray | None = None,
+        texts: tuple[str, ...] | None = None,
         numbers: NDArray[np.int64] | range = range(0),
     ) -> None:
-        self._texts = texts
-        self._numbers = numbers
+        self._texts, self._numbers = texts, numbers
 
     def __len__(self) -> int:
         return len(self._numbers if self._texts is None else self._texts)
@@ -66,73 +63,51 @@ class Names(Sequence[str]):
     @overload
     def __getitem__(self, index: slice) -> Names: ...
     def __getitem__(self, index: int | slice) -> str | Names:
+        if self._texts is not None:
+            found = self._texts[index]
+            return found if isinstance(found, str) else Names(found)
         if isinstance(index, slice):
-            if self._texts is None:
-                return Names(numbers=self._numbers[index])
-            return Names(self._texts[index])
-        position = int(index) + (len(self) if index < 0 else 0)
-        if not 0 <= position < len(self):
-            raise IndexError(f"there are {len(self)} names; index {index} is outside")
-        if self._texts is None:
-            return f"option {self._numbers[position]}"
-        return str(self._texts[position])
+            return Names(numbers=self._numbers[index])
+        return f"option {self._numbers[index]}"
 
     def __iter__(self) -> Iterator[str]:
-        if self._texts is None:
-            return (f"option {number}" for number in self._numbers)
-        if isinstance(self._texts, tuple):
-            return iter(self._texts)
-        return (name for chunk in self._texts.iterchunks() for name in chunk.to_pylist())
+        numbered = (f"option {number}" for number in self._numbers)
+        return numbered if self._texts is None else iter(self._texts)
 
     def __contains__(self, name: object) -> bool:
-        return self._position(name) >= 0
+        with suppress(ValueError):
+            return self.index(name) >= 0
+        return False
 
     def index(self, name: object, start: int = 0, stop: int | None = None) -> int:
         """The position of a name; ValueError if it is not there."""
-        position = self._position(name)
-        if position not in range(*slice(start, stop).indices(len(self))):
-            raise ValueError(f"there is no option {name!r}")
-        return position
-
-    def _position(self, name: object) -> int:
-        if not isinstance(name, str):
-            return -1
-        if isinstance(self._texts, tuple):
-            return self._texts.index(name) if name in self._texts else -1
+        end = len(self) if stop is None else stop
         if self._texts is not None:
-            return int(self._texts.index(name).as_py())
-        digits = name.removeprefix("option ")
-        if not digits.isdecimal() or name != f"option {int(digits)}":
-            return -1
-        number = int(digits)
-        if isinstance(self._numbers, range):
-            return self._numbers.index(number) if number in self._numbers else -1
-        found = np.flatnonzero(self._numbers == number)
-        return int(found[0]) if found.size else -1
+            return self._texts.index(name, start, end)  # type: ignore[arg-type] # or ValueError
+        digits = name.removeprefix("option ") if isinstance(name, str) else ""
+        number = int(digits) if digits.isdecimal() else 0
+        numbers = self._numbers[start:end]
+        if number not in numbers or name != f"option {number}":
+            raise ValueError(f"there is no option {name!r}")
+        of = numbers if isinstance(numbers, range) else numbers.tolist()
+        return start + int(of.index(number))
 
     def take(self, indices: NDArray[np.int64]) -> Names:
         """The names at these positions."""
-        if isinstance(self._texts, tuple):
-            return Names(tuple(self._texts[i] for i in indices.tolist()))
         if self._texts is not None:
-            return Names(self._texts.take(indices))
+            return Names(tuple(self._texts[i] for i in indices.tolist()))
         return Names(numbers=np.asarray(self._numbers)[indices])
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Names) and type(self._texts) is type(other._texts):
-            if self._texts is None:
-                return np.array_equal(self._numbers, other._numbers)
-            return bool(self._texts == other._texts)
-        if isinstance(other, (Names, tuple, list)):
-            return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
-        return NotImplemented
+        if not isinstance(other, Names | tuple | list):
+            return NotImplemented
+        if isinstance(other, Names) and self._texts is other._texts is None:
+            return np.array_equal(self._numbers, other._numbers)
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
     def __hash__(self) -> int:
         # That of the tuple which it equals.
         return hash(tuple(self))
-
-    def __reduce__(self) -> tuple[type[Names], tuple[Any, Any]]:
-        return Names, (self._texts, self._numbers)
 
     def __repr__(self) -> str:
         return f"Names({listed(list(self[:3]))}{f', … ({len(self)})' if len(self) > 3 else ''})"
@@ -457,17 +432,10 @@ def _date(value: Any) -> str | None:
 
 def _coded(values: NDArray[Any] | list[Any]) -> tuple[list[str | None], NDArray[np.intp]]:
     """The texts of the distinct values, and each value's position among them."""
-    if isinstance(values, np.ndarray) and values.dtype.kind in "biufUS":
-        # Two passes see two values, which is what is right; more are counted for the message.
-        other = values != values[0]
-        two = values[[0, int(np.argmax(other))]]
-        if (values[other] == two[1]).all():
-            return list(_trimmed(two)), other.astype(np.intp)
-        found, codes = np.unique(values, return_inverse=True)
-        return list(_trimmed(found)), codes
-    one_kind = len(set(map(type, values))) == 1
+    entries = values.tolist() if isinstance(values, np.ndarray) else values
+    one_kind = len(set(map(type, entries))) == 1
     # By kind and value: True and 1 are equal, but not the same label.
-    keys = values if one_kind else list(zip(map(type, values), values, strict=True))
+    keys = entries if one_kind else list(zip(map(type, entries), entries, strict=True))
     try:
         positions = {key: position for position, key in enumerate(dict.fromkeys(keys))}
     except TypeError:  # what has no hash, such as a list or a mask, may have a text
