@@ -154,7 +154,7 @@ class Watch:
 
     def __init__(self, name: str, most: int | None = MOST_BYTES, *, lines: bool = True) -> None:
         self._name, self._most, self._of_lines = name, most, lines
-        self.total = self.lines = self._line = 0
+        self.total = self.lines = self.longest = self._line = 0
 
     def take(self, chunk: bytes) -> None:
         """Look at the next bytes."""
@@ -167,7 +167,8 @@ class Watch:
         first = chunk.find(b"\n")
         ended = self._line + (len(chunk) if first < 0 else first)
         self._line = ended if first < 0 else len(chunk) - chunk.rfind(b"\n") - 1
-        if max(ended, self._line) > MOST_IN_LINE:
+        self.longest = max(self.longest, ended, self._line)
+        if self.longest > MOST_IN_LINE:
             raise InputError(
                 f"{self._name}: a line has more than {size(MOST_IN_LINE)}, and no line of that "
                 "size is read; is it a text with lines?"

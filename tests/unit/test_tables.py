@@ -179,7 +179,7 @@ def test_quoted_cells_may_hold_separators_and_line_ends() -> None:
 
 
 def test_line_ends_in_cells_may_fall_anywhere_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.tables.opened._BLOCKS", (64,))
+    monkeypatch.setattr("evenhand.tables.opened._BLOCK", 64)
     names = [f"first\nsecond {'x' * (i % 11)} {i}" for i in range(200)]
     lines = [f'"{name}",{"uv"[i % 2]},{i * i}' for i, name in enumerate(names)]
     actions = from_text("\n".join(["n,g,x", *lines]), group="g", label="n")
@@ -210,7 +210,7 @@ def test_many_blocks_give_what_one_block_gives(
     path = tmp_path / "many.csv"
     frame.to_csv(path, index=False)
     whole = ActionSet.from_csv(path, group="g", label="id")
-    monkeypatch.setattr("evenhand.tables.opened._BLOCKS", (2000,))
+    monkeypatch.setattr("evenhand.tables.opened._BLOCK", 2000)
     for actions in (
         ActionSet.from_csv(path, group="g", label="id"),
         ActionSet.from_frame(frame, group="g", label="id"),
@@ -418,7 +418,7 @@ def test_a_file_with_doubtful_decimals_is_refused_until_the_user_says() -> None:
 
 
 def test_decimal_commas_are_found_in_any_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.tables.opened._BLOCKS", (64,))
+    monkeypatch.setattr("evenhand.tables.opened._BLOCK", 64)
     x = [f"{i * i}" for i in range(100)]
     x[77] = "3,5"
     text = "g;x\n" + "".join(f"{'uv'[i % 2]};{cell}\n" for i, cell in enumerate(x))
@@ -470,12 +470,12 @@ def test_decimal_points_are_decimal_points(cells: list[str]) -> None:
 )
 def test_a_quotation_mark_may_not_swallow_lines(text: str, line: int) -> None:
     message = refusal(text, group="g", label="n")
-    assert f"a quotation mark opens a cell on line {line} and is not closed there" in message
+    assert f"line {line} has a quotation mark without its partner, so that" in message
 
 
 def test_a_mark_in_the_middle_of_a_quoted_cell_is_refused() -> None:
     message = refusal('n,g,x\na,u,1\n"5" pipe",v,2\nc,u,4\n', group="g", label="n")
-    assert "line 3 has a quotation mark that neither opens nor closes a cell" in message
+    assert "line 3 has a quotation mark without its partner" in message
 
 
 def test_cells_of_several_lines_are_read() -> None:

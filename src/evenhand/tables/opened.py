@@ -37,7 +37,6 @@ import pyarrow.parquet as pq
 from evenhand.errors import InputError
 from evenhand.files import (
     MOST_CELLS_IN_SHEET,
-    MOST_IN_LINE,
     MOST_IN_WORKBOOK,
     MOST_ROWS_IN_SHEET,
     OLD_EXCEL,
@@ -56,8 +55,7 @@ from evenhand.tables.written import openpyxl_module
 
 _READ_AT_ONCE = 1 << 20
 _SMALL = 8 << 20  # bytes of a text that is kept, to be looked through line by line
-# Lines longer than the first are rare; the second holds the longest that is read.
-_BLOCKS = 8 << 20, 2 * MOST_IN_LINE
+_BLOCK = 8 << 20  # bytes that are parsed at once, at least
 _LOOKED_AT = 50  # lines by which a header is found
 _MOST_TITLES = 10
 _SEPARATORS = ",;\t|"
@@ -468,21 +466,25 @@ class _CsvFile(Table):
         except csv.Error as error:  # a cell that is too long for this reader
             if not lines:
                 raise InputError(f"{name}: the header cannot be read: {error}") from None
-        tidy = tidied(lines)
+        tidy, width = tidied(lines), len(lines[0][1])
         if quoted:
-            self._refuse_stray_quotes(len(tidy.names))
-        if not tidy.notes:
-            self._refuse_few_names(len(lines[0][1]), tidy)
+            self._refuse_stray_quotes(width)
+        least = min((len(cells) for _, cells in tidy.lines), default=0)
+        if least > width and not tidy.notes:
+            raise InputError(
+                f"{name}: the header names {len(tidy.names)} columns ({listed(tidy.names, 6)}), and "
+                f"the lines below it have {least} cells; give every column a name"
+            )
         super().__init__(name, tidy.names)
-        cells = None if tidy.notes and not self.is_large else self._parsed(lines, quoted)
+        cells = None if tidy.notes and not self.is_large else self._parsed(lines, quoted, watch)
         if cells is None:  # titles, a header of two lines, or lines of several lengths
             with self._text() as text:
                 tidy = tidied(list(self._lines(text)))
-            self._refuse_long_lines(tidy)
-            cells = {
-                column: pa.array(own, pa.string())
-                for column, own in zip(tidy.names, _columns(tidy), strict=True)
-            }
+            for place, line in tidy.lines:  # one that ends early has empty cells
+                if any(line[len(tidy.names) :]):
+                    raise self._of_length(place, len(line), len(tidy.names))
+            columns = (pa.array(own, pa.string()) for own in _columns(tidy))
+            cells = dict(zip(tidy.names, columns, strict=True))
             self._places = [place for place, _ in tidy.lines]
             self.notes = (*self.notes, *tidy.notes)
             super().__init__(name, tidy.names)
@@ -587,41 +589,32 @@ class _CsvFile(Table):
                 yield f"line {start}", cells
             start = reader.line_num + 1
 
-    def _parsed(self, first: Sequence[Line], quoted: bool) -> dict[str, Cells] | None:
+    def _parsed(self, first: Sequence[Line], quoted: bool, watch: Watch) -> dict[str, Cells] | None:
         """Return the cells of each column; None if lines have several lengths, in a small file."""
         header, *below = [cells for _, cells in first]
         # Text throughout: what is a number is decided where a cell can be named that is none.
-        few = [2 * len({*cells}) <= len(cells) for cells in zip(*below, strict=False)]
-        kinds = [_NAMES if i < len(few) and few[i] else pa.string() for i in range(len(header))]
-        names, reason = [str(i) for i in range(len(header))], ""
-        for block in _BLOCKS:
-            try:
-                with self._bytes() as stream:
-                    table = pacsv.read_csv(
-                        stream,
-                        pacsv.ReadOptions(
-                            use_threads=False,
-                            block_size=block,
-                            column_names=names,
-                            encoding=self._encoding.replace("utf-8-sig", "utf8"),
-                        ),
-                        pacsv.ParseOptions(delimiter=self._mark, newlines_in_values=quoted),
-                        pacsv.ConvertOptions(
-                            column_types=dict(zip(names, kinds, strict=True)),
-                            strings_can_be_null=False,
-                        ),
-                    )
-                break
-            except pa.ArrowInvalid as error:
-                reason = str(error)
-                if "straddling" not in reason:
-                    if not self.is_large and "UTF8" not in reason:
-                        return None
-                    raise self._malformed(len(header), reason) from None
-        else:
-            raise self._malformed(len(header), reason)
+        kinds = dict.fromkeys(map(str, range(len(header))), pa.string())
+        few = (2 * len({*cells}) <= len(cells) for cells in zip(*below, strict=False))
+        kinds |= {str(i): _NAMES for i, names in enumerate(few) if names}
+        try:
+            with self._bytes() as stream:
+                table = pacsv.read_csv(
+                    stream,
+                    pacsv.ReadOptions(
+                        use_threads=False,
+                        block_size=max(_BLOCK, 2 * watch.longest),
+                        column_names=list(kinds),
+                        encoding=self._encoding.replace("utf-8-sig", "utf8"),
+                    ),
+                    pacsv.ParseOptions(delimiter=self._mark, newlines_in_values=quoted),
+                    pacsv.ConvertOptions(column_types=kinds, strings_can_be_null=False),
+                )
+        except pa.ArrowInvalid as error:
+            if self.is_large:
+                raise self._malformed(len(header), str(error)) from None
+            return None
         gone = _blank_rows(table)
-        table = table.slice(1) if gone is None else table.filter(pa.array(~gone)).slice(1)
+        table = (table if gone is None else table.filter(pa.array(~gone))).slice(1)
         columns = (str(cell or "").strip() for cell in header)
         return dict(zip(columns, table.columns, strict=True))
 
@@ -643,22 +636,6 @@ class _CsvFile(Table):
             f"contains {self._mark!r} stands in double quotes)"
         )
 
-    def _refuse_long_lines(self, tidy: Tidy) -> None:
-        """Refuse cells beyond the last column; lines that end early have empty ones."""
-        for place, cells in tidy.lines:
-            if any(cells[len(tidy.names) :]):
-                raise self._of_length(place, len(cells), len(tidy.names))
-
-    def _refuse_few_names(self, width: int, tidy: Tidy) -> None:
-        """Refuse a header of fewer names than every line below it has cells: whose is which?"""
-        widths = [len(cells) for _, cells in tidy.lines]
-        if widths and min(widths) > width:
-            raise InputError(
-                f"{self.name}: the header names {len(tidy.names)} columns "
-                f"({listed(tidy.names, 6)}), and the lines below it have {min(widths)} cells; give "
-                "every column a name"
-            )
-
     def _refuse_stray_quotes(self, width: int) -> None:
         """A quotation mark without its partner swallows lines without a word: find it.
 
@@ -679,19 +656,12 @@ class _CsvFile(Table):
                 except csv.Error:
                     stray = True
                 if stray:
-                    raise self._stray_quote(number, len(row))
-
-    def _stray_quote(self, line: int, n_lines: int) -> InputError:
-        remedy = 'remove it, or, if it belongs to the text, write it twice ("")'
-        if n_lines == 1:
-            return InputError(
-                f"{self.name}: line {line} has a quotation mark that neither opens nor closes a "
-                f"cell; {remedy}"
-            )
-        return InputError(
-            f"{self.name}: a quotation mark opens a cell on line {line} and is not closed there, "
-            f"so that {n_lines} lines would become one row; close it, {remedy}"
-        )
+                    rows = f", so that {len(row)} lines would become one row" * (len(row) > 1)
+                    raise InputError(
+                        f"{self.name}: line {number} has a quotation mark without its partner"
+                        f"{rows}; close it, remove it, or, if it belongs to the text, write it "
+                        'twice ("")'
+                    )
 
 
 def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
