@@ -188,18 +188,17 @@ def calendar_dates(numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """Numbers such as 20160105 as days since 1970; None unless all of them are dates."""
     if not numbers.size or not (numbers.min() >= 19_000_101 and numbers.max() <= 20_991_231):
         return None
-    whole = numbers.astype(np.int64)
-    if not np.array_equal(whole, numbers):
+    if not np.array_equal(numbers, np.floor(numbers)):
         return None
-    year, month, day = whole // 10_000, whole // 100 % 100, whole % 100
-    ranges = ((month, 1, 12), (day, 1, 31))
-    if not all(((low <= part) & (part <= high)).all() for part, low, high in ranges):
+    digits = pa.array(numbers.astype(np.int64)).cast(pa.string())
+    try:
+        days = pc.strptime(digits, format="%Y%m%d", unit="s").cast(pa.date32())
+    except pa.ArrowInvalid:
         return None
-    months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
-    days = months.astype("datetime64[D]") + (day - 1)
-    if not np.array_equal(days.astype("datetime64[M]"), months):
+    if not pc.all(pc.equal(pc.strftime(days, format="%Y%m%d"), digits)).as_py():  # February 30
         return None
-    return days.astype(np.float64)
+    found: NDArray[np.float64] = days.cast(pa.int32()).to_numpy().astype(np.float64)
+    return found
 
 
 def spreadsheet_days(numbers: NDArray[np.float64]) -> tuple[int, date] | None:

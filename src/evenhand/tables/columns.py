@@ -131,15 +131,13 @@ class Table:
         found: list[str | None] = as_text(self.cells(column, said)).to_pylist()
         return found
 
-    def numbers(
-        self, column: str, said: str = "", *, above: float = -np.inf, decimal: str | None = None
-    ) -> Floats:
+    def numbers(self, column: str, said: str = "", *, above: float = -np.inf) -> Floats:
         """Return the cells of a column as finite numbers above a limit; an error names another."""
         from evenhand.tables.cells import read_numbers  # noqa: PLC0415 # pyarrow
 
         cells = self.cells(column, said)
-        found = read_numbers(cells, decimal or ".")
-        if decimal is None and self.commas_are_free and not np.isfinite(found).all():
+        found = read_numbers(cells)
+        if self.commas_are_free and not np.isfinite(found).all():
             found = read_numbers(cells, ",")
             commas = [text for text in self.texts(column) if text and "," in text]
             if commas and all(map(may_be_thousands, commas)):

@@ -472,8 +472,8 @@ class _CsvFile(Table):
         least = min((len(cells) for _, cells in tidy.lines), default=0)
         if least > width and not tidy.notes:
             raise InputError(
-                f"{name}: the header names {len(tidy.names)} columns ({listed(tidy.names, 6)}), and "
-                f"the lines below it have {least} cells; give every column a name"
+                f"{name}: the header names {len(tidy.names)} columns ({listed(tidy.names, 6)}), "
+                f"and the lines below it have {least} cells; give every column a name"
             )
         super().__init__(name, tidy.names)
         cells = None if tidy.notes and not self.is_large else self._parsed(lines, quoted, watch)

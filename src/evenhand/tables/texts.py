@@ -340,12 +340,10 @@ def group_signs(groups: Any, k: int, positive: object) -> tuple[NDArray[np.int8]
     (array([ 1, -1,  1], dtype=int8), ('away', 'home'))
     """
     texts, codes = _coded(_entries(groups, "groups", k))
-    for position, text in enumerate(texts):
-        if text is None:
-            raise _missing("groups", int(np.argmax(codes == position)))
-    sizes = np.bincount(codes, minlength=len(texts))
+    if None in texts:
+        raise _missing("groups", int(np.argmax(codes == texts.index(None))))
     counts: Counter[str] = Counter()
-    for text, size in zip(texts, sizes.tolist(), strict=True):
+    for text, size in zip(texts, np.bincount(codes).tolist(), strict=True):
         counts[str(text)] += size
     names = two_groups(
         counts,
@@ -370,14 +368,14 @@ def option_names(labels: Any, k: int, what: str = "labels") -> Names:
     if isinstance(labels, Names):
         check_length(what, len(labels), k)
         return labels
-    names = tuple(
-        _present(text, row, what) for row, text in enumerate(_trimmed(_entries(labels, what, k)))
-    )
-    if len(set(names)) < k:
-        name = repeated(names)[0]
-        rows = [str(row) for row, other in enumerate(names) if other == name]
+    texts = texts_or_none(_entries(labels, what, k))
+    if None in texts:
+        raise _missing(what, texts.index(None))
+    names = tuple(map(str, texts))
+    if twice := repeated(names):
+        rows = [str(row) for row, other in enumerate(names) if other == twice[0]]
         raise InputError(
-            f"{what}: the name {name!r} stands in {len(rows)} rows ({', '.join(rows[:5])}"
+            f"{what}: the name {twice[0]!r} stands in {len(rows)} rows ({', '.join(rows[:5])}"
             f"{', …' if len(rows) > 5 else ''}); names must differ"
         )
     return Names(names)
@@ -391,13 +389,15 @@ def texts_or_none(values: Iterable[Any]) -> list[str | None]:
     >>> texts_or_none(["fr ", None, float("nan"), 3])
     ['fr', None, None, '3']
     """
-    return list(_trimmed(values))
-
-
-def _present(text: str | None, row: int, what: str) -> str:
-    if text is None:
-        raise _missing(what, row)
-    return text
+    found: list[str | None] = []
+    for value in values.tolist() if isinstance(values, np.ndarray) else values:
+        if isinstance(value, bytes):
+            value = value.decode(errors="backslashreplace")  # noqa: PLW2901
+        # NaN and NaT differ from themselves; pandas' NA has a name of its own
+        missing = value is None or value is np.ma.masked or type(value).__name__ == "NAType"
+        missing = missing or value != value  # noqa: PLR0124
+        found.append(None if missing else text_of(value).strip() or None)
+    return found
 
 
 def _missing(what: str, row: int) -> InputError:
@@ -417,17 +417,15 @@ def _entries(values: Any, what: str, k: int) -> NDArray[Any] | list[Any]:
         check_length(what, len(array), k)
         if np.ma.is_masked(values):
             return list(values)
-        return array if array.dtype.kind not in "mM" else [_date(value) for value in array]
+        if array.dtype.kind not in "mM":
+            return array
+        return [None if np.isnat(value) else str(value) for value in array]
     try:
         entries = list(values)
     except TypeError:
         raise InputError(f"{what} must hold one value per option, not {values!r}") from None
     check_length(what, len(entries), k)
     return entries
-
-
-def _date(value: Any) -> str | None:
-    return None if np.isnat(value) else str(value)
 
 
 def _coded(values: NDArray[Any] | list[Any]) -> tuple[list[str | None], NDArray[np.intp]]:
@@ -439,19 +437,9 @@ def _coded(values: NDArray[Any] | list[Any]) -> tuple[list[str | None], NDArray[
     try:
         positions = {key: position for position, key in enumerate(dict.fromkeys(keys))}
     except TypeError:  # what has no hash, such as a list or a mask, may have a text
-        return _coded(list(_trimmed(values)))
+        return _coded(texts_or_none(values))
     codes = np.fromiter(map(positions.__getitem__, keys), np.intp, len(keys))
-    return list(_trimmed(positions if one_kind else (value for _, value in positions))), codes
-
-
-def _trimmed(values: Iterable[Any]) -> Iterable[str | None]:
-    """The trimmed text of each value; None where it is missing or empty."""
-    for value in values.tolist() if isinstance(values, np.ndarray) else values:
-        if isinstance(value, bytes):
-            value = value.decode(errors="backslashreplace")  # noqa: PLW2901
-        # NaN and NaT differ from themselves; pandas' NA has a name of its own
-        missing = value is None or value is np.ma.masked or type(value).__name__ == "NAType"
-        yield None if missing or value != value else text_of(value).strip() or None  # noqa: PLR0124
+    return texts_or_none(positions if one_kind else (value for _, value in positions)), codes
 
 
 def column_names(names: Sequence[str] | None, n: int, what: str, letter: str) -> tuple[str, ...]:
