@@ -195,7 +195,7 @@ def _groups(found: Defects, recipe: Recipe, cells: pa.Array) -> _Groups:
         f"for several groups use attributes=[{recipe.group!r}] instead of group=, "
         "or make a column with two values",
     )
-    return _Groups(groups, 2.0 * recoded(names, codes, groups) - 1.0)
+    return _Groups(groups, np.array([-1.0, 1.0])[recoded(names, codes, groups)])
 
 
 def _refuse_columns(found: Defects, usable: Sequence[str] | None, n: int) -> None:

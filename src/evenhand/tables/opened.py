@@ -33,6 +33,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from evenhand.errors import InputError
 from evenhand.files import (
@@ -681,25 +682,24 @@ def _separator(head: Sequence[str]) -> str:
     return max(_SEPARATORS, key=often)
 
 
-def _blank_rows(table: pa.Table) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
+def _blank_rows(table: pa.Table) -> NDArray[np.bool_] | None:
     """Return (n,) which rows have nothing in them; None if all have something."""
-    gone = None
+    gone = np.ones(len(table), dtype=np.bool_)
     for column in table.columns:
-        own = np.concatenate(
-            [_blank(cells) for cells in column.iterchunks()] or [np.zeros(0, bool)]
-        )
-        gone = own if gone is None else gone & own
+        start = 0
+        for cells in column.iterchunks():
+            gone[start : start + len(cells)] &= _blank(cells)
+            start += len(cells)
         if not gone.any():
             return None
     return gone
 
 
-def _blank(cells: pa.Array) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _blank(cells: pa.Array) -> NDArray[np.bool_]:
     if pa.types.is_dictionary(cells.type):
-        return _blank(cells.dictionary)[cells.indices.to_numpy()]
+        return np.asarray(_blank(cells.dictionary)[cells.indices.to_numpy()])
     blank = pc.equal(pc.utf8_trim_whitespace(cells), "")
-    found: np.ndarray[Any, np.dtype[np.bool_]] = blank.to_numpy(zero_copy_only=False)
-    return found
+    return np.asarray(blank.to_numpy(zero_copy_only=False))
 
 
 # ---------------------------------------------------------------------- office sheets

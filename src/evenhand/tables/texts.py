@@ -83,7 +83,7 @@ class Names(Sequence[str]):
         """The position of a name; ValueError if it is not there."""
         end = len(self) if stop is None else stop
         if self._texts is not None:
-            return self._texts.index(name, start, end)  # type: ignore[arg-type] # or ValueError
+            return self._texts.index(name, start, end)
         digits = name.removeprefix("option ") if isinstance(name, str) else ""
         number = int(digits) if digits.isdecimal() else 0
         numbers = self._numbers[start:end]
