@@ -21,15 +21,7 @@ from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 from evenhand.files import Watch, size
 from evenhand.tables.cells import (
-    DecimalPoints,
-    as_text,
     calendar_dates,
-    coded,
-    coded_among,
-    plain_numbers,
-    read_numbers,
-    recoded,
-    repeated_name,
     spreadsheet_days,
 )
 from evenhand.tables.cells import moments as moments_of
@@ -238,13 +230,6 @@ def test_levels_sort_by_value_where_they_are_numbers() -> None:
     assert sorted_levels(["10", "9"]) == ["9", "10"]
     assert sorted_levels(["10", "9", "x"]) == ["10", "9", "x"]
     assert sorted_levels(["nan", "1"]) == ["1", "nan"]
-
-
-def test_repeated_names_are_found() -> None:
-    names = [f"n{i}" for i in range(100)]
-    assert repeated_name(pa.array(names)) is None
-    names[90] = "n17"
-    assert repeated_name(pa.array(["zero", *names])[1:]) == ("n17", [17, 90])
 
 
 def test_results_come_back_in_user_units() -> None:
@@ -478,12 +463,6 @@ def test_a_mark_in_the_middle_of_a_quoted_cell_is_refused() -> None:
     assert "line 3 has a quotation mark without its partner" in message
 
 
-def test_cells_of_several_lines_are_read() -> None:
-    text = 'n,g,x\n"a, the\nfirst",u,1\nb,v,2\n"c ""so"" \n\n,,third",u,5\nd,v,7\n'
-    labels = from_text(text, group="g", label="n").labels
-    assert labels == ["a, the\nfirst", "b", 'c "so" \n\n,,third', "d"]
-
-
 # Pipes
 
 
@@ -561,15 +540,6 @@ def test_group_revealing_columns_are_found_up_to_an_affine_map() -> None:
     assert from_text(text + "v,-1\n", group="g").n_features == 2
 
 
-def test_group_revealing_is_judged_over_all_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = {"g": list("vvuuvv"), "x": [1, 1, 0, 0, 1, 1], "c": list("bbaabb")}
-    message = refusal_of_frame(pl.DataFrame(frame), group="g")
-    assert "column 'x' tells the group ('g'): it is 1 for every 'v' and 0 for every 'u'" in message
-    assert "column 'c' tells the group" in message
-    frame |= {"x": [1, 1, 0, 0, 1, 0], "c": list("bbaaba")}
-    assert ActionSet.from_frame(pl.DataFrame(frame), group="g").n_features == 3
-
-
 def test_constant_columns() -> None:
     text = "g,x,y\nu,3,1\nv,3,2\nu,3,5\n"
     assert "intercept says already" in refusal(text, group="g")
@@ -616,13 +586,6 @@ def test_row_numbers_are_not_taken_for_features_unless_asked_for() -> None:
     frame = pl.DataFrame({"id": range(5, 35), "g": ["u", "v"] * 15, "x": rng.normal(size=30)})
     assert "column 'id' counts the rows (5, 6, …)" in refusal_of_frame(frame, group="g")
     assert ActionSet.from_frame(frame, group="g", features=["id", "x"]).n_features == 3
-
-
-def test_row_numbers_are_recognised_over_all_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    counting = pl.DataFrame({"id": range(30), "g": ["u", "v"] * 15})
-    assert "column 'id' counts the rows" in refusal_of_frame(counting, group="g")
-    starting_again = pl.DataFrame({"id": [i % 7 for i in range(30)], "g": ["u", "v"] * 15})
-    assert ActionSet.from_frame(starting_again, group="g").n_features == 2
 
 
 def test_columns_without_a_name() -> None:
@@ -828,24 +791,6 @@ def test_texts_that_are_numbers_dates_or_nothing() -> None:
     assert moments_of(pa.array(["Jan 5"])) is None
 
 
-def test_cells_as_texts_codes_and_numbers() -> None:
-    assert as_text(pa.array([1.0, None, 2.5])).to_pylist() == ["1", None, "2.5"]
-    assert as_text(pa.array([" a", "  "])).to_pylist() == ["a", None]
-    cells = pa.array(["b", None, "a", " b"])
-    names, codes = coded(cells)
-    assert (names, codes.tolist()) == (["b", "a"], [0, -1, 1, 0])
-    numbers = {"a": 0}
-    assert coded_among(cells, numbers).tolist() == [1, -1, 0, 1]
-    assert numbers == {"a": 0, "b": 1}
-    assert recoded(["b", "c"], np.array([0, -1, 1], np.int32), ["a", "b"]).tolist() == [1, -1, -1]
-    texts = pa.array(["1.5", " +2 ", "n/a", ""])
-    np.testing.assert_array_equal(read_numbers(texts), [1.5, 2.0, math.nan, math.nan])
-    np.testing.assert_array_equal(plain_numbers(pa.array(["1.5", None])), [1.5, math.nan])
-    np.testing.assert_array_equal(plain_numbers(pa.array(["1,5"]), decimal=","), [1.5])
-    assert plain_numbers(pa.array(["1.5", "n/a"])) is None
-    assert plain_numbers(pa.array(["1.5"]), decimal=",") is None
-
-
 def test_columns_take_their_parts_and_files_have_an_end() -> None:
     table = open_table(pa.table({"side": [0, 1], "age": [30, 40], "judge": ["A", "B"]}))
     given = {"group": "side", "features": ["age", "judge"], "label": "label"}
@@ -863,10 +808,3 @@ def test_columns_take_their_parts_and_files_have_an_end() -> None:
     watch.take(b"a,b\n" * 1000)
     with pytest.raises(InputError, match=r"scores\.csv\.gz: more than 1 MB come out of it"):
         watch.take(b"a,b\n" * 1_000_000)
-
-
-def test_points_that_may_group_thousands() -> None:
-    found = DecimalPoints.of(pa.array(["800", "1.200"]), np.array([800.0, 1.2]), rows=range(2))
-    assert found == ((1, "1.200"), (1, "1.200"))
-    found = DecimalPoints.of(pa.array(["0.5", "800"]), np.array([0.5, 800.0]), rows=range(2))
-    assert found == ((0, "0.5"), None)
