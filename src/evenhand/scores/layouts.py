@@ -36,7 +36,6 @@ from evenhand.scores.read import BY_NAME, SEVERAL, Parts, shown, tells_apart
 from evenhand.scores.scores import Codes, Factor, Scores, chunks, first_repeated
 from evenhand.tables.cells import (
     ColumnScan,
-    DecimalPoints,
     Missing,
     as_text,
     calendar_dates,
@@ -691,9 +690,7 @@ def _numbers(
             scans[column] = ColumnScan(column, missing=Missing.of(np.isnan(days)))
             numbers[column] = days
             continue
-        scan = scanned(column, own, decimal=decimal or ".")
-        if decimal is not None:  # then nobody doubts what points are
-            scan.points = DecimalPoints(scan.points.first)
+        scan = scanned(column, own, decimal=decimal)
         scans[column] = scan
         values = np.full(len(own), np.nan) if scan.values is None else scan.values
         whole = calendar_dates(values) if is_time else None

@@ -11,10 +11,9 @@ notes it with its row, and `columns` puts it into words.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -100,15 +99,6 @@ def recoded(
     return np.array([*(positions.get(name, -1) for name in names), -1], dtype=np.int32)[codes]
 
 
-def read_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64]:
-    """Cells as numbers; NaN where a cell is missing or not a number."""
-    numbers = plain_numbers(cells, decimal)
-    if numbers is not None:
-        return numbers
-    names, codes = coded(cells)
-    return np.append(parsed(names, decimal)[0], np.nan)[codes]
-
-
 def plain_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64] | None:
     """Cells as numbers, NaN where one is missing; None if one of them is not plainly a number."""
     if decimal == "," and is_text(cells.type):
@@ -158,11 +148,6 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     )
-
-
-def is_category(kind: pa.DataType) -> bool:
-    """Whether cells of this type are categories, whatever they look like."""
-    return bool(pa.types.is_boolean(kind) or pa.types.is_dictionary(kind))
 
 
 def repeated_name(names: pa.Array) -> tuple[str, list[int]] | None:
@@ -237,31 +222,29 @@ def moments(cells: pa.Array) -> NDArray[np.float64] | None:
 Codes = NDArray[np.int32]
 
 
-class DecimalPoints(NamedTuple):
-    """The first number with a point, and the first whose point may group thousands: 1.200 beside
-    800, where no point has other than three digits after it and no 4-digit number does without.
+Place = tuple[int, str]
+"""A row, and what stands there."""
+
+
+def _points(
+    cells: pa.Array, numbers: Floats, rows: Sequence[int] | NDArray[np.intp]
+) -> tuple[Place | None, Place | None]:
+    """Return, of texts that are all numbers or missing, the numbers, and their rows, the first with
+    a point, and the first whose point may group thousands: 1.200 beside 800, where no point has
+    other than three digits after it and no 4-digit number does without.
     """
-
-    first: tuple[int, str] | None = None
-    doubtful: tuple[int, str] | None = None
-
-    @classmethod
-    def of(
-        cls, cells: pa.Array, numbers: Floats, rows: Sequence[int] | NDArray[np.intp]
-    ) -> DecimalPoints:
-        """Return them, of texts that are all numbers or missing, the numbers, and their rows."""
-        pointed = pc.match_substring(cells, ".").fill_null(False)
-        has_point = pointed.to_numpy(zero_copy_only=False)
-        if not has_point.any():
-            return cls()
-        place = int(np.argmax(has_point))
-        first = int(rows[place]), cells[place].as_py().strip()
-        whole = numbers[~has_point & np.isfinite(numbers)]
-        doubtful = whole.size > 0 and not (np.abs(whole) >= 1000).any()
-        for n in (1000, len(cells)):  # a few settle it, mostly
-            some = cells.slice(0, n).filter(pointed.slice(0, n))
-            doubtful = doubtful and pc.all(pc.match_substring_regex(some, ONE_GROUP)).as_py()
-        return cls(first, first if doubtful else None)
+    pointed = pc.match_substring(cells, ".").fill_null(False)
+    has_point = pointed.to_numpy(zero_copy_only=False)
+    if not has_point.any():
+        return None, None
+    place = int(np.argmax(has_point))
+    first = int(rows[place]), cells[place].as_py().strip()
+    whole = numbers[~has_point & np.isfinite(numbers)]
+    doubtful = whole.size > 0 and not (np.abs(whole) >= 1000).any()
+    for n in (1000, len(cells)):  # a few settle it, mostly
+        some = cells.slice(0, n).filter(pointed.slice(0, n))
+        doubtful = doubtful and pc.all(pc.match_substring_regex(some, ONE_GROUP)).as_py()
+    return first, first if doubtful else None
 
 
 @dataclass
@@ -271,7 +254,7 @@ class ColumnScan:
     name: str
     # whether its numbers are categories too, by its type or by the user's word
     categorical: bool = False
-    decimal: str = "."  # what stands before decimals, "." or ","
+    decimal: str | None = None  # what stands before decimals, "." or ","; None: nobody said
     # the type of its cells, if they are neither numbers nor categories
     unsupported: str | None = None
     missing: Missing = Missing()  # a tuple
@@ -279,11 +262,11 @@ class ColumnScan:
     n_elsewhere: int = 0  # numbers in another notation
     n_words: int = 0  # neither numbers in some notation nor 'n/a' or the like
     n_texts: int = 0  # not numbers
-    first_text: tuple[int, str] | None = None  # row, and value that is not a number
+    first_text: Place | None = None  # that is not a number
     texts_at: tuple[int, ...] = ()  # rows of some others
     first_infinite: tuple[int, float] | None = None  # row, and number that is not finite
-    # whether these may group thousands
-    points: DecimalPoints = DecimalPoints()  # noqa: RUF009 # a tuple
+    first_point: Place | None = None  # number with a point
+    doubtful: Place | None = None  # number whose point may group thousands
     # whether some cell is a number if its comma stands before decimals, and none otherwise
     sure_comma: bool = False
     values: Floats | None = None  # (n,) NaN where a cell is no number
@@ -298,29 +281,32 @@ class ColumnScan:
 
 
 def scanned(
-    name: str, cells: pa.Array, *, categorical: bool = False, decimal: str = "."
+    name: str, cells: pa.Array, *, categorical: bool = False, decimal: str | None = None
 ) -> ColumnScan:
-    """Look at a column and note what is in it."""
+    """Look at a column and note what is in it; numbers have points if nobody says otherwise."""
     kind = cells.type
-    found = ColumnScan(name, categorical or is_category(kind), decimal)
+    found = ColumnScan(name, categorical or pa.types.is_boolean(kind), decimal)
+    found.categorical |= pa.types.is_dictionary(kind)
     if found.categorical or pa.types.is_null(kind):
         found.missing = Missing.of(coded(cells)[1] < 0)
     elif not (is_number(kind) or is_text(kind)):
         found.unsupported = str(kind)
-    elif (numbers := plain_numbers(cells, decimal)) is not None:
+    elif (numbers := plain_numbers(cells, decimal or ".")) is not None:
         present = pc.is_valid(cells).to_numpy(zero_copy_only=False)
         found.missing = Missing.of(~present)
         if is_text(kind):
-            found.points = DecimalPoints.of(cells, numbers, range(len(cells)))
+            found.first_point, found.doubtful = _points(cells, numbers, range(len(cells)))
         _note_numbers(found, numbers, present)
     else:
         _note_texts(found, *coded(cells))
+    if decimal is not None:
+        found.doubtful = None
     return found
 
 
 def _note_texts(found: ColumnScan, names: Sequence[str], codes: Codes) -> None:
     """Note texts, of which some may be numbers."""
-    values, fits = parsed(names, found.decimal)
+    values, fits = parsed(names, found.decimal or ".")
     found.missing = Missing.of(codes < 0)
     # The last entry answers for the code −1.
     numeric = np.append(fits, False)[codes]
@@ -341,9 +327,8 @@ def _note_texts(found: ColumnScan, names: Sequence[str], codes: Codes) -> None:
     if fits.any():
         known, first = np.unique(codes, return_index=True)
         rows = first[known >= 0]  # codes are all the numbers from 0, and -1 if any
-        found.points = DecimalPoints.of(
-            pa.array(names, pa.string()).filter(fits), values[fits], rows[fits]
-        )
+        numbers = pa.array(names, pa.string()).filter(fits)
+        found.first_point, found.doubtful = _points(numbers, values[fits], rows[fits])
     _note_numbers(found, np.append(values, np.nan)[codes], numeric)
 
 
@@ -360,5 +345,22 @@ def has_decimal_commas(columns: Iterable[ColumnScan]) -> bool:
     """Whether commas stand before decimals: some can mean nothing else, and no point does."""
     numbers = [column for column in columns if not column.is_category]
     return any(column.sure_comma for column in numbers) and not any(
-        column.points.first for column in numbers
+        column.first_point for column in numbers
     )
+
+
+def scanned_together(
+    cells: Mapping[str, pa.Array],
+    *,
+    commas: bool,
+    decimal: str | None = None,
+    categorical: Collection[str] = (),
+) -> dict[str, ColumnScan]:
+    """Look at columns in which one mark stands before decimals: a point, or, where ``commas`` may
+    and some can mean nothing else, a comma.
+    """
+    found = {c: scanned(c, own, categorical=c in categorical, decimal=decimal)
+             for c, own in cells.items()}  # fmt: skip
+    if decimal is None and commas and has_decimal_commas(found.values()):
+        return scanned_together(cells, commas=False, decimal=",", categorical=categorical)
+    return found

@@ -131,27 +131,34 @@ class Table:
         found: list[str | None] = as_text(self.cells(column, said)).to_pylist()
         return found
 
-    def numbers(self, column: str, said: str = "", *, above: float = -np.inf) -> Floats:
-        """Return the cells of a column as finite numbers above a limit; an error names another."""
-        from evenhand.tables.cells import read_numbers  # noqa: PLC0415 # pyarrow
+    def numbers(
+        self,
+        column: str,
+        said: str = "",
+        *,
+        above: float = -np.inf,
+        least: float = -np.inf,
+        label: str | None = None,
+        decimal: str | None = None,
+    ) -> Floats:
+        """Return the cells of a column as finite numbers above a limit, and of `least` at least; an
+        error names others, by the names in a column `label`.
+        """
+        from evenhand.tables.cells import scanned_together  # noqa: PLC0415 # pyarrow
 
-        cells = self.cells(column, said)
-        found = read_numbers(cells)
-        if self.commas_are_free and not np.isfinite(found).all():
-            found = read_numbers(cells, ",")
-            commas = [text for text in self.texts(column) if text and "," in text]
-            if commas and all(map(may_be_thousands, commas)):
-                said = f"{commas[0]!r} {two_readings(commas[0])}"
-                raise InputError(f"{self.name}: column {column!r}: {said}")
-        wrong = np.flatnonzero(~((found > above) & (found < np.inf)))
-        if wrong.size:
-            limit = "" if above == -np.inf else f" larger than {above:g}"
-            more = f" ({wrong.size:,} of {len(found):,} rows are not)" if wrong.size > 1 else ""
-            raise InputError(
-                f"{self.name}: {self.where([int(wrong[0])])[0]}, column {column!r} is not a finite "
-                f"number{limit}{more}; correct the cell or leave the row out"
-            )
-        return found
+        cells, found = {column: self.cells(column, said)}, Defects(self, label)
+        scan = scanned_together(cells, commas=self.commas_are_free, decimal=decimal)[column]
+        numbers = np.zeros(0) if scan.values is None else scan.values
+        if scan.missing.count:
+            found.of_cells(column, scan.missing, len(cells[column]), "")
+        elif not found.of_numbers(scan) and scan.values is None:
+            found.add(" holds no numbers; name another", column)
+        elif (low := np.flatnonzero((numbers <= above) | (numbers < least))).size:
+            limit = f"larger than {above:g}" if above > least else f"at least {least:g}"
+            what = f": {numbers[low[0]]:g} is not {limit}; correct the cell or leave the row out"
+            found.add(what, column, int(low[0]), low[1:6].tolist())
+        found.refuse()
+        return numbers
 
 
 def found_columns(
@@ -346,8 +353,8 @@ class Defects:
             row, text = scan.first_text
             said = f": {text!r} {self._of_text(scan, text, category, is_time)}"
             self.add(said, column, row, scan.texts_at)
-        elif scan.points.doubtful is not None:
-            row, text = scan.points.doubtful
+        elif scan.doubtful is not None:
+            row, text = scan.doubtful
             self.add(
                 f": {text!r} may be {text.replace('.', '')} or {float(text):g}, as the other "
                 f"numbers have no point; {self._plainly(scan, '.')}",
@@ -377,7 +384,7 @@ class Defects:
                     f"is not a number, and no cell of the column is; name another column{category}"
                 )
             return f"is not a number{more}; correct the cells or remove the rows{category}"
-        mark = "," if scan.decimal == "." and parsed([text], ",")[1][0] else None
+        mark = "," if scan.decimal != "," and parsed([text], ",")[1][0] else None
         what = two_readings(text) if may_be_thousands(text) else "is not plainly a number"
         return f"{what}{more}; {self._plainly(scan, mark)}{category}"
 
@@ -385,7 +392,8 @@ class Defects:
         """Say what to do about another notation; `mark` is what may stand before decimals."""
         if not self.source.is_text:
             return "convert the column to numbers"
-        plain = f"write numbers plainly, such as 1234{scan.decimal}5, without signs or separators"
+        usual = scan.decimal or "."
+        plain = f"write numbers plainly, such as 1234{usual}5, without signs or separators"
         if mark is None:
             return plain
         called = {".": "point", ",": "comma"}[mark]

@@ -21,12 +21,10 @@ from evenhand.errors import InputError
 from evenhand.tables.cells import (
     Codes,
     ColumnScan,
-    DecimalPoints,
     Missing,
     coded,
-    has_decimal_commas,
     recoded,
-    scanned,
+    scanned_together,
 )
 from evenhand.tables.columns import Defects, Table, check_decimal, found_columns
 from evenhand.tables.encoding import CONSTANT, INTERCEPT, EncodedColumn, Encoding, Recipe
@@ -58,19 +56,14 @@ def encode(source: Table, recipe: Recipe) -> EncodedTable:
     if n == 0:
         raise InputError(f"{source.name} has a header but no rows; it needs one row per option")
 
-    def look(decimal: str) -> dict[str, _Column]:
-        return {
-            name: _Column(
-                scanned(name, cells[name], categorical=name in categorical, decimal=decimal),
-                cells[name],
-            )
-            for name in (*features, *attributes)
-        }
-
-    columns, decimal = look(recipe.decimal or "."), recipe.decimal or "."
-    scans = [column.scan for column in columns.values()]
-    if recipe.decimal is None and source.commas_are_free and has_decimal_commas(scans):
-        columns, decimal = look(","), ","
+    of_columns = {name: cells[name] for name in (*features, *attributes)}
+    scans = scanned_together(
+        of_columns,
+        commas=source.commas_are_free,
+        decimal=recipe.decimal,
+        categorical=categorical,
+    )
+    columns = {name: _Column(scans[name], own) for name, own in of_columns.items()}
     defects = Defects(source, recipe.label)
     groups = None if recipe.group is None else _groups(defects, recipe, cells[recipe.group])
     labels = None if recipe.label is None else tuple(source.names(recipe.label).to_pylist())
@@ -90,7 +83,7 @@ def encode(source: Table, recipe: Recipe) -> EncodedTable:
             for name, column in columns.items()
             if recipe.intercept and column.scan.is_category
         ),
-        decimal=decimal,
+        decimal=next((one.decimal for one in scans.values()), None) or ".",
     )
     _check_names(source, encoding)
     points = _filled(source.name, columns, n, encoding, groups is not None)
@@ -226,8 +219,6 @@ def _is_usable(
     if scan.is_category:
         problem = _problem_of_category(recipe, column, part, groups)
     else:
-        if recipe.decimal is not None:  # then nobody doubts what points are
-            scan.points = DecimalPoints(scan.points.first)
         category = f"; or, if the column holds categories, say categorical=[{name!r}]"
         wrong = found.of_numbers(scan, category=category)
         problem = None if wrong else _problem_of_numbers(recipe, column, part, groups)

@@ -481,9 +481,9 @@ class _CsvFile(Table):
         if cells is None:  # titles, a header of two lines, or lines of several lengths
             with self._text() as text:
                 tidy = tidied(list(self._lines(text)))
-            for place, line in tidy.lines:  # one that ends early has empty cells
-                if any(line[len(tidy.names) :]):
-                    raise self._of_length(place, len(line), len(tidy.names))
+            for place, line in tidy.lines:
+                if any(line[len(tidy.names) :]) or (len(line) != width and not tidy.notes):
+                    raise self._of_length(place, len(line), width)
             columns = (pa.array(own, pa.string()) for own in _columns(tidy))
             cells = dict(zip(tidy.names, columns, strict=True))
             self._places = [place for place, _ in tidy.lines]
