@@ -568,7 +568,7 @@ def test_groups_must_be_two() -> None:
 
 def test_names_must_be_there_and_differ() -> None:
     repeated = refusal(PEOPLE.replace("Di", "Bo"), group="nation", label="name")
-    assert "the name 'Bo' in column 'name' stands in 2 rows (line 3, line 5)" in repeated
+    assert "column 'name': the name 'Bo' stands in 2 rows (line 3, line 5)" in repeated
     missing = refusal(PEOPLE.replace("Cy", ""), group="nation", label="name")
     assert "line 4, column 'name' is empty" in missing
 
