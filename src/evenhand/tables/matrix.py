@@ -83,7 +83,7 @@ def encode(source: Table, recipe: Recipe) -> EncodedTable:
             for name, column in columns.items()
             if recipe.intercept and column.scan.is_category
         ),
-        decimal=next((one.decimal for one in scans.values()), None) or ".",
+        decimal=recipe.decimal or next((one.decimal for one in scans.values()), None) or ".",
     )
     _check_names(source, encoding)
     points = _filled(source.name, columns, n, encoding, groups is not None)

@@ -39,7 +39,7 @@ class Names(tuple[str, ...]):
     @classmethod
     def numbered(cls, k: int) -> Self:
         """Return names of `k` options without names of their own."""
-        return cls(f"option {number}" for number in range(1, k + 1))
+        return cls(map("option ".__add__, map(str, range(1, k + 1))))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, list | tuple) and tuple.__eq__(self, tuple(other))
