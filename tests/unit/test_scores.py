@@ -30,7 +30,7 @@ from evenhand.scores.scores import (
     taken_together,
 )
 from evenhand.tables import opened as opened_tables
-from evenhand.tables.opened import opened
+from evenhand.tables.opened import open_table
 
 LONG = """skater,judge,score,nation,from,cup,segment
 Ann,P,7.5,FRA,FRA,Nice,SP
@@ -118,7 +118,7 @@ def test_pieces_are_one_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     table["option_group"] = [f"g{int(option) % 7}" for option in table["option"]]
     table["evaluator_group"] = [f"g{int(who[1:]) % 5}" for who in table["evaluator"]]
     table.to_csv(tmp_path / "scores.csv", index=False)
-    monkeypatch.setattr(opened_tables, "_BLOCKS", (1000,))
+    monkeypatch.setattr(opened_tables, "_BLOCK", 1000)
     for source in (table, tmp_path / "scores.csv"):
         scores = read_table(source)
         np.testing.assert_array_equal(scores.score, table["score"])
@@ -609,20 +609,22 @@ def test_cells_that_are_no_plain_numbers() -> None:
 
 
 def test_tables_seen_as_other_tables() -> None:
-    wide = Wide(opened({"skater": ["Ann", "Bo"], "P": [7, 5], "Q": [6, None]}), ["P", "Q"], "judge")
+    wide = Wide(
+        open_table({"skater": ["Ann", "Bo"], "P": [7, 5], "Q": [6, None]}), ["P", "Q"], "judge"
+    )
     read = wide.read(["skater", "score"])
     assert read["skater"].to_pylist() == ["Ann", "Ann", "Bo", "Bo"]
     assert read["score"].to_pylist() == [7.0, 6.0, 5.0, None]
     assert wide.column_of(2, "score") == "P"
-    table = opened({"age": [31, 45], "P": [7, 9], "Q": [8, 7], "R": ["x", "y"]})
+    table = open_table({"age": [31, 45], "P": [7, 9], "Q": [8, 7], "R": ["x", "y"]})
     assert looks_wide(table, ["age", "P", "Q", "R"]) == ["age", "P", "Q"]
     assert looks_wide(table, ["age", "P", "Q"], like="P") == ["P", "Q"]
     standing = ["counted", "withdrawn", "late"]
     kept = np.array([one == "counted" for one in standing])
-    table = opened({"score": [7, 75, 6], "standing": standing})
+    table = open_table({"score": [7, 75, 6], "standing": standing})
     assert Selected(table, kept).read(["score"])["score"].to_pylist() == [7]
     export = {name: ["x"] * 3 for name in ("evaluation", "ticket", "evaluator", "at", "key")}
-    table = opened(export | {"score": [7, 75, 6], "standing": standing})
+    table = open_table(export | {"score": [7, 75, 6], "standing": standing})
     assert listed_counts(counted(table, {})[1]) == "1 late, 1 withdrawn"
 
 

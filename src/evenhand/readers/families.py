@@ -154,8 +154,8 @@ def _read(path: Path) -> dict[str, str | None]:
                 f'"gpt"}}; it holds a {type(found).__name__}.'
             )
         return {str(name): _stated(family) for name, family in found.items()}
-    from evenhand.tables.opened import opened  # noqa: PLC0415 # pyarrow is slow to load
+    from evenhand.tables.opened import open_table  # noqa: PLC0415 # pyarrow is slow to load
 
-    table = opened(path)
+    table = open_table(path)
     names, families = (table.texts(column, "families=") for column in ("name", "family"))
     return {name: of for name, of in zip(names, families, strict=True) if name is not None}

@@ -24,8 +24,7 @@ from evenhand.tables.cells import (
     calendar_dates,
     spreadsheet_days,
 )
-from evenhand.tables.columns import GROUP_WORDS, Defects
-from evenhand.tables.sources import SourceTable
+from evenhand.tables.columns import GROUP_WORDS, Defects, Table
 from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
 
 # Up to so many scores are far, if they are apart from all others (of which there are enough) by so
@@ -417,7 +416,7 @@ def _note_dates(found: Defects, read: Columns, column: str, scores: Floats) -> N
         )
 
 
-def _differing(source: SourceTable, parts: Parts, rows: Sequence[int]) -> list[str]:
+def _differing(source: Table, parts: Parts, rows: Sequence[int]) -> list[str]:
     """Return columns without a part in which two rows differ."""
     if isinstance(source, Wide):
         return []

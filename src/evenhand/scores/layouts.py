@@ -36,7 +36,6 @@ from evenhand.scores.read import BY_NAME, SEVERAL, Parts, shown, tells_apart
 from evenhand.scores.scores import Codes, Factor, Scores, chunks, first_repeated
 from evenhand.tables.cells import (
     ColumnScan,
-    DecimalPoints,
     Missing,
     as_text,
     calendar_dates,
@@ -51,10 +50,9 @@ from evenhand.tables.cells import (
     plain_numbers,
     scanned,
 )
-from evenhand.tables.columns import no_such_column
-from evenhand.tables.sources import Cells, SourceTable
-from evenhand.tables.texts import is_absent, listed
-from evenhand.tables.untidy import holds_marks, is_beside, is_total
+from evenhand.tables.columns import Cells, Table, no_such_column
+from evenhand.tables.opened import holds_marks
+from evenhand.tables.texts import is_absent, is_beside, is_total, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,10 +68,10 @@ _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 _BY_COLUMN = ("attributes",)  # parts whose columns keep their names
 
 
-class Wide(SourceTable):
+class Wide(Table):
     """A wide table as a long one, a row for each of its cells."""
 
-    def __init__(self, source: SourceTable, turned: Sequence[str], across: str) -> None:
+    def __init__(self, source: Table, turned: Sequence[str], across: str) -> None:
         self._source = source
         self.turned = tuple(turned)
         self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
@@ -112,7 +110,7 @@ class Wide(SourceTable):
 
 
 def guessed_wide(
-    source: SourceTable, given: Mapping[str, Any], marking: Marking
+    source: Table, given: Mapping[str, Any], marking: Marking
 ) -> tuple[bool | list[str], str]:
     """Return the columns that hold the scores of an evaluator each (on an item each, where there is
     a column of evaluators), if there is no column of scores and this is plain, and what is to be
@@ -154,14 +152,14 @@ def guessed_wide(
     )
 
 
-def _counts(source: SourceTable, column: str) -> bool:
+def _counts(source: Table, column: str) -> bool:
     """Whether a column numbers the rows."""
     numbers = plain_numbers(as_text(source.cells(column)))
     return numbers is not None and len(numbers) > 2 and bool((np.diff(numbers) == 1).all())
 
 
 def turned(
-    source: SourceTable, wide: bool | Sequence[str], given: dict[str, Any], marking: Marking
+    source: Table, wide: bool | Sequence[str], given: dict[str, Any], marking: Marking
 ) -> tuple[Wide, str]:
     """Return a wide table as a long one, with its new columns put among those that were named, and
     which columns were left out.
@@ -206,7 +204,7 @@ def turned(
     return table, f"Left out, as they hold no scores: {shown(beside)}."
 
 
-def _may_be_scores(source: SourceTable, column: str, marking: Marking) -> bool:
+def _may_be_scores(source: Table, column: str, marking: Marking) -> bool:
     """Whether something in a column is a score."""
     try:
         return share_of_marks(source.texts(column), marking) > 0.0
@@ -214,7 +212,7 @@ def _may_be_scores(source: SourceTable, column: str, marking: Marking) -> bool:
         return True
 
 
-def _first_names(source: SourceTable) -> str:
+def _first_names(source: Table) -> str:
     """Return the first column, where names stand; refuse one with numbers, which may be scores."""
     first = source.columns[0]
     if _range(source, first) is not None:
@@ -226,7 +224,7 @@ def _first_names(source: SourceTable) -> str:
     return first
 
 
-def looks_wide(source: SourceTable, others: Sequence[str], like: str | None = None) -> list[str]:
+def looks_wide(source: Table, others: Sequence[str], like: str | None = None) -> list[str]:
     """Return the columns that hold numbers only, where two do or more: perhaps evaluators."""
     ranges = {column: _range(source, column) for column in others}
     found = {column: ends for column, ends in ranges.items() if ends is not None}
@@ -237,7 +235,7 @@ def looks_wide(source: SourceTable, others: Sequence[str], like: str | None = No
     return list(found) if len(found) > 1 else []
 
 
-def _range(source: SourceTable, column: str) -> tuple[float, float] | None:
+def _range(source: Table, column: str) -> tuple[float, float] | None:
     """Return the least and the largest number in a column; None if not all are numbers."""
     try:
         cells = source.cells(column)
@@ -272,10 +270,10 @@ def _named(part: str, value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value)
 
 
-class Selected(SourceTable):
+class Selected(Table):
     """A table without some of its rows."""
 
-    def __init__(self, source: SourceTable, kept: NDArray[np.bool_]) -> None:
+    def __init__(self, source: Table, kept: NDArray[np.bool_]) -> None:
         super().__init__(source.name, source.columns)
         self._source, self._kept = source, kept
         self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
@@ -294,12 +292,12 @@ class Selected(SourceTable):
         return self._source.origin(int(np.flatnonzero(self._kept)[row]))
 
 
-def exported(source: SourceTable) -> bool:
+def exported(source: Table) -> bool:
     """Tell whether a campaign exported a table: a row for each time that somebody was asked."""
     return set(source.columns) >= _COLUMNS and set(source.texts(_STANDING)) <= set(_KNOWN)
 
 
-def counted(source: SourceTable, given: Mapping[str, Any]) -> tuple[SourceTable, dict[str, int]]:
+def counted(source: Table, given: Mapping[str, Any]) -> tuple[Table, dict[str, int]]:
     """Return a table without what does not count, if a campaign exported it, and how many rows that
     is, by their standing; else as it is.
     """
@@ -313,7 +311,7 @@ def counted(source: SourceTable, given: Mapping[str, Any]) -> tuple[SourceTable,
     return Selected(source, np.array([one == _KNOWN[0] for one in standing])), left_out
 
 
-def without_copies(source: SourceTable) -> tuple[SourceTable, str]:
+def without_copies(source: Table) -> tuple[Table, str]:
     """Return a table with one of all rows that are the same in every cell, and what is left out."""
     columns = [column for column in source.columns if column]
     codes = [coded(cells)[1] + 1 for cells in source.read(columns, columns).values()]
@@ -329,7 +327,7 @@ def without_copies(source: SourceTable) -> tuple[SourceTable, str]:
     ), f"{text}{'is' if n == 1 else 'are'} left out, as copies='drop' says."
 
 
-def without_totals(source: SourceTable) -> tuple[SourceTable, str]:
+def without_totals(source: Table) -> tuple[Table, str]:
     """Return a table without lines of totals or means at its end, and what was left out."""
     columns = [column for column in source.columns if column]
     for first in [] if source.is_large else columns[:2]:
@@ -353,7 +351,7 @@ def without_totals(source: SourceTable) -> tuple[SourceTable, str]:
     return Selected(source, kept), f"{where}, {said}, is taken for totals and left out."
 
 
-def _adds_up(source: SourceTable, columns: Sequence[str], first: str, last: int) -> bool:
+def _adds_up(source: Table, columns: Sequence[str], first: str, last: int) -> bool:
     """Whether a line has the mean, the sum or the median of what stands above, or lacks a name that
     the others have.
     """
@@ -379,7 +377,7 @@ def _adds_up(source: SourceTable, columns: Sequence[str], first: str, last: int)
     return False
 
 
-class Kept(SourceTable):
+class Kept(Table):
     """A table of scores whose columns are called as the parts that they play."""
 
     def __init__(self, scores: Scores) -> None:
@@ -514,7 +512,7 @@ class Columns:
 
 
 def read_columns(
-    source: SourceTable,
+    source: Table,
     parts: Parts,
     *,
     decimal: str | None = None,
@@ -692,9 +690,7 @@ def _numbers(
             scans[column] = ColumnScan(column, missing=Missing.of(np.isnan(days)))
             numbers[column] = days
             continue
-        scan = scanned(column, own, decimal=decimal or ".", keep=True)
-        if decimal is not None:  # then nobody doubts what points are
-            scan.points = DecimalPoints(scan.points.first)
+        scan = scanned(column, own, decimal=decimal)
         scans[column] = scan
         values = np.full(len(own), np.nan) if scan.values is None else scan.values
         whole = calendar_dates(values) if is_time else None

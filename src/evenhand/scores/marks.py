@@ -24,7 +24,7 @@ from evenhand.scores.grades import Grades, assumed_of, grades_in, spelled, verdi
 from evenhand.scores.read import WORDS
 from evenhand.scores.scores import crossed
 from evenhand.tables.cells import as_text, coded, is_text, plain_numbers
-from evenhand.tables.sources import Cells
+from evenhand.tables.columns import Cells
 from evenhand.tables.texts import is_absent, listed, number_in
 
 _ASIDE = {

@@ -31,7 +31,7 @@ from evenhand.tables.texts import listed, number_in, written_elsewhere
 
 if TYPE_CHECKING:
     from evenhand.scores.layouts import Columns
-    from evenhand.tables.sources import SourceTable
+    from evenhand.tables.columns import Table
 
 BY_NAME = (
     "evaluator",
@@ -133,7 +133,7 @@ class Parts:
 
 
 def assigned(
-    source: SourceTable,
+    source: Table,
     given: Mapping[str, Any],
     hint: Callable[[], str] = str,
     *,
@@ -149,14 +149,14 @@ def assigned(
     return Parts(kept, _against(source, kept), read_as)
 
 
-def is_there(source: SourceTable, given: Mapping[str, Any], part: str) -> bool:
+def is_there(source: Table, given: Mapping[str, Any], part: str) -> bool:
     """Tell whether a column has a part: the one that was named, or one that is called so."""
     asked = given[part] not in (part, None)
     return asked or part in source.columns or part in _by_other_words(source, given).values()
 
 
 def _by_other_words(
-    source: SourceTable,
+    source: Table,
     given: Mapping[str, Any],
     parts: Collection[str] = OTHER_WORDS,
     *,
@@ -187,7 +187,7 @@ def _by_other_words(
     return found | _group_words(source, given, found)
 
 
-def tells_apart(source: SourceTable, columns: Sequence[str]) -> bool:
+def tells_apart(source: Table, columns: Sequence[str]) -> bool:
     """Whether no two rows are the same in some columns, and some are in each of them."""
     from evenhand.tables.cells import coded  # noqa: PLC0415 # pyarrow takes long to import
 
@@ -196,7 +196,7 @@ def tells_apart(source: SourceTable, columns: Sequence[str]) -> bool:
     return again and first_repeated(*codes) is None
 
 
-def _differ(source: SourceTable, columns: Sequence[str]) -> bool:
+def _differ(source: Table, columns: Sequence[str]) -> bool:
     """Whether columns do not name the same things, each in its own way."""
     from evenhand.tables.cells import coded  # noqa: PLC0415 # as above
 
@@ -204,7 +204,7 @@ def _differ(source: SourceTable, columns: Sequence[str]) -> bool:
     return len({np.unique(own, axis=1).shape[1] for own in (*codes[:, None], codes)}) > 1
 
 
-def _names_by_words(source: SourceTable, given: Mapping[str, Any]) -> dict[str, str]:
+def _names_by_words(source: Table, given: Mapping[str, Any]) -> dict[str, str]:
     """Return the columns of options and evaluators that are found by another word, by part."""
     found = _by_other_words(source, given, ("option", "evaluator"))
     return {part: column for column, part in found.items() if part in ("option", "evaluator")}
@@ -217,7 +217,7 @@ def _small(column: str) -> str:
 
 
 def _group_words(
-    source: SourceTable, given: Mapping[str, Any], found: Mapping[str, str]
+    source: Table, given: Mapping[str, Any], found: Mapping[str, str]
 ) -> dict[str, str]:
     """Return columns of groups: 'university' of options, where 'reviewer university' is there."""
     groups = ("option_group", "evaluator_group")
@@ -237,7 +237,7 @@ def _group_words(
     return dict(zip(pairs[0], groups, strict=True)) if len(pairs) == 1 else {}
 
 
-def suggested(source: SourceTable, given: Mapping[str, Any] = _UNSAID) -> dict[str, str]:
+def suggested(source: Table, given: Mapping[str, Any] = _UNSAID) -> dict[str, str]:
     """Return which columns may have option, evaluator, score and the two groups, for somebody to
     confirm: what is found by name or by another word first, then by words in names, then by cells.
 
@@ -282,9 +282,7 @@ def suggested(source: SourceTable, given: Mapping[str, Any] = _UNSAID) -> dict[s
     return found if found.keys() >= {*_NEEDED} else {}
 
 
-def _scored(
-    source: SourceTable, found: Mapping[str, str], columns: Sequence[str]
-) -> dict[str, str]:
+def _scored(source: Table, found: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
     """Return the column of options, with one of items if it takes that, so that no evaluator scored
     the same twice.
     """
@@ -298,13 +296,13 @@ def _scored(
     return {}
 
 
-def _numeric(source: SourceTable) -> set[str]:
+def _numeric(source: Table) -> set[str]:
     """Return the columns of which the first cells are numbers, as far as they are filled in."""
     first = {c: [t for t in texts_in(source, c)[:_FIRST] if t] for c in source.columns if c}
     return {c for c, texts in first.items() if texts and all(map(written_elsewhere, texts))}
 
 
-def texts_in(source: SourceTable, column: str) -> list[str | None]:
+def texts_in(source: Table, column: str) -> list[str | None]:
     """Return the cells of a column as texts; none where they are neither names nor numbers."""
     try:
         return source.texts(column)
@@ -312,7 +310,7 @@ def texts_in(source: SourceTable, column: str) -> list[str | None]:
         return []
 
 
-def _naming_rows_with(source: SourceTable, option: str, others: Collection[str]) -> list[str]:
+def _naming_rows_with(source: Table, option: str, others: Collection[str]) -> list[str]:
     """Return columns whose names come again and again, and name a row together with the option."""
     options = texts_in(source, option)[:_FIRST_PAIRS]
     found = []
@@ -331,14 +329,14 @@ def _named(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _against(source: SourceTable, columns: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+def _against(source: Table, columns: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
     if "rival" not in columns:
         return {}
     own = [column for part in ("partial", "attributes") for column in columns.get(part, ())]
     return {column: f"rival_{column}" for column in own if f"rival_{column}" in source.columns}
 
 
-def unused(source: SourceTable, parts: Parts) -> list[str]:
+def unused(source: Table, parts: Parts) -> list[str]:
     """Return the columns that play no part."""
     used = {column for columns in parts.columns.values() for column in columns}
     used |= set(parts.against.values())
@@ -477,8 +475,8 @@ def _wants_lengths(reading: ReadOptions) -> bool:
 class Layout:
     """How a table of scores is laid out: what is read of it, and what is said of its columns."""
 
-    table: SourceTable  # as it stands
-    source: SourceTable  # as it is read: without totals, a wide one with a row for each cell
+    table: Table  # as it stands
+    source: Table  # as it is read: without totals, a wide one with a row for each cell
     given: Mapping[str, Any]  # columns by part, see `ReadOptions`
     wide: tuple[str, ...] = ()  # columns that hold the scores of an evaluator each
     notes: tuple[str, ...] = ()  # what was passed over, or taken for something
@@ -506,14 +504,14 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
         without_totals,
     )
     from evenhand.scores.marks import Marking  # noqa: PLC0415
-    from evenhand.tables.opened import opened  # noqa: PLC0415
+    from evenhand.tables.opened import open_table  # noqa: PLC0415
 
     wide, scored = reading.get("wide", False), reading.get("scored", True)
     if not isinstance(wide, bool | Iterable | None):
         raise InputError(f"wide= is True, False or a list of columns; got {wide!r}")
     marking = Marking.of(reading.get("grades"))
     given = _given(reading)
-    whole = opened(table, "scores", untidy=True)
+    whole = open_table(table, "scores")
     told = [*whole.notes]
     source, left_out = counted(whole, given)
     for tidied in (without_totals, without_copies if reading.get("copies") == "drop" else None):
@@ -563,7 +561,7 @@ def read_table(
     from evenhand.scores.layouts import Kept, exported, looks_wide, read_columns  # noqa: PLC0415
     from evenhand.scores.marks import Marking  # noqa: PLC0415
     from evenhand.tables.cells import give_back  # noqa: PLC0415
-    from evenhand.tables.untidy import ABOVE  # noqa: PLC0415
+    from evenhand.tables.opened import ABOVE  # noqa: PLC0415
 
     marking = Marking.of(reading.get("grades"))
     if isinstance(table, Scores):
@@ -672,7 +670,7 @@ _OF_TABLES = (
 )  # notes that stay when scores are read for more
 
 
-def _lengths(source: SourceTable, given: Mapping[str, Any]) -> tuple[str, ...]:
+def _lengths(source: Table, given: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the column with the lengths of answers, where all were compared with one baseline."""
     from evenhand.scores.baseline import baseline_in  # noqa: PLC0415 - as below
     from evenhand.tables.cells import coded_among  # noqa: PLC0415
@@ -704,7 +702,7 @@ def _families(
     return found
 
 
-def _beside(source: SourceTable, columns: list[str], read: Columns) -> dict[str, Factor]:
+def _beside(source: Table, columns: list[str], read: Columns) -> dict[str, Factor]:
     """Return columns that play no part, as names in the rows that were kept."""
     from evenhand.tables.cells import coded  # noqa: PLC0415 - as above
 
@@ -807,7 +805,7 @@ def _n_again(scores: Scores, repeats: bool) -> int:
     return len(scores) - crossed(*columns)[1]
 
 
-def _hint(table: Any, source: SourceTable, given: Mapping[str, Any]) -> str:
+def _hint(table: Any, source: Table, given: Mapping[str, Any]) -> str:
     """Return what may be the matter if a column is not there: a wide table, or an index."""
     from evenhand.scores.layouts import looks_wide  # noqa: PLC0415 - as above
 
