@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import (
@@ -27,8 +28,14 @@ from evenhand.answers.answer import (
 from evenhand.answers.biases import Biases, NamedBias, biases_of, biases_of_answers
 from evenhand.answers.categories import Categories, categories_of
 from evenhand.answers.choose import whole_number
-from evenhand.answers.logged import SOMEBODY, Log, log_of
-from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
+from evenhand.answers.logged import Log, log_of
+from evenhand.answers.next_questions import (
+    NextQuestions,
+    asked_in_log,
+    asked_in_table,
+    next_items,
+    next_questions,
+)
 from evenhand.answers.scale import Scale
 from evenhand.arrays import Floats, is_number
 from evenhand.assumptions import taken_for_granted
@@ -287,6 +294,7 @@ class _Fitted:
     options: Options
     asked: Questions | ActionSet | None  # what could be asked, where that was said
     log: Log | None = None
+    heard: Scores | None = None  # those of who is trusted, where others are not
 
     @property
     def scores(self) -> Scores:
@@ -332,8 +340,10 @@ def _fitted(
     high = table.maximised
     if trusted is not None:
         judges = () if table.evaluator is None else table.evaluator.names
-        design = design_of_trusted(high, trusted_among(trusted, judges), like)
-        return _Fitted(given, Fit(design, noise_scale), options_of(table), None)
+        names = trusted_among(trusted, judges)
+        design = design_of_trusted(high, names, like)
+        heard = high.among(np.flatnonzero(_by(high, names)))
+        return _Fitted(given, Fit(design, noise_scale), options_of(table), None, heard=heard)
     if questions is None:
         return _Fitted(given, given.values, options_of(table), None)
     log = log_of(questions, high, position, table.where)
@@ -360,8 +370,7 @@ def design_of_trusted(scores: Scores, names: Sequence[str], like: bool) -> Desig
     left out.
     """
     assert scores.evaluator is not None
-    judge = scores.evaluator.codes
-    own = np.isin(judge, [scores.evaluator.names.index(name) for name in names])
+    judge, own = scores.evaluator.codes, _by(scores, names)
     people, others = np.flatnonzero(own), np.flatnonzero(~own)
     design = design_of_values(scores.among(people), like)
     design = replace(design, x=design.x[:, design.x.any(axis=0)])  # biases that others alone have
@@ -376,6 +385,13 @@ def design_of_trusted(scores: Scores, names: Sequence[str], like: bool) -> Desig
         said -= np.nanmean(np.where(times.any(1, keepdims=True), said, 0.0), axis=1, keepdims=True)
     x = np.nan_to_num(said[scores.option.codes[people], scores.item.codes[people]])
     return replace(design, x=np.column_stack([x, design.x]), control=said)
+
+
+def _by(scores: Scores, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Tell (n,) which scores some evaluators gave."""
+    assert scores.evaluator is not None
+    own = [scores.evaluator.names.index(name) for name in names]
+    return np.isin(scores.evaluator.codes, own)
 
 
 def _means(values: Floats, codes: Any, size: int) -> Floats:
@@ -485,7 +501,7 @@ def _answer(
         assumed=_assumed(told),
     )
     if not (sure or contradicted or next_n == 0 or len(options) < 2):
-        answer = replace(answer, next_questions=_next(told, answer, said, next_n))
+        answer = replace(answer, next_questions=_next(told, said, next_n))
     return as_scored(answer, table.best)
 
 
@@ -646,33 +662,23 @@ def _notes(told: _Fitted, votes: bool) -> list[Finding]:
     return notes
 
 
-def _next(told: _Fitted, answer: Answer, said: Conclusion, n: int) -> NextQuestions:
+def _next(told: _Fitted, said: Conclusion, n: int) -> NextQuestions:
     """Return the best questions to ask next."""
-    if told.scores.item is not None:
-        items = len(told.scores.item if told.scores.cluster is None else told.scores.cluster)
-        return next_items(told.fit, answer, items, n)
-    log = told.log or log_of(None, told.scores.maximised, told.table.position)
-    asked = log.asked
-    if isinstance(asked, Questions) and not told.fit.compared:
-        asked = asked.adding(asked._changed(capacity=None).check().advice)
-        log = replace(log, asked=asked)
-    if told.fit.silent and SOMEBODY not in log.questions.evaluators:
-        # who said it may well say so again
-        told_so = log.feedback.counts
-        asked = log.questions._changed(
-            capacity=np.where(told_so > 0, told_so, log.questions.capacity)
-        )
-    log = log.centred(told.scores.maximised.level)
-    noise = math.nan if told.fit.silent else math.sqrt(told.fit.errors.noise)
-    return next_questions(
-        asked,
-        log.feedback,
-        said,
-        n,
-        noise=noise,
-        spread=said.spread,
-        level=log.level.origin,
-    )
+    scores, fit = told.heard or told.scores, told.fit
+    if scores.item is not None:
+        items = len(scores.cluster or scores.item)
+        return next_items(fit, said, told.options.labels, items, n)
+    noise = math.nan if fit.silent else fit.errors.known or fit.noise
+    if told.log is None:
+        asked = asked_in_table(scores, fit, said, told.origin)
+    else:
+        log = replace(told.log, scores=told.log.scores - told.origin)
+        if not fit.compared and isinstance(log.asked, Questions):
+            log = replace(
+                log, asked=log.asked.adding(log.asked._changed(capacity=None).check().advice)
+            )
+        asked = asked_in_log(log, said, told.origin)
+    return next_questions(asked, said, n, noise=noise, level=told.origin)
 
 
 def _adaptively(
