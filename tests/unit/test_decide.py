@@ -343,7 +343,7 @@ def test_next_questions_of_a_large_panel_are_about_its_best() -> None:
     best = {standing.option for standing in answer.ranking[:13]}
     for question in answer.next_questions:
         assert set(question.options) <= best
-        assert question.label == answer.questions.label(question.question)
+        assert question.label == f"{question.options[0]} by {question.evaluator}"
         assert (question.options[0], question.evaluator) not in {row[:2] for row in rows}
         assert question.error_after < question.error
 
@@ -476,7 +476,7 @@ def test_what_cannot_be_decided_is_refused() -> None:
     assert eh.decide(half, partial="partial").biases[0].kind == "bias"
     twice = pd.concat([half, half.assign(partial=0.5)])
     with pytest.raises(eh.InputError, match="give a pair one number"):
-        eh.decide(twice, partial="partial", repeats=True)
+        eh.decide(twice, partial="partial", repeats=True, assigned="adaptively")
 
 
 def test_a_plan_of_ones_own_is_kept_to() -> None:

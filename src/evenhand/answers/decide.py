@@ -28,14 +28,8 @@ from evenhand.answers.answer import (
 from evenhand.answers.biases import Biases, NamedBias, biases_of, biases_of_answers
 from evenhand.answers.categories import Categories, categories_of
 from evenhand.answers.choose import whole_number
-from evenhand.answers.logged import Log, log_of
-from evenhand.answers.next_questions import (
-    NextQuestions,
-    asked_in_log,
-    asked_in_table,
-    next_items,
-    next_questions,
-)
+from evenhand.answers.logged import Log, has_constant, log_of
+from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.scale import Scale
 from evenhand.arrays import Floats, is_number
 from evenhand.assumptions import taken_for_granted
@@ -47,6 +41,7 @@ from evenhand.findings import FEW_CLUSTERS, findings_of
 from evenhand.inference import Conclusion, Target, Verdict, conclude
 from evenhand.inference.biases import TableFit
 from evenhand.inference.designs import design_of_answers
+from evenhand.inference.expected_loss import askable_in, askable_in_table
 from evenhand.linear import Design, Fit
 from evenhand.linear.design import design_of_values
 from evenhand.numerics.intervals import Estimate
@@ -530,7 +525,7 @@ def _exact(asked: Questions | ActionSet | None) -> bool:
 
 
 def _paid(log: Log) -> float:
-    return float(log.feedback.counts @ log.questions.prices)
+    return float(log.questions.prices[log.which].sum())
 
 
 def _raw(table: Scores, options: Options) -> tuple[Floats, Any]:
@@ -669,16 +664,18 @@ def _next(told: _Fitted, said: Conclusion, n: int) -> NextQuestions:
         items = len(scores.cluster or scores.item)
         return next_items(fit, said, told.options.labels, items, n)
     noise = math.nan if fit.silent else fit.errors.known or fit.noise
+    level, labels = told.origin, told.options.labels
     if told.log is None:
-        asked = asked_in_table(scores, fit, said, told.origin)
+        asked = askable_in_table(scores, fit, said, level)
     else:
-        log = replace(told.log, scores=told.log.scores - told.origin)
-        if not fit.compared and isinstance(log.asked, Questions):
-            log = replace(
-                log, asked=log.asked.adding(log.asked._changed(capacity=None).check().advice)
-            )
-        asked = asked_in_log(log, said, told.origin)
-    return next_questions(asked, said, n, noise=noise, level=told.origin)
+        questions = told.log.questions
+        counts = np.bincount(told.log.which, minlength=len(questions))
+        total = np.bincount(told.log.which, told.log.scores - level, len(questions))
+        if not fit.compared and isinstance(told.asked, Questions):
+            questions = questions.adding(questions._changed(capacity=None).check().advice)
+            counts, total = (np.pad(one, (0, len(questions) - len(one))) for one in (counts, total))
+        asked = askable_in(questions, counts, total, said, level)
+    return next_questions(asked, said, labels, n, noise=noise, level=level, scored=len(told.scores))
 
 
 def _adaptively(
@@ -697,15 +694,17 @@ def _adaptively(
         )
     high = table.maximised
     log = log_of(questions, high, position, table.where)
-    log = log.centred(high.level._replace(sign=sign(table.best)))
+    level = high.level._replace(sign=sign(table.best))
+    if not has_constant(log.questions):  # that scores could be told from
+        level = level._replace(origin=0.0)
     said = by_any_design(
         log.asked,
         log.which.tolist(),
-        log.scores.tolist(),
+        (log.scores - level.origin).tolist(),
         confidence=confidence,
         tolerance=tolerance,
         noise_scale=noise_scale,
-        level=log.level,
+        level=level,
     )
     notes = [*table.notes, *taken_for_granted(log.asked, False)]
     answer = answer_from(
