@@ -12,8 +12,6 @@ Votes, whole marks and orders, of which q is large, are left alone.
 
 from __future__ import annotations
 
-from itertools import combinations
-
 import numpy as np
 
 from evenhand.arrays import Floats
@@ -35,10 +33,10 @@ def copies(scores: Scores) -> list[Finding] | None:
     if table is None or scores.evaluator is None:
         return None
     unit = 1e-9 * float(np.nanmax(np.abs(table))) or 1.0
-    pairs = list(combinations(range(len(table)), 2))
-    own = np.array([_ties(row, unit) for row in table]).sum(axis=0)
-    common = np.array([int(np.isfinite(table[a] + table[b]).sum()) for a, b in pairs])
-    ties = np.array([_ties(table[a] - table[b], unit) for a, b in pairs])
+    first, second = np.triu_indices(len(table), 1)
+    apart = table[first] - table[second]
+    common = np.isfinite(apart).sum(axis=1)
+    own, ties = _ties(table, unit).sum(axis=0), _ties(apart, unit)
     ties[common < _FEWEST] = 0.0
     others = ties.sum(axis=0) - ties
     q = np.maximum((others[:, 0] + 1.0) / (others[:, 1] + 1.0), own[0] / max(own[1], 1.0))
@@ -49,18 +47,24 @@ def copies(scores: Scores) -> list[Finding] | None:
             "copies",
             f"{short(names[a])} and {short(names[b])} gave the same scores throughout, up to a "
             "constant, which is one opinion counted twice: leave one of them out.",
-            p_value=min(1.0, len(pairs) * float(q[i] ** (common[i] - 1))),
+            p_value=min(1.0, len(same) * float(q[i] ** (common[i] - 1))),
         )
-        for i, (a, b) in enumerate(pairs)
-        if same[i]
+        for i, a, b in zip(np.flatnonzero(same), first[same], second[same], strict=True)
     ]
 
 
-def _ties(values: Floats, unit: float) -> tuple[float, float]:
-    """Return how many pairs of values are equal, up to rounding, and how many there are."""
-    values = values[np.isfinite(values)]
-    often = np.unique(np.rint(values / unit), return_counts=True)[1]
-    return float((often * (often - 1)).sum() / 2), len(values) * (len(values) - 1) / 2
+def _ties(values: Floats, unit: float) -> Floats:
+    """Return, row by row, how many pairs of values are equal, up to rounding, and how many there
+    are; NaN is none.
+    """
+    ordered = np.sort(np.rint(values / unit), axis=1)  # NaN last
+    n = np.isfinite(ordered).sum(axis=1)
+    first = np.ones(ordered.shape, dtype=np.bool_)
+    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    starts = np.flatnonzero(first)
+    often = np.diff(starts, append=ordered.size)  # NaN is not even equal to itself: once each
+    equal = np.bincount(starts // ordered.shape[1], often * (often - 1) / 2.0, len(values))
+    return np.column_stack([equal, n * (n - 1) / 2.0])
 
 
 def _by_evaluator(scores: Scores) -> Floats | None:

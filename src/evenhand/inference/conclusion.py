@@ -458,7 +458,7 @@ def _chances(
             if not known.all():
                 continue
             mean, least = float(level.estimate.mean()), float(level.variance.min())
-            own = draws.values.var(axis=0).min()
+            own = draws.values.var(axis=1).min()
             shared = math.sqrt(max(least - float(own), 0.0))
             chances[some] = draws.above(mean, shared, target.bar - target.tolerance)
         else:
