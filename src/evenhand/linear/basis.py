@@ -124,7 +124,9 @@ class Basis:
         number of each effect among those of its part, with the largest of these numbers.
         """
         others = {name: block for name, block in self.blocks.items() if name != self.factor}
-        if self.design.rival is not None or self.design.features is not None or not others:
+        mixed = self.design.rival is not None or self.design.features is not None
+        links = [codes for codes, _ in others.values() if codes is not None]
+        if mixed or not others or _met(self.level, self.m, links):
             places, at = {}, 0
             for name, (_, size) in others.items():
                 places[name] = np.arange(at, at + size, dtype=np.int32)
@@ -135,20 +137,12 @@ class Basis:
             starts[name] = total
             total += size
         first = self.level + starts[self.factor]
-        links = [
-            (first, codes + starts[name])
-            for name, (codes, _) in others.items()
-            if codes is not None
-        ]
-        a, b = (np.concatenate(ends) for ends in zip(*links, strict=True))
-        graph = sparse.coo_array((np.ones(len(a), np.int8), (a, b)), shape=(total, total))
-        label = csgraph.connected_components(graph, directed=False)[1]
-        seen = np.unique(label[np.unique(first)], return_inverse=True)
-        part_of = np.zeros(total, dtype=np.int32)
-        number = np.full(int(label.max(initial=0)) + 1, 0, dtype=np.int32)
-        number[seen[0]] = np.arange(len(seen[0]))
-        part_of[:] = number[label]
-        places, used = {}, np.zeros(len(seen[0]), dtype=np.int64)
+        ends = [codes + starts[name] for name, (codes, _) in others.items() if codes is not None]
+        label = _connected(np.tile(first, len(ends)), np.concatenate(ends), total)
+        kept, part = np.unique(label[first], return_inverse=True)
+        number = np.zeros(total, dtype=np.int32)  # of names that no row has, any
+        number[kept] = np.arange(len(kept))
+        part_of, places, used = number[label], {}, np.zeros(len(kept), dtype=np.int64)
         for name, (_, size) in others.items():
             mine = part_of[starts[name] : starts[name] + size]
             order = np.argsort(mine, kind="stable")
@@ -160,7 +154,7 @@ class Basis:
         self._part_of = {
             name: part_of[at : at + self.blocks[name][1]] for name, at in starts.items()
         }
-        return len(used), part_of[first], places, int(used.max(initial=0))
+        return len(used), part.reshape(-1).astype(np.int32), places, int(used.max(initial=0))
 
     def _columns(self, width: int) -> Any:
         """Return (n, w) R."""
@@ -418,6 +412,21 @@ def _repeated(
     which = np.repeat(np.arange(len(column)), counts)
     start = np.repeat(first[column] - np.cumsum(counts) + counts, counts)
     return which, rows[start + np.arange(len(which))]
+
+
+def _met(level: Codes, m: int, others: list[Codes]) -> bool:
+    """Tell whether all rows are connected at first sight: by a level that meets all of the other
+    factors, each of which has met it.
+    """
+    own = level == np.bincount(level, minlength=m).argmax()
+    return all(np.count_nonzero(np.bincount(codes[own])) == np.count_nonzero(np.bincount(codes))
+               for codes in others)  # fmt: skip
+
+
+def _connected(first: Codes, second: Codes, total: int) -> Codes:
+    """Return (total,) the number of the connected part of each node."""
+    graph = sparse.coo_array((np.ones(len(first), np.int8), (first, second)), shape=(total, total))
+    return np.asarray(csgraph.connected_components(graph, directed=False)[1], dtype=np.int32)
 
 
 def _blocks(design: Design) -> dict[str, tuple[Codes | None, int]]:

@@ -167,9 +167,11 @@ class Errors:
         """
         rows = np.flatnonzero(self.basis.leverage > 1.0 - 1e-9)
         size = min(len(rows), _HIDDEN)
+        if not size:
+            return np.zeros((len(weights), 0))
         codes, there = np.zeros((2, len(self.residual)), dtype=np.int32)
         codes[rows], there[rows] = np.arange(len(rows)) % _HIDDEN, 1
-        return self.basis.sums(weights, codes, max(size, 1), there * np.sqrt(self.noise))[:, :size]
+        return self.basis.sums(weights, codes, size, there * np.sqrt(self.noise))
 
     @property
     def small(self) -> bool:
