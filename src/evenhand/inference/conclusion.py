@@ -430,14 +430,10 @@ def _sure_pairs(above: Floats, delta: float) -> Flags:
 def _drawn(fit: Fit, parts: Sequence[Indices]) -> list[Drawn | None]:
     """Return draws of the values of each category; None where nothing is known of them."""
     found: list[Drawn | None] = []
-    covariance, freedom = fit.covariance
     for some in parts:
         known = not fit.silent and np.ptp(fit.part[some]) == 0 and len(some) > 1
-        if not known or not freedom >= 1.0:
-            found.append(None)
-            continue
-        C = covariance.diagonal()[some] if len(some) > _MANY else covariance[np.ix_(some, some)]
-        found.append(Drawn.of(fit.values[some], np.ascontiguousarray(C), freedom))
+        C, freedom = fit.covariance(some, alone=len(some) > _MANY) if known else (some, 0.0)
+        found.append(Drawn.of(fit.values[some], C, freedom) if freedom >= 1.0 else None)
     return found
 
 

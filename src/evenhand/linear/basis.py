@@ -112,7 +112,7 @@ class Basis:
         size, whole = np.sqrt((left * left).sum(0)), np.sqrt((design.x * design.x).sum(0))
         left[:, size <= IN_SPAN * whole] = 0.0
         self.X = left  # (n, r) X̃
-        self._x_back, self._x_seen, rank = _eigen((left.T @ left)[None])
+        self._x_back, *self._x_gone, rank = _eigen((left.T @ left)[None])
         self.Q = left @ self._x_back[0]
         self.rank += int(rank[0])
         self.slopes_told = int(rank[0]) == left.shape[1]
@@ -190,7 +190,7 @@ class Basis:
         for s, rows in enumerate(self._slices):
             mine = slice(None) if self.parts == 1 else np.unique(self.level[rows])
             gram[s] = dense(R[rows].T @ R[rows]) - self._means[mine].T @ sums[mine]
-        self._back, self._seen, rank = _eigen(gram)
+        self._back, *self._gone, rank = _eigen(gram)
         self.rank = int(rank.sum()) + int((self.counts > 0).sum()) * bool(self.factor)
         self.G = np.empty((n, width))
         means = np.empty_like(self._means)
@@ -279,14 +279,14 @@ class Basis:
                 rows, cols = c_f.nonzero()
                 s = self._part_of[self.factor][cols]
                 np.add.at(d, (rows, s), -dense(c_f)[rows, cols][:, None] * self._means[cols])
-            in_span, effects = self._into(d)
-            told &= in_span
+            told &= _seen(d, *self._gone)
+            of = np.einsum("ksi,sij->ksj", d, self._back) if self.parts > 1 else None
+            effects = (_product(d[:, 0], self._back[0]) if of is None else of).reshape(K, -1)
         c_x = np.zeros((K, self.X.shape[1])) if slopes is None else slopes
         if (effects is not None or c_f is not None) and self.X.shape[1]:
             c_x = c_x - self._along(levels, effects, self.design.x)
         E = c_x @ self._x_back[0]
-        off = np.abs(c_x - E @ self._x_seen[0].T).max(1, initial=0.0)
-        told &= off < 1e-6 * (1.0 + np.abs(c_x).max(1, initial=0.0))
+        told &= _seen(c_x[:, None], *self._x_gone)
         squares = np.asarray((levels * levels) @ np.where(np.isinf(self.counts), 0.0, self.counts))
         squares = squares + (E * E).sum(1)
         if effects is not None:
@@ -298,19 +298,6 @@ class Basis:
         r = self.Q.shape[1]
         told = (self.Q * self.Q).sum(0) > 0.5
         return Weights(np.zeros((r, self.m)), None, np.eye(r), told, np.ones(r))
-
-    def _into(self, d: Floats) -> tuple[Flags, Floats]:
-        """Return whether (K, parts, w) coordinates are seen, and what they are of G."""
-        K = len(d)
-        E = np.einsum("ksi,sij->ksj", d, self._back) if self.parts > 1 else d @ self._back[0]
-        back = (
-            np.einsum("ksj,sij->ksi", E, self._seen)
-            if self.parts > 1
-            else (E[:, 0] @ self._seen[0].T)[:, None]
-        )
-        off = np.abs(d - back).reshape(K, -1).max(1, initial=0.0)
-        told = off < 1e-6 * (1.0 + np.abs(d).reshape(K, -1).max(1, initial=0.0))
-        return told, E.reshape(K, -1)
 
     def _along(self, levels: Any, effects: Floats | None, V: Floats) -> Floats:
         """Return (K, c) w·v of effects alone."""
@@ -459,15 +446,33 @@ def dense(matrix: Any) -> Floats:
     return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.todense())
 
 
-def _eigen(gram: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """Return (s, p, p) B and (BᵀB)⁻¹Bᵀ's transpose of Gram matrices whose columns are brought to
-    one size, with 0 for what is no direction, and how many directions there are.
+def _seen(d: Floats, gone: Floats, size: Floats) -> Flags:
+    """Tell (K,) which (K, parts, w) coordinates have no part that no row has."""
+    along = np.einsum("ksi,siz->ksz", d / size, gone)
+    off = np.abs(np.einsum("ksz,siz->ksi", along, gone) * size).max((1, 2), initial=0.0)
+    return np.asarray(off < 1e-6 * (1.0 + np.abs(d).max((1, 2), initial=0.0)))
+
+
+def _product(d: Floats, matrix: Floats) -> Floats:
+    """Return the product with a matrix of many rows that are mostly alike, as means of all are."""
+    if d.size <= SMALL:
+        return d @ matrix
+    typical = np.median(d[:: max(1, len(d) // 9)], axis=0)
+    rest = sparse.csr_array(d - typical)
+    return (rest if rest.nnz < 0.1 * d.size else d - typical) @ matrix + typical @ matrix
+
+
+def _eigen(gram: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.intp]]:
+    """Return of Gram matrices, whose columns are brought to one size: (s, p, p) B with 0 for what
+    is no direction; (s, p, z) vectors that no row has a part of, 0 beyond these; (s, p) the sizes;
+    and how many directions there are.
     """
     size = np.sqrt(np.maximum(np.einsum("sii->si", gram), 0.0))
     size = np.where(size > 0.0, size, 1.0)
     value, vector = np.linalg.eigh(gram / size[:, :, None] / size[:, None, :])
     keep = value > RANK * np.maximum(value[:, -1:], 1e-300) if value.size else value > 0.0
     root = np.sqrt(np.where(keep, value, 1.0))
+    lost = int((~keep).sum(1).max(initial=0))  # values rise
+    gone = np.where(keep[:, None, :lost], 0.0, vector[:, :, :lost])
     back = np.where(keep[:, None, :], vector / root[:, None, :], 0.0) / size[:, :, None]
-    seen = np.where(keep[:, None, :], vector * root[:, None, :], 0.0) * size[:, :, None]
-    return back, seen, keep.sum(1)
+    return back, gone, size, keep.sum(1)

@@ -226,7 +226,7 @@ class Reviews:
             if fit.silent:
                 return math.nan, 0.0, 0.0
             if target.top is not None:
-                C, freedom = fit.covariance
+                C, freedom = fit.covariance(np.arange(fit.design.n_options))
                 chances = Drawn.of(fit.values, C, freedom).among(target.top)
                 settled += _settled(fit, target, delta)
             else:
@@ -262,7 +262,7 @@ class Reviews:
 def _settled(fit: Fit, target: Target, delta: float) -> bool:
     """Tell whether the m best are sure by all leads across the line, as if noise were alike."""
     assert target.top is not None
-    C, freedom = fit.covariance
+    C, freedom = fit.covariance(np.arange(fit.design.n_options))
     first, rest = fit.order[: target.top], fit.order[target.top :]
     own = C.diagonal()
     errors = np.sqrt(own[first][:, None] + own[rest] - 2.0 * C[np.ix_(first, rest)])
