@@ -167,12 +167,12 @@ def test_people_who_leave_end_what_they_were_planned_for() -> None:
 def test_more_is_asked_where_a_budget_or_more_evaluations_are_given() -> None:
     questions = panel(prices=[1.0, 2.0, 1.0, 2.0])
     first = eh.choose(questions, Log(noise=3.0), budget=40.0)
-    assert first.budget == 40.0
+    assert first.policy.limits.money == 40.0
     assert 0.0 < first.paid <= 40.0
     assert "for " + f"{first.paid:g}, of a budget of 40." in unwrapped(first)
     assert not first.sure
     again = eh.choose(questions, Log(noise=0.01), policy=first.policy, budget=9_000.0)
-    assert first.paid < again.paid < 9_000.0 == again.budget
+    assert first.paid < again.paid < 9_000.0
     assert again.sure
     twin = eh.restore(again.policy.state())
     assert (twin.limits.money, twin.limits.paid) == (9_000.0, again.paid)
@@ -200,7 +200,7 @@ def test_options_that_are_their_own_questions_cost_1_each() -> None:
     options = eh.ActionSet([[1.0], [2.0], [3.0]], ["a", "b", "a"], intercept=True)
     rng = np.random.default_rng(0)
     answer = eh.choose(options, lambda q: rng.standard_normal(), budget=41.5)
-    assert answer.at_most == 41
+    assert answer.policy.horizon == 41
     assert answer.spent == answer.paid <= 41
     with pytest.raises(eh.InputError, match="budget must be a number ≥ 1"):
         eh.choose(options, lambda q: 1.0, budget=0.5)
@@ -560,7 +560,7 @@ def test_a_verdict_counts_for_one_and_against_the_other() -> None:
     (first,) = answer.biases
     assert (first.kind, round(first.estimate, 9)) == ("position", 0.125)
     assert "first with J" not in unwrapped(answer)  # its interval is everything
-    assert answer.compared
+    assert answer.scale.compared
 
 
 def test_values_of_comparisons_are_measured_from_the_chosen_option() -> None:

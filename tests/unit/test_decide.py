@@ -128,7 +128,7 @@ def test_comparisons_are_decided_as_the_policy_would() -> None:
         if a != b
     ]
     answer = eh.decide(table(rows, "option", "rival", "evaluator", "score"))
-    assert (answer.label, answer.sure, answer.compared) == ("Ann", True, True)
+    assert (answer.label, answer.sure, answer.scale.compared) == ("Ann", True, True)
     questions = Questions.comparisons(names, ["J", "K"])
     A = questions.points[questions.find([row[:2] for row in rows], [row[2] for row in rows])]
     theta = np.linalg.lstsq(A, np.array([row[3] for row in rows]), rcond=None)[0]
@@ -396,7 +396,7 @@ def test_no_policy_goes_on_from_scores_that_were_there() -> None:
         (two([7.0, 6.0], [5.0, 5.5]), "adaptively"),
     ):
         answer = eh.decide(frame, assigned=assigned)  # type: ignore[arg-type]
-        assert (answer.scores, answer.spent) == (len(frame), len(frame))
+        assert answer.spent == len(frame)
         with pytest.raises(eh.InputError, match="no policy asked for them"):
             _ = answer.policy
 
@@ -648,7 +648,7 @@ def test_of_a_campaigns_export_only_what_counts_is_decided_by(tmp_path: Path) ->
     for source in (tmp_path / "record" / "evaluations.csv",
                    pd.read_csv(tmp_path / "record" / "evaluations.csv")):  # fmt: skip
         answer = eh.decide(source)
-        assert answer.scores == 9
+        assert answer.spent == 9
         assert [one.value for one in answer.ranking] == pytest.approx(
             [one.value for one in plain.ranking]
         )

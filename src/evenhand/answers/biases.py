@@ -17,6 +17,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.inference.biases import TableFit
 from evenhand.inference.designs import biases_by
 from evenhand.linear import Fit
+from evenhand.linear.design import regressors
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.shrinkage import population
 from evenhand.questions import Column, Questions
@@ -126,16 +127,40 @@ class Biases(tuple[NamedBias, ...]):
             for b in self
         )
 
+    def first(self, level: float) -> Estimate:
+        """Return the first bias, unknown where there are severities only."""
+        if not self or self[0].kind == "leniency":
+            return Estimate.without_interval()
+        return Estimate(self[0].estimate, self[0].low, self[0].high, level)
+
+    def within(self, most: float, sizes: Sequence[float]) -> Biases:
+        """Return them as far as they add to a score what its scale allows, which is ``most``;
+        ``sizes`` are how large is at most what they are times of, by default 1.
+        """
+        if not math.isfinite(most):
+            return self
+        ends = [most / (size or 1.0) for size in sizes] + [most] * (len(self) - len(sizes))
+        names = ("estimate", "low", "high", "shrunk")
+        return Biases(
+            replace(one, **{name: _cut(getattr(one, name), end) for name in names})
+            for one, end in zip(self, ends, strict=True)
+        )
+
     def without_intervals(self) -> Biases:
         """Return the estimates alone."""
         return Biases(replace(one, low=-math.inf, high=math.inf) for one in self)
 
 
-def biases_of(table: TableFit, confidence: float) -> Biases:
+def _cut(number: float, most: float) -> float:
+    return max(-most, min(number, most)) if math.isfinite(number) else number
+
+
+def biases_of(table: TableFit, confidence: float, most: float = math.inf) -> Biases:
     """Return the biases of a table of scores: of the own group, of attributes, of standing first,
-    and severities, shrunken.
+    and severities, shrunken; they add ``most`` to a score at most.
     """
     scores, fit, found = table.scores, table.values, list[NamedBias]()
+    sizes = [float(np.abs(column).max()) for column in regressors(scores).values()]
     for name in table.names:
         kind: Kind = "bias" if name == table.partiality else "attribute"
         one = table.bias(confidence, name)
@@ -144,7 +169,7 @@ def biases_of(table: TableFit, confidence: float) -> Biases:
         at = (first.value, first.low, first.high, first.value)
         found.append(NamedBias("position", "position", None, None, *at))
     if scores.evaluator is None or scores.rival is not None or len(scores.evaluator) < 2:
-        return Biases(found)
+        return Biases(found).within(most, sizes)
     spread = fit.severity()
     sign = -1.0 if scores.best == "low" else 1.0
     ends = spread.ends(1.0 - confidence)
@@ -152,7 +177,7 @@ def biases_of(table: TableFit, confidence: float) -> Biases:
     for x, name in enumerate(scores.evaluator.names):
         value, low, high = (ends[x] * sign)[[0, 1, 2] if sign > 0 else [0, 2, 1]].tolist()
         found.append(NamedBias(name, "leniency", name, None, value, low, high, sign * drawn[x]))
-    return Biases(found)
+    return Biases(found).within(most, sizes)
 
 
 def biases_of_answers(
@@ -160,6 +185,7 @@ def biases_of_answers(
     questions: Questions,
     which: Indices,
     confidence: float,
+    most: float = math.inf,
     known: Sequence[tuple[Column, Estimate]] | None = None,
 ) -> Biases:
     """Return the biases of answers to given questions; (n,) the question of each row of the fit.
@@ -180,12 +206,17 @@ def biases_of_answers(
     for kind in dict.fromkeys(families):
         mine = np.array([family == kind for family in families])
         drawn[mine] = shrunk(ends[mine, 0], spread[mine])
-    return Biases(
+    found = Biases(
         NamedBias(c.name, c.kind, c.evaluator, c.group, value, low, high, better)
         for (c, _), (value, low, high), better in zip(
             named, ends.tolist(), drawn.tolist(), strict=True
         )
     )
+    if math.isinf(most):
+        return found
+    sizes = abs(questions.matrix[:, questions.n_features :]).max(axis=0).toarray().ravel()
+    own = [column.kind != "leniency" for column in questions.columns]
+    return found.within(most, sizes[own].tolist())
 
 
 def _key(column: Column) -> tuple[str, str | None, str | None, str]:

@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from evenhand.actions import ActionSet
-from evenhand.answers.answer import Answer, answer_of, as_scored
+from evenhand.answers.answer import Answer
 from evenhand.answers.crews import Evaluate, crew_for
+from evenhand.answers.of_policy import answer_of
 from evenhand.answers.run import Attendance, Available, Run, run
 from evenhand.answers.scale import Bounds, Kind, ReplyScale, compares
 from evenhand.answers.watch import Progress, watching
-from evenhand.arrays import is_number
+from evenhand.arrays import is_number, whole_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import Best, oriented, sign
 from evenhand.certainty.careful_choice import CarefulChoice
@@ -267,7 +268,7 @@ def choose(
         )
     if policy.spent + policy.observed > 0:
         checks_of(policy).look()  # at all there is, before anything is said
-    answer = answer_of(
+    return answer_of(
         policy,
         confidence=confidence,
         tolerance=tolerance,
@@ -277,8 +278,8 @@ def choose(
         attempts=ran.attempts,
         notes=[*absences(ran.left), *notes_on(policy, checks)],
         scale=reading.limits,
+        best=best,
     )
-    return as_scored(answer, best)
 
 
 def refuse_other_target(
@@ -404,10 +405,3 @@ def notes_on(policy: Policy, checks: bool = True) -> list[Finding]:
     """Return what is taken for granted of a policy's scores, whatever they are."""
     exact = policy.recommend().certainty == "features exact"
     return taken_for_granted(policy.actions, exact, checks)
-
-
-def whole_number(name: str, value: object, least: int, most: int) -> int:
-    """Return a whole number of a range, or refuse what is none."""
-    if not is_number(value) or value != int(value) or not least <= value <= most:
-        raise InputError(f"{name} must be a whole number from {least} to {most:,}; got {value!r}.")
-    return int(value)

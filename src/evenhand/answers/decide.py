@@ -2,7 +2,7 @@
 
 The table is read, fitted (`linear`), concluded from (`inference`) and looked through for faults
 (`findings`); the answer says what came of that. Where the lowest scores are the best, fits have the
-scores turned, and `as_scored` turns the answer back.
+scores turned.
 """
 
 from __future__ import annotations
@@ -17,24 +17,22 @@ import numpy as np
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import (
     Answer,
-    Standing,
+    RawScores,
+    Scale,
     answer_from,
-    as_scored,
-    options_of,
-    places_of,
+    raw_scores,
+    scope_of,
     with_notes,
 )
-from evenhand.answers.biases import Biases, NamedBias, biases_of, biases_of_answers
+from evenhand.answers.biases import Biases, biases_of, biases_of_answers
 from evenhand.answers.categories import Categories, categories_of
-from evenhand.answers.choose import whole_number
 from evenhand.answers.logged import SOMEBODY, Log, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
-from evenhand.answers.scale import Scale
-from evenhand.arrays import Floats, is_number
+from evenhand.answers.of_policy import answer_of
+from evenhand.arrays import Floats, checked_aim, is_number, whole_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import sign, turned
 from evenhand.certainty.any_design import by_any_design
-from evenhand.certainty.choice import checked_aim
 from evenhand.errors import InputError
 from evenhand.findings import FEW_CLUSTERS, findings_of
 from evenhand.inference import Conclusion, Target, Verdict, conclude
@@ -42,8 +40,8 @@ from evenhand.inference.biases import TableFit
 from evenhand.inference.designs import design_of_answers
 from evenhand.linear import Design, Fit
 from evenhand.linear.design import design_of_values
-from evenhand.numerics.intervals import Estimate
 from evenhand.policies.conclusion import Scope
+from evenhand.policies.messages import Certainty
 from evenhand.questions import Options, Questions
 from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
@@ -51,7 +49,7 @@ from evenhand.scores import Scores
 from evenhand.scores.baseline import against_baseline, as_scores
 from evenhand.scores.read import ReadOptions
 from evenhand.scores.scores import LEAST, MOST, Finding
-from evenhand.tables import listed
+from evenhand.tables import Names, listed
 
 Assigned = Literal["before", "adaptively"]
 
@@ -275,7 +273,7 @@ def decide(
         chosen = tuple(x for x, verdict in enumerate(same) if verdict == "not worse")
         said = replace(said, verdicts=same, chosen=chosen)
         found = [*found, Finding.note("bounds", _EQUAL)]
-    return _answer(told, said, found, aim, target is not None, categories, next_n)
+    return _answer(told, replace(said, target=aim), found, tolerance, categories, next_n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,17 +302,27 @@ class _Fitted:
         residual = sign(scores.best) * fit.residual
         return list(findings_of(scores, residual, fit.leverage, float(fit.freedom), beside=beside))
 
-    def biases(self, confidence: float) -> Biases:
-        """Return the biases, on the scale of the scores turned."""
+    def biases(self, confidence: float, most: float) -> Biases:
+        """Return the biases, which add ``most`` to a score at most."""
         if self.log is None:
-            found = biases_of(self.table, confidence)
-            return found.turned() if self.scores.best == "low" else found
-        return biases_of_answers(self.fit, self.log.questions, self.log.which, confidence)
+            return biases_of(self.table, confidence, most)
+        asked, which = self.log.questions, self.log.which
+        found = biases_of_answers(self.fit, asked, which, confidence, most)
+        return found.turned() if self.scores.best == "low" else found
 
     @property
     def origin(self) -> float:
         """What was taken off the scores, turned."""
         return self.scores.maximised.level.origin if self.fit.design.features is None else 0.0
+
+
+def _options_of(scores: Scores) -> Options:
+    """Return the options of a table."""
+    groups = None
+    if scores.option_group is not None:
+        codes = scores.option_group.tolist()
+        groups = tuple(None if code < 0 else scores.groups[code] for code in codes)
+    return Options(Names(scores.option.names), groups)
 
 
 def _fitted(
@@ -333,9 +341,9 @@ def _fitted(
     if trusted is not None:
         judges = () if table.evaluator is None else table.evaluator.names
         design = design_of_trusted(high, trusted_among(trusted, judges), like)
-        return _Fitted(given, Fit(design, noise_scale), options_of(table), None)
+        return _Fitted(given, Fit(design, noise_scale), _options_of(table), None)
     if questions is None:
-        return _Fitted(given, given.values, options_of(table), None)
+        return _Fitted(given, given.values, _options_of(table), None)
     log = log_of(questions, high, position, table.where)
     asked = log.asked
     y = log.scores
@@ -414,148 +422,74 @@ def _answer(
     told: _Fitted,
     said: Conclusion,
     found: Sequence[Finding],
-    aim: Target,
-    wanted: bool,
+    tolerance: float,
     categories: Categories | None,
     next_n: int,
 ) -> Answer:
-    """Return the answer that a conclusion comes to; ``wanted``: whether somebody said what is."""
-    table, options, fit = told.scores, told.options, told.fit
-    confidence = 1.0 - said.delta
+    """Return the answer that a conclusion comes to."""
+    table, fit, level = told.scores, told.fit, told.scores.maximised.level
     votes = _only_votes(table)
-    ends = (0.0, 1.0) if votes else table.scale
-    scale = Scale.of(turned(ends, table.best), told.paired)
-    leader = said.leader
+    ends = turned((0.0, 1.0) if votes else table.scale, table.best) or (-math.inf, math.inf)
+    scale = Scale(*ends, told.paired)
     values = said.values + told.origin
     if told.paired:
         values = 0.0 - said.leads[:, [0, 2, 1]]
-    apart = fit.part != fit.part[leader]
     leads = said.leads.copy()
-    leads[apart] = np.nan, -np.inf, np.inf
-    said = replace(
-        said,
-        values=scale.values(values),
-        leads=scale.cut(leads, -scale.most, scale.most),
-        loss=min(said.loss, scale.most) if not math.isnan(said.loss) else said.loss,
-        target=aim,
-    )
+    leads[fit.part != fit.part[said.leader]] = np.nan, -np.inf, np.inf
     warnings = with_notes(found, _notes(told, votes))
     contradicted = any(one.alarm and not one.concerns for one in warnings)
-    biases = told.biases(confidence)
-    if contradicted:
-        biases = biases.without_intervals()
-    biases = Biases(_within(one, scale) for one in biases)
-    raw, counts = _raw(table, options)
+    biases = told.biases(1.0 - said.delta, scale.most)
     alone = fit.design.features is None
-    certainty: Any = ("own scores" if alone else "features exact") if not fit.silent else None
-    if certainty == "own scores" and table.evaluator is not None and len(table.evaluator) == 1:
-        certainty = "one judge's scores"
-    of_best = said.target.top is not None
-    certain = math.isfinite(said.loss) if of_best else said.sure
-    if len(options) == 1:
-        said = replace(said, verdicts=("in",), chosen=(0,), loss=0.0)
-        certainty, certain, warnings = "own scores", True, ()
-    sure = said.sure and (alone or _exact(told.asked)) and len(options) > 0
-    answer = Answer(
-        option=leader,
-        label=options.labels[leader],
+    certain = said.sure if said.target.top is None else math.isfinite(said.loss)
+    certainty: Certainty | None = None
+    if certain and not fit.silent:
+        certainty = "own scores" if alone else "features exact"
+    judges: tuple[str, ...] = ()
+    if (who := table.evaluator) is not None:
+        judges = tuple(np.array(who.names)[who.counts > 0].tolist())
+    on_items = table.item is not None
+    sure = said.sure and (alone or isinstance(told.asked, Questions))
+    answer = answer_from(
+        replace(said, values=values, leads=leads),
+        told.options,
+        _raw_scores(table, told.options),
         sure=sure,
-        certainty=certainty if certain else None,
-        loss=said.loss if of_best else _loss_of_best(said),
-        confidence=confidence,
-        tolerance=aim.tolerance,
-        bias=_first(biases),
-        biases=biases,
-        spent=len(table),
-        at_most=max(1, len(table)),
-        paid=float(len(table)) if told.log is None else _paid(told.log),
-        budget=math.inf,
-        forecast=0.0 if sure else math.nan,
-        stopped_because=_why(told, said, categories),
+        certainty=certainty,
+        tolerance=tolerance,
+        biases=biases.without_intervals() if contradicted else biases,
+        judges=judges,
         warnings=warnings,
-        failures=(),
-        raw_choice=int(np.nanargmax(raw)) if len(table) else None,
-        ranking=_ranking(options, said, raw, counts, told),
-        conclusion=said,
+        scale=scale,
+        best=table.best,
+        level=level,
+        spent=len(table),
+        paid=float(len(table)) if told.log is None else _paid(told.log),
+        stopped_because=_why(told, said, categories),
+        scope=scope_of(judges, not told.table.like, on_items),
+        asked=told.asked,
+        outcome=None,
         table=told.table,
-        given=told.asked,
-        scale=turned(ends, table.best),
-        target=aim if wanted else None,
-        categories=categories,
         assumed=_assumed(told),
+        categories=categories,
     )
-    if not (sure or contradicted or next_n == 0 or len(options) < 2):
-        answer = replace(answer, next_questions=_next(told, answer, said, next_n))
-    return as_scored(answer, table.best)
-
-
-def _loss_of_best(said: Conclusion) -> float:
-    """Return what the most valuable option loses at most, by the ends of its leads."""
-    return max(0.0, -float(said.leads[:, 1].min(initial=0.0)))
-
-
-def _within(bias: NamedBias, scale: Scale) -> NamedBias:
-    """Return a bias as far as the scale allows it."""
-    names = ("estimate", "low", "high", "shrunk")
-    cut = scale.cut([getattr(bias, name) for name in names], -scale.most, scale.most).tolist()
-    return replace(bias, **dict(zip(names, cut, strict=True)))
-
-
-def _first(biases: Biases) -> Estimate:
-    """Return the first bias, unknown where there are severities only."""
-    if not biases or biases[0].kind == "leniency":
-        return Estimate.without_interval()
-    return Estimate(biases[0].estimate, biases[0].low, biases[0].high, 0.95)
-
-
-def _exact(asked: Questions | ActionSet | None) -> bool:
-    """Tell whether values are said to follow from the features exactly."""
-    return isinstance(asked, Questions)
+    if answer.sure or contradicted or next_n == 0 or len(told.options) < 2:
+        return answer
+    seen = replace(answer.conclusion, target=said.target)
+    return replace(answer, next_questions=_next(told, answer, seen, next_n))
 
 
 def _paid(log: Log) -> float:
     return float(log.feedback.counts @ log.questions.prices)
 
 
-def _raw(table: Scores, options: Options) -> tuple[Floats, Any]:
-    """Return (k,) mean scores, of a comparison with opposite signs, turned; and their numbers."""
-    high, k = table.maximised, len(options)
+def _raw_scores(table: Scores, options: Options) -> RawScores:
+    """Return the mean scores of options, the highest the best."""
     place = {name: x for x, name in enumerate(options.labels)}
-    number = np.array([place.get(name, -1) for name in table.option.names])
-    sums, counts = np.zeros(k), np.zeros(k, dtype=np.int64)
-    both = [(table.option.codes, 1.0)] + ([] if table.rival is None else [(table.rival, -1.0)])
-    for codes, by in both:
-        of = number[codes]
-        there = of >= 0
-        counts += np.bincount(of[there], minlength=k)
-        sums += np.bincount(of[there], by * high.score[there], k)
-    with np.errstate(invalid="ignore"):
-        return sums / counts, counts
-
-
-def _ranking(
-    options: Options, said: Conclusion, raw: Floats, counts: Any, told: _Fitted
-) -> tuple[Standing, ...]:
-    """Return the standings by value, of equals the chosen first."""
-    level = told.scores.maximised.level
-    values = said.values[:, 0]
-    order = np.argsort(np.arange(len(options)) != said.leader, kind="stable")
-    for key in (places_of(level.origin - said.leads[:, 0], level), places_of(values, level)):
-        order = order[np.argsort(key[order], kind="stable")]
-    return tuple(
-        Standing(
-            x,
-            options.labels[x],
-            options.group_of(x),
-            float(raw[x]),
-            float(said.values[x, 0]),
-            float(said.values[x, 1]),
-            float(said.values[x, 2]),
-            float(said.leads[x, 0]),
-            int(counts[x]),
-        )
-        for x in order.tolist()
-    )
+    number = np.array([place.get(name, -1) for name in table.option.names], dtype=np.intp)
+    about = [number[table.option.codes]]
+    about += [] if table.rival is None else [number[table.rival]]
+    once = np.ones(len(table), dtype=np.int64)
+    return raw_scores(len(options), about, table.maximised.score, once)
 
 
 def _why(told: _Fitted, said: Conclusion, categories: Categories | None) -> str:
@@ -701,13 +635,13 @@ def _adaptively(
         noise_scale=noise_scale,
         level=log.level,
     )
-    notes = [*table.notes, *taken_for_granted(log.asked, False)]
-    answer = answer_from(
+    return answer_of(
         said,
         confidence=confidence,
         tolerance=tolerance,
         features_exact=False,
-        notes=notes,
+        notes=[*table.notes, *taken_for_granted(log.asked, False)],
         scale=high.scale,
+        best=table.best,
+        assumed=_ADAPTIVELY,
     )
-    return as_scored(replace(answer, assumed=_ADAPTIVELY), table.best)

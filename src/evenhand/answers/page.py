@@ -24,8 +24,8 @@ from evenhand.best import direction, sign
 from evenhand.checks.statistics import FEWEST
 from evenhand.errors import InputError, RequirementError
 from evenhand.inference.conclusion import Conclusion
-from evenhand.inference.target import Target
 from evenhand.numerics.intervals import Estimate
+from evenhand.questions import Questions
 from evenhand.report.model import (
     Assumptions,
     Cell,
@@ -88,11 +88,6 @@ _SAID: dict[str, tuple[str, str, str, str, str]] = {
 _PLACE = {"in": 0, "probably in": 1, "open": 2, "probably out": 3, "out": 4}
 
 
-def target_in(answer: Answer) -> Target:
-    """Return what was wanted, on the scale that scores were given on."""
-    return answer.conclusion.target if answer.target is None else answer.target
-
-
 def is_apart(answer: Answer) -> bool:
     """Tell whether scores do not compare all options, so that nobody can be named."""
     return not answer.comparable and not answer.sure
@@ -132,9 +127,10 @@ def report_of(answer: Answer) -> Report:
 
 def _names(answer: Answer) -> list[str]:
     """Return the user's own names, in what an answer says."""
-    questions, inside = answer.questions, answer.categories
-    names = [*answer.options.labels, *questions.evaluators, *questions.items]
-    names += [one for one in questions.options.groups or () if one is not None]
+    asked, inside = answer.asked, answer.categories
+    names = [*answer.options.labels, *answer.judges]
+    names += [*asked.evaluators, *asked.items] if isinstance(asked, Questions) else []
+    names += [one for one in answer.options.groups or () if one is not None]
     names += [] if inside is None else [inside.column, *inside.names]
     # biases of attributes are called as their columns are
     names += [one.name for one in answer.biases if one.kind not in ("bias", "position")]
@@ -148,12 +144,12 @@ def record_of(answer: Answer) -> dict[str, Any]:
     raw, tried = answer.raw_choice, answer.attempts
     return {
         "target": {
-            **target_in(answer).to_dict(),
+            **answer.conclusion.target.to_dict(),
             **({} if inside is None else {"within": inside.column}),
             **{
                 name: getattr(answer, name) for name in ("chosen", "inside", "outside", "undecided")
             },
-            "loses_at_most": said.loss if target_in(answer).top is not None else None,
+            "loses_at_most": said.loss if answer.conclusion.target.top is not None else None,
             "expected_loss": said.expected_loss,
             "expected_right": said.expected_right,
             "options": _places(answer),
@@ -163,7 +159,7 @@ def record_of(answer: Answer) -> dict[str, Any]:
         "loses_at_most": answer.loss,
         "why": visible(answer.stopped_because),
         "assumed": answer.assumed,
-        "scores": answer.scores,
+        "scores": n_scores(answer),
         "by_mean_scores": None if raw is None else answer.options.labels[raw],
         "ranking": [_without("index", one) for one in answer.ranking],
         "biases": [asdict(bias) for bias in answer.biases],
@@ -201,12 +197,12 @@ def _without(name: str, one: Any) -> dict[str, Any]:
 
 def one_best(answer: Answer) -> bool:
     """Tell whether nothing but the best option of all is wanted."""
-    return target_in(answer).top == 1 and answer.categories is None
+    return answer.conclusion.target.top == 1 and answer.categories is None
 
 
 def wanted(answer: Answer) -> str:
     """Return what is wanted, as it follows 'is' or 'are'."""
-    target, inside = target_in(answer), answer.categories
+    target, inside = answer.conclusion.target, answer.categories
     among = "" if target.top in (None, 1) else "among "
     return f"{among}{target.words}{'' if inside is None else f' of their {inside.column}'}"
 
@@ -222,7 +218,7 @@ def likely(said: Conclusion, option: int) -> str:
 def verdict_on(answer: Answer, option: int) -> str:
     """Return the verdict on an option in words."""
     said = answer.conclusion
-    target, found = target_in(answer), likely(said, option)
+    target, found = answer.conclusion.target, likely(said, option)
     if found in ("itself", "not worse"):
         return "" if found == "itself" else "not worse"
     if found == "probably in" and target.against is not None and target.tolerance > 0.0:
@@ -235,8 +231,8 @@ def verdict_on(answer: Answer, option: int) -> str:
 def verdict(answer: Answer) -> str:
     """Return what to choose and how sure that is, in one or two sentences."""
     k, said = len(answer.options), answer.conclusion
-    target, names, doubt = target_in(answer), listed(answer.chosen, _MANY), _doubt(answer)
-    if k > 1 and not answer.sure and answer.scores == 0:
+    target, names, doubt = answer.conclusion.target, listed(answer.chosen, _MANY), _doubt(answer)
+    if k > 1 and not answer.sure and n_scores(answer) == 0:
         return f"Nothing is known about the {k:,} options: no evaluation came back."
     if k == 1 and target.top is not None:
         return f"Choose {names}: there is no other option."
@@ -278,7 +274,7 @@ def verdict(answer: Answer) -> str:
         whom = "It loses" if one else "Any of them is worse than any other by"
         text += f". {whom} at most {number(answer.loss)} ({level})"
     single = {one.option for one in answer.ranking if one.evaluations == 1}
-    if not answer.compared and (few := [name for name in answer.chosen if name in single]):
+    if not answer.scale.compared and (few := [name for name in answer.chosen if name in single]):
         text += f". {listed(few)} {'has' if len(few) == 1 else 'have'} a single score"
     return f"{text}."
 
@@ -300,7 +296,7 @@ def _doubt(answer: Answer) -> str:
 
 def _of_each(answer: Answer, said: Conclusion, doubt: str) -> str:
     """Return who is beyond a bar, or better than one option, and who is not."""
-    target, parts = target_in(answer), list[str]()
+    target, parts = answer.conclusion.target, list[str]()
     if target.against is not None:
         of, words = f"Against {short(target.against)}", {"in": "better", "out": "worse"}
         words["not worse"] = f"not worse by more than {number(target.tolerance)}"
@@ -344,7 +340,7 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
     asked = [("Cost", _cost(answer)), ("Stopped", f"{ended}." if ended else "")]
     if answer.assumed:
         why = [("Why", f"{ended}.")] if ended and is_apart(answer) else []
-        asked = [*why, ("Scores", f"{counted(answer.scores, 'score')}. {answer.assumed}")]
+        asked = [*why, ("Scores", f"{counted(n_scores(answer), 'score')}. {answer.assumed}")]
     warned = [("WARNING" if one.alarm else "Note", visible(one.message)) for one in answer.warnings]
     withstood = (
         f"a favour of all evaluators for a group, or what a group is truly worth, may be up to "
@@ -362,7 +358,7 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         ("Holds for", f"{answer.scope}{_OTHERS.get(len(answer.judges), '')}."),
         ("Holds up", withstood if answer.loss <= 0.0 < answer.withstands < math.inf else ""),
         ("Failed", _failed(answer)),
-        ("Withdrawn", str(answer.withdrawn)),
+        ("Withdrawn", str(answer.withdrawn) if answer.withdrawn.scores else ""),
         *(one for one in warned if one[0] == "Note"),
     ]
 
@@ -372,7 +368,7 @@ def _rival(answer: Answer) -> str:
     said, labels = answer.conclusion, answer.options.labels
     if is_apart(answer) or answer.categories is not None or len(labels) < 2:
         return ""
-    target, own = target_in(answer), target_in(answer).rival(labels)
+    target, own = answer.conclusion.target, answer.conclusion.target.rival(labels)
     same = {int(x) for x in np.flatnonzero((said.leads == 0.0).all(axis=1))} - {answer.option}
     if target.bar is not None:
         known = [one for one in answer.ranking if not math.isnan(one.value)]
@@ -422,8 +418,8 @@ def _bias_in_words(answer: Answer) -> str:
         common = [one for one in known if one.evaluator is None and one.group is None]
         size = f": the estimate is {interval(common[0].interval)}" if common else ""
         return f"{_TOO_FEW} whether there is any{size}."
-    if isinstance(answer.options, ActionSet) and answer.options.group_names is not None:
-        return _bias_of_groups(answer.options.group_names, answer.bias, answer.best == "low")
+    if (groups := _two_groups(answer)) is not None:
+        return _bias_of_groups(groups, answer.bias, answer.best == "low")
     parts = [_named_bias(bias, answer.best == "low") for bias in shown[:_FEW]]
     more = len(told) - len(parts)
     return f"{'; '.join(parts)}{f'; {more:,} more in the table' if more else ''}."
@@ -472,9 +468,9 @@ def _severity(answer: Answer) -> str:
 def _raw_in_words(answer: Answer) -> str:
     """Return what the means of the scores alone would have done."""
     said, up, labels = answer.conclusion, sign(answer.best), answer.options.labels
-    target, own = target_in(answer), target_in(answer).rival(labels)
+    target, own = answer.conclusion.target, answer.conclusion.target.rival(labels)
     raw = {one.index: up * one.raw for one in answer.ranking if not math.isnan(one.raw)}
-    means = f"mean {'verdicts' if answer.compared else 'scores'} alone would have"
+    means = f"mean {'verdicts' if answer.scale.compared else 'scores'} alone would have"
     if not raw or (own is not None and own not in raw):
         return ""
     if target.top is None:
@@ -503,16 +499,27 @@ def _raw_in_words(answer: Answer) -> str:
 
 def _cost(answer: Answer) -> str:
     """Return how many evaluations were made and, where money counts, what they cost."""
-    said = counted(answer.spent, "evaluation")
-    if math.isfinite(answer.budget):
-        return f"{said} for {number(answer.paid)}, of a budget of {number(answer.budget)}."
+    said, outcome = counted(answer.spent, "evaluation"), answer.outcome
+    if outcome is None:
+        return ""
+    if math.isfinite(outcome.budget):
+        return f"{said} for {number(answer.paid)}, of a budget of {number(outcome.budget)}."
     paid = f", for {number(answer.paid)}" if costs_money(answer) else ""
-    return f"{said} of at most {answer.at_most:,}{paid}."
+    return f"{said} of at most {outcome.at_most:,}{paid}."
 
 
 def costs_money(answer: Answer) -> bool:
     """Tell whether evaluations cost anything but 1 each."""
-    return answer.questions.priced or not math.isclose(answer.paid, answer.spent)
+    return _priced(answer) or not math.isclose(answer.paid, answer.spent)
+
+
+def _priced(answer: Answer) -> bool:
+    return isinstance(answer.asked, Questions) and answer.asked.priced
+
+
+def n_scores(answer: Answer) -> int:
+    """Return how many scores an answer rests on, asked for or not."""
+    return answer.spent + (0 if answer.outcome is None else answer.outcome.observed)
 
 
 def _advice(answer: Answer) -> str:
@@ -534,8 +541,8 @@ def _advice(answer: Answer) -> str:
         return asked.advice
     if not outcome.may_ask:
         return "Nothing more may be asked: ask further evaluators, or allow more of these."
-    known = math.isfinite(answer.forecast) and answer.forecast >= 1.0
-    return f"{to_come(answer.forecast, outcome.looks_once)}." if known else ""
+    known = math.isfinite(outcome.forecast) and outcome.forecast >= 1.0
+    return f"{to_come(outcome.forecast, outcome.looks_once)}." if known else ""
 
 
 def to_come(forecast: float, looks_once: bool) -> str:
@@ -562,9 +569,9 @@ def _failed(answer: Answer) -> str:
 def _ranking(answer: Answer) -> list[Part]:
     """Return the picture, where every option stands, and how to read that."""
     read = "The value is the score less the bias"
-    if answer.questions.evaluators:
+    if answer.judges:
         read = "The value is what an impartial evaluator of average severity would give"
-    if answer.compared:
+    if answer.scale.compared:
         read = f"The value is measured from {short(answer.label)}, since options were compared"
     told = "there are no intervals, since nothing is certain"
     if any(math.isfinite(one.high - one.low) for one in answer.ranking):
@@ -608,9 +615,9 @@ def _standings(answer: Answer) -> Table:
     }
     told = {
         "category": False,
-        "group": answer.questions.options.groups is not None,
+        "group": answer.options.groups is not None,
         "place": any(place != (1, len(ranking)) for place in places),
-        "behind": not answer.compared,
+        "behind": not answer.scale.compared,
         "chance": any(chances),
     }
     columns = {name: cells for name, cells in columns.items() if told.get(name, True)}
@@ -640,8 +647,13 @@ def _biases(answer: Answer) -> list[Part]:
 
 def bias_name(answer: Answer, bias: NamedBias) -> str:
     """Return what a bias is called; of two groups, which of them is favoured above 0."""
-    groups = answer.options.group_names if isinstance(answer.options, ActionSet) else None
+    groups = _two_groups(answer)
     return bias.name if groups is None else f"for {groups[1]} (+), {groups[0]} (−)"
+
+
+def _two_groups(answer: Answer) -> tuple[str, ...] | None:
+    """Return the names of two groups of options that have features; None without any."""
+    return answer.asked.group_names if isinstance(answer.asked, ActionSet) else None
 
 
 def _spans(spans: Sequence[tuple[float, float, float]]) -> tuple[int, dict[str, list[Cell]]]:
@@ -672,7 +684,7 @@ def _next(answer: Answer) -> list[Part]:
         "chance then": [chance(one.chance_after) for one in asked],
         "price": alike([one.price for one in asked]),
     }
-    if not answer.questions.priced:
+    if not _priced(answer):
         del columns["price"]
     if not asked:
         few = "No single answer would change an error or a chance by as much as is shown here."
@@ -692,7 +704,7 @@ def _assumptions(answer: Answer) -> list[Part]:
     if len(answer.options) == 1:
         return []
     tested, shared = _tested(answer), "a favour that all evaluators share looks like value"
-    asked = answer.options if isinstance(answer.options, ActionSet) else answer.questions
+    asked = answer.asked if isinstance(answer.asked, ActionSet) else answer.questions
     if isinstance(asked, ActionSet):
         shared = "a reason of value that goes with the group and is no feature looks like bias"
     entries = [
@@ -705,13 +717,18 @@ def _assumptions(answer: Answer) -> list[Part]:
 
 def _method(answer: Answer) -> list[Part]:
     outcome = answer.outcome
-    stated = None if outcome is None else outcome.noise_scale
+    stated = answer.table.noise_scale if answer.table is not None else None
+    scores = f"{n_scores(answer):,}"
+    if outcome is not None:
+        stated = outcome.noise_scale
+    if not answer.assumed:
+        scores = f"{answer.spent:,} asked for, {n_scores(answer) - answer.spent:,} given before"
     entries = {
         "method": "least squares, one look" if outcome is None else outcome.method,
         "confidence": percent(answer.confidence),
         "tolerance": number(answer.tolerance),
         "noise": "estimated" if stated is None else f"stated as {number(stated)}",
-        "scores": f"{answer.spent:,} asked for, {answer.scores - answer.spent:,} given before",
+        "scores": scores,
         "what certainty rests on": answer.certainty or "nothing certain is said",
         "software": f"evenhand {version('evenhand')}",
     }
@@ -729,12 +746,12 @@ def required(answer: Answer, how: str, option: str | None) -> str:
     labels, said = list(answer.options.labels), answer.conclusion
     if option is not None and option not in labels:
         raise InputError(f"there is no option {option!r}; say one of {listed(labels, 5)}.")
-    if option == target_in(answer).against is not None:
+    if option == answer.conclusion.target.against is not None:
         raise InputError(f"{option!r} is what the others are held against; name another.")
     held = [x for x, one in enumerate(said.verdicts) if one != "itself"]
     if option is not None:
         held = [labels.index(option)]
-    elif target_in(answer).top is not None:
+    elif answer.conclusion.target.top is not None:
         held = list(said.chosen)
 
     def passes(x: int) -> bool | None:
@@ -748,7 +765,7 @@ def required(answer: Answer, how: str, option: str | None) -> str:
     for state in (None, False):  # who surely fails is said before who may
         if state in found.values():
             met, held = state, [x for x in held if found[x] is state]
-    if option is None and target_in(answer).top is not None:  # a list is never surely wrong
+    if option is None and answer.conclusion.target.top is not None:  # a list is never surely wrong
         held = list(said.chosen)
         met = (answer.sure if how == "sure" else bool(held) and met is True) or None
     verb = "is" if len(held) == 1 else "are"
