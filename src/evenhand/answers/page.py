@@ -267,16 +267,28 @@ def verdict(answer: Answer) -> str:
     text, right = f"{looks} there is {_TOO_FEW}", said.expected_right
     if right > 0.0:
         n = len(said.chosen)
-        text += f" (chance {chance(right)})" if one else f" (about {right:.1f} of {n:,} are right)"
+        about = min(right, n - 0.1)  # never all
+        text += f" (chance {chance(right)})" if one else f" (about {about:.1f} of {n:,} are right)"
     if not one and (said.inside or said.outside):
         text += f": {_verdicts(answer, said, {'in': 'in', 'out': 'out'})}"
     if answer.loss < math.inf:
-        whom = "It loses" if one else "Any of them is worse than any other by"
-        text += f". {whom} at most {number(answer.loss)} ({level})"
+        other = "any other" if inside is None else f"any other of its {short(inside.column)}"
+        whom = "It loses" if one else f"Any of them is worse than {other} by"
+        text += f". {whom} at most {_at_most(answer, answer.loss)} ({level})"
     single = {one.option for one in answer.ranking if one.evaluations == 1}
     if not answer.scale.compared and (few := [name for name in answer.chosen if name in single]):
         text += f". {listed(few)} {'has' if len(few) == 1 else 'have'} a single score"
     return f"{text}."
+
+
+def _at_most(answer: Answer, loss: float) -> str:
+    """Return a bound, no more precise than the leads, rounded up."""
+    low, high = answer.conclusion.leads[:, 1:].T
+    widths = [0.5 * wide for wide in (high - low).tolist() if 0.0 < wide < math.inf]
+    if not widths:
+        return number(loss)
+    digits = decimals(median(widths))
+    return fixed(math.ceil(loss * 10**digits - 1e-9) / 10**digits, digits)
 
 
 def _doubt(answer: Answer) -> str:
@@ -289,6 +301,8 @@ def _doubt(answer: Answer) -> str:
         doubted = {name: 0 for one in answer.alarms for name in one.concerns}
         if answer.label in doubted:
             return f"a score of {short(answer.label)} is in doubt (see the warning)"
+        if answer.conclusion.target.top is None:
+            return f"what is said of {listed(list(doubted))} is in doubt (see the warning)"
         return f"the lead over {listed(list(doubted))} is not sure (see the warning)"
     failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
     return f"nothing is sure: the scores contradict what is assumed ({failed}; see the warning)"
@@ -296,21 +310,24 @@ def _doubt(answer: Answer) -> str:
 
 def _of_each(answer: Answer, said: Conclusion, doubt: str) -> str:
     """Return who is beyond a bar, or better than one option, and who is not."""
-    target, parts = answer.conclusion.target, list[str]()
+    target, k = said.target, len(answer.options)
     if target.against is not None:
-        of, words = f"Against {short(target.against)}", {"in": "better", "out": "worse"}
-        words["not worse"] = f"not worse by more than {number(target.tolerance)}"
+        of, who, good, bad = f"Against {short(target.against)}", "none", "better", "worse"
+        either = "better or worse"
+        slack = f"not worse by more than {number(target.tolerance)}"
     else:
-        of, sides = f"Of {len(answer.options):,} options", ("above", "below")[:: sign(answer.best)]
-        words = {"in": f"{sides[0]} {target.bar:g}", "out": f"{sides[1]} {target.bar:g}"}
-        words["not worse"] = target.words
+        sides = ("above", "below")[:: sign(answer.best)]
+        of, who, slack = f"Of {counted(k, 'option')}", "none", target.words
+        good, bad = (f"{side} {target.bar:g}" for side in sides)
+        either = f"{sides[0]} or {bad}"
     if answer.contradicted:
         return f"{of}, {doubt}."
-    if said.inside or said.outside:
-        parts.append(_verdicts(answer, said, words))
-    if said.undecided:
-        parts.append(f"of {listed(answer.undecided, _MANY)} there is {_TOO_FEW}")
-    return f"{of}, {'; '.join(parts)}."
+    few = f"there is {_TOO_FEW}"
+    if not (said.inside or said.outside):
+        return f"{of}, {who} is surely {either}: {doubt or few}."
+    parts = [_verdicts(answer, said, {"in": good, "out": bad, "not worse": slack})]
+    parts += [f"of {listed(answer.undecided, _MANY)} {few}"] if said.undecided else []
+    return f"{of}, {'; '.join([*parts, *([doubt] if doubt else [])])}."
 
 
 def _verdicts(answer: Answer, said: Conclusion, words: Mapping[str, str]) -> str:
@@ -391,11 +408,11 @@ def _rival(answer: Answer) -> str:
     lead, beyond = -lead_over(answer, own, closest[1]), ("ahead", "behind")
     where, lead = (beyond[0], lead) if lead.value > 0.0 else (beyond[1], -lead)
     to = "" if target.top == 1 else f" to {short(labels[own])}"
+    by = f", {where} by {interval(lead)}" if math.isfinite(lead.high - lead.low) else ""
     odds = chance(float(said.chances[closest[1]]))
-    odds = f"; the chance that it is {wanted(answer)} is {odds}" if odds else ""
-    return (
-        f"{short(labels[closest[1]])} comes closest{to}, {where} by {interval(lead)}{odds}.{tied}"
-    )
+    what = wanted(answer).removesuffix(f" than {target.against!r}")
+    odds = f"; the chance that it is {what} is {odds}" if odds else ""
+    return f"{short(labels[closest[1]])} comes closest{to}{by}{odds}.{tied}"
 
 
 def lead_over(answer: Answer, option: int, rival: int) -> Estimate:
@@ -404,7 +421,11 @@ def lead_over(answer: Answer, option: int, rival: int) -> Estimate:
     if option != answer.option or math.isnan(lead[0]):
         found = answer.compare(option, rival)
         lead = np.array([found.value, found.low, found.high])
-    return Estimate(float(lead[0]), float(lead[1]), float(lead[2]), 0.0)
+    value, low, high = (float(end) for end in lead)
+    verdicts = answer.conclusion.verdicts
+    if (verdicts[option], verdicts[rival]) == ("in", "out"):  # then it is above 0
+        low = max(low, 0.0)
+    return Estimate(value, low, high, 0.0)
 
 
 def _bias_in_words(answer: Answer) -> str:
@@ -416,6 +437,7 @@ def _bias_in_words(answer: Answer) -> str:
     shown = [one for one in known if one.low > 0.0 or one.high < 0.0]
     if not shown:
         common = [one for one in known if one.evaluator is None and one.group is None]
+        common = [one for one in common if math.isfinite(one.high - one.low)]
         size = f": the estimate is {interval(common[0].interval)}" if common else ""
         return f"{_TOO_FEW} whether there is any{size}."
     if (groups := _two_groups(answer)) is not None:
@@ -491,9 +513,9 @@ def _raw_in_words(answer: Answer) -> str:
         done = " and ".join(f"{word} {listed(some)}" for word, some in parts.items() if some)
         return f"The {means} {done}."
     lead = lead_over(answer, answer.option, next(iter(first)))
-    lost = "" if math.isnan(lead.value) else f", and lost {interval(lead)}"
-    if lead.value < 0.0:
-        lost = f", and gained {interval(-lead)}"
+    lost = f"; there is {_TOO_FEW} whether that loses anything"
+    if lead.low > 0.0:
+        lost = f", and lost {interval(lead)}"
     return f"The {means} chosen {short(gone[0])}{lost}."
 
 
@@ -534,7 +556,8 @@ def _advice(answer: Answer) -> str:
     if answer.withdrawn.sure_without:
         return "Say of what was withdrawn without regard to scores that it was (blind)."
     if answer.certainty == "features exact" and answer.loss <= answer.tolerance:
-        return "If values follow from the features with nothing left over, say so: deviation=0."
+        how = "give them as eh.Questions(options=…)" if outcome is None else "deviation=0"
+        return f"If values follow from the features with nothing left over, say so: {how}."
     if asked:
         return asked.advice or f"Ask {listed([one.label for one in asked], _FEW)}."
     if asked.advice or outcome is None:
