@@ -623,7 +623,7 @@ def test_a_copied_row_is_refused_as_the_audit_does_and_can_be_allowed() -> None:
     assert "one evaluator scored the same thing twice" in said[0]
     assert "repeats=True" in said[0]
     for other in (copied, copied.assign(score=[*table["score"], 1.25])):
-        assert eh.decide(other, repeats=True).scores == 13
+        assert eh.decide(other, repeats=True).spent == 13
 
 
 def test_of_a_campaigns_export_only_what_counts_is_decided_by(tmp_path: Path) -> None:
