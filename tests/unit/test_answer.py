@@ -193,8 +193,8 @@ def test_standings_are_a_frame_by_value() -> None:
     values = VALUES[[1, 0, 2]]
     frame = sure(values=values, option=1, leads=-LEADS[:, [0, 2, 1]]).standings
     assert frame.columns.tolist() == [
-        "option", "group", "raw", "value", "low", "high", "lead", "evaluations", "verdict", "chance",
-        "rank_low", "rank_high",
+        "option", "group", "raw", "value", "low", "high", "lead", "evaluations", "verdict",
+        "chance", "rank_low", "rank_high",
     ]  # fmt: skip
     assert frame["option"].tolist() == ["Bo", "Ann", "Cy"]
     assert frame["group"].tolist() == ["home", "away", "home"]

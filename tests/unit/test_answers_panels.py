@@ -6,7 +6,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pytest
@@ -107,8 +107,7 @@ def test_a_panel_is_settled_by_own_scores(settings: dict[str, Any]) -> None:
     assert [one.group for one in answer.ranking] == list(NATIONS.values())
 
 
-@pytest.mark.parametrize("looks", [None, "once"])
-def test_people_are_asked_once_by_a_plan(looks: Literal["once"] | None) -> None:
+def test_people_are_asked_once_by_a_plan() -> None:
     """Gaps of 1 and noise of 0.1 again, six options and eight judges."""
     asked: list[eh.Question] = []
     rng = np.random.default_rng(0)
@@ -118,7 +117,7 @@ def test_people_are_asked_once_by_a_plan(looks: Literal["once"] | None) -> None:
         return float(-question.option + 0.1 * rng.standard_normal())
 
     questions = eh.Questions.panel(list("ABCDEF"), [f"judge {j}" for j in range(8)])
-    answer = eh.choose(questions, evaluate, looks=looks)
+    answer = eh.choose(questions, evaluate)
     assert isinstance(answer.policy, eh.certainty.PlannedChoice)
     assert answer.policy.looks == "once"
     assert (answer.label, answer.sure, answer.certainty) == ("A", True, "own scores")
@@ -158,7 +157,7 @@ def test_people_who_leave_end_what_they_were_planned_for() -> None:
             raise eh.AbsentError("gone home")
         return log(question)
 
-    answer = eh.choose(panel(capacity=1), evaluate, looks="once")
+    answer = eh.choose(panel(capacity=1), evaluate)
     assert (answer.label, answer.sure) == ("Ann", True)
     assert 12 <= answer.spent < 16
     assert {q.evaluator for q in log.asked[6:]} <= {"P", "Q", "S"}
@@ -240,8 +239,6 @@ def test_what_cannot_be_compared_is_refused_before_anything_is_asked(
     ("change", "message"),
     [
         ({"available": ["P"]}, "available must be a function that returns names"),
-        ({"looks": "often"}, "looks must be 'once' or None"),
-        ({"looks": "once"}, "is for questions that can be asked once, or 4 times"),
         ({"deviation": 0}, "but these options have none"),
         ({"scores": "verdicts"}, "verdicts say which of two options is better"),
         ({"budget": -1.0}, "budget must be a number larger than 0"),
