@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import (
@@ -29,13 +30,13 @@ from evenhand.answers.categories import Categories, categories_of
 from evenhand.answers.logged import SOMEBODY, Log, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.of_policy import answer_of
-from evenhand.arrays import Floats, checked_aim, is_number, whole_number
+from evenhand.arrays import Floats, Indices, checked_aim, is_number, whole_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import sign, turned
 from evenhand.certainty.any_design import by_any_design
 from evenhand.errors import InputError
 from evenhand.findings import FEW_CLUSTERS, findings_of
-from evenhand.inference import Conclusion, Target, Verdict, conclude
+from evenhand.inference import Conclusion, Target, conclude
 from evenhand.inference.biases import TableFit
 from evenhand.inference.designs import design_of_answers
 from evenhand.linear import Design, Fit
@@ -55,24 +56,17 @@ Assigned = Literal["before", "adaptively"]
 
 _MOST_NEXT = 1_000
 _MOST_PARTS = 6  # that are named, of options that cannot be compared
-_NOBODY_SAID = (
-    "Nobody says who gave the scores: they are taken to be independent, and what lenient and "
-    "severe evaluators add is part of the noise. Where some scored only some options it is part of "
-    "the values, too: name the column of the evaluators if there is one."
-)
 _NOBODY_PARTIAL = (
     "Nobody is taken to favour anybody: options have groups, and nobody says of which groups the "
     "evaluators are (evaluator_group)."
 )
 _BEFORE = (
-    "What was scored is taken to have been decided without looking at any score; so one look will "
-    "do, and no price is paid for looking at any time. If scores decided what was scored next, or "
-    "when to stop, say that they were assigned 'adaptively'."
+    "What was scored is taken to have been decided without looking at any score; if scores decided "
+    "what was scored next, or when to stop, say assigned='adaptively'."
 )
 _ADAPTIVELY = (
-    "What was scored may have been chosen by looking at earlier scores; so bounds are used that "
-    "hold whoever chose what, at any time. They are wider; scores that were assigned without "
-    "looking at any are assigned 'before'."
+    "What was scored may have been chosen by looking at earlier scores, so intervals hold whoever "
+    "chose what, at any time; they are wider than for scores that were assigned before."
 )
 _ITEMS = "Options are compared on {items}, which were drawn independently; "
 _OWN_ITEMS = "Every option has items of its own, {items} in all, taken to be drawn alike; "
@@ -92,6 +86,14 @@ _BY_ONE = (
 _SILENT = (
     "the scores {seen}, and without any scatter they cannot tell how sure it is that {name!r} is "
     "the best. Ask further evaluators, or, if it is known, say how large noise is (noise_scale)."
+)
+_APART = (
+    "the scores fall into {n} parts ({parts}), and none tells by how much the options of one part "
+    "are better than those of another."
+)
+_ONE_ORDER = (
+    "All were named in one order, and what being named first adds looks like value; if nobody knew "
+    "the order, or it was drawn each time, say position=False."
 )
 _EQUAL = (
     "All scores are equal. That others are not worse by more than the tolerance rests on the "
@@ -269,10 +271,8 @@ def decide(
         doubted=doubted,
         parts=None if categories is None else categories.parts,
     )
-    if same := _equal_scores(told, aim, said):
-        chosen = tuple(x for x, verdict in enumerate(same) if verdict == "not worse")
-        said = replace(said, verdicts=same, chosen=chosen)
-        found = [*found, Finding.note("bounds", _EQUAL)]
+    if (equal := _equal_scores(told, aim, said)) is not said:
+        said, found = equal, [*found, Finding.note("bounds", _EQUAL)]
     return _answer(told, replace(said, target=aim), found, tolerance, categories, next_n)
 
 
@@ -391,31 +391,31 @@ def _means(values: Floats, codes: Any, size: int) -> Floats:
     return np.asarray(np.bincount(codes, values, minlength=size) / times)
 
 
-def _equal_scores(told: _Fitted, aim: Target, said: Conclusion) -> tuple[Verdict, ...]:
-    """Return verdicts where all scores on a stated scale of width W are equal: who is not worse
-    than the one that all are held against, by more than the tolerance ε.
+def _equal_scores(told: _Fitted, aim: Target, said: Conclusion) -> Conclusion:
+    """Return the conclusion where all scores on a stated scale of width W are equal: who is not
+    worse than the one that all are held against, by more than the tolerance ε.
     """
     # If x is worse by more than ε on average, its scores are lower on a share of ε/W at least of
     # what is drawn, since no difference is below −W: none of n is, with a chance of (1 − ε/W)^n.
-    table, slack = told.scores, aim.tolerance
+    table, slack, design = told.scores, aim.tolerance, told.fit.design
     rival = aim.rival(told.options.labels)
     if rival is None or table.scale is None or not slack or np.ptp(table.score) > 0.0:
-        return ()
-    drawn = next(iter(told.fit.design.clusters.values()), None)
-    if (unit := table.cluster or table.item) is not None:
-        drawn = unit.codes
-    option, width = told.fit.design.option, abs(table.scale[1] - table.scale[0])
-    each = drawn if drawn is not None and len(drawn) == len(option) else np.arange(len(option))
-    own = [np.unique(each[option == x]) for x in range(len(told.options))]
+        return said
+    unit = table.cluster or table.item
+    drawn = next(iter(design.clusters.values()), None) if unit is None else unit.codes
+    shared = drawn is not None and len(drawn) == len(design.option)
+    each = drawn if drawn is not None and shared else np.arange(len(design.option))
+    own = [np.unique(each[design.option == x]) for x in range(len(told.options))]
+    least = math.log(said.delta / max(len(own) - 1, 1))
+    step = math.log1p(-min(slack / abs(table.scale[1] - table.scale[0]), 1.0 - 1e-12))
     verdicts = list(said.verdicts)
     for x, mine in enumerate(own):
-        n = min(len(mine), len(own[rival]))
-        if drawn is not None:
-            n = len(np.intersect1d(mine, own[rival]))
-        chance = n * math.log1p(-min(slack / width, 1.0 - 1e-12))
-        if x != rival and chance < math.log(said.delta / max(len(own) - 1, 1)):
+        both = len(np.intersect1d(mine, own[rival]))
+        n = both if drawn is not None else min(len(mine), len(own[rival]))
+        if x != rival and n * step < least:
             verdicts[x] = "not worse"
-    return tuple(verdicts) if "not worse" in verdicts else ()
+    chosen = tuple(x for x, verdict in enumerate(verdicts) if verdict == "not worse")
+    return replace(said, verdicts=tuple(verdicts), chosen=chosen) if chosen else said
 
 
 def _answer(
@@ -494,43 +494,29 @@ def _raw_scores(table: Scores, options: Options) -> RawScores:
 
 def _why(told: _Fitted, said: Conclusion, categories: Categories | None) -> str:
     """Return why what was wanted is not sure, where that is not just chance."""
-    fit = told.fit
-    parts = fit.part if categories is None else np.zeros(0)
-    if categories is not None:
-        parts = np.concatenate([fit.part[some] - fit.part[some[0]] for some in categories.parts])
-    if len(parts) and np.ptp(parts) > 0:
-        return _apart(told)
+    fit, labels = told.fit, told.options.labels
+    groups = [np.arange(len(labels))] if categories is None else categories.parts
+    if any(np.ptp(fit.part[some]) > 0 for some in groups if len(some)):
+        return _apart(told.scores, np.array(labels), fit.part)
     if said.sure or not fit.silent:
         return ""
     seen = "agree to the last digit"
     if fit.freedom < 1:
         seen = "are no more than the model has parameters"
-    return _SILENT.format(seen=seen, name=told.options.labels[said.leader])
+    return _SILENT.format(seen=seen, name=labels[said.leader])
 
 
-def _apart(told: _Fitted) -> str:
+def _apart(table: Scores, labels: NDArray[Any], part: Indices) -> str:
     """Return into which parts options fall that the scores do not compare."""
-    labels, part = np.array(told.options.labels), told.fit.part
     found = [labels[part == p].tolist() for p in range(int(part.max()) + 1)]
     parts = "; ".join(listed(names, 3) for names in found[:_MOST_PARTS])
     more = "; …" if len(found) > _MOST_PARTS else ""
-    return (
-        f"the scores fall into {len(found):,} parts ({parts}{more}), and none tells by how much "
-        f"the options of one part are better than those of another.{_one_order(told.scores)}"
-    )
-
-
-def _one_order(table: Scores) -> str:
-    """Return what to say where every pair was named in one order only."""
+    why = _APART.format(n=f"{len(found):,}", parts=f"{parts}{more}")
     if table.rival is None:
-        return ""
+        return why
     pairs = set(zip(table.option.codes.tolist(), table.rival.tolist(), strict=True))
-    if any((second, first) in pairs for first, second in pairs):
-        return ""
-    return (
-        " All were named in one order, and what being named first adds looks like value; if nobody "
-        "knew the order, or it was drawn each time, say position=False."
-    )
+    once = not any((second, first) in pairs for first, second in pairs)
+    return f"{why} {_ONE_ORDER}" if once else why
 
 
 def _assumed(told: _Fitted) -> str:
@@ -566,7 +552,6 @@ def _notes(told: _Fitted, votes: bool) -> list[Finding]:
     if table.cluster is not None and (n := len(table.cluster)) < FEW_CLUSTERS:
         notes.append(Finding.note("clusters", _FEW.format(n=n)))
     if table.evaluator is None:
-        notes.append(Finding.note("evaluators", _NOBODY_SAID))
         return notes
     partial = table.partial is not None
     if table.option_group is not None and table.evaluator_group is None and not partial:
