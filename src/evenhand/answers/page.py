@@ -231,7 +231,7 @@ def verdict_on(answer: Answer, option: int) -> str:
 def verdict(answer: Answer) -> str:
     """Return what to choose and how sure that is, in one or two sentences."""
     k, said = len(answer.options), answer.conclusion
-    target, names, doubt = answer.conclusion.target, listed(answer.chosen, _MANY), _doubt(answer)
+    target, names, doubt = said.target, listed(answer.chosen, _MANY), _doubt(answer)
     if k > 1 and not answer.sure and n_scores(answer) == 0:
         return f"Nothing is known about the {k:,} options: no evaluation came back."
     if k == 1 and target.top is not None:
@@ -385,17 +385,15 @@ def _rival(answer: Answer) -> str:
     said, labels = answer.conclusion, answer.options.labels
     if is_apart(answer) or answer.categories is not None or len(labels) < 2:
         return ""
-    target, own = answer.conclusion.target, answer.conclusion.target.rival(labels)
+    target, own = said.target, said.target.rival(labels)
     same = {int(x) for x in np.flatnonzero((said.leads == 0.0).all(axis=1))} - {answer.option}
     if target.bar is not None:
-        known = [one for one in answer.ranking if not math.isnan(one.value)]
-        near = min(known, key=lambda one: abs(one.value - (target.bar or 0.0)), default=None)
-        found = None if near is None else Estimate(near.value, near.low, near.high, 0.0)
-        return (
-            f"{short(near.option)} is nearest to the bar: {interval(found)}."
-            if near and found
-            else ""
-        )
+        bar, known = target.bar, [one for one in answer.ranking if not math.isnan(one.value)]
+        near = min(known, key=lambda one: abs(one.value - bar), default=None)
+        if near is None:
+            return ""
+        where = interval(Estimate(near.value, near.low, near.high, 0.0))
+        return f"{short(near.option)} is nearest to the bar: {where}."
     if own is None:
         own = max(said.chosen, key=lambda x: answer.standing(x).lead)  # the last that is in
     left = [one for one in answer.ranking if one.index not in {own, *same}]
@@ -490,7 +488,7 @@ def _severity(answer: Answer) -> str:
 def _raw_in_words(answer: Answer) -> str:
     """Return what the means of the scores alone would have done."""
     said, up, labels = answer.conclusion, sign(answer.best), answer.options.labels
-    target, own = answer.conclusion.target, answer.conclusion.target.rival(labels)
+    target, own = said.target, said.target.rival(labels)
     raw = {one.index: up * one.raw for one in answer.ranking if not math.isnan(one.raw)}
     means = f"mean {'verdicts' if answer.scale.compared else 'scores'} alone would have"
     if not raw or (own is not None and own not in raw):
@@ -579,14 +577,13 @@ def to_come(forecast: float, looks_once: bool) -> str:
 
 def _failed(answer: Answer) -> str:
     """Return how many tries failed, and the last questions that were given up."""
-    tried = answer.attempts
-    came = f"{tried.failures:,} of {tried.tries:,} tries came to nothing" if tried.failures else ""
-    n, last = len(answer.failures), "; ".join(map(str, answer.failures[-_FEW:]))
-    parts = (
-        came,
-        f"{counted(n, 'question')} given up: {last}",
-    )
-    return "; ".join(part for part in parts[: 1 + bool(n)] if part)
+    tried, parts = answer.attempts, list[str]()
+    if tried.failures:
+        parts.append(f"{tried.failures:,} of {tried.tries:,} tries came to nothing")
+    if answer.failures:
+        parts.append(f"{counted(len(answer.failures), 'question')} given up")
+        parts[-1] += ": " + "; ".join(map(str, answer.failures[-_FEW:]))
+    return "; ".join(parts)
 
 
 def _ranking(answer: Answer) -> list[Part]:
@@ -599,9 +596,9 @@ def _ranking(answer: Answer) -> list[Part]:
     told = "there are no intervals, since nothing is certain"
     if any(math.isfinite(one.high - one.low) for one in answer.ranking):
         told = f"intervals have a confidence of {percent(answer.confidence)}, each by itself"
-    read = (
-        f"{read}; {told}. Verdicts and places are sure of all options at once; 'behind' is against "
-        "the most valuable one; the chance is an estimate, of values from one normal population."
+    read += (
+        f"; {told}. What is sure, and places, hold of all options at once; 'behind' is against the "
+        "most valuable one; the chance is an estimate, of values from one normal population."
     )
     said = (
         f"{verdict(answer)} Options by value with intervals, mean scores beside them, and biases."
@@ -740,10 +737,9 @@ def _assumptions(answer: Answer) -> list[Part]:
 
 def _method(answer: Answer) -> list[Part]:
     outcome = answer.outcome
-    stated = answer.table.noise_scale if answer.table is not None else None
+    stated = answer.table.noise_scale if outcome is None and answer.table else None
+    stated = stated if outcome is None else outcome.noise_scale
     scores = f"{n_scores(answer):,}"
-    if outcome is not None:
-        stated = outcome.noise_scale
     if not answer.assumed:
         scores = f"{answer.spent:,} asked for, {n_scores(answer) - answer.spent:,} given before"
     entries = {
@@ -769,13 +765,9 @@ def required(answer: Answer, how: str, option: str | None) -> str:
     labels, said = list(answer.options.labels), answer.conclusion
     if option is not None and option not in labels:
         raise InputError(f"there is no option {option!r}; say one of {listed(labels, 5)}.")
-    if option == answer.conclusion.target.against is not None:
+    if option == said.target.against is not None:
         raise InputError(f"{option!r} is what the others are held against; name another.")
-    held = [x for x, one in enumerate(said.verdicts) if one != "itself"]
-    if option is not None:
-        held = [labels.index(option)]
-    elif answer.conclusion.target.top is not None:
-        held = list(said.chosen)
+    whole = option is None and said.target.top is not None
 
     def passes(x: int) -> bool | None:
         if how == "sure":
@@ -783,14 +775,15 @@ def required(answer: Answer, how: str, option: str | None) -> str:
         chance = float(said.chances[x])
         return True if chance >= 1.0 - said.delta else False if chance <= said.delta else None
 
+    others = [x for x, one in enumerate(said.verdicts) if one != "itself"]
+    held = list(said.chosen) if whole else others if option is None else [labels.index(option)]
     found = {x: passes(x) for x in held}
-    met: bool | None = True
-    for state in (None, False):  # who surely fails is said before who may
-        if state in found.values():
-            met, held = state, [x for x in held if found[x] is state]
-    if option is None and answer.conclusion.target.top is not None:  # a list is never surely wrong
-        held = list(said.chosen)
-        met = (answer.sure if how == "sure" else bool(held) and met is True) or None
+    met: bool | None = None if None in found.values() or not held else True
+    if whole:  # a list is never surely wrong
+        met = (answer.sure if how == "sure" else met and False not in found.values()) or None
+    else:  # who surely fails is said before who may
+        met = False if False in found.values() else met
+        held = [x for x in held if found[x] is met]
     verb = "is" if len(held) == 1 else "are"
     what = f"{listed([repr(labels[x]) for x in held], 5)} {verb} {wanted(answer)}"
     if met:
