@@ -20,6 +20,7 @@ from evenhand.answers.page import (
     chance,
     is_apart,
     likely,
+    sides,
     verdict,
 )
 from evenhand.best import direction, sign
@@ -142,14 +143,9 @@ def _legend(
     answer: Answer, said: Conclusion, found: set[str]
 ) -> tuple[tuple[str, tuple[str, str], bool], ...]:
     """Return what the marks that are drawn mean."""
-    target = answer.conclusion.target
-    good, bad = "in", "out"
-    if target.top == 1:
-        good, bad = "best", "not best"
-    elif target.bar is not None:
-        good, bad = ("above", "below") if answer.best == "high" else ("below", "above")
-    elif target.against is not None:
-        good, bad = "better, or not worse" if target.tolerance else "better", "worse"
+    target, (good, bad, _) = answer.conclusion.target, sides(answer)
+    if target.against is not None and target.tolerance:
+        good = "better, or not worse"
     level = percent(answer.confidence)
     names = (
         (f"surely {good}", _IN, False, {"in", "not worse"}),

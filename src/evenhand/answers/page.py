@@ -78,14 +78,12 @@ _ASSUMED = (
     ("Scores hang together by nothing that was not named.", ("clusters",)),
 )
 
-_SAID: dict[str, tuple[str, str, str, str, str]] = {
-    "best": ("surely best", "probably best", "may be best", "probably not", "surely not"),
-    "top": ("surely in", "probably in", "at the line", "probably out", "surely out"),
-    "bar": ("surely above", "probably above", "at the bar", "probably below", "surely below"),
-    "bar, low": ("surely below", "probably below", "at the bar", "probably above", "surely above"),
-    "against": ("better", "probably better", "cannot tell", "probably worse", "worse"),
+_SIDES = {  # of the line, and at it
+    "best": ("best", "not best", "may be best"),
+    "top": ("in", "out", "at the line"),
+    "bar": ("above", "below", "at the bar"),
+    "against": ("better", "worse", "cannot tell"),
 }
-_PLACE = {"in": 0, "probably in": 1, "open": 2, "probably out": 3, "out": 4}
 
 
 def is_apart(answer: Answer) -> bool:
@@ -215,17 +213,27 @@ def likely(said: Conclusion, option: int) -> str:
     return "probably out" if verdict_ == "open" and chance <= said.delta else verdict_
 
 
+def sides(answer: Answer) -> tuple[str, str, str]:
+    """Return what it is to be wanted, not to be, and to be at the line."""
+    target = answer.conclusion.target
+    good, bad, at = _SIDES["best" if one_best(answer) else target.kind]
+    return (bad, good, at) if target.bar is not None and target.best == "low" else (good, bad, at)
+
+
 def verdict_on(answer: Answer, option: int) -> str:
     """Return the verdict on an option in words."""
-    said = answer.conclusion
-    target, found = answer.conclusion.target, likely(said, option)
-    if found in ("itself", "not worse"):
-        return "" if found == "itself" else "not worse"
+    target, found = answer.conclusion.target, likely(answer.conclusion, option)
+    good, bad, at = sides(answer)
     if found == "probably in" and target.against is not None and target.tolerance > 0.0:
-        return "probably not worse"
-    kind = "best" if one_best(answer) else target.kind
-    low = kind == "bar" and target.best == "low"
-    return _SAID["bar, low" if low else kind][_PLACE[found]]
+        good = "not worse"
+    return {
+        "in": f"surely {good}",
+        "probably in": f"probably {good}",
+        "open": at,
+        "probably out": f"probably {bad}",
+        "out": f"surely {bad}",
+        "not worse": "not worse",
+    }.get(found, "")
 
 
 def verdict(answer: Answer) -> str:
@@ -310,22 +318,19 @@ def _doubt(answer: Answer) -> str:
 
 def _of_each(answer: Answer, said: Conclusion, doubt: str) -> str:
     """Return who is beyond a bar, or better than one option, and who is not."""
-    target, k = said.target, len(answer.options)
+    target, (good, bad, _) = said.target, sides(answer)
+    of, slack = f"Of {counted(len(answer.options), 'option')}", target.words
+    than = "" if target.bar is None else f" {target.bar:g}"
     if target.against is not None:
-        of, who, good, bad = f"Against {short(target.against)}", "none", "better", "worse"
-        either = "better or worse"
+        of = f"Against {short(target.against)}"
         slack = f"not worse by more than {number(target.tolerance)}"
-    else:
-        sides = ("above", "below")[:: sign(answer.best)]
-        of, who, slack = f"Of {counted(k, 'option')}", "none", target.words
-        good, bad = (f"{side} {target.bar:g}" for side in sides)
-        either = f"{sides[0]} or {bad}"
     if answer.contradicted:
         return f"{of}, {doubt}."
     few = f"there is {_TOO_FEW}"
     if not (said.inside or said.outside):
-        return f"{of}, {who} is surely {either}: {doubt or few}."
-    parts = [_verdicts(answer, said, {"in": good, "out": bad, "not worse": slack})]
+        return f"{of}, none is surely {good} or {bad}{than}: {doubt or few}."
+    words = {"in": f"{good}{than}", "out": f"{bad}{than}", "not worse": slack}
+    parts = [_verdicts(answer, said, words)]
     parts += [f"of {listed(answer.undecided, _MANY)} {few}"] if said.undecided else []
     return f"{of}, {'; '.join([*parts, *([doubt] if doubt else [])])}."
 
