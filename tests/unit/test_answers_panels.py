@@ -513,21 +513,23 @@ def test_a_policy_that_knows_its_biases_is_believed() -> None:
     assert withdrawn.biases[0].interval == eh.Estimate(1.25, -math.inf, math.inf, 0.0)
 
 
+@pytest.mark.parametrize("capacity", [1, None])
+def test_chances_are_not_beyond_what_is_sure(capacity: int | None) -> None:
+    """Who loses nothing is the best, whatever the tolerance; who is not placed has a chance."""
+    answer = eh.choose(panel(capacity=capacity), Log(noise=0.6), tolerance=1.5, at_most=200)
+    found = answer.conclusion
+    assert answer.sure
+    assert (found.verdicts[0] == "in") == (answer.loss == 0.0)
+    open_ = [float(found.chances[x]) for x, said in enumerate(found.verdicts) if said == "open"]
+    assert all(0.01 <= chance <= 0.99 for chance in open_)
+    assert bool(open_) == (answer.loss > 0.0)
+
+
 def test_what_a_favour_of_the_whole_panel_may_be_is_said() -> None:
     answer = said(panel(), withstands=0.375)
     assert answer.withstands == 0.375
     assert "0.375" in str(answer)
     assert "Holds up" not in str(said(panel(), withstands=0.375, loss=0.1))
-
-
-def test_html_shows_options_and_evaluators() -> None:
-    evil = "<script>x</script>"
-    questions = eh.Questions.panel({evil: "a", "Bo": "b"}, {"P": "a", f"Q{evil}": "b"})
-    answer = eh.choose(questions, lambda q: q.number / 2, policy=Wants(questions, 1))
-    page = answer._repr_html_()
-    assert "<script>" not in page
-    for words in ("own group", "leniency", "shrunken", "Bo"):
-        assert words in page
 
 
 # ---------------------------------------------------------------------- comparisons

@@ -528,6 +528,24 @@ def test_nothing_is_said_beyond_the_ends_of_the_scale() -> None:
     assert answer.standings["option"].tolist() == without.standings["option"].tolist()
 
 
+def test_a_slope_may_be_larger_than_the_scale_where_its_attribute_is_small() -> None:
+    rng = np.random.default_rng(2)
+    frame = table([(f"o{o}", f"J{j}", 5.0) for o in range(6) for j in range(8)])
+    frame["share"] = rng.uniform(0.0, 0.01, len(frame))
+    frame["score"] += 200.0 * frame["share"] + 0.1 * rng.normal(size=len(frame))
+    (slope, *_) = eh.decide(frame, attributes=["share"], scale=(0, 10)).biases
+    assert slope.low < 200.0 < slope.high
+    assert slope.low > 10.0
+
+
+def test_a_single_option_is_chosen_and_held_against_a_bar() -> None:
+    alone = table([("Ann", y) for y in (7.0, 6.5, 7.2, 6.8)], "option", "score")
+    assert eh.decide(alone).sure
+    assert str(eh.decide(alone)).startswith("Choose Ann: there is no other option.")
+    assert eh.decide(alone, bar=9.0).outside == ("Ann",)
+    assert eh.decide(alone, bar=4.0).inside == ("Ann",)
+
+
 def paired(mean: float, n: int, seed: int, *, items: bool) -> tuple[pd.DataFrame, np.ndarray]:
     """Return scores of two options by the same judges, or on the same items, and differences."""
     rng = np.random.default_rng(seed)
