@@ -152,7 +152,7 @@ def test_choose_on_a_store_and_on_a_server_says_the_same_as_without(tmp_path: Pa
         there = eh.choose(panel(), mirrored, store=link, **settings)
     store.close()
     assert there.to_dict() == here.to_dict()
-    assert_mirrored(here, eh.choose(panel(), mark, looks="once", bounds=(1, 5)))
+    assert_mirrored(here, eh.choose(panel(), mark, bounds=(1, 5)))
 
 
 def run(*arguments: str) -> str:

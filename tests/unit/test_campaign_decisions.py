@@ -247,6 +247,7 @@ def test_a_decision_is_not_worked_out_while_others_wait(
         ({"scores": "stars"}, "scores must be"),
         ({"bounds": (1, 1)}, "bounds="),
         ({"looks": "twice"}, "looks must be"),
+        ({"looks": "once"}, "asked once, or 4 times at most"),
         ({"display": {"Zoe": {}}}, "'Zoe', which is no option"),
         ({"display": {"Ann": {"title": 7}}}, "'title' of 'Ann'"),
         ({"display": ["Ann"]}, "display must"),

@@ -128,7 +128,7 @@ def test_comparisons_are_decided_as_the_policy_would() -> None:
         if a != b
     ]
     answer = eh.decide(table(rows, "option", "rival", "evaluator", "score"))
-    assert (answer.label, answer.sure, answer.compared) == ("Ann", True, True)
+    assert (answer.label, answer.sure, answer.scale.compared) == ("Ann", True, True)
     questions = Questions.comparisons(names, ["J", "K"])
     A = questions.points[questions.find([row[:2] for row in rows], [row[2] for row in rows])]
     theta = np.linalg.lstsq(A, np.array([row[3] for row in rows]), rcond=None)[0]
@@ -396,7 +396,7 @@ def test_no_policy_goes_on_from_scores_that_were_there() -> None:
         (two([7.0, 6.0], [5.0, 5.5]), "adaptively"),
     ):
         answer = eh.decide(frame, assigned=assigned)  # type: ignore[arg-type]
-        assert (answer.scores, answer.spent) == (len(frame), len(frame))
+        assert answer.spent == len(frame)
         with pytest.raises(eh.InputError, match="no policy asked for them"):
             _ = answer.policy
 
@@ -528,6 +528,24 @@ def test_nothing_is_said_beyond_the_ends_of_the_scale() -> None:
     assert answer.standings["option"].tolist() == without.standings["option"].tolist()
 
 
+def test_a_slope_may_be_larger_than_the_scale_where_its_attribute_is_small() -> None:
+    rng = np.random.default_rng(2)
+    frame = table([(f"o{o}", f"J{j}", 5.0) for o in range(6) for j in range(8)])
+    frame["share"] = rng.uniform(0.0, 0.01, len(frame))
+    frame["score"] += 200.0 * frame["share"] + 0.1 * rng.normal(size=len(frame))
+    (slope, *_) = eh.decide(frame, attributes=["share"], scale=(0, 10)).biases
+    assert slope.low < 200.0 < slope.high
+    assert slope.low > 10.0
+
+
+def test_a_single_option_is_chosen_and_held_against_a_bar() -> None:
+    alone = table([("Ann", y) for y in (7.0, 6.5, 7.2, 6.8)], "option", "score")
+    assert eh.decide(alone).sure
+    assert str(eh.decide(alone)).startswith("Choose Ann: there is no other option.")
+    assert eh.decide(alone, bar=9.0).outside == ("Ann",)
+    assert eh.decide(alone, bar=4.0).inside == ("Ann",)
+
+
 def paired(mean: float, n: int, seed: int, *, items: bool) -> tuple[pd.DataFrame, np.ndarray]:
     """Return scores of two options by the same judges, or on the same items, and differences."""
     rng = np.random.default_rng(seed)
@@ -623,7 +641,7 @@ def test_a_copied_row_is_refused_as_the_audit_does_and_can_be_allowed() -> None:
     assert "one evaluator scored the same thing twice" in said[0]
     assert "repeats=True" in said[0]
     for other in (copied, copied.assign(score=[*table["score"], 1.25])):
-        assert eh.decide(other, repeats=True).scores == 13
+        assert eh.decide(other, repeats=True).spent == 13
 
 
 def test_of_a_campaigns_export_only_what_counts_is_decided_by(tmp_path: Path) -> None:
@@ -648,7 +666,7 @@ def test_of_a_campaigns_export_only_what_counts_is_decided_by(tmp_path: Path) ->
     for source in (tmp_path / "record" / "evaluations.csv",
                    pd.read_csv(tmp_path / "record" / "evaluations.csv")):  # fmt: skip
         answer = eh.decide(source)
-        assert answer.scores == 9
+        assert answer.spent == 9
         assert [one.value for one in answer.ranking] == pytest.approx(
             [one.value for one in plain.ranking]
         )

@@ -152,10 +152,10 @@ def test_against_one_of_two_is_their_difference() -> None:
         two = answer.compare("o0", "o1")
         verdict = answer.standings.set_index("option").loc["o0", "verdict"]
         seen.add(verdict)
-        assert (verdict == "better") == (two.low > 0.0)
-        assert (verdict == "worse") == (two.high < 0.0 and two.at_least <= -2.0)
+        assert (verdict == "surely better") == (two.low > 0.0)
+        assert (verdict == "surely worse") == (two.high < 0.0 and two.at_least <= -2.0)
         assert (verdict == "not worse") == (two.at_least > -2.0 and two.low <= 0.0)
-    assert {"better", "worse", "not worse"} <= seen
+    assert {"surely better", "surely worse", "not worse"} <= seen
 
 
 def test_an_alarm_withdraws_what_was_sure() -> None:

@@ -188,11 +188,6 @@ def test_an_answer_says_who_is_at_the_line() -> None:
             {"bar": 2, "policy": eh.CertainChoice(PANEL, bar=1)},
             "finds which are above 1, where bar=2",
         ),
-        (
-            eh.Questions.panel(GROUPS, {"P": "fr", "Q": "it", "R": "us"}),
-            {"top": 2, "looks": "always"},
-            "looks must be 'once' or None",
-        ),
     ],
 )
 def test_what_choose_cannot_want_is_said_before_anything_is_asked(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.answers.scale import Scale
 from evenhand.arrays import Floats
 from evenhand.best import sign
 from evenhand.errors import InputError
@@ -89,8 +88,7 @@ def difference(answer: Answer, option: str | int, rival: str | int) -> Differenc
     labels = answer.options.labels
     if answer.contradicted:
         found, level = np.array([found[0], -math.inf, math.inf, -math.inf]), 0.0
-    scale = Scale.of(answer.scale, answer.compared)
-    value, low, high, least = scale.cut(found, -scale.most, scale.most).tolist()
+    value, low, high, least = answer.scale.leads(found).tolist()
     return Difference(labels[a], labels[b], value, low, high, least, level)
 
 

@@ -109,7 +109,7 @@ def with_put_back(
         return replace(answer, withdrawn=found)
     said = _of_both(answer.conclusion, None if put_back is None else put_back.conclusion)
     beside = put_back  # whose values are measured alike: in comparisons, from the same option
-    if put_back is not None and answer.compared and put_back.option != answer.option:
+    if put_back is not None and answer.scale.compared and put_back.option != answer.option:
         beside = None
     return replace(
         answer,

@@ -460,10 +460,14 @@ def _chances(
         else:
             assert rival is not None
             chances[some] = draws.beside(rival, target.tolerance)
+    return np.asarray(np.where(said.doubted, np.nan, capped(said, chances)))
+
+
+def capped(said: Conclusion, chances: Floats) -> Floats:
+    """Return (k,) chances as far as what is sure allows; never 0 or 1."""
     said_in = np.isin(said.verdicts, ("in", "not worse"))
     said_out = np.array(said.verdicts) == "out"
-    chances = np.clip(chances, _NEAR, 1.0 - _NEAR, out=chances, where=~(said_in | said_out))
     sure = 1.0 - said.delta
-    chances[said_in] = np.clip(chances[said_in], sure, 1.0 - _NEAREST)
-    chances[said_out] = np.clip(chances[said_out], _NEAREST, said.delta)
-    return np.asarray(np.where(said.doubted, np.nan, chances))
+    chances = np.where(said_in | said_out, chances, np.clip(chances, _NEAR, 1.0 - _NEAR))
+    chances = np.where(said_in, np.clip(chances, sure, 1.0 - _NEAREST), chances)
+    return np.where(said_out, np.clip(chances, _NEAREST, said.delta), chances)
