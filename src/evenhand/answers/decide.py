@@ -30,6 +30,7 @@ from evenhand.answers.categories import Categories, categories_of
 from evenhand.answers.logged import Log, has_constant, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.of_policy import answer_of
+from evenhand.answers.watch import steps
 from evenhand.arrays import Floats, Indices, checked_aim, is_number, whole_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import sign, turned
@@ -249,32 +250,36 @@ def decide(
     if target is not None and table.best == "low":
         target = replace(target, best="low").turned
     like = scope == "like these"
-    told = _fitted(questions, table, like, position, noise_scale, trusted)
-    labels = told.options.labels
-    aim = target or Target(top=1, tolerance=tolerance)
-    if target is not None:
-        aim = target.among(labels, told.paired)
-    categories = None
-    if within is not None and aim.top is not None:
-        categories = categories_of(within, table, labels, aim.top)
-    beside = table.beside if searched and table.cluster is None else {}
-    found = told.findings(beside)
-    doubted = np.zeros(len(labels), dtype=np.bool_)
-    for alarm in (one for one in found if one.alarm):
-        doubted |= np.isin(labels, alarm.concerns) if alarm.concerns else True
-    from_origin = aim if aim.bar is None else replace(aim, bar=aim.bar - told.origin)
-    said = conclude(
-        told.fit,
-        from_origin,
-        1.0 - confidence,
-        rival=aim.rival(labels),
-        like=like,
-        doubted=doubted,
-        parts=None if categories is None else categories.parts,
-    )
-    if (equal := _equal_scores(told, aim, said)) is not said:
-        said, found = equal, [*found, Finding.note("bounds", _EQUAL)]
-    return _answer(told, replace(said, target=aim), found, tolerance, categories, next_n)
+    with steps("fitting", "looking for faults", "concluding", "wording the answer") as done:
+        told = _fitted(questions, table, like, position, noise_scale, trusted)
+        done()
+        labels = told.options.labels
+        aim = target or Target(top=1, tolerance=tolerance)
+        if target is not None:
+            aim = target.among(labels, told.paired)
+        categories = None
+        if within is not None and aim.top is not None:
+            categories = categories_of(within, table, labels, aim.top)
+        beside = table.beside if searched and table.cluster is None else {}
+        found = told.findings(beside)
+        done()
+        doubted = np.zeros(len(labels), dtype=np.bool_)
+        for alarm in (one for one in found if one.alarm):
+            doubted |= np.isin(labels, alarm.concerns) if alarm.concerns else True
+        from_origin = aim if aim.bar is None else replace(aim, bar=aim.bar - told.origin)
+        said = conclude(
+            told.fit,
+            from_origin,
+            1.0 - confidence,
+            rival=aim.rival(labels),
+            like=like,
+            doubted=doubted,
+            parts=None if categories is None else categories.parts,
+        )
+        done()
+        if (equal := _equal_scores(told, aim, said)) is not said:
+            said, found = equal, [*found, Finding.note("bounds", _EQUAL)]
+        return _answer(told, replace(said, target=aim), found, tolerance, categories, next_n)
 
 
 @dataclass(frozen=True, eq=False)

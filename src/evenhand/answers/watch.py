@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -159,6 +160,43 @@ def _late_bar() -> Iterator[Callable[[Progress], object]]:
     try:
         yield show
     finally:
+        for bar in bars:
+            bar.stop()
+
+
+@contextmanager
+def steps(*names: str) -> Iterator[Callable[[], None]]:
+    """Give a function to call after each of several steps: where somebody looks, a bar says from
+    the first second on which of them is taken.
+    """
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    bars: list[Bar] = []
+    lock, done = threading.Lock(), 0
+
+    def show(begin: bool) -> None:
+        with lock:
+            if begin:
+                bars.append(_begun())
+            for bar in bars:
+                name = names[min(done, len(names) - 1)]
+                bar.update(bar.task_ids[0], completed=done, total=len(names), description=name)
+                bar.refresh()
+
+    def after() -> None:
+        nonlocal done
+        done += 1
+        show(begin=False)
+
+    late = threading.Timer(_PATIENCE, show, [True])
+    late.daemon = True
+    late.start()
+    try:
+        yield after
+    finally:
+        late.cancel()
+        late.join()
         for bar in bars:
             bar.stop()
 
