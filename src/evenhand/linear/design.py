@@ -23,6 +23,9 @@ from evenhand.scores import Scores
 from evenhand.scores.scores import Codes, crossed, sums_over
 
 
+_LARGE = 30_000_000  # rows times effects of the smaller kind beyond which nothing is written out
+
+
 @dataclass(frozen=True, eq=False)
 class Design:
     """Rows of a table as a linear model; codes count names from 0.
@@ -83,6 +86,12 @@ class Design:
     def n_values(self) -> int:
         """How many numbers the values of options are made of."""
         return self.n_options if self.features is None else self.features.shape[1]
+
+    @property
+    def large(self) -> bool:
+        """Whether a basis would be too large to write out: it is fitted step by step (`large`)."""
+        smaller = min(self.n_values, self.n_evaluators)
+        return len(self) * max(smaller, 1) > _LARGE and self.item is None
 
     def averaged(self) -> Design:
         """Return one row for each pair of option and evaluator: asked again, it is one opinion."""
