@@ -17,7 +17,7 @@ Connected parts of a table share nothing but x, and each has its own G.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -49,9 +49,7 @@ class Weights:
     slopes: Floats  # (K, r), of Q
     told: Flags  # (K,) whether the contrast is identified
     squares: Floats  # (K,) w·w
-    about: tuple[str, NDArray[np.intp]] | None = (
-        None  # a block, and (K, ·) its effects that it is of
-    )
+    about: tuple[str, Indices] | None = None  # a block, and (K, ·) its effects that it is of
 
     def __len__(self) -> int:
         """Return how many contrasts there are."""
@@ -63,30 +61,20 @@ class Weights:
         levels = self.levels
         return bool(levels.any() if isinstance(levels, np.ndarray) else levels.nnz)
 
+    @cached_property
+    def _alone(self) -> Weights:
+        squares = self.squares - (self.slopes * self.slopes).sum(1)
+        return replace(self, slopes=np.zeros_like(self.slopes), squares=squares)
+
     def apart(self) -> tuple[Weights, Floats]:
-        """Return the weights of effects alone, and (K, r) those of slopes; kept."""
-        if not self.slopes.any():
-            return self, self.slopes
-        if "effects alone" not in self.__dict__:
-            squares = self.squares - (self.slopes * self.slopes).sum(1)
-            nothing = np.zeros_like(self.slopes)
-            self.__dict__["effects alone"] = Weights(
-                self.levels, self.effects, nothing, self.told, squares, self.about
-            )
-        alone: Weights = self.__dict__["effects alone"]
-        return alone, self.slopes
+        """Return the weights of effects alone, and (K, r) those of slopes."""
+        return self._alone if self.slopes.any() else self, self.slopes
 
     def some(self, which: Any) -> Weights:
         """Return the weights of some contrasts."""
-        effects = None if self.effects is None else self.effects[which]
-        return Weights(
-            self.levels[which],
-            effects,
-            self.slopes[which],
-            self.told[which],
-            self.squares[which],
-            None if self.about is None else (self.about[0], self.about[1][which]),
-        )
+        rows = (self.levels, self.effects, self.slopes, self.told, self.squares)
+        about = None if self.about is None else (self.about[0], self.about[1][which])
+        return Weights(*(None if part is None else part[which] for part in rows), about)
 
 
 class Basis:

@@ -22,7 +22,6 @@ from evenhand.arrays import Floats
 from evenhand.scores import Scores
 from evenhand.scores.scores import Codes, crossed, sums_over
 
-
 _LARGE = 30_000_000  # rows times effects of the smaller kind beyond which nothing is written out
 
 
