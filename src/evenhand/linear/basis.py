@@ -144,6 +144,12 @@ class Basis:
         }
         return len(used), part.reshape(-1).astype(np.int32), places, int(used.max(initial=0))
 
+    def part_of(self, block: str) -> Indices:
+        """Return (size,) the number of the connected part of each effect of a block."""
+        size = self.design.n_options if block == "option" else self.blocks[block][1]
+        found = np.zeros(size) if self.parts == 1 else self._part_of[block]
+        return found.astype(np.intp)
+
     def _columns(self, width: int) -> Any:
         """Return (n, w) R."""
         design, n = self.design, len(self.design)

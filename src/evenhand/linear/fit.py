@@ -107,7 +107,7 @@ class Fit:
         """
         design, k = self.design, self.design.n_options
         if design.rival is None and design.features is None and self.basis.slopes_told:
-            return self._connected
+            return self.basis.part_of("option")
         found = np.full(k, -1, dtype=np.intp)
         while (found < 0).any():
             first = int(np.argmin(found))
@@ -115,13 +115,6 @@ class Fit:
             told[first] = True
             found[told] = found.max() + 1
         return found
-
-    @property
-    def _connected(self) -> NDArray[np.intp]:
-        """(k,) the number of the connected part of each option."""
-        if self.basis.parts == 1:
-            return np.zeros(self.design.n_options, dtype=np.intp)
-        return self.basis._part_of["option"].astype(np.intp)
 
     @property
     def compared(self) -> bool:
@@ -318,7 +311,7 @@ class Fit:
         if self.design.rival is not None:
             return spread
         if like and self.design.n_evaluators > 1:
-            spread = self._drawn(spread, self.severities, self._evaluator_part)
+            spread = self._drawn(spread, self.severities, self.basis.part_of("evaluator"))
         return spread if self.design.item is None else self._drawn(spread, *self._items)
 
     def _drawn(self, spread: Spread, effects: Floats, whose: NDArray[np.intp]) -> Spread:
@@ -327,7 +320,7 @@ class Fit:
         """
         drawn, many = np.empty((2, self.design.n_options))
         for s in range(self.basis.parts):
-            own, mine = effects[whose == s], self._connected == s
+            own, mine = effects[whose == s], self.basis.part_of("option") == s
             many[mine] = max(len(own) - 1, 1)
             drawn[mine] = own.var(ddof=1) / len(own) if len(own) > 1 else np.inf
         V = spread.variance + drawn
@@ -382,13 +375,6 @@ class Fit:
     # ------------------------------------------------------------------ levels
 
     @cached_property
-    def _evaluator_part(self) -> NDArray[np.intp]:
-        J = self.design.n_evaluators
-        if self.basis.parts == 1:
-            return np.zeros(J, dtype=np.intp)
-        return self.basis._part_of["evaluator"].astype(np.intp)
-
-    @cached_property
     def _levels(self) -> Weights:
         """Weights of values: of options, with evaluators and items of their part on average."""
         design, k = self.design, self.design.n_options
@@ -406,14 +392,14 @@ class Fit:
             if self.basis.parts == 1:
                 contrasts[name] = np.full((k, size), 1.0 / size)
                 continue
-            of = self.basis._part_of[name]
-            same = self._connected[:, None] == of
+            of = self.basis.part_of(name)
+            same = self.basis.part_of("option")[:, None] == of
             contrasts[name] = same / np.maximum(same.sum(1, keepdims=True), 1)
         return self.basis.weights(contrasts, about=about)
 
     @cached_property
     def _severity_weights(self) -> Weights:
-        J, whose = self.design.n_evaluators, self._evaluator_part
+        J, whose = self.design.n_evaluators, self.basis.part_of("evaluator")
         C = np.eye(J)
         if self.design.rival is None:
             same = whose[:, None] == whose
