@@ -6,6 +6,7 @@ import json
 import math
 import pickle
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 from scipy import stats
 
 import evenhand as eh
+from evenhand.answers import watch
 from evenhand.cases.panels import SkatingPanel, skating_panels
 from evenhand.questions import Questions
 from rotation import nightly
@@ -369,6 +371,19 @@ def test_who_favours_nobody_is_asked_where_one_partial_judge_tells_nothing() -> 
     assert {q.evaluator for q in answer.next_questions} == {"a neutral evaluator"}
     assert {q.options for q in answer.next_questions} == {("Ann",), ("Bo",)}
     assert math.isnan(answer.bias.value)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_on_a_terminal_a_long_decision_says_where_it_is(
+    terminal: bool, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "_PATIENCE", 0.0)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    eh.decide(two([7.0, 8.0], [5.0, 5.5]))
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert ("answer" in captured.err) is terminal
 
 
 def test_dearer_questions_must_be_worth_it() -> None:

@@ -280,6 +280,9 @@ class Choice(Policy):
 
     # ------------------------------------------------------------------ what changes meanwhile
 
+    def may_change(self) -> None:
+        """Raise `InputError` where nothing can be added any more."""
+
     def allow(self, at_most: int | None = None, budget: float | None = None) -> None:
         """Go on with more evaluations, or more money: so much in all.
 
@@ -291,6 +294,7 @@ class Choice(Policy):
         >>> policy.remaining
         500
         """
+        self.may_change()
         limit, money = self.horizon, self.limits.money
         if at_most is not None:
             limit = most_evaluations(len(self.options), None, at_most)
@@ -340,6 +344,7 @@ class Choice(Policy):
         >>> more.spent, len(more.options)
         (1, 3)
         """
+        self.may_change()
         to = Superset.of(self.actions, actions)
         placed, named = self._arguments
         if placed:

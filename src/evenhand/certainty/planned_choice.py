@@ -69,7 +69,8 @@ class PlannedChoice(Choice):
     comes back, and all of it is looked at once, when it is in: that is what makes a strong test
     possible. Until then there are estimates, and nothing is certain. How long an answer takes, and
     who leaves, must not depend on what the answers are. Logged scores may be observed before the
-    first answer: they are no part of the test, and not asked again.
+    first answer: they are no part of the test, and not asked again. It may be extended, and allowed
+    more, before the look, if that does not depend on the answers: the plan just becomes longer.
 
     Parameters
     ----------
@@ -377,40 +378,8 @@ class PlannedChoice(Choice):
         gone[list(self.limits.barred)] = True
         return float(min(int(lacking[~gone].sum()), now.plan.number - now.count))
 
-    def extended(self, actions: Askable) -> PlannedChoice:
-        """Return the policy with more options, evaluators or capacity, and the same record.
-
-        The plan just becomes longer: it is still one that was fixed without looking, if what was
-        added does not depend on the scores. Refused once all answers were looked at, and where
-        somebody else made the plan.
-
-        Examples
-        --------
-        >>> import evenhand as eh
-        >>> old = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
-        >>> new = eh.Questions.panel(["Ann", "Bo"], ["P", "Q", "R"])
-        >>> eh.certainty.PlannedChoice(old).extended(new).ask().total
-        6
-        """
-        self._refuse_to_change()
-        return super().extended(actions)
-
-    def allow(self, at_most: int | None = None, budget: float | None = None) -> None:
-        """Plan more answers, or for more money: so much in all; see `extended`.
-
-        Examples
-        --------
-        >>> import evenhand as eh
-        >>> questions = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
-        >>> policy = eh.certainty.PlannedChoice(questions, at_most=2)
-        >>> policy.allow(4)
-        >>> policy.ask().total
-        4
-        """
-        self._refuse_to_change()
-        super().allow(at_most, budget)
-
-    def _refuse_to_change(self) -> None:
+    def may_change(self) -> None:
+        """Refuse more answers or options where somebody else made the plan, and after the look."""
         if self._planned is not None:
             raise InputError(
                 "this plan was made by somebody else (planned=), who would have to extend it; make "
