@@ -592,10 +592,11 @@ def _next(told: _Fitted, said: Conclusion, n: int) -> NextQuestions:
     else:
         questions = told.log.questions
         counts = np.bincount(told.log.which, minlength=len(questions))
-        total = np.bincount(told.log.which, told.log.scores - level, len(questions))
+        total = np.asarray(np.bincount(told.log.which, told.log.scores - level, len(questions)))
         if not fit.compared and isinstance(told.asked, Questions):
             questions = questions.adding(questions._changed(capacity=None).check().advice)
-            counts, total = (np.pad(one, (0, len(questions) - len(one))) for one in (counts, total))
+            new = len(questions) - len(counts)
+            counts, total = np.pad(counts, (0, new)), np.pad(total, (0, new))
         asked = askable_in(questions, counts, total, said, level)
     return next_questions(asked, said, labels, n, noise=noise, level=level, scored=len(told.scores))
 

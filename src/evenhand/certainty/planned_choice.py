@@ -470,12 +470,11 @@ class PlannedChoice(Choice):
             nothing = Estimate.without_interval(level=self.confidence)
             return [(column, nothing) for column in self.questions.columns]
         fit, which = self._fitted
-        known = self.conclusion is not None
+        wide = 0.0 if self.conclusion is not None else math.inf
         found = self.once("biases", lambda: biases_by(self.questions, which, fit, self.delta))
         return [
-            (column, Estimate(float(value), *ends, self.confidence))
-            for column, (value, *spans) in found
-            for ends in [map(float, spans) if known else (-math.inf, math.inf)]
+            (column, Estimate(float(value), float(low) - wide, float(high) + wide, self.confidence))
+            for column, (value, low, high) in found
         ]
 
     def values(self) -> Floats | None:

@@ -83,7 +83,7 @@ class Drawn:
         """Return (k,) how probable it is that each is among the m best."""
         k, draws = self.values.shape
         first = np.argpartition(-self.values, m - 1, axis=0)[:m] if m > 1 else self.values.argmax(0)
-        return np.bincount(first.ravel(), minlength=k) / draws
+        return np.asarray(np.bincount(first.ravel(), minlength=k) / draws)
 
     def above(self, mean: float, error: float, line: float) -> Floats:
         """Return (k,) how probable it is that each is above a line, by the mean of all values and

@@ -432,8 +432,10 @@ def _drawn(fit: Fit, parts: Sequence[Indices]) -> list[Drawn | None]:
     found: list[Drawn | None] = []
     for some in parts:
         known = not fit.silent and np.ptp(fit.part[some]) == 0 and len(some) > 1
-        C, freedom = fit.covariance(some, alone=len(some) > _MANY) if known else (some, 0.0)
-        found.append(Drawn.of(fit.values[some], C, freedom) if freedom >= 1.0 else None)
+        found.append(None)
+        if known:
+            C, freedom = fit.covariance(some, alone=len(some) > _MANY)
+            found[-1] = Drawn.of(fit.values[some], C, freedom) if freedom >= 1.0 else None
     return found
 
 

@@ -301,18 +301,20 @@ def askable_in_table(scores: Scores, fit: Fit, said: Conclusion, level: float) -
     size = np.abs(design.x).max(axis=0, initial=0.0)
     size[size == 0.0] = 1.0
     x = _regressors(scores, design.x, near[a], near[b] if paired else None, j)
-    if scores.stated is not None and x.size:
+    if scores.stated is not None and x.size and scores.stated.any():
         x[:, 0] = np.where(seen, scores.stated[rows][at[found]], 0.0)
     z = np.zeros((len(a), k + x.shape[1]))
     z[:, k:] = x / size
     z[np.arange(len(a)), a] = 1.0
     z[np.flatnonzero(b >= 0), b[b >= 0]] = -1.0
-    mine, told = place[design.option] >= 0, 0.0
+    mine = place[design.option] >= 0
     if design.rival is not None:
         mine &= place[design.rival] >= 0
-        told = indicator(place[design.rival[mine]], k)
-    told, slopes = indicator(place[design.option[mine]], k) - told, (design.x[mine] / size).T
-    n = int(mine.sum())
+    told: Any = indicator(place[design.option[mine]], k)
+    if design.rival is not None:
+        told = told - indicator(place[design.rival[mine]], k)
+    stacked: Any = np.vstack if isinstance(told, np.ndarray) else sparse.vstack
+    effects, n = stacked([told, (design.x[mine] / size).T]), int(mine.sum())
     return Askable(
         near,
         np.eye(k, k + x.shape[1]),
@@ -325,10 +327,8 @@ def askable_in_table(scores: Scores, fit: Fit, said: Conclusion, level: float) -
         j,
         labels,
         () if who is None else (*who.names, *([] if fit.compared else [NEUTRAL])),
-        sparse.vstack([told, slopes], "csr")
-        if sparse.issparse(told)
-        else np.vstack([told, slopes]),
-        np.full(n, -1) if design.evaluator is None else design.evaluator[mine],
+        effects,
+        np.full(n, -1) if design.evaluator is None else design.evaluator[mine].astype(np.intp),
         np.ones(n),
         design.y[mine],
         np.zeros(x.shape[1]),

@@ -72,9 +72,15 @@ class Weights:
 
     def some(self, which: Any) -> Weights:
         """Return the weights of some contrasts."""
-        rows = (self.levels, self.effects, self.slopes, self.told, self.squares)
-        about = None if self.about is None else (self.about[0], self.about[1][which])
-        return Weights(*(None if part is None else part[which] for part in rows), about)
+        return replace(
+            self,
+            levels=self.levels[which],
+            effects=None if self.effects is None else self.effects[which],
+            slopes=self.slopes[which],
+            told=self.told[which],
+            squares=self.squares[which],
+            about=None if self.about is None else (self.about[0], self.about[1][which]),
+        )
 
 
 class Basis:
@@ -425,7 +431,7 @@ def _blocks(design: Design) -> dict[str, tuple[Codes | None, int]]:
     return blocks
 
 
-def indicator(codes: Codes, size: int) -> Any:
+def indicator(codes: Codes | Indices, size: int) -> Any:
     """Return (size, n) a 1 where a row has a code."""
     n = len(codes)
     if n * size <= SMALL:

@@ -439,11 +439,11 @@ def _tail_freedom(Q: Floats) -> Floats:
         place = at[every, last]
     low, high = p[every, last], p[every, last + 1]
     share = np.clip((0.05 - low) / np.maximum(high - low, _TINY), 0.0, 1.0)
-    return freedom[place] * (freedom[1] / freedom[0]) ** share
+    return np.asarray(freedom[place] * (freedom[1] / freedom[0]) ** share)
 
 
 @lru_cache(maxsize=1)
 def _quantiles() -> tuple[Floats, Floats]:
     """Return degrees of freedom from ½ to 50 in equal steps, and the squares of their 5% points."""
     freedom = np.geomspace(0.5, 50.0, _STEPS**3 + 1)
-    return freedom, special.stdtrit(freedom, 0.975) ** 2
+    return freedom, np.asarray(special.stdtrit(freedom, 0.975) ** 2, dtype=np.float64)
