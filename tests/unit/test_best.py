@@ -113,7 +113,7 @@ def are_mirrors(low: eh.Answer, high: eh.Answer, a: float) -> None:
     alike(one["lead"], other["lead"])
     for mine, theirs in (("raw", "raw"), ("value", "value"), ("low", "high"), ("high", "low")):
         alike(one[mine], a - other[theirs])
-    if low.target is not None:
+    if low.conclusion.target.top != 1:
         alike(one["chance"], other["chance"], drawn)
         alike(one[["rank_low", "rank_high"]], other[["rank_low", "rank_high"]])
     for b, c in zip(low.biases, high.biases, strict=True):
@@ -355,7 +355,7 @@ def test_plan_is_the_mirror(said: dict[str, Any]) -> None:
     if low.expected is not None and high.expected is not None:
         alike([low.expected.right, low.expected.lost], [high.expected.right, high.expected.lost])
     assert low.to_dict()["best"] == "low"
-    assert low.target.bar == said.get("bar")
+    assert low.conclusion.target.bar == said.get("bar")
     assert direction("low") in str(low)
 
 

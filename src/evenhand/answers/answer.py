@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.answers.biases import Biases
 from evenhand.answers.categories import Categories
@@ -36,7 +37,7 @@ from evenhand.policies.messages import Certainty
 from evenhand.questions import Askable, Options, Questions
 from evenhand.report.model import Report
 from evenhand.report.result import Result
-from evenhand.scores.scores import Codes, Finding, Level
+from evenhand.scores.scores import Finding, Level
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -402,7 +403,9 @@ class RawScores(NamedTuple):
         return int(np.nanargmax(self.means)) if self.counts.any() else None
 
 
-def raw_scores(k: int, about: Sequence[Codes], scores: Floats, times: Counts) -> RawScores:
+def raw_scores(
+    k: int, about: Sequence[NDArray[np.integer[Any]]], scores: Floats, times: Counts
+) -> RawScores:
     """Return the mean of all scores about each of k options, by codes of the first and, in
     comparisons, of the second, for which a score has the opposite sign.
     """

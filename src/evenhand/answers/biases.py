@@ -154,8 +154,11 @@ class Biases(tuple[NamedBias, ...]):
 
 def _made(columns: Sequence[Column | NamedBias], ends: Floats, drawn: Floats) -> Biases:
     """Return biases by what they are, (n, 3) ends and (n,) what is shrunken."""
-    rows = zip(columns, ends.tolist(), drawn.tolist(), strict=True)
-    return Biases(NamedBias(c.name, c.kind, c.evaluator, c.group, *own, to) for c, own, to in rows)
+    rows = np.column_stack([ends, drawn]).tolist()
+    return Biases(
+        NamedBias(one.name, one.kind, one.evaluator, one.group, value, low, high, better)
+        for one, (value, low, high, better) in zip(columns, rows, strict=True)
+    )
 
 
 def biases_of(table: TableFit, confidence: float, most: float = math.inf) -> Biases:

@@ -53,7 +53,8 @@ def answer_of(
     """
     said = conclusion_of(said) if isinstance(said, Policy) else said
     questions, checks, decision = said.questions, said.checks, said.decision
-    ends = Scale(*map(float, scale or (-math.inf, math.inf)), compares(questions))
+    low, high = scale or (-math.inf, math.inf)
+    ends = Scale(float(low), float(high), compares(questions))
     tried = attempts or Attempts()
     found = [one for one in decision.warnings or said.findings if _counts(one, said)]
     found += tried.findings(questions, decision.label)
@@ -77,7 +78,7 @@ def answer_of(
     return answer_from(
         concluded,
         questions.options,
-        raw_scores(len(questions.options), questions.about.T, means, checks.counts),
+        raw_scores(len(questions.options), list(questions.about.T), means, checks.counts),
         sure=sure,
         certainty=certainty,
         tolerance=tolerance,

@@ -280,9 +280,10 @@ def verdict(answer: Answer) -> str:
     if not one and (said.inside or said.outside):
         text += f": {_verdicts(answer, said, {'in': 'in', 'out': 'out'})}"
     if answer.loss < math.inf:
-        other = "any other" if inside is None else f"any other of its {short(inside.column)}"
-        whom = "It loses" if one else f"Any of them is worse than {other} by"
-        text += f". {whom} at most {_at_most(answer, answer.loss)} ({level})"
+        most = f"{_at_most(answer, answer.loss)} ({level})"
+        other = "option" if inside is None else f"of its {short(inside.column)}"
+        several = f"None of them is worse than another {other} by more than"
+        text += f". {'It loses at most' if one else several} {most}"
     single = {one.option for one in answer.ranking if one.evaluations == 1}
     if not answer.scale.compared and (few := [name for name in answer.chosen if name in single]):
         text += f". {listed(few)} {'has' if len(few) == 1 else 'have'} a single score"

@@ -469,7 +469,11 @@ def capped(said: Conclusion, chances: Floats) -> Floats:
     """Return (k,) chances as far as what is sure allows; never 0 or 1."""
     said_in = np.isin(said.verdicts, ("in", "not worse"))
     said_out = np.array(said.verdicts) == "out"
+    if said.target.top is None and said.target.tolerance:  # it may be worse by less than that
+        said_out &= np.isin(np.arange(len(said_out)), said.short)
     sure = 1.0 - said.delta
-    chances = np.where(said_in | said_out, chances, np.clip(chances, _NEAR, 1.0 - _NEAR))
+    known = np.where(np.isnan(chances) & said_in, sure, chances)
+    known = np.where(np.isnan(chances) & said_out, said.delta, known)
+    chances = np.where(said_in | said_out, known, np.clip(chances, _NEAR, 1.0 - _NEAR))
     chances = np.where(said_in, np.clip(chances, sure, 1.0 - _NEAREST), chances)
     return np.where(said_out, np.clip(chances, _NEAREST, said.delta), chances)

@@ -127,8 +127,6 @@ class PairedItems:
         return replace(
             found,
             paid=ran.paid,
-            budget=ran.budget,
-            at_most=ran.at_most,
             failures=ran.failures,
             attempts=ran.attempts,
             warnings=(*found.warnings, *left),
