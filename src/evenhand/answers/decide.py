@@ -592,7 +592,9 @@ def _next(told: _Fitted, said: Conclusion, n: int) -> NextQuestions:
     else:
         questions = told.log.questions
         counts = np.bincount(told.log.which, minlength=len(questions))
-        total = np.asarray(np.bincount(told.log.which, told.log.scores - level, len(questions)))
+        total = np.asarray(
+            np.bincount(told.log.which, told.log.scores - level, len(questions)), dtype=np.float64
+        )
         if not fit.compared and isinstance(told.asked, Questions):
             questions = questions.adding(questions._changed(capacity=None).check().advice)
             new = len(questions) - len(counts)
