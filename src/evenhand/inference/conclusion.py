@@ -18,10 +18,12 @@ One joint statement, with a probability of δ at most to be wrong in any of it:
   p < δ/m(k − m) of all leads across the line that are larger by ε. Shares are δ/2 at most.
 - *The m best*: likewise if p < δ/2 across the line for all pairs. Else option x is in if p < α over
   k − m others, and out if m others are so over it. Who is in falsely, at place m + j, is falsely
-  better than j of the m + j − 1 before it: by Markov's inequality that has a probability of
-  (m + j − 1)α/j at most, and the other way round (k − m + i − 1)α/i for who is out falsely at place
-  m − i + 1. All of these add up to δ with α = δ/(k + (m − 1)H_{k−m} + (k − m − 1)H_m), where H_n
-  is 1 + ½ + … + 1/n. Then step by step: of who is placed nothing false is left to say.
+  better than j of the m + j − 1 before it; who is out falsely, at place m − i + 1, falsely worse
+  than i of the k − m + i − 1 behind it. Ties are the worst case; and given the error of x, those of
+  the others are independent, so that how many of n it beats is binomial, each with a chance of
+  Φ(ε + √2 Φ⁻¹(α)), ε the error in units of its own. α is where the chances of all k places, on
+  average over ε, add up to δ: two to eight times what Markov's inequality allows. Then step by
+  step: of who is placed nothing false is left to say.
 - *A bar, and against one option*: two-sided t tests by Holm.
 - *Ranks*: pairs that differ by Holm over all of them, and what is sure of the target: nobody who is
   surely in has a rank beyond the line.
@@ -36,7 +38,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -53,6 +55,8 @@ Flags = NDArray[np.bool_]
 
 _NEAR = 0.01  # chances of who is not placed are no nearer to 0 and 1
 _NEAREST = 0.001
+_ERRORS = np.arange(-32, 33) / 4  # of an option, in units of its standard error
+_DENSITY = np.exp(-0.5 * _ERRORS**2) / np.exp(-0.5 * _ERRORS**2).sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -340,6 +344,21 @@ def _loss(leads: Spread, share: float) -> float:
     return max(0.0, float(short.max(initial=0.0)))
 
 
+@lru_cache(maxsize=256)
+def _share(k: int, m: int, delta: float) -> float:
+    """Return α, with which somebody is falsely in, or out, with a probability of δ at most."""
+    place = np.arange(1, k + 1)[:, None]
+    of = np.where(place > m, place - 1, k - place)  # it is truly no better, or no worse, than these
+    beaten = np.where(place > m, place - m, m + 1 - place)  # of whom so many are to be wrong
+    low, high = math.log(delta / k**2), math.log(0.5 * delta)
+    for _ in range(16):
+        middle = 0.5 * (low + high)
+        each = special.ndtr(_ERRORS + math.sqrt(2.0) * special.ndtri(math.exp(middle)))
+        false = float((special.bdtrc(beaten - 1, of, each) @ _DENSITY).sum())
+        low, high = (middle, high) if false <= delta else (low, middle)
+    return math.exp(low)
+
+
 def _several(pairs: Pairs, order: Indices, m: int, delta: float) -> tuple[Indices, Indices]:
     """Return who is surely among the m best, and who surely not."""
     p = pairs.above
@@ -350,8 +369,7 @@ def _several(pairs: Pairs, order: Indices, m: int, delta: float) -> tuple[Indice
     among = order.copy()
     while len(among) > 1 and 0 < left < len(among):
         r = len(among)
-        sums = [float((1.0 / np.arange(1, n + 1)).sum()) for n in (r - left, left)]
-        share = delta / (r + (left - 1) * sums[0] + (r - left - 1) * sums[1])
+        share = _share(r, left, delta)
         better = p[np.ix_(among, among)] < share
         is_in, is_out = better.sum(1) >= r - left, better.sum(0) >= left
         if not (is_in | is_out).any():
