@@ -399,7 +399,9 @@ class PlannedChoice(Choice):
         """The options by value; while not all are compared, first a guess by their own scores."""
         k = len(self.options)
         if self._compared:
-            return [x for x in self._fitted[0].order.tolist() if x < k]
+            order = [x for x in self._fitted[0].order.tolist() if x < k]
+            first = order[0] if self.conclusion is None else self.conclusion.leader
+            return [first, *(x for x in order if x != first)]
         first = guess(self.questions, self.answered)
         return [first, *(x for x in range(k) if x != first)]
 
