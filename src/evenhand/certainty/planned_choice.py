@@ -401,6 +401,7 @@ class PlannedChoice(Choice):
         if self._compared:
             order = [x for x in self._fitted[0].order.tolist() if x < k]
             first = order[0] if self.conclusion is None else self.conclusion.leader
+            first = first if first < k else order[0]
             return [first, *(x for x in order if x != first)]
         first = guess(self.questions, self.answered)
         return [first, *(x for x in range(k) if x != first)]
