@@ -471,9 +471,10 @@ class Votes:
         plain = design.rival is None and design.features is None and design.control is None
         if not (plain and no < yes and ((y == no) | (y == yes)).all()):
             return None
-        k = design.n_options
-        n = np.bincount(design.option, minlength=k).astype(np.float64)
-        return cls(np.bincount(design.option, (y == yes).astype(np.float64), k), n, (no, yes))
+        n, said = (np.zeros(design.n_options) for _ in range(2))
+        np.add.at(n, design.option, 1.0)
+        np.add.at(said, design.option, (y == yes).astype(np.float64))
+        return cls(said, n, (no, yes))
 
     def above(self, bar: float, p: Floats) -> Floats:
         """Return (k,) chances to be above a bar, none nearer to 0 or 1 than by the binomial law."""
