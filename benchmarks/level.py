@@ -212,7 +212,10 @@ def bias(found: Any, drawn: Drawn) -> Measured:
 
 def chance(answer: Any, drawn: Drawn) -> Measured:
     """Options that are said to be in, or out, with a chance above 90%: 5% of them on average."""
-    where = {f"o{x}": rank < answer.conclusion.target.top for rank, x in enumerate(np.argsort(-drawn.values))}
+    where = {
+        f"o{x}": rank < answer.conclusion.target.top
+        for rank, x in enumerate(np.argsort(-drawn.values))
+    }
     found = [(p, where[o]) for o, p in answer.standings[["option", "chance"]].to_numpy()]
     wrong = [not there for p, there in found if p >= 0.9] + [t for p, t in found if p <= 0.1]
     return float(np.mean(wrong)) if wrong else 0.0, len(wrong) / len(found)
