@@ -608,6 +608,15 @@ def test_a_lead_of_which_nothing_is_known_is_no_lead_of_0() -> None:
     assert "Rival Bo comes closest." in unwrapped(alone)  # by an amount that has no interval
 
 
+def test_no_lead_of_who_is_surely_the_best_may_be_below_0() -> None:
+    leads = np.array([[0.0, 0.0, 0.0], [0.5, -0.1, 1.1], [2.0, 1.5, 2.5], [4.0, 3.5, 4.5]])
+    answer = said(panel(), Log(noise=0.0), leads=leads, loss=0.0)
+    assert answer.conclusion.leads[:, 1].tolist() == [0.0, 0.0, 1.5, 3.5]
+    assert (answer.compare("Ann", "Bo").low, answer.compare("Bo", "Ann").high) == (0.0, 0.0)
+    unsure = said(panel(), Log(noise=0.0), leads=leads, loss=0.1)
+    assert unsure.conclusion.leads[1, 1] == -0.1
+
+
 def test_verdicts_come_in_steps_and_nobody_is_reproached_for_it() -> None:
     questions = eh.Questions.comparisons(["Ann", "Bo", "Cy"], ["J"])
     rng = np.random.default_rng(0)

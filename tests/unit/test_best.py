@@ -354,7 +354,7 @@ def test_plan_is_the_mirror(said: dict[str, Any]) -> None:
     if low.expected is not None and high.expected is not None:
         alike([low.expected.right, low.expected.lost], [high.expected.right, high.expected.lost])
     assert low.to_dict()["best"] == "low"
-    assert low.conclusion.target.bar == said.get("bar")
+    assert low.target.bar == said.get("bar")
     assert direction("low") in str(low)
 
 

@@ -149,7 +149,7 @@ def test_a_campaign_finds_the_best_few_and_verifies(tmp_path: Path) -> None:
         assert sorted(answer.chosen) == ["A", "C", "E"]
         assert answer.sure
         assert answer.undecided == ()
-        assert answer.target.top == 3
+        assert answer.conclusion.target.top == 3
         assert sorted(answer.to_dict()["target"]["chosen"]) == ["A", "C", "E"]
         assert campaign.verify()
 

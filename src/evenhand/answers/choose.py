@@ -66,6 +66,8 @@ def choose(
     Scores may be noisy, and may favour one group. What is asked next depends on what came back; the
     asking ends when the choice is sure, when it can be seen that no more scores would settle it, or
     when ``at_most`` evaluations or the ``budget`` are spent.
+    Where every question can be asked once, or four times at most, what is asked is planned before,
+    and looked at once.
 
     Parameters
     ----------
@@ -129,8 +131,7 @@ def choose(
         owner's link to `evenhand serve`, "https://…/enter/…#name", which keeps it on that machine.
     top
         How many options are wanted. With more than one it is asked until the ``top`` best are sure
-        as a set: in a panel, in comparisons, or by exact features (``deviation=0``). Where every
-        question can be asked once, or four times at most, all are, and looked at once.
+        as a set: in a panel, in comparisons, or by exact features (``deviation=0``).
     bar, against
         Instead of ``top``: those are wanted that are worth more than the ``bar``, on the scale of
         the average evaluator's scores, or than one option, ``against``, by name. It is asked until

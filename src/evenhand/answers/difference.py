@@ -84,8 +84,9 @@ def difference(answer: Answer, option: str | int, rival: str | int) -> Differenc
         if answer.option not in (a, b) or math.isnan(found[0]):
             found[:3] = spread.ends(1.0 - level)[0]
         found[3] = spread.ends(2.0 * (1.0 - level))[0, 1]
-    elif policy is not None and (by_policy := difference_of(policy, a, b)) is not None:
-        found = by_policy
+    elif policy is not None and math.isinf(found[2] - found[1]):
+        by_policy = difference_of(policy, a, b)
+        found = found if by_policy is None else by_policy
     labels = answer.options.labels
     if answer.contradicted:
         found, level = np.array([found[0], -math.inf, math.inf, -math.inf]), 0.0

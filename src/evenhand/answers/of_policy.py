@@ -158,6 +158,10 @@ def _concluded(
     verdicts, chosen = _verdicts(decision, target, k, sure)
     if (rival := target.rival(labels)) is not None:
         verdicts[rival] = "itself"
+    if decision.leads is not None and verdicts[decision.option] == "in":
+        leads, out = decision.leads.copy(), np.array(verdicts) == "out"
+        leads[out, 1] = np.clip(leads[out, 1], 0.0, np.fmax(leads[out, 0], 0.0))  # that is sure
+        decision = replace(decision, leads=leads)
     values = _values(said, decision, fit)
     leads = _leads(decision, values, fit)
     found = Conclusion(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.inference import Conclusion, Verdict
+from evenhand.inference import Conclusion, Verdict, capped
 from evenhand.report.words import counted, listed, short
 
 if TYPE_CHECKING:
@@ -143,7 +143,8 @@ def _of_both(one: Conclusion, other: Conclusion | None) -> Conclusion:
         verdicts = tuple(ours if ours == theirs else "open" for ours, theirs in pairs)
         same = one.chosen[:1] == other.chosen[:1]
         leads, loss = _joined(one.leads, other.leads if same else None), max(one.loss, other.loss)
-    return replace(one, verdicts=verdicts, leads=leads, loss=loss)
+    said = replace(one, verdicts=verdicts, leads=leads, loss=loss)
+    return replace(said, chances=capped(said, one.chances))
 
 
 def _joined(ours: Floats, theirs: Floats | None) -> Floats:
