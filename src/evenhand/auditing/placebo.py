@@ -18,7 +18,7 @@ Whoever gets a partiality to what he has not scored has none there.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import permutations
@@ -96,21 +96,22 @@ def placebo(table: TableFit, seed: int = 0) -> Placebo:
     if reason:
         return Placebo(naive, np.zeros(0), reason)
     panel, n, dealt, own = table.panel, len(table.scores), _dealt(table.scores), table.own
-    places = _places(table.scores, seed, int(np.clip(_CELLS // n, _LEAST_DRAWS, DRAWS)))
+    most = int(np.clip(_CELLS // n, _LEAST_DRAWS, DRAWS))
     left, least = table.residual + naive * own, PROJECTED * float(own @ own)
-    along, size = np.zeros((2, len(places)))
-    if isinstance(panel, Fit):
-        step = max(1, _AT_ONCE // n)
-        for some in (slice(i, i + step) for i in range(0, len(places), step)):
-            P = dealt(places[some], slice(0, n))
-            size[some] = (panel.basis.off_effects(P.T) ** 2).sum(axis=0)
-            along[some] = P @ left
-    else:
-        for i, place in enumerate(places):
-            size[i] = panel._met.left_over(partial(dealt, place))
-            along[i] = sum(float(dealt(place, rows) @ left[rows]) for rows in chunks(n))
+    sums: list[tuple[Floats, Floats]] = []  # along what is left of the scores, and of squares
+    for places in _places(table.scores, seed, most, max(1, _AT_ONCE // n)):
+        if isinstance(panel, Fit):
+            P = dealt(places, slice(0, n))
+            sums.append((P @ left, (panel.basis.off_effects(P.T) ** 2).sum(axis=0)))
+            continue
+        for place in places:
+            product = sum(float(dealt(place, rows) @ left[rows]) for rows in chunks(n))
+            square = panel._met.left_over(partial(dealt, place))
+            sums.append((np.array([product]), np.array([square])))
+    if not isinstance(panel, Fit):
         panel._met.forget()
-    found = (along / np.where(size > least, size, np.nan))[size > least]
+    along, size = (np.concatenate(part) for part in zip(*sums, strict=True))
+    found = along[size > least] / size[size > least]
     return Placebo(naive, found, "" if len(found) else "no other dealing shows a bias")
 
 
@@ -136,22 +137,23 @@ def _event_of_chairs(scores: Scores) -> Indices:
     return event
 
 
-def _places(scores: Scores, seed: int, most: int) -> Indices:
-    """Return (draws, chairs) permutations of chairs, each at its event; all but the true one where
-    they are few.
+def _places(scores: Scores, seed: int, most: int, at_once: int) -> Iterator[Indices]:
+    """Yield (draws, chairs) permutations of chairs, each at its event, some at once; all but the
+    true one where they are few.
     """
-    event = _event_of_chairs(scores)
+    event, rng = _event_of_chairs(scores), np.random.default_rng(seed)
     n, alone = len(event), event.min() == event.max()
     if alone and n <= _FEW and math.factorial(n) <= most:
-        return np.array([*permutations(range(n))])[1:]
-    drawn = np.random.default_rng(seed).random((most, n))
-    if alone:
-        return np.argsort(drawn, axis=1)
-    places = np.empty((most, n), dtype=np.int64)
+        yield np.array([*permutations(range(n))])[1:]
+        return
     order = np.argsort(event, kind="stable")
-    for place, one in zip(places, drawn, strict=True):
-        place[order] = np.lexsort((one, event))
-    return places
+    for start in range(0, most, at_once):
+        drawn = rng.random((min(at_once, most - start), n))
+        places = np.argsort(drawn, axis=1)
+        if not alone:
+            for place, one in zip(places, drawn, strict=True):
+                place[order] = np.lexsort((one, event))
+        yield places
 
 
 def _dealt(scores: Scores) -> Callable[[Indices, slice], Floats]:
