@@ -159,7 +159,8 @@ def _concluded(
     if (rival := target.rival(labels)) is not None:
         verdicts[rival] = "itself"
     if decision.leads is not None and verdicts[decision.option] == "in":
-        leads, out = decision.leads.copy(), np.array(verdicts) == "out"
+        leads = decision.leads.copy()
+        out = (np.array(verdicts) == "out") & np.isfinite(leads[:, 1])
         leads[out, 1] = np.clip(leads[out, 1], 0.0, np.fmax(leads[out, 0], 0.0))  # that is sure
         decision = replace(decision, leads=leads)
     values = _values(said, decision, fit)
