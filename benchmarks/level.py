@@ -153,7 +153,7 @@ def of_best(said: bool, name: str, values: Values) -> Measured:
 
 def placed(answer: Any, drawn: Drawn) -> Measured:
     """Who is surely in, above, better; who is surely not."""
-    v, target = drawn.values, answer.target
+    v, target = drawn.values, answer.conclusion.target
     if target.bar is not None:
         inside, outside = v > target.bar, v < target.bar
     elif target.against is not None:
@@ -211,7 +211,10 @@ def bias(found: Any, drawn: Drawn) -> Measured:
 
 def chance(answer: Any, drawn: Drawn) -> Measured:
     """Options that are said to be in, or out, with a chance above 90%: 5% of them on average."""
-    where = {f"o{x}": rank < answer.target.top for rank, x in enumerate(np.argsort(-drawn.values))}
+    where = {
+        f"o{x}": rank < answer.conclusion.target.top
+        for rank, x in enumerate(np.argsort(-drawn.values))
+    }
     found = [(p, where[o]) for o, p in answer.standings[["option", "chance"]].to_numpy()]
     wrong = [not there for p, there in found if p >= 0.9] + [t for p, t in found if p <= 0.1]
     return float(np.mean(wrong)) if wrong else 0.0, len(wrong) / len(found)
