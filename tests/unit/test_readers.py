@@ -25,7 +25,7 @@ from evenhand.errors import InputError
 from evenhand.readers.documents import archive_of, entries, members, name_of, parsed, reach
 from evenhand.readers.families import Families, family
 from evenhand.readers.frame import item_name, short, size_of
-from evenhand.scores.read import grade
+from evenhand.scores.grades import grade
 
 LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
 

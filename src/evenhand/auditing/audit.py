@@ -25,9 +25,8 @@ from evenhand.readers import read_scores
 from evenhand.report.model import Report
 from evenhand.report.result import Result
 from evenhand.scores import Factor, Scores
-from evenhand.scores.baseline import against_baseline, as_scores
-from evenhand.scores.read import ReadOptions
-from evenhand.scores.scores import Finding, crossed, sums_over
+from evenhand.scores.roles import ReadOptions
+from evenhand.scores.scores import Finding, against_baseline, as_scores, crossed, sums_over
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -25,8 +25,7 @@ from evenhand.findings.copies import copies
 from evenhand.findings.outliers import outliers
 from evenhand.findings.residuals import Residuals, swept
 from evenhand.report.words import number, p_value, short
-from evenhand.scores.baseline import BASELINE
-from evenhand.scores.scores import Codes, Factor, Finding, Scores, crossed, less_means
+from evenhand.scores.scores import BASELINE, Codes, Factor, Finding, Scores, crossed, less_means
 
 _FEWEST = 4  # options of an evaluator whose noise is then looked at
 _ENOUGH = 500_000  # scores by which noise is compared

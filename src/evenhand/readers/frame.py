@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand.errors import InputError
 from evenhand.readers.families import Families
-from evenhand.scores.read import grade
+from evenhand.scores.grades import grade
 from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:

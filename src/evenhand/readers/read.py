@@ -17,7 +17,7 @@ from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.scores import Scores
 from evenhand.scores.grades import Grades, grades_in
-from evenhand.scores.read import ReadOptions, read_table
+from evenhand.scores.roles import ReadOptions
 from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
@@ -94,6 +94,8 @@ def read_scores(
     """
     if format is not None and format not in _FORMATS:
         raise InputError(f"format={format!r} is not known; known are {listed(list(_FORMATS))}.")
+    from evenhand.scores.read import read_table  # noqa: PLC0415 # pyarrow takes long to load
+
     columns = ReadOptions(repeats=True, beside=True, telling=False) | columns
     known = Families.of(families)
     if not _is_path(table) and not (isinstance(table, list | tuple) and all(map(_is_path, table))):

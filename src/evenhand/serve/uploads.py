@@ -26,7 +26,9 @@ from evenhand.report.html import as_page
 from evenhand.report.nouns import Rewording
 from evenhand.scores import Scores
 from evenhand.scores.grades import typed_grades
-from evenhand.scores.read import ReadOptions, laid_out, suggested
+from evenhand.scores.layout import laid_out
+from evenhand.scores.roles import ReadOptions
+from evenhand.scores.suggest import suggested
 from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
