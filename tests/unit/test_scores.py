@@ -27,7 +27,6 @@ from evenhand.scores.scores import (
     taken_together,
 )
 from evenhand.tables import opened as opened_tables
-from evenhand.tables.opened import opened
 
 LONG = """skater,judge,score,nation,from,cup,segment
 Ann,P,7.5,FRA,FRA,Nice,SP
@@ -658,7 +657,11 @@ def test_letters_of_tools_are_read_only_where_all_are() -> None:
 def test_names_that_differ_in_spelling_only_are_refused_in_all_layouts(other: str) -> None:
     taken = other != "An n"
     names = ["Ann", "Bo", other]
-    long = [(x, y, (i - 1) ** 2 + 2 * j) for i, x in enumerate(names) for j, y in enumerate("PQR")]
+    long = [
+        (x, y, (3 * i + i * j + 2 * j) % 5)
+        for i, x in enumerate(names)
+        for j, y in enumerate("PQR")
+    ]
     columns = ["option", "evaluator", "score"]
     tables = [
         (pd.DataFrame(long, columns=columns), "option"),
