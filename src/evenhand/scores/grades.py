@@ -116,6 +116,8 @@ def typed_grades(names: Sequence[str]) -> Grades:
 
 def spelled(name: str) -> str:
     """Return a name as it is known again, whatever its letters, blanks, points and dashes."""
+    if name.isalnum():  # as most are
+        return name.casefold()
     plain = name.casefold().translate(_DASHES).replace(". ", " ").rstrip(". ")
     return " ".join(plain.split()) or name
 

@@ -299,21 +299,20 @@ class Problems(Defects):
                 f"{name}: of {self.read.n_rows:,} rows every one has an empty cell, from "
                 f"{self.rows([0])} on, column {column!r} or another; nothing is left"
             )
-        place = self.place(self.read.row(0), column) if telling else ""
-        if len(scores) == 1 and telling:
+        low, high = float(scores.min()), float(scores.max())
+        if not telling or (len(scores) > 1 and (low < high or scale)):
+            return
+        place = self.place(self.read.row(0), column)
+        if len(scores) == 1:
             raise InputError(
                 f"{name} has one score only ({place}): there is nothing to compare it with; give "
                 "the scores of several options by several evaluators"
             )
-        low, high = float(scores.min()), float(scores.max())
-        if high == low and telling and not scale:
-            size = abs(low)
-            rounded = f" (numbers of that size are rounded to {np.spacing(size):.2g})"
-            raise InputError(
-                f"{name}: from {place} on every score is {low:.15g}"
-                f"{rounded if size > WHOLE else ''}: nothing to compare; is it the column of the "
-                "scores?"
-            )
+        said = f" (numbers of that size are rounded to {np.spacing(abs(low)):.2g})"
+        raise InputError(
+            f"{name}: from {place} on every score is {low:.15g}{said if abs(low) > WHOLE else ''}: "
+            "nothing to compare; is it the column of the scores?"
+        )
 
     def far_scores(self) -> Iterator[Finding]:
         """Yield scores that lie far from all others, as 77 among marks from 3 to 9 does."""

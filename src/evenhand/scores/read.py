@@ -29,6 +29,7 @@ from evenhand.scores.scores import (
     Factor,
     Finding,
     Scores,
+    chunks,
     crossed,
     first_repeated,
     taken_together,
@@ -377,24 +378,23 @@ def _members(
 ) -> tuple[Codes, Torn | None]:
     """Return (names,) the group of each name, −1 for none, and a name with two."""
     member = np.full(len(names), -1, dtype=np.int32)
-    first: tuple[str, int] | None = None
-    torn: set[int] = set()
+    first, torn = None, set[int]()
     for column, of, side in columns:
-        known = np.flatnonzero((side >= 0) & (of >= 0))
-        known = known[member[of[known]] != side[known]]
-        # Of several rows of a name the last to be written stays: backwards, the first.
-        fresh = known[member[of[known]] < 0][::-1]
-        member[of[fresh]] = side[fresh]
-        odd = known[member[of[known]] != side[known]]
-        torn.update(np.unique(of[odd]).tolist())
-        if odd.size and first is None:
-            first = column, int(odd[0])
-            name, other = names[of[odd[0]]], groups[side[odd[0]]]
-            both = groups[member[of[odd[0]]]], other
-    if first is None:
-        return member, None
-    place = first[1] if rows is None else int(rows[first[1]])
-    return member, Torn(first[0], place, part, name, both, len(torn))
+        for some in chunks(len(of)):  # of millions of rows, numbers of all are a lot
+            known = np.flatnonzero((side[some] >= 0) & (of[some] >= 0)) + some.start
+            who, theirs = of[known], side[known]
+            # Of several rows of a name the last to be written stays: backwards, the first.
+            fresh = member[who] < 0
+            member[who[fresh][::-1]] = theirs[fresh][::-1]
+            odd = np.flatnonzero(member[who] != theirs)
+            torn.update(np.unique(who[odd]).tolist())
+            if odd.size and first is None:
+                row, name, other = (int(one[odd[0]]) for one in (known, who, theirs))
+                place = row if rows is None else int(rows[row])
+                first = Torn(
+                    column, place, part, names[name], (groups[member[name]], groups[other]), 0
+                )
+    return member, None if first is None else replace(first, count=len(torn))
 
 
 def _numbers(
