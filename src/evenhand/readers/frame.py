@@ -127,12 +127,14 @@ def _table(
             continue
         own = {_setting(name): value for name, value in record.settings.items()}
         settings |= dict.fromkeys(own)
-        rows.append({name: getattr(record, name) for name in parts} | {"score": score} | own)
+        row = {name: getattr(record, name) for name in parts} | {"score": score} | own
+        _refuse_half_characters(row)
+        rows.append(row)
     if unread:
         value, record = next(iter(unread.items()))
         raise InputError(
-            f"{record.where}: {value} is no score; known are numbers, C, P, I, N, yes, no, true, "
-            f"false, pass and fail. In all, {listed(list(unread))} cannot be read; declare them, "
+            f"{_visible(record.where)}: {value} is no score; known are numbers, C, P, I, N, yes, "
+            f"no, true, false, pass and fail. In all, {listed(list(unread))} cannot be read; declare them, "
             "the best first (grades=…), put numbers there, or choose another metric (metric=…)."
         )
     if again:
@@ -140,7 +142,7 @@ def _table(
     if missing:
         first = missing[0]
         notes.append(
-            f"Left out, as there is no score: {len(missing)}, the first in {first.where} "
+            f"Left out, as there is no score: {len(missing)}, the first in {_visible(first.where)} "
             f"({str(first.trouble).rstrip('.')})."
         )
     if not rows:
@@ -157,6 +159,23 @@ def _table(
         )
         raise InputError(f"{place}: it does not say which model answered; there are no options.")
     return table, list(settings)
+
+
+def _refuse_half_characters(row: Mapping[str, Any]) -> None:
+    """Refuse a name that is no text, as of a model whose answer was cut within an emoji."""
+    for text in row.values():
+        if isinstance(text, str) and not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise InputError(
+                    f"{_visible(row['where'])}: {short(text, 40)!r} has half of a character "
+                    f"({text[error.start]!r}), which is no text; write the log again."
+                ) from None
+
+
+def _visible(where: str) -> str:
+    return where.encode(errors="backslashreplace").decode()
 
 
 def _setting(name: str) -> str:
