@@ -34,8 +34,7 @@ from evenhand.policies.conclusion import Conclusion as Outcome
 from evenhand.policies.conclusion import conclusion_of
 from evenhand.policies.messages import Certainty, Decision, Feedback, Selection
 from evenhand.questions import Options, Questions
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 from evenhand.scores import Scores
 from evenhand.scores.scores import Finding, Level
 from evenhand.tables import Names

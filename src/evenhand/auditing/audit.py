@@ -22,8 +22,7 @@ from evenhand.findings import findings_of
 from evenhand.inference import Target
 from evenhand.inference.biases import BiasEstimate, TableFit
 from evenhand.readers import read_scores
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 from evenhand.scores import Factor, Scores
 from evenhand.scores.roles import ReadOptions
 from evenhand.scores.scores import Finding, against_baseline, as_scores, crossed, sums_over

@@ -134,8 +134,9 @@ def _table(
         value, record = next(iter(unread.items()))
         raise InputError(
             f"{_visible(record.where)}: {value} is no score; known are numbers, C, P, I, N, yes, "
-            f"no, true, false, pass and fail. In all, {listed(list(unread))} cannot be read; declare them, "
-            "the best first (grades=…), put numbers there, or choose another metric (metric=…)."
+            "no, true, false, pass and fail. In all, "
+            f"{listed(list(unread))} cannot be read; declare them, the best first (grades=…), put "
+            "numbers there, or choose another metric (metric=…)."
         )
     if again:
         notes.append(f"Left out, as another log has the same scores: {again}.")
