@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.errors import InputError
+from evenhand.scores.scores import spelled
 from evenhand.tables.texts import is_absent, listed, number_in
 
 Grades = Sequence[str] | Mapping[str, float] | None
@@ -62,7 +63,6 @@ _FOOTNOTE = re.compile(
 _PERCENT = re.compile(rf"({_NUMBER})\s*%")
 _OUT_OF = re.compile(rf"({_NUMBER})\s*(?:/|out of|von|sur|of)\s*([0-9]+(?:[.,][0-9]+)?)")
 _MOST_GRADES = 12
-_DASHES = str.maketrans("−–", "--")
 _SIGN = {"+": 0, "": 1, "-": 2, "−": 2, "–": 2}
 
 
@@ -112,14 +112,6 @@ def typed_grades(names: Sequence[str]) -> Grades:
             "grades= states numbers as A=4,B=3,C=2, or names grades, the best first, as A,B,C; "
             f"got {', '.join(names)!r}."
         ) from None
-
-
-def spelled(name: str) -> str:
-    """Return a name as it is known again, whatever its letters, blanks, points and dashes."""
-    if name.isalnum():  # as most are
-        return name.casefold()
-    plain = name.casefold().translate(_DASHES).replace(". ", " ").rstrip(". ")
-    return " ".join(plain.split()) or name
 
 
 def assumed_of(grades: Mapping[str, float]) -> str:

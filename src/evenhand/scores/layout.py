@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from evenhand.errors import InputError
 from evenhand.scores.grades import grades_in, loose_number, share_of_marks
-from evenhand.scores.roles import BY_NAME, NEEDED, ROLES, ReadOptions, given_roles
+from evenhand.scores.roles import BY_NAME, NEEDED, ROLES, ReadOptions
 from evenhand.scores.scores import Codes, baseline_in, crossed, first_repeated
 from evenhand.tables.cells import as_text, coded, coded_among, is_number, plain_numbers
 from evenhand.tables.columns import found_columns, no_such_column
@@ -38,6 +38,11 @@ _EXPORTED = {"evaluation", "ticket", "evaluator", "score", _STANDING, "at", "key
 _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 _MARKS = 0.5  # share of cells that may be scores, of a column that holds an evaluator's
 _LAST = 4  # lines at the end of a table that may be totals
+
+
+def given_roles(reading: ReadOptions) -> dict[str, Any]:
+    """Return what was said of every role: its own name where nothing was, if that may name it."""
+    return {r.name: reading.get(r.name, None if r.asked else r.name) for r in ROLES.values()}
 
 
 @dataclass(frozen=True)
@@ -321,7 +326,7 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
     wide, scored = reading.get("wide", False), reading.get("scored", True)
     if not isinstance(wide, bool | Iterable | None):
         raise InputError(f"wide= is True, False or a list of columns; got {wide!r}")
-    grades = grades_in(reading.get("grades"))
+    grades = grades_in(words) if (words := reading.get("grades")) is not None else {}
     given = given_roles(reading)
     whole = opened(table, "scores", untidy=True)
     source, left_out = _counted(whole, given)
@@ -331,14 +336,14 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
         source, copies = _without_copies(source)
     if wants_lengths(reading):
         given["attributes"] = lengths_of(source, given)
-    words = partial(by_words, roles=("option", "evaluator"))
+    by_name = partial(by_words, roles=("option", "evaluator"))
     guess = turn = ""
     if not wide and scored and not any(is_there(source, given, r) for r in ("score", "rival")):
-        found = {role: c for c, role in words(source, given).items()}
+        found = {role: c for c, role in by_name(source, given).items()}
         wide, guess = _guessed_wide(source, given | found, grades)
     columns: tuple[str, ...] = ()
     if wide:
-        found = {role: c for c, role in words(source, given).items()}
+        found = {role: c for c, role in by_name(source, given).items()}
         given |= {role: c for role, c in found.items() if wide is True or c not in (wide or ())}
         source, turn = _turned(source, wide, given, grades)
         columns = source.turned

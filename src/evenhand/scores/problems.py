@@ -11,9 +11,9 @@ import numpy as np
 
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
-from evenhand.scores.grades import as_grades, spelled, verdict_in
+from evenhand.scores.grades import as_grades, verdict_in
 from evenhand.scores.layout import Parts, shown, tells_apart, texts_in
-from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, first_repeated
+from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, first_repeated, spelled
 from evenhand.scores.suggest import may_name_evaluators
 from evenhand.tables.cells import FEW, calendar_dates, spreadsheet_days
 from evenhand.tables.columns import Defects

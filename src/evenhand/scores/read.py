@@ -21,9 +21,17 @@ from evenhand.arrays import Floats
 from evenhand.best import Best, checked_best, oriented
 from evenhand.errors import InputError
 from evenhand.scores import problems
-from evenhand.scores.grades import Marks, assumed_of, grades_in, read_marks, spelled, verdicts_in
-from evenhand.scores.layout import Layout, Parts, exported, laid_out, lengths_of, wants_lengths
-from evenhand.scores.roles import BY_NAME, ROLES, Families, ReadOptions, given_roles
+from evenhand.scores.grades import Marks, assumed_of, grades_in, read_marks, verdicts_in
+from evenhand.scores.layout import (
+    Layout,
+    Parts,
+    exported,
+    given_roles,
+    laid_out,
+    lengths_of,
+    wants_lengths,
+)
+from evenhand.scores.roles import BY_NAME, ROLES, Families, ReadOptions
 from evenhand.scores.scores import (
     Codes,
     Factor,
@@ -32,6 +40,7 @@ from evenhand.scores.scores import (
     chunks,
     crossed,
     first_repeated,
+    spelled,
     taken_together,
 )
 from evenhand.scores.suggest import hint_for, looks_wide
@@ -80,13 +89,15 @@ def read_table(
         if (value := reading.get(word, "refuse")) not in ("refuse", "drop"):
             raise InputError(f"{word}= is 'refuse' or 'drop'; got {value!r}")
     check_decimal(reading.get("decimal"))
-    grades = grades_in(reading.get("grades"))
+    grades = grades_in(words) if (words := reading.get("grades")) is not None else {}
+    told: list[str] = []
+    best: Best | None
     if isinstance(table, Scores):
         layout, new = _kept(table, direction, reading)
         if not (new or scale) and (table.place is None or (repeats and not telling)):
             return table
         notes = [note for note in table.notes if note.assumption in _OF_TABLES]
-        told, signed, best = [], True, direction or table.best
+        signed, best = True, direction or table.best
     else:
         layout = laid_out(table, **reading)
         told, signed, best = _attributes_of(table)
@@ -458,7 +469,9 @@ def _groups(
     somebody said that there are none.
     """
     found = {role: value for role, value in given.items() if isinstance(value, Mapping)}
-    for part in ("option", "evaluator") if families and given["partial"] is None else ():
+    if families is None or given["partial"] is not None:
+        return found
+    for part in ("option", "evaluator"):
         column, group = parts.one(part), f"{part}_group"
         if column is None or parts.one(group) or given[group] != group:
             continue
@@ -552,6 +565,7 @@ class Kept(SourceTable):
             return None if of is None or sides is None else Factor(sides[of], scores.groups)
 
         option, rival, evaluator = scores.option, scores.rival, scores.evaluator
+        who = None if evaluator is None else evaluator.codes
         sides = scores.option_group
         of: dict[str, Factor | np.ndarray[Any, Any] | None] = {
             "option": option,
@@ -563,7 +577,7 @@ class Kept(SourceTable):
             "rival": None if rival is None else Factor(rival, option.names),
             "option_group": groups(option.codes, sides),
             "rival_group": groups(rival, sides),
-            "evaluator_group": groups(evaluator and evaluator.codes, scores.evaluator_group),
+            "evaluator_group": groups(who, scores.evaluator_group),
             "partial": scores.stated,
             "reference": scores.reference,
             "time": scores.time,

@@ -6,7 +6,7 @@ Nothing here imports pyarrow, which takes long to load.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Literal, NamedTuple, TypedDict
 
 from evenhand.best import Best
 from evenhand.scores.grades import Grades
@@ -125,8 +125,3 @@ class ReadOptions(TypedDict, total=False):
     lengths: bool
     grades: Grades
     copies: Literal["refuse", "drop"]
-
-
-def given_roles(reading: ReadOptions) -> dict[str, Any]:
-    """Return what was said of every role: its own name where nothing was, if that may name it."""
-    return {r.name: reading.get(r.name, None if r.asked else r.name) for r in ROLES.values()}

@@ -85,6 +85,7 @@ class Finding(ArrayValue):
 Codes = NDArray[np.int32]
 """(n,) numbers of names, counted from 0; −1 where there is none."""
 
+_DASHES = str.maketrans("−–", "--")
 _CHUNK = 1 << 17  # rows looked at in one go
 
 
@@ -124,6 +125,14 @@ class Factor:
     def counts(self) -> NDArray[np.int64]:
         """(names,) in how many rows each name stands."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self))
+
+
+def spelled(name: str) -> str:
+    """Return a name as it is known again, whatever its letters, blanks, points and dashes."""
+    if name.isalnum():  # as most are
+        return name.casefold()
+    plain = name.casefold().translate(_DASHES).replace(". ", " ").rstrip(". ")
+    return " ".join(plain.split()) or name
 
 
 def crossed(*columns: Codes) -> tuple[Codes, int]:

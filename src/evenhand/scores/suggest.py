@@ -10,8 +10,16 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import permutations
 from typing import Any
 
-from evenhand.scores.layout import Parts, by_words, range_of, shown, tells_apart, texts_in
-from evenhand.scores.roles import NEEDED, ROLES, given_roles
+from evenhand.scores.layout import (
+    Parts,
+    by_words,
+    given_roles,
+    range_of,
+    shown,
+    tells_apart,
+    texts_in,
+)
+from evenhand.scores.roles import NEEDED, ROLES
 from evenhand.tables.columns import GROUP_WORDS
 from evenhand.tables.sources import SourceTable
 from evenhand.tables.texts import written_elsewhere
