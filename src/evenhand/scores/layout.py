@@ -305,8 +305,7 @@ def _of_one_kind(columns: list[pa.Array]) -> list[pa.Array]:
 class Layout:
     """How a table of scores is laid out: what is read of it, and what is said of its columns."""
 
-    table: SourceTable  # as it stands
-    source: SourceTable  # as it is read: without totals, a wide one with a row for each cell
+    source: SourceTable  # without totals, a wide one with a row for each cell
     given: Mapping[str, Any]  # columns by role, see `ReadOptions`
     wide: tuple[str, ...] = ()  # columns that hold the scores of an evaluator each
     notes: tuple[str, ...] = ()  # what was passed over, or taken for something
@@ -350,7 +349,7 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
     if not scored and not is_there(source, given, "score"):
         del given["score"]
     notes = tuple(filter(None, [*whole.notes, totals, copies, guess, turn]))
-    return Layout(whole, source, given, columns, notes, left_out)
+    return Layout(source, given, columns, notes, left_out)
 
 
 def exported(source: SourceTable) -> bool:

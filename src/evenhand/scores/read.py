@@ -181,7 +181,7 @@ def _kept(scores: Scores, direction: Best | None, reading: ReadOptions) -> tuple
     if wants_lengths(reading) and not given["attributes"]:
         given["attributes"] = lengths_of(table, given)
         new = new or bool(given["attributes"])
-    return Layout(table, table, given), new or direction not in (None, scores.best)
+    return Layout(table, given), new or direction not in (None, scores.best)
 
 
 def _attributes_of(table: Any) -> tuple[list[str], bool, Best | None]:
