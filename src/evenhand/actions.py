@@ -34,8 +34,8 @@ from evenhand.tables import (
 )
 
 if TYPE_CHECKING:
+    from evenhand.tables.columns import Table
     from evenhand.tables.matrix import EncodedTable
-    from evenhand.tables.sources import SourceTable
 
 _FORM = Form(
     {
@@ -191,7 +191,7 @@ class ActionSet:
     @classmethod
     def from_csv(
         cls,
-        path: str | os.PathLike[str] | IO[str] | IO[bytes] | SourceTable,
+        path: str | os.PathLike[str] | IO[str] | IO[bytes] | Table,
         group: str | None = None,
         label: str | None = None,
         features: Sequence[str] | None = None,
@@ -269,9 +269,9 @@ class ActionSet:
             None if like is None else checked_actions(like)._units,
         )
         from evenhand.tables.matrix import encode  # noqa: PLC0415 - see evenhand.tables
-        from evenhand.tables.opened import opened  # noqa: PLC0415
+        from evenhand.tables.opened import open_table  # noqa: PLC0415
 
-        return cls._from_table(encode(opened(path, "options"), recipe))
+        return cls._from_table(encode(open_table(path, "options"), recipe))
 
     @classmethod
     def from_frame(

@@ -85,11 +85,18 @@ def make_folder(folder: str | os.PathLike[str]) -> None:
         ) from None
 
 
-MOST_BYTES = 4 << 30
-"""Of a table that is unpacked, or comes through a pipe: some 70 million scores."""
+MOST_BYTES = 1 << 30
+"""Of a table that is unpacked, or comes through a pipe: some 20 million scores."""
 
 MOST_IN_LINE = 64 << 20
-"""Bytes of one line of a table, and so of one cell: a header of a million columns is 10 MB."""
+"""Bytes of one line of a table, and so of one cell."""
+
+MOST_COLUMNS, MOST_CELLS = 100_000, 200_000_000
+"""Of a table: what is beyond fills the memory, however small its cells are."""
+
+MOST_ROWS_IN_SHEET, MOST_CELLS_IN_SHEET = 1 << 20, 10_000_000
+"""Of a sheet: the rows that Excel has, and cells from the first column to the last that is filled
+in."""
 
 MOST_IN_WORKBOOK = 512 << 20
 """Of all that a workbook unpacks to: a sheet of a million full rows is some 300 MB."""
@@ -106,6 +113,7 @@ _PACKED = {
     b"\x28\xb5\x2f\xfd": "zstd",
     b"\x04\x22\x4d\x18": "lz4",
 }
+_SMALL, _MOST_TIMES = 16 << 20, 200  # tables unpack to 10 or 30 times their size
 
 
 def packing(start: bytes) -> str | None:
@@ -118,27 +126,49 @@ def size(n: int) -> str:
     return f"{n / 2**30:.2g} GB" if n >= 1 << 30 else f"{n / 2**20:.3g} MB"
 
 
+def most_unpacked(packed: int, most: int = MOST_BYTES) -> int:
+    """Return how many bytes may come out of a file of so many: a bomb has a thousand times more."""
+    return min(most, max(_SMALL, _MOST_TIMES * packed))
+
+
+def refuse_bomb(name: str, unpacked: int, most: int) -> None:
+    """Refuse what unpacks to more than is read."""
+    if unpacked > most:
+        raise InputError(
+            f"{name}: more than {size(most)} come out of it, and no table of that size is read; is "
+            "it what you meant to give? If it is, save it as CSV that is not packed"
+        )
+
+
+def refuse_cells(name: str, rows: int, columns: int) -> None:
+    """Refuse a table of more columns or cells than are read."""
+    if columns > MOST_COLUMNS or rows * columns > MOST_CELLS:
+        raise InputError(
+            f"{name} has {columns:,} columns and {rows:,} rows; no more than {MOST_COLUMNS:,} "
+            f"columns and {MOST_CELLS:,} cells are read: leave out what is not needed"
+        )
+
+
 class Watch:
-    """Refuses what does not end, or has a line that does not, while it comes in."""
+    """Refuses what does not end, or has a line that does not, while it comes in; counts lines."""
 
     def __init__(self, name: str, most: int | None = MOST_BYTES, *, lines: bool = True) -> None:
-        self._name, self._most, self._lines = name, most, lines
-        self._total = self._line = 0
+        self._name, self._most, self._of_lines = name, most, lines
+        self.total = self.lines = self.longest = self._line = 0
 
     def take(self, chunk: bytes) -> None:
         """Look at the next bytes."""
-        self._total += len(chunk)
-        if self._most is not None and self._total > self._most:
-            raise InputError(
-                f"{self._name}: more than {size(self._most)} come out of it, and no table of that "
-                "size is read; is it what you meant to give?"
-            )
-        if not self._lines:
+        self.total += len(chunk)
+        if self._most is not None:
+            refuse_bomb(self._name, self.total, self._most)
+        if not self._of_lines:
             return
+        self.lines += chunk.count(b"\n")
         first = chunk.find(b"\n")
         ended = self._line + (len(chunk) if first < 0 else first)
         self._line = ended if first < 0 else len(chunk) - chunk.rfind(b"\n") - 1
-        if max(ended, self._line) > MOST_IN_LINE:
+        self.longest = max(self.longest, ended, self._line)
+        if self.longest > MOST_IN_LINE:
             raise InputError(
                 f"{self._name}: a line has more than {size(MOST_IN_LINE)}, and no line of that "
                 "size is read; is it a text with lines?"

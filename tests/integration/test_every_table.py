@@ -27,7 +27,7 @@ from typer.testing import CliRunner, Result
 import evenhand as eh
 from evenhand import files as evenhand_files
 from evenhand.cli import app
-from evenhand.tables.opened import opened
+from evenhand.tables.opened import open_table
 
 OPTIONS = pd.DataFrame(
     {
@@ -390,37 +390,33 @@ def test_workbooks_with_entities_or_cut_off_are_refused_in_words(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("name", "write"),
-    [
-        ("cell.csv.gz", lambda: gzip.compress(b"option,score\n" + b"x" * 5000)),
-        ("rows.csv.gz", lambda: gzip.compress(b"option,score\n" + b"a,1\n" * 5000)),
-        ("blank.csv.bz2", lambda: bz2.compress(b"\0" * 5000)),
-    ],
+    ("name", "content"),
+    [("cell.csv.gz", b"x" * (65 << 20)), ("rows.csv.gz", b"option,score\n" * (2 << 20))],
 )
 def test_tables_that_unpack_without_end_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, write: Callable[[], bytes]
+    tmp_path: Path, name: str, content: bytes
 ) -> None:
-    monkeypatch.setattr(evenhand_files, "MOST_IN_LINE", 1000)
-    monkeypatch.setattr("evenhand.tables.opened.MOST_BYTES", 10_000)
     path = tmp_path / name
-    path.write_bytes(write())
-    assert f"{name}: " in refused(path)
-    assert "of that size is read" in refused(path)
+    path.write_bytes(gzip.compress(content))
+    assert f"{name}: " in (said := refused(path))
+    assert "of that size is read" in said
 
 
 def test_workbooks_and_logs_that_unpack_without_end_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     book = tmp_path / "scores.xlsx"
-    blanks = rezipped(
-        KINDS["table.xlsx"](SCORES),
-        "xl/worksheets/sheet1.xml",
-        lambda xml: xml.replace(b"</sheetData>", b" " * (3 << 20) + b"</sheetData>"),
-    )
-    book.write_bytes(blanks)
-    assert len(eh.read_scores(book)) == len(SCORES)
-    monkeypatch.setattr("evenhand.tables.opened.MOST_IN_WORKBOOK", 2 << 20)
-    assert "MB, and of a workbook no more than 2 MB are read" in refused(book)
+    for size, said in ((3 << 20, None), (17 << 20, "more than 16 MB come out of it")):
+        blanks = rezipped(
+            KINDS["table.xlsx"](SCORES),
+            "xl/worksheets/sheet1.xml",
+            lambda xml: xml.replace(b"</sheetData>", b" " * size + b"</sheetData>"),  # noqa: B023
+        )
+        book.write_bytes(blanks)
+        if said is None:
+            assert len(eh.read_scores(book)) == len(SCORES)
+        else:
+            assert said in refused(book)
     monkeypatch.setattr("evenhand.readers.documents.MOST_IN_LOG", 1 << 20)
     log = tmp_path / "log.json.gz"
     log.write_bytes(gzip.compress(b"[" + b" " * (2 << 20) + b"]"))
@@ -460,7 +456,7 @@ def test_what_never_ends_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     writer = threading.Thread(target=write)
     writer.start()
     with pytest.raises(eh.InputError, match="more than 1 MB come out of it"):
-        opened(pipe)
+        open_table(pipe)
     writer.join(timeout=20)
     assert not writer.is_alive()
 
@@ -475,7 +471,7 @@ def test_packed_tables_that_are_cut_off_are_refused(tmp_path: Path) -> None:
     assert "scores.csv.gz" in refused(path)
 
 
-@pytest.mark.parametrize("columns", [200_000])
+@pytest.mark.parametrize("columns", [99_000])
 def test_headers_may_be_longer_than_a_block(tmp_path: Path, columns: int) -> None:
     path = tmp_path / "wide.csv"
     names = [f"judge number {i}" for i in range(columns)]
@@ -487,6 +483,6 @@ def test_headers_may_be_longer_than_a_block(tmp_path: Path, columns: int) -> Non
     ]
     path.write_text("\n".join(lines))
     assert len(path.read_bytes()) > 2 << 20
-    table = opened(path)
+    table = open_table(path)
     assert len(table.columns) == columns + 1
-    assert table.texts("judge number 100003") == [cells[100003], cells[::-1][100003]]
+    assert table.texts("judge number 90003") == [cells[90003], cells[::-1][90003]]

@@ -272,7 +272,7 @@ ROWS = "home,1,2\naway,2,3\naway,3,5\nhome,4,1\n"
         (
             "side,x,y\n" + ROWS.replace("5", "-5"),
             ["--prices", "y"],
-            "line 4, column 'y' is not a fin",
+            "line 4, column 'y': -5 is not at least 0",
         ),
         ("side,x,y\n" + ROWS, ["--figure", "bias.jpg"], "must end in .png, .svg, .pdf"),
         ("side,x,y\n" + ROWS, ["--evaluations", "0"], "evaluations is 0"),

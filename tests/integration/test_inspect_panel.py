@@ -92,7 +92,7 @@ def test_scores_that_link_nothing_exit_with_3_and_advice_that_cures(
         ),
         (
             ["skaters", "--evaluators", "judges", "--option-group", "nation", "--prices", "judge"],
-            "column 'judge' is not a finite number",
+            "column 'judge': 'P' is not a number",
         ),
     ],
 )

@@ -95,7 +95,7 @@ def test_without_a_group_nobody_is_partial() -> None:
         ({}, ("--lead", "1", "--option", "name"), "no column 'name', named by --option"),
         ({}, ("--lead", "1", "--evaluator-group", "land"), "no column 'land', named by"),
         ({}, ("--lead", "1", "--prices", "cost"), "no column 'cost', named by --prices"),
-        ({}, ("--lead", "1", "--prices", "judge"), "line 2, column 'judge' is not a finite number"),
+        ({}, ("--lead", "1", "--prices", "judge"), "line 2, column 'judge': 'P' is not a number"),
         ({}, ("--lead", "1", "--capacity", "often"), "--capacity must be a whole number"),
         (
             {},

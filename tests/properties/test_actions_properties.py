@@ -6,12 +6,11 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
-from evenhand.tables.cells import Moments
 
 # Whole numbers of units, so that a column's spread is well above the rounding of its values.
 columns = st.integers(4, 30).flatmap(
@@ -119,20 +118,22 @@ def test_a_bad_cell_is_found_wherever_it_is(
 
 
 @given(
-    st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=1, max_size=100),
+    st.lists(st.floats(-1e6, 1e6, allow_subnormal=False), min_size=4, max_size=100),
     st.sampled_from([0.0, 1e9, -1e12]),
 )
 def test_moments_are_exact_at_any_offset(numbers: list[float], offset: float) -> None:
     whole = offset + np.array(numbers)
-    moments = Moments.of(whole)
-    assert (moments.low, moments.high) == (whole.min(), whole.max())
-    exact = [float(number) for number in whole]
+    frame = pl.DataFrame({"x": whole, "g": ["u", *"v" * (len(whole) - 1)]})
+    try:
+        encoding = ActionSet.from_frame(frame, group="g").encoding
+    except InputError:  # constant, or one number for each group
+        reject()
+    assert encoding is not None
+    column, exact = encoding.features[1], [float(number) for number in whole]
     mean = math.fsum(exact) / len(exact)
-    assert math.isclose(moments.mean, mean, rel_tol=1e-14, abs_tol=1e-9)
+    assert math.isclose(column.mean, mean, rel_tol=1e-14, abs_tol=1e-9)
     deviation = math.sqrt(math.fsum((number - mean) ** 2 for number in exact) / len(exact))
-    assert math.isclose(
-        moments.deviation, deviation, rel_tol=1e-9, abs_tol=1e-9 + 1e-15 * abs(offset)
-    )
+    assert math.isclose(column.scale, deviation, rel_tol=1e-9, abs_tol=1e-9 + 1e-15 * abs(offset))
 
 
 @given(st.integers(1, 40), st.integers(1, 6), st.integers(1, 4), st.integers(0, 10**6))

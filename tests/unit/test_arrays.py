@@ -15,11 +15,10 @@ import pytest
 
 import evenhand as eh
 from evenhand import limits
-from evenhand.arrays import as_points, as_vector
+from evenhand.arrays import ArrayValue, as_points, as_vector
 from evenhand.errors import InputError
 from evenhand.plain import Form, canonical, decoded, shown
 from evenhand.policies import registered_policies
-from evenhand.values import ArrayValue
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0], [0.3, 0.4]], [1, -1, -1, 1])
 GOOD = np.array([[1.0, 0.5], [0.25, 1.0], [-0.2, 0.75], [0.3, 0.4]])

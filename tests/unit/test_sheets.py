@@ -22,7 +22,7 @@ from evenhand.campaigns.sheets import (
     shown_as,
     write_sheet,
 )
-from evenhand.tables.opened import opened
+from evenhand.tables.opened import open_table
 from evenhand.tables.written import guarded, unguarded, write_csv
 
 ANY = ReplyScale(None, None, comparing=False)
@@ -40,7 +40,7 @@ def test_no_text_is_a_formula_and_every_text_comes_back(text: str) -> None:
 
 def test_a_table_of_odd_texts_is_read_as_it_was_written(tmp_path: Path) -> None:
     write_csv(tmp_path / "odd.csv", ["=name", "score"], [[text, -1.5] for text in ODD])
-    table = opened(tmp_path / "odd.csv")
+    table = open_table(tmp_path / "odd.csv")
     assert table.columns == ("'=name", "score")
     assert [unguarded(text or "") for text in table.texts("'=name")] == list(ODD)
     assert table.texts("score") == ["-1.5"] * len(ODD)
@@ -82,7 +82,7 @@ def test_odd_names_survive_sheets_logs_and_exports(tmp_path: Path) -> None:
         about = [guarded(label) for label in ticket.question.labels]
         sheet = pd.DataFrame({"ticket": [ticket.id], "option": about, "score": ["3"]})
         assert campaign.import_scores(sheet).counted == 1
-    table = opened(file)
+    table = open_table(file)
     columns = [table.texts(name) for name in ("option", "evaluator", "score")]
     read = [
         (unguarded(o or ""), unguarded(e or ""), float(s or "nan"))
@@ -158,7 +158,7 @@ def test_logs_come_before_what_is_asked_or_say_why_not(tmp_path: Path) -> None:
 def test_a_sheet_in_a_spreadsheet_may_have_empty_lines(tmp_path: Path) -> None:
     text = "ticket;option;score;note;\r\n\r\n1-abcdef;Ann;7,5;;\r\n;;;;\r\n2-abcdef;Bo;;ill;\r\n"
     (tmp_path / "sheet.csv").write_bytes(b"\xef\xbb\xbf" + text.encode())
-    lines = read_sheet(opened(tmp_path / "sheet.csv"), [])
+    lines = read_sheet(open_table(tmp_path / "sheet.csv"), [])
     assert [(line.ticket, line.score, line.note, line.labels) for line in lines] == [
         ("1-abcdef", "7,5", "", ("Ann",)),
         ("2-abcdef", None, "ill", ("Bo",)),

@@ -42,7 +42,7 @@ from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
     from evenhand.questions import Questions
-    from evenhand.tables.sources import SourceTable
+    from evenhand.tables.columns import Table
 
 _NOTHING = "\nNothing was taken."
 
@@ -100,17 +100,17 @@ def import_scores(
     decimal: str | None = None,
 ) -> Imported:
     """Take the scores of a table; see `Campaign.import_scores`."""
-    from evenhand.tables.opened import opened  # noqa: PLC0415 # loads pyarrow
+    from evenhand.tables.opened import open_table  # noqa: PLC0415 # loads pyarrow
 
     check_decimal(decimal)
-    source = opened(table, "scores")
+    source = open_table(table, "scores")
     if is_sheet(source):
         return _take_sheet(follower, source, decimal)
     names = {"option": option, "rival": rival, "evaluator": evaluator, "score": score}
     return _take_log(follower, source, names, key, decimal)
 
 
-def _take_sheet(follower: Follower, source: SourceTable, decimal: str | None) -> Imported:
+def _take_sheet(follower: Follower, source: Table, decimal: str | None) -> Imported:
     shown = dict.fromkeys(c for own in follower.followed().display.values() for c in own)
     lines = read_sheet(source, list(shown))
     if not lines:
@@ -200,7 +200,7 @@ def _about(follower: Follower, page: Page, line: SheetLine) -> TicketRow:
 
 def _take_log(
     follower: Follower,
-    source: SourceTable,
+    source: Table,
     names: dict[str, str],
     key: str | None,
     decimal: str | None,
@@ -301,7 +301,7 @@ def _try(replica: Replica, new: Sequence[_Entry], found: Defects) -> None:
 
 
 def _columns(
-    source: SourceTable, questions: Questions, names: dict[str, str], key: str | None
+    source: Table, questions: Questions, names: dict[str, str], key: str | None
 ) -> dict[str, list[str | None]]:
     """Return the columns by what they are; an error for those missing and those too many."""
     needed = ["option", *(["rival"] if compares(questions) else [])]

@@ -18,13 +18,12 @@ from evenhand.campaigns.arguments import checked_reason
 from evenhand.campaigns.tickets import NoTicket, Ticket
 from evenhand.errors import InputError
 from evenhand.tables.columns import found_columns
-from evenhand.tables.excel import openpyxl_module
 from evenhand.tables.texts import listed, may_be_thousands, number_in
-from evenhand.tables.written import unguarded, write_csv, write_workbook
+from evenhand.tables.written import openpyxl_module, unguarded, write_csv, write_workbook
 
 if TYPE_CHECKING:
     from evenhand.campaigns.campaign import Campaign
-    from evenhand.tables.sources import SourceTable
+    from evenhand.tables.columns import Table
 
 Sheet: TypeAlias = tuple[Path, list[Ticket]]
 """A sheet that was written, and what is on it."""
@@ -163,12 +162,12 @@ class SheetLine:
     labels: tuple[str, ...]  # what it says that it is about; () if it does not
 
 
-def is_sheet(source: SourceTable) -> bool:
+def is_sheet(source: Table) -> bool:
     """Tell whether a table is a sheet of tickets."""
     return TICKET in source.columns
 
 
-def read_sheet(source: SourceTable, shown: Sequence[str]) -> list[SheetLine]:
+def read_sheet(source: Table, shown: Sequence[str]) -> list[SheetLine]:
     """Return the lines of a sheet; refuse columns that are missing or neither its own nor shown."""
     names = _TWO if _TWO[0] in source.columns else _ONE
     needed = {name: name for name in (TICKET, SCORE)}

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Floats
 from evenhand.cli.columns import (
     ATTRIBUTES,
     DECIMAL,
@@ -29,14 +27,13 @@ from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
 from evenhand.questions import Questions
 from evenhand.questions.inputs import named
-from evenhand.tables.cells import read_numbers
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import SourceTable
+    from evenhand.tables.columns import Table
 
 
 def panel_of_files(
-    options: SourceTable,
+    options: Table,
     evaluators: Path,
     label: str | None,
     option_group: str | None,
@@ -212,7 +209,10 @@ def inspect(
         decimal=decimal,
     )
     assert actions.encoding is not None
-    costs = None if prices is None else _costs(table, prices, option, actions.encoding.decimal)
+    costs = None
+    if prices is not None:
+        decimal = actions.encoding.decimal
+        costs = table.numbers(prices, "--prices", least=0.0, label=option, decimal=decimal)
     found = inspected(actions, precision=precision, evaluations=evaluations, gaps=costs, full=full)
     _show(found, figure, as_json)
 
@@ -241,23 +241,9 @@ def _refuse_for_panels(
 
 
 def _feature_columns(
-    table: SourceTable, features: str | None, prices: str | None, others: Sequence[str | None]
+    table: Table, features: str | None, prices: str | None, others: Sequence[str | None]
 ) -> list[str] | None:
     """Return the columns to use; the cost of an evaluation is not a feature unless named as one."""
     if features is not None or prices is None:
         return names_in(features)
     return [name for name in table.columns if name and name not in (prices, *others)]
-
-
-def _costs(table: SourceTable, column: str, label: str | None, decimal: str) -> Floats:
-    """Return what an evaluation of each option costs."""
-    costs = read_numbers(table.cells(column, "--prices"), decimal)
-    wrong = np.flatnonzero(~(np.isfinite(costs) & (costs >= 0)))
-    if wrong.size:
-        place = table.places([int(wrong[0])], label)[0]
-        raise InputError(
-            f"{table.name}: {place}, column {column!r} is not a finite number of at least 0 "
-            f"({wrong.size} of {len(costs)} rows are not); what an evaluation costs must be one: "
-            "correct the cell or remove the row"
-        )
-    return costs

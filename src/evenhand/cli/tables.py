@@ -14,23 +14,23 @@ from evenhand.scores.grades import typed_grades
 from evenhand.tables.texts import number_in
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import SourceTable
+    from evenhand.tables.columns import Table
 
 _UNLIMITED = "none"
 
 
-def table_at(path: str | Path, *, untidy: bool = False) -> SourceTable:
+def table_at(path: str | Path) -> Table:
     """Return the table in a file of any kind; "-" is the standard input."""
-    from evenhand.tables.opened import opened  # noqa: PLC0415 - see evenhand.tables
+    from evenhand.tables.opened import open_table  # noqa: PLC0415 - see evenhand.tables
 
     if str(path) == "-":
         stream = typer.get_binary_stream("stdin")
-        return opened(stream, name="the standard input", untidy=untidy)
-    return opened(path, untidy=untidy)
+        return open_table(stream, name="the standard input")
+    return open_table(path)
 
 
 def named_in(
-    table: SourceTable, label: str | None, label_flag: str, group: str | None, group_flag: str
+    table: Table, label: str | None, label_flag: str, group: str | None, group_flag: str
 ) -> dict[str, str | None]:
     """Return names and groups; a missing or repeated name is refused with its line."""
     names = table.names(label_of(table, label, group), label_flag).to_pylist()
@@ -40,7 +40,7 @@ def named_in(
     return dict(zip(names, groups, strict=True))
 
 
-def label_of(table: SourceTable, label: str | None, group: str | None) -> str:
+def label_of(table: Table, label: str | None, group: str | None) -> str:
     """Return the column with the names: the first that is no group, if nobody says."""
     if label is not None:
         return label
@@ -66,7 +66,7 @@ _NOTHING = "none"
 def scores_at(scores: str, metric: list[str] | None = None, families: Path | None = None) -> Any:
     """Return what to read; "-" is the standard input."""
     if scores == "-":
-        return table_at(scores, untidy=True)
+        return table_at(scores)
     if metric is None and families is None:
         return scores
     from evenhand.readers import read_scores  # noqa: PLC0415 - see evenhand.tables

@@ -21,12 +21,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.arrays import Floats
+from evenhand.arrays import ArrayValue, Floats
 from evenhand.designs.verification import largest_variance, recompute
 from evenhand.errors import AccuracyError, InputError
 from evenhand.report.model import Bar, Cell, Picture, Report, Result, Section, Share, Table
 from evenhand.report.words import counted, number
-from evenhand.values import ArrayValue
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import special
 
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import ArrayValue, Counts, Floats, Indices
 from evenhand.certainty.aim import model_of
 from evenhand.inference import Target, conclude, design_of_answers
 from evenhand.inference.chances import Drawn
@@ -26,7 +26,6 @@ from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, HandOut, Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
 from evenhand.questions.hand_outs import hand_out, own_pairs
-from evenhand.values import ArrayValue
 
 _ROUNDS = 2_000  # rounds that are drawn, of estimates
 _TABLES = 8, 60  # tables of scores that are drawn: the fewest, and the most,

@@ -22,7 +22,7 @@ from evenhand.questions.options import Column
 from evenhand.tables import Names, column_names, listed, option_names, texts_or_none
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import SourceTable
+    from evenhand.tables.columns import Table
 
 GROUP = "group"
 """The column of a frame that holds groups."""
@@ -142,10 +142,10 @@ def _of_frame(
     return Named(option_names(texts, len(texts), what), _groups(groups, len(texts)), X, known)
 
 
-def _opened(frame: Any, what: str) -> SourceTable:
-    from evenhand.tables.opened import opened  # noqa: PLC0415 - see evenhand.tables
+def _opened(frame: Any, what: str) -> Table:
+    from evenhand.tables.opened import open_table  # noqa: PLC0415 - see evenhand.tables
 
-    return opened(frame, what, what)
+    return open_table(frame, what, what)
 
 
 # ---------------------------------------------------------------------- who favours whom

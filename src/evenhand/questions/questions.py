@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from evenhand.actions import ActionSet, checked_actions
-from evenhand.arrays import Counts, Floats, Indices, real_matrix, refuse_non_finite
+from evenhand.arrays import Counts, Floats, Indices, real_matrix, refuse_non_finite, same
 from evenhand.errors import InputError
 from evenhand.numerics.panels import PanelForm
 from evenhand.questions.advice import adding as _adding
@@ -50,7 +50,6 @@ from evenhand.tables import (
     option_positions,
     texts_or_none,
 )
-from evenhand.values import same
 
 _MOST_DENSE = 2**28  # numbers in a dense matrix of rows: 2 GiB
 _SHOWN_QUESTIONS, _SHOWN_COLUMNS = 10, 6  # in a notebook

@@ -24,7 +24,7 @@ from evenhand.errors import InputError
 from evenhand.files import MOST_IN_LOG, ZIP, packing, size
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import SourceTable
+    from evenhand.tables.columns import Table
 
 _EMPTY_ZIP = b"PK\x05\x06"
 _ZSTANDARD = 93  # the number of the method in zip files
@@ -224,15 +224,18 @@ def recognises(content: Any) -> bool:
     return isinstance(content, list) and bool(content) and all(isinstance(r, dict) for r in content)
 
 
-def table_of(documents: Sequence[Document]) -> SourceTable:
+def table_of(documents: Sequence[Document]) -> Table:
     """Return the table in a file; of several, one below the other."""
-    from evenhand.tables.opened import opened as opened_table  # noqa: PLC0415 # pyarrow
-    from evenhand.tables.sources import Rows, StackedTables  # noqa: PLC0415
+    from evenhand.tables.opened import (  # noqa: PLC0415
+        of_rows,
+        open_table,  # pyarrow
+        stacked,
+    )
 
-    tables: list[SourceTable] = [
-        opened_table(document.path, untidy=True)
+    tables: list[Table] = [
+        open_table(document.path)
         if isinstance(document.content, TableFile)
-        else Rows.of(document.content, document.where, "object")
+        else of_rows(document.content, document.where, "object")
         for document in documents
     ]
-    return tables[0] if len(tables) == 1 else StackedTables(tables)
+    return tables[0] if len(tables) == 1 else stacked(tables)

@@ -140,9 +140,9 @@ def _stated(family: Any) -> str | None:
 
 def _read(path: Path) -> dict[str, str | None]:
     if path.suffix.lower() != ".json":
-        from evenhand.tables.opened import opened  # noqa: PLC0415 # pyarrow is slow to load
+        from evenhand.tables.opened import open_table  # noqa: PLC0415 # pyarrow is slow to load
 
-        table = opened(path)
+        table = open_table(path)
         names, families = (table.texts(column, "families=") for column in ("name", "family"))
         return {name: of for name, of in zip(names, families, strict=True) if name is not None}
     try:

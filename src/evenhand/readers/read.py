@@ -136,9 +136,9 @@ def in_files(
     if not given:
         raise InputError("no file is given; give the path of a log, a folder, or a list of them.")
     if len(given) == 1 and format in (None, plain.NAME) and not _may_hold_log(given[0]):
-        from evenhand.tables.opened import opened as opened_table  # noqa: PLC0415 # pyarrow
+        from evenhand.tables.opened import open_table  # noqa: PLC0415 # pyarrow
 
-        return InFiles(opened_table(given[0], untidy=True), (), is_log=False)
+        return InFiles(open_table(given[0]), (), is_log=False)
     found: list[tuple[Document, ModuleType]] = []
     skipped: list[str] = []
     for one in given:

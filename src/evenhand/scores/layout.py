@@ -25,11 +25,9 @@ from evenhand.scores.grades import grades_in, loose_number, share_of_marks
 from evenhand.scores.roles import BY_NAME, NEEDED, ROLES, ReadOptions
 from evenhand.scores.scores import Codes, baseline_in, crossed, first_repeated
 from evenhand.tables.cells import as_text, coded, coded_among, is_number, plain_numbers
-from evenhand.tables.columns import found_columns, no_such_column
-from evenhand.tables.opened import opened
-from evenhand.tables.sources import Cells, SourceTable
-from evenhand.tables.texts import listed
-from evenhand.tables.untidy import holds_marks, is_beside, is_total
+from evenhand.tables.columns import Cells, Table, found_columns, no_such_column
+from evenhand.tables.opened import holds_marks, open_table
+from evenhand.tables.texts import is_beside, is_total, listed
 
 _WORDED = [role.name for role in ROLES.values() if role.words]
 _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
@@ -82,14 +80,14 @@ class Parts:
         """What the user calls the roles."""
         return {role: ", ".join(columns) for role, columns in self.columns.items() if columns}
 
-    def unused(self, source: SourceTable) -> list[str]:
+    def unused(self, source: Table) -> list[str]:
         """Return the columns of a table that have no role."""
         used = {column for columns in self.columns.values() for column in columns}
         return [c for c in source.columns if c and c not in used and c not in self.against.values()]
 
 
 def assigned(
-    source: SourceTable,
+    source: Table,
     given: Mapping[str, Any],
     hint: Callable[[], str] = str,
     *,
@@ -109,7 +107,7 @@ def assigned(
     return Parts(kept, against, read_as)
 
 
-def is_there(source: SourceTable, given: Mapping[str, Any], role: str) -> bool:
+def is_there(source: Table, given: Mapping[str, Any], role: str) -> bool:
     """Tell whether a column has a role: the one that was named, or one that is called so."""
     asked = given[role] not in (role, None)
     return asked or role in source.columns or role in by_words(source, given).values()
@@ -123,7 +121,7 @@ def named(value: Any) -> list[Any]:
 
 
 def by_words(
-    source: SourceTable,
+    source: Table,
     given: Mapping[str, Any],
     roles: Collection[str] = _WORDED,
     *,
@@ -160,7 +158,7 @@ def _small(column: str) -> str:
     return " ".join(apart.casefold().split())
 
 
-def _group_columns(source: SourceTable, columns: Mapping[str, Any]) -> dict[str, str]:
+def _group_columns(source: Table, columns: Mapping[str, Any]) -> dict[str, str]:
     """Return columns of groups: 'university' of options beside 'reviewer university', 'wine.amer'
     beside 'judge.amer', 'Country' beside 'JCountry' of a 'Judge'; none where several pairs fit.
     """
@@ -189,31 +187,31 @@ def _group_columns(source: SourceTable, columns: Mapping[str, Any]) -> dict[str,
     return dict(zip(pairs.pop(), groups, strict=True)) if len(pairs) == 1 else {}
 
 
-def _is_of(source: SourceTable, group: str, column: str) -> bool:
+def _is_of(source: Table, group: str, column: str) -> bool:
     """Whether all rows with the same name have the same group, and groups have several names."""
     names, groups = _codes(source, [column, group])
     n = len(np.unique(names))
     return crossed(names, groups)[1] == n > len(np.unique(groups))
 
 
-def _codes(source: SourceTable, columns: Sequence[str]) -> list[Codes]:
+def _codes(source: Table, columns: Sequence[str]) -> list[Codes]:
     return [coded(cells)[1] for cells in source.read(columns, columns).values()]
 
 
-def tells_apart(source: SourceTable, columns: Sequence[str]) -> bool:
+def tells_apart(source: Table, columns: Sequence[str]) -> bool:
     """Whether no two rows are the same in some columns, and some are in each of them."""
     codes = _codes(source, columns)
     again = all(first_repeated(own) is not None for own in codes)
     return again and first_repeated(*codes) is None
 
 
-def _differ(source: SourceTable, columns: Sequence[str]) -> bool:
+def _differ(source: Table, columns: Sequence[str]) -> bool:
     """Whether columns do not name the same things, each in its own way."""
     codes = np.stack(_codes(source, columns))
     return len({np.unique(own, axis=1).shape[1] for own in (*codes[:, None], codes)}) > 1
 
 
-def texts_in(source: SourceTable, column: str) -> list[str | None]:
+def texts_in(source: Table, column: str) -> list[str | None]:
     """Return the cells of a column as texts; none where they are neither names nor numbers."""
     try:
         return source.texts(column)
@@ -226,10 +224,10 @@ def shown(columns: Sequence[str]) -> str:
     return ("columns " if len(columns) > 1 else "column ") + listed(columns, 6)
 
 
-class Selected(SourceTable):
+class Selected(Table):
     """A table without some of its rows."""
 
-    def __init__(self, source: SourceTable, kept: NDArray[np.bool_]) -> None:
+    def __init__(self, source: Table, kept: NDArray[np.bool_]) -> None:
         super().__init__(source.name, source.columns)
         self._source, self._kept = source, np.flatnonzero(kept)
         self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
@@ -248,10 +246,10 @@ class Selected(SourceTable):
         return self._source.origin(int(self._kept[row]))
 
 
-class Wide(SourceTable):
+class Wide(Table):
     """A wide table as a long one, a row for each of its cells."""
 
-    def __init__(self, source: SourceTable, turned: Sequence[str], across: str) -> None:
+    def __init__(self, source: Table, turned: Sequence[str], across: str) -> None:
         self._source, self.turned = source, tuple(turned)
         self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
         kept = [column for column in source.columns if column not in turned]
@@ -305,7 +303,7 @@ def _of_one_kind(columns: list[pa.Array]) -> list[pa.Array]:
 class Layout:
     """How a table of scores is laid out: what is read of it, and what is said of its columns."""
 
-    source: SourceTable  # without totals, a wide one with a row for each cell
+    source: Table  # without totals, a wide one with a row for each cell
     given: Mapping[str, Any]  # columns by role, see `ReadOptions`
     wide: tuple[str, ...] = ()  # columns that hold the scores of an evaluator each
     notes: tuple[str, ...] = ()  # what was passed over, or taken for something
@@ -327,7 +325,7 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
         raise InputError(f"wide= is True, False or a list of columns; got {wide!r}")
     grades = grades_in(words) if (words := reading.get("grades")) is not None else {}
     given = given_roles(reading)
-    whole = opened(table, "scores", untidy=True)
+    whole = open_table(table, "scores")
     source, left_out = _counted(whole, given)
     source, totals = _without_totals(source)
     copies = ""
@@ -352,12 +350,12 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
     return Layout(source, given, columns, notes, left_out)
 
 
-def exported(source: SourceTable) -> bool:
+def exported(source: Table) -> bool:
     """Tell whether a campaign exported a table: a row for each time that somebody was asked."""
     return set(source.columns) >= _EXPORTED and set(source.texts(_STANDING)) <= set(_KNOWN)
 
 
-def _counted(source: SourceTable, given: Mapping[str, Any]) -> tuple[SourceTable, dict[str, int]]:
+def _counted(source: Table, given: Mapping[str, Any]) -> tuple[Table, dict[str, int]]:
     """Return a table without what does not count, if a campaign exported it, and how many rows that
     is, by their standing; else as it is.
     """
@@ -371,7 +369,7 @@ def _counted(source: SourceTable, given: Mapping[str, Any]) -> tuple[SourceTable
     return Selected(source, np.array([one == _KNOWN[0] for one in standing])), left_out
 
 
-def _without_copies(source: SourceTable) -> tuple[SourceTable, str]:
+def _without_copies(source: Table) -> tuple[Table, str]:
     """Return a table with one of all rows that are the same in every cell, and what is left out."""
     columns = [column for column in source.columns if column]
     keys = np.stack([coded(c)[1] for c in source.read(columns, columns).values()], axis=1)
@@ -383,7 +381,7 @@ def _without_copies(source: SourceTable) -> tuple[SourceTable, str]:
     return (Selected(source, first), said) if n else (source, "")
 
 
-def _without_totals(source: SourceTable) -> tuple[SourceTable, str]:
+def _without_totals(source: Table) -> tuple[Table, str]:
     """Return a table without lines of totals or means at its end, and what was left out."""
     columns = [column for column in source.columns if column]
     for first in [] if source.is_large else columns[:2]:
@@ -403,7 +401,7 @@ def _without_totals(source: SourceTable) -> tuple[SourceTable, str]:
     return source, ""
 
 
-def _adds_up(source: SourceTable, columns: Sequence[str], last: int) -> bool:
+def _adds_up(source: Table, columns: Sequence[str], last: int) -> bool:
     """Whether a line has the mean, the sum or the median of what stands above, or lacks a name that
     the others have.
     """
@@ -422,7 +420,7 @@ def _adds_up(source: SourceTable, columns: Sequence[str], last: int) -> bool:
 
 
 def _guessed_wide(
-    source: SourceTable, given: Mapping[str, Any], grades: Mapping[str, float]
+    source: Table, given: Mapping[str, Any], grades: Mapping[str, float]
 ) -> tuple[bool | list[str], str]:
     """Return the columns that hold the scores of an evaluator each (on an item each, where there is
     a column of evaluators), if there is no column of scores and this is plain, and what is to be
@@ -467,14 +465,14 @@ def _named_columns(given: Mapping[str, Any]) -> set[str]:
     return {column for role, value in given.items() if role != "score" for column in named(value)}
 
 
-def _counts(source: SourceTable, column: str) -> bool:
+def _counts(source: Table, column: str) -> bool:
     """Whether a column numbers the rows."""
     numbers = plain_numbers(as_text(source.cells(column)))
     return numbers is not None and len(numbers) > 2 and bool((np.diff(numbers) == 1).all())
 
 
 def _turned(
-    source: SourceTable,
+    source: Table,
     wide: bool | Sequence[str],
     given: dict[str, Any],
     grades: Mapping[str, float],
@@ -521,7 +519,7 @@ def _turned(
     return table, f"Left out, as they hold no scores: {shown(beside)}." if left else ""
 
 
-def _may_be_scores(source: SourceTable, column: str, grades: Mapping[str, float]) -> bool:
+def _may_be_scores(source: Table, column: str, grades: Mapping[str, float]) -> bool:
     """Whether something in a column is a score."""
     try:
         return share_of_marks(source.texts(column), grades) > 0.0
@@ -529,7 +527,7 @@ def _may_be_scores(source: SourceTable, column: str, grades: Mapping[str, float]
         return True
 
 
-def _first_names(source: SourceTable) -> str:
+def _first_names(source: Table) -> str:
     """Return the first column, where names stand; refuse one with numbers, which may be scores."""
     first = source.columns[0]
     if range_of(source, first) is not None:
@@ -541,7 +539,7 @@ def _first_names(source: SourceTable) -> str:
     return first
 
 
-def range_of(source: SourceTable, column: str) -> tuple[float, float] | None:
+def range_of(source: Table, column: str) -> tuple[float, float] | None:
     """Return the least and the largest number in a column; None if not all are numbers."""
     try:
         cells = source.cells(column)
@@ -563,7 +561,7 @@ def wants_lengths(reading: ReadOptions) -> bool:
     return asked and not reading.get("wide")
 
 
-def lengths_of(source: SourceTable, given: Mapping[str, Any]) -> tuple[str, ...]:
+def lengths_of(source: Table, given: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the column with the lengths of answers, where all were compared with one baseline."""
     both, own = ("length", "rival_length"), [given["option"], given["rival"], given["item"]]
     if not all(isinstance(c, str) and c in source.columns for c in (*both, *own)):

@@ -16,8 +16,7 @@ from evenhand.scores.layout import Parts, shown, tells_apart, texts_in
 from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, first_repeated, spelled
 from evenhand.scores.suggest import may_name_evaluators
 from evenhand.tables.cells import FEW, calendar_dates, spreadsheet_days
-from evenhand.tables.columns import Defects
-from evenhand.tables.sources import SourceTable
+from evenhand.tables.columns import Defects, Table
 from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def refuse_unclear(notes: Sequence[str], columns: Sequence[str], table: str) -> 
 class Problems(Defects):
     """What is wrong with a table of scores, by what was read of it."""
 
-    def __init__(self, source: SourceTable, parts: Parts, read: Columns, *, wide: bool) -> None:
+    def __init__(self, source: Table, parts: Parts, read: Columns, *, wide: bool) -> None:
         super().__init__(source, parts.one("option"))
         self.parts, self.read, self.wide = parts, read, wide
         self.score = parts.one("score")

@@ -46,7 +46,6 @@ from evenhand.scores.scores import (
 from evenhand.scores.suggest import hint_for, looks_wide
 from evenhand.tables.cells import (
     ColumnScan,
-    DecimalPoints,
     Missing,
     as_text,
     calendar_dates,
@@ -60,10 +59,9 @@ from evenhand.tables.cells import (
     plain_numbers,
     scanned,
 )
-from evenhand.tables.columns import check_decimal
-from evenhand.tables.sources import Cells, SourceTable
+from evenhand.tables.columns import Cells, Table, check_decimal
+from evenhand.tables.opened import ABOVE
 from evenhand.tables.texts import is_absent, listed
-from evenhand.tables.untidy import ABOVE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -229,7 +227,7 @@ class Columns:
 
 
 def read_columns(
-    source: SourceTable,
+    source: Table,
     parts: Parts,
     decimal: str | None,
     drop: Sequence[str],
@@ -421,9 +419,7 @@ def _numbers(
             scans[column] = ColumnScan(column, missing=Missing.of(np.isnan(days)))
             numbers[column] = days
             continue
-        scan = scanned(column, own, decimal=decimal or ".", keep=True)
-        if decimal is not None:  # then nobody doubts what points are
-            scan.points = DecimalPoints(scan.points.first)
+        scan = scanned(column, own, decimal=decimal)
         scans[column] = scan
         values = np.full(len(own), np.nan) if scan.values is None else scan.values
         whole = calendar_dates(values) if is_time else None
@@ -545,7 +541,7 @@ def _n_again(scores: Scores) -> int:
     return len(scores) - crossed(*columns)[1]
 
 
-def _beside(source: SourceTable, columns: list[str], read: Columns) -> dict[str, Factor]:
+def _beside(source: Table, columns: list[str], read: Columns) -> dict[str, Factor]:
     """Return columns that have no role, as names in the rows that were kept."""
     found = {}
     for column in columns[:_MOST_COLUMNS] if read.n_rows <= _MOST_BESIDE else ():
@@ -555,7 +551,7 @@ def _beside(source: SourceTable, columns: list[str], read: Columns) -> dict[str,
     return found
 
 
-class Kept(SourceTable):
+class Kept(Table):
     """A table of scores whose columns are called as their roles."""
 
     def __init__(self, scores: Scores) -> None:

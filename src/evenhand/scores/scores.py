@@ -26,10 +26,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from evenhand.arrays import Floats, Indices
+from evenhand.arrays import ArrayValue, Floats, Indices
 from evenhand.best import Best, turned
 from evenhand.errors import InputError
-from evenhand.values import ArrayValue
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,15 +20,14 @@ from evenhand.scores.layout import (
     texts_in,
 )
 from evenhand.scores.roles import NEEDED, ROLES
-from evenhand.tables.columns import GROUP_WORDS
-from evenhand.tables.sources import SourceTable
+from evenhand.tables.columns import GROUP_WORDS, Table
 from evenhand.tables.texts import written_elsewhere
 
 _SUGGESTED = (*NEEDED, "evaluator", "option_group", "evaluator_group")
 _FIRST, _FIRST_PAIRS = 8, 10_000  # cells that are looked at
 
 
-def suggested(source: SourceTable, given: Mapping[str, Any] | None = None) -> dict[str, str]:
+def suggested(source: Table, given: Mapping[str, Any] | None = None) -> dict[str, str]:
     """Return which columns may have option, evaluator, score and the two groups, for somebody to
     confirm: what is found by name or by another word first, then by words in names, then by cells.
 
@@ -74,9 +73,7 @@ def suggested(source: SourceTable, given: Mapping[str, Any] | None = None) -> di
     return found if found.keys() >= {*needed} else {}
 
 
-def _scored(
-    source: SourceTable, found: Mapping[str, str], columns: Sequence[str]
-) -> dict[str, str]:
+def _scored(source: Table, found: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
     """Return the column of options, with one of items if it takes that, so that no evaluator scored
     the same twice.
     """
@@ -90,13 +87,13 @@ def _scored(
     return {}
 
 
-def _numeric(source: SourceTable) -> set[str]:
+def _numeric(source: Table) -> set[str]:
     """Return the columns of which the first cells are numbers, as far as they are filled in."""
     first = {c: [t for t in texts_in(source, c)[:_FIRST] if t] for c in source.columns if c}
     return {c for c, texts in first.items() if texts and all(map(written_elsewhere, texts))}
 
 
-def _naming_rows_with(source: SourceTable, option: str, others: Collection[str]) -> list[str]:
+def _naming_rows_with(source: Table, option: str, others: Collection[str]) -> list[str]:
     """Return columns whose names come again and again, and name a row together with the option."""
     options = texts_in(source, option)[:_FIRST_PAIRS]
     found = []
@@ -108,7 +105,7 @@ def _naming_rows_with(source: SourceTable, option: str, others: Collection[str])
     return found
 
 
-def may_name_evaluators(source: SourceTable, parts: Parts, *, repeats: bool) -> str | None:
+def may_name_evaluators(source: Table, parts: Parts, *, repeats: bool) -> str | None:
     """Return a column that may say who gave the scores, where nobody has said that: it is called
     so, or tells apart the scores that an option has (on an item), unless these are repeats.
     """
@@ -128,7 +125,7 @@ def may_name_evaluators(source: SourceTable, parts: Parts, *, repeats: bool) -> 
     return None
 
 
-def looks_wide(source: SourceTable, others: Sequence[str], like: str | None = None) -> list[str]:
+def looks_wide(source: Table, others: Sequence[str], like: str | None = None) -> list[str]:
     """Return the columns that hold numbers only, where two do or more: perhaps evaluators."""
     ranges = {column: range_of(source, column) for column in others}
     found = {column: ends for column, ends in ranges.items() if ends is not None}
@@ -139,7 +136,7 @@ def looks_wide(source: SourceTable, others: Sequence[str], like: str | None = No
     return list(found) if len(found) > 1 else []
 
 
-def hint_for(table: Any, source: SourceTable, given: Mapping[str, Any]) -> str:
+def hint_for(table: Any, source: Table, given: Mapping[str, Any]) -> str:
     """Return what may be the matter if a column is not there: a wide table, or an index."""
     hints = []
     known = {part: (value,) for part, value in given.items() if isinstance(value, str)}

@@ -19,7 +19,7 @@ from evenhand.errors import InputError
 from evenhand.questions import Questions
 from evenhand.report.model import Report
 from evenhand.tables.columns import GROUP_WORDS
-from evenhand.tables.opened import opened
+from evenhand.tables.opened import open_table
 from evenhand.tables.texts import number_in
 
 GIVEN = {
@@ -189,7 +189,7 @@ def forecast(panel: eh.Questions, given: Mapping[str, str]) -> list[Report]:
 
 def from_table(path: Path, name: str) -> str:
     """Return an uploaded table as it would be typed in, with its header."""
-    source = opened(path, name=name, untidy=True)
+    source = open_table(path, name=name)
     header = [column.strip() for column in source.columns]
     if not header or len(header) > _MOST_COLUMNS:
         raise InputError(f"{name}: a table has 1 to {_MOST_COLUMNS} columns; got {len(header)}.")

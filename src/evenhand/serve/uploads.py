@@ -35,9 +35,8 @@ from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
 from evenhand.serve.panel import typed_scale
-from evenhand.tables.columns import GROUP_WORDS
-from evenhand.tables.opened import opened
-from evenhand.tables.sources import SourceTable
+from evenhand.tables.columns import GROUP_WORDS, Table
+from evenhand.tables.opened import open_table
 from evenhand.tables.texts import number_in
 
 router = APIRouter(include_in_schema=False)
@@ -385,7 +384,7 @@ def _asked_for(wrong: str) -> dict[str, str]:
 def _seen(path: str, reading: ReadOptions, cells: Sequence[WrongCell]) -> Seen:
     """Return the table in a file as `read_scores` sees it."""
     files = in_files(path)
-    table = opened(files.table, untidy=True)
+    table = open_table(files.table)
     header = tuple(column for column in table.columns if column)
     columns = [table.texts(column) for column in header]
     seen = Seen(
@@ -406,7 +405,7 @@ def _seen(path: str, reading: ReadOptions, cells: Sequence[WrongCell]) -> Seen:
 
 
 def _lines(
-    table: SourceTable,
+    table: Table,
     header: Sequence[str],
     columns: Sequence[Sequence[str | None]],
     cells: Sequence[WrongCell],

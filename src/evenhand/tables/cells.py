@@ -11,10 +11,9 @@ notes it with its row, and `columns` puts it into words.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,12 +23,10 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.tables.texts import (
-    MAX_LEVELS,
     ONE_GROUP,
     is_absent,
     may_be_thousands,
     parsed,
-    sorted_levels,
     text_of,
     written_elsewhere,
 )
@@ -102,15 +99,6 @@ def recoded(
     return np.array([*(positions.get(name, -1) for name in names), -1], dtype=np.int32)[codes]
 
 
-def read_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64]:
-    """Cells as numbers; NaN where a cell is missing or not a number."""
-    numbers = plain_numbers(cells, decimal)
-    if numbers is not None:
-        return numbers
-    names, codes = coded(cells)
-    return np.append(parsed(names, decimal)[0], np.nan)[codes]
-
-
 def plain_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64] | None:
     """Cells as numbers, NaN where one is missing; None if one of them is not plainly a number."""
     if decimal == "," and is_text(cells.type):
@@ -162,11 +150,6 @@ def is_number(kind: pa.DataType) -> bool:
     )
 
 
-def is_category(kind: pa.DataType) -> bool:
-    """Whether cells of this type are categories, whatever they look like."""
-    return bool(pa.types.is_boolean(kind) or pa.types.is_dictionary(kind))
-
-
 def repeated_name(names: pa.Array) -> tuple[str, list[int]] | None:
     """A name that stands in several rows, with its rows; None if all are distinct."""
     if pc.count_distinct(names, mode="all").as_py() == len(names):
@@ -190,18 +173,17 @@ def calendar_dates(numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
     """Numbers such as 20160105 as days since 1970; None unless all of them are dates."""
     if not numbers.size or not (numbers.min() >= 19_000_101 and numbers.max() <= 20_991_231):
         return None
-    whole = numbers.astype(np.int64)
-    if not np.array_equal(whole, numbers):
+    if not np.array_equal(numbers, np.floor(numbers)):
         return None
-    year, month, day = whole // 10_000, whole // 100 % 100, whole % 100
-    ranges = ((month, 1, 12), (day, 1, 31))
-    if not all(((low <= part) & (part <= high)).all() for part, low, high in ranges):
+    digits = pa.array(numbers.astype(np.int64)).cast(pa.string())
+    try:
+        days = pc.strptime(digits, format="%Y%m%d", unit="s").cast(pa.date32())
+    except pa.ArrowInvalid:
         return None
-    months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
-    days = months.astype("datetime64[D]") + (day - 1)
-    if not np.array_equal(days.astype("datetime64[M]"), months):
+    if not pc.all(pc.equal(pc.strftime(days, format="%Y%m%d"), digits)).as_py():  # February 30
         return None
-    return days.astype(np.float64)
+    found: NDArray[np.float64] = days.cast(pa.int32()).to_numpy().astype(np.float64)
+    return found
 
 
 def spreadsheet_days(numbers: NDArray[np.float64]) -> tuple[int, date] | None:
@@ -237,76 +219,42 @@ def moments(cells: pa.Array) -> NDArray[np.float64] | None:
     return None
 
 
-# A spread of a few units in the last place of the largest value is rounding, not information.
-ROUNDING = 8 * float(np.finfo(float).eps)
-
-Flags = NDArray[np.bool_]
 Codes = NDArray[np.int32]
 
 
-class Moments(NamedTuple):
-    """Mean and spread of finite numbers, measured from the first, so that 1e9 + small keeps it."""
-
-    mean: float = 0.0
-    deviation: float = math.nan
-    low: float = math.inf
-    high: float = -math.inf
-
-    @classmethod
-    def of(cls, numbers: Floats) -> Moments:
-        """Return those of some numbers; the deviation is of the numbers, divided by n."""
-        if not numbers.size:
-            return cls()
-        origin = float(numbers[0])
-        with np.errstate(over="ignore", invalid="ignore"):
-            shifted = numbers - origin
-            mean = float(shifted.mean())
-            shifted -= mean
-            squares = float(shifted @ shifted)
-        deviation = math.sqrt(squares / numbers.size)
-        return cls(origin + mean, deviation, float(numbers.min()), float(numbers.max()))
-
-    @property
-    def constant(self) -> bool:
-        """Whether the spread is no more than rounding."""
-        return self.high - self.low <= ROUNDING * max(abs(self.low), abs(self.high))
+Place = tuple[int, str]
+"""A row, and what stands there."""
 
 
-class DecimalPoints(NamedTuple):
-    """The first number with a point, and the first whose point may group thousands: 1.200 beside
-    800, where no point has other than three digits after it and no 4-digit number does without.
+def _points(
+    cells: pa.Array, numbers: Floats, rows: Sequence[int] | NDArray[np.intp]
+) -> tuple[Place | None, Place | None]:
+    """Return, of texts that are all numbers or missing, the numbers, and their rows, the first with
+    a point, and the first whose point may group thousands: 1.200 beside 800, where no point has
+    other than three digits after it and no 4-digit number does without.
     """
-
-    first: tuple[int, str] | None = None
-    doubtful: tuple[int, str] | None = None
-
-    @classmethod
-    def of(
-        cls, cells: pa.Array, numbers: Floats, rows: Sequence[int] | NDArray[np.intp]
-    ) -> DecimalPoints:
-        """Return them, of texts that are all numbers or missing, the numbers, and their rows."""
-        pointed = pc.match_substring(cells, ".").fill_null(False)
-        has_point = pointed.to_numpy(zero_copy_only=False)
-        if not has_point.any():
-            return cls()
-        place = int(np.argmax(has_point))
-        first = int(rows[place]), cells[place].as_py().strip()
-        whole = numbers[~has_point & np.isfinite(numbers)]
-        doubtful = whole.size > 0 and not (np.abs(whole) >= 1000).any()
-        for n in (1000, len(cells)):  # a few settle it, mostly
-            some = cells.slice(0, n).filter(pointed.slice(0, n))
-            doubtful = doubtful and pc.all(pc.match_substring_regex(some, ONE_GROUP)).as_py()
-        return cls(first, first if doubtful else None)
+    pointed = pc.match_substring(cells, ".").fill_null(False)
+    has_point = pointed.to_numpy(zero_copy_only=False)
+    if not has_point.any():
+        return None, None
+    place = int(np.argmax(has_point))
+    first = int(rows[place]), cells[place].as_py().strip()
+    whole = numbers[~has_point & np.isfinite(numbers)]
+    doubtful = whole.size > 0 and not (np.abs(whole) >= 1000).any()
+    for n in (1000, len(cells)):  # a few settle it, mostly
+        some = cells.slice(0, n).filter(pointed.slice(0, n))
+        doubtful = doubtful and pc.all(pc.match_substring_regex(some, ONE_GROUP)).as_py()
+    return first, first if doubtful else None
 
 
 @dataclass
 class ColumnScan:
-    """What is in one column."""
+    """What is in one column: numbers, in some notation, words, and neither."""
 
     name: str
     # whether its numbers are categories too, by its type or by the user's word
     categorical: bool = False
-    decimal: str = "."  # what stands before decimals, "." or ","
+    decimal: str | None = None  # what stands before decimals, "." or ","; None: nobody said
     # the type of its cells, if they are neither numbers nor categories
     unsupported: str | None = None
     missing: Missing = Missing()  # a tuple
@@ -314,21 +262,14 @@ class ColumnScan:
     n_elsewhere: int = 0  # numbers in another notation
     n_words: int = 0  # neither numbers in some notation nor 'n/a' or the like
     n_texts: int = 0  # not numbers
-    first_text: tuple[int, str] | None = None  # row, and value that is not a number
+    first_text: Place | None = None  # that is not a number
     texts_at: tuple[int, ...] = ()  # rows of some others
     first_infinite: tuple[int, float] | None = None  # row, and number that is not finite
-    # whether these may group thousands
-    points: DecimalPoints = DecimalPoints()  # noqa: RUF009 # a tuple
+    first_point: Place | None = None  # number with a point
+    doubtful: Place | None = None  # number whose point may group thousands
     # whether some cell is a number if its comma stands before decimals, and none otherwise
     sure_comma: bool = False
-    # of the finite numbers
-    moments: Moments = Moments()  # noqa: RUF009 # a tuple
-    values: Floats | None = None  # (n,) NaN where a cell is no number; only if they were to be kept
-    counts_rows: bool = True  # whether the numbers go up by one from row to row
-    # the one number that all rows of a group hold, by group; None if they hold several
-    group_values: dict[int, float] | None = field(default_factory=dict)
-    # the categories, each with the groups in which it occurs
-    levels: dict[str, set[int]] = field(default_factory=dict)
+    values: Floats | None = None  # (n,) NaN where a cell is no number
 
     @property
     def is_category(self) -> bool:
@@ -338,48 +279,36 @@ class ColumnScan:
         n_numbers = self.n_numbers + self.n_elsewhere
         return self.categorical or self.n_words > n_numbers or (self.n_texts > n_numbers == 0)
 
-    @property
-    def sorted_levels(self) -> list[str]:
-        """The categories in their order."""
-        return sorted_levels(list(self.levels))
-
 
 def scanned(
-    name: str,
-    cells: pa.Array,
-    *,
-    categorical: bool = False,
-    decimal: str = ".",
-    groups: Codes | None = None,
-    keep: bool = False,
+    name: str, cells: pa.Array, *, categorical: bool = False, decimal: str | None = None
 ) -> ColumnScan:
-    """Look at a column and note what is in it."""
+    """Look at a column and note what is in it; numbers have points if nobody says otherwise."""
     kind = cells.type
-    found = ColumnScan(name, categorical or is_category(kind), decimal)
+    found = ColumnScan(name, categorical or pa.types.is_boolean(kind), decimal)
+    found.categorical |= pa.types.is_dictionary(kind)
     if found.categorical or pa.types.is_null(kind):
-        _note_categories(found, *coded(cells), groups)
+        found.missing = Missing.of(coded(cells)[1] < 0)
     elif not (is_number(kind) or is_text(kind)):
         found.unsupported = str(kind)
-    elif (numbers := plain_numbers(cells, decimal)) is not None:
+    elif (numbers := plain_numbers(cells, decimal or ".")) is not None:
         present = pc.is_valid(cells).to_numpy(zero_copy_only=False)
         found.missing = Missing.of(~present)
         if is_text(kind):
-            found.points = DecimalPoints.of(cells, numbers, range(len(cells)))
-        _note_numbers(found, numbers, present, groups)
+            found.first_point, found.doubtful = _points(cells, numbers, range(len(cells)))
+        _note_numbers(found, numbers, present)
     else:
-        _note_texts(found, *coded(cells), groups)
-    if not keep:
-        found.values = None
+        _note_texts(found, *coded(cells))
+    if decimal is not None:
+        found.doubtful = None
     return found
 
 
-def _note_texts(
-    found: ColumnScan, names: Sequence[str], codes: Codes, groups: Codes | None
-) -> None:
+def _note_texts(found: ColumnScan, names: Sequence[str], codes: Codes) -> None:
     """Note texts, of which some may be numbers."""
-    values, fits = parsed(names, found.decimal)
+    values, fits = parsed(names, found.decimal or ".")
+    found.missing = Missing.of(codes < 0)
     # The last entry answers for the code −1.
-    numbers = np.append(values, np.nan)[codes]
     numeric = np.append(fits, False)[codes]
     odd = np.flatnonzero((codes >= 0) & ~numeric)
     if odd.size:
@@ -398,65 +327,40 @@ def _note_texts(
     if fits.any():
         known, first = np.unique(codes, return_index=True)
         rows = first[known >= 0]  # codes are all the numbers from 0, and -1 if any
-        found.points = DecimalPoints.of(
-            pa.array(names, pa.string()).filter(fits), values[fits], rows[fits]
-        )
-    _note_categories(found, names, codes, groups)
-    _note_numbers(found, numbers, numeric, groups)
+        numbers = pa.array(names, pa.string()).filter(fits)
+        found.first_point, found.doubtful = _points(numbers, values[fits], rows[fits])
+    _note_numbers(found, np.append(values, np.nan)[codes], numeric)
 
 
-def _note_numbers(found: ColumnScan, numbers: Floats, which: Flags, groups: Codes | None) -> None:
+def _note_numbers(found: ColumnScan, numbers: Floats, which: NDArray[np.bool_]) -> None:
     found.values = numbers
     found.n_numbers = int(np.count_nonzero(which))
-    finite = np.isfinite(numbers)
-    infinite = which & ~finite
+    infinite = which & ~np.isfinite(numbers)
     if infinite.any():
         row = int(np.argmax(infinite))
         found.first_infinite = row, float(numbers[row])
-    kept = which & finite
-    if not kept.all():
-        numbers, groups = numbers[kept], None if groups is None else groups[kept]
-    found.counts_rows = all(  # a few say no, mostly
-        np.array_equal(numbers[:n], numbers[:1] + np.arange(min(n, len(numbers))))
-        for n in (100, len(numbers))
-    )
-    found.moments = Moments.of(numbers)
-    for group in (0, 1) if groups is not None else ():
-        own = numbers[groups == group]
-        if not own.size or found.group_values is None:
-            continue
-        known = float(own[0])
-        found.group_values[group] = known
-        if float(np.abs(own - known).max()) > ROUNDING * max(abs(known), float(np.abs(own).max())):
-            found.group_values = None
-
-
-def _note_categories(
-    found: ColumnScan, names: Sequence[str], codes: Codes, groups: Codes | None
-) -> None:
-    found.missing = Missing.of(codes < 0)
-    occurs = np.zeros((len(names), 2), dtype=np.bool_)
-    if groups is not None:
-        kept = (codes >= 0) & (groups >= 0)
-        occurs[codes[kept], groups[kept]] = True
-    # so many are refused in any case
-    few = zip(names[: MAX_LEVELS + 1], occurs, strict=False)
-    found.levels = {name: set(np.flatnonzero(seen).tolist()) for name, seen in few}
 
 
 def has_decimal_commas(columns: Iterable[ColumnScan]) -> bool:
     """Whether commas stand before decimals: some can mean nothing else, and no point does."""
     numbers = [column for column in columns if not column.is_category]
     return any(column.sure_comma for column in numbers) and not any(
-        column.points.first for column in numbers
+        column.first_point for column in numbers
     )
 
 
-@dataclass
-class Scan:
-    """What is in a table of options: its columns, groups and names."""
-
-    columns: Mapping[str, ColumnScan]
-    n_rows: int
-    group_counts: Mapping[str, int] = field(default_factory=dict)
-    groupless: Missing = Missing()  # a tuple
+def scanned_together(
+    cells: Mapping[str, pa.Array],
+    *,
+    commas: bool,
+    decimal: str | None = None,
+    categorical: Collection[str] = (),
+) -> dict[str, ColumnScan]:
+    """Look at columns in which one mark stands before decimals: a point, or, where ``commas`` may
+    and some can mean nothing else, a comma.
+    """
+    found = {c: scanned(c, own, categorical=c in categorical, decimal=decimal)
+             for c, own in cells.items()}  # fmt: skip
+    if decimal is None and commas and has_decimal_commas(found.values()):
+        return scanned_together(cells, commas=False, decimal=",", categorical=categorical)
+    return found

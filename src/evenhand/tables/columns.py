@@ -1,30 +1,39 @@
-"""Columns: which one plays which part, and what is wrong in them, by row and column.
+"""Tables and their columns: which one plays which part, and what is wrong in which row and column.
 
-One finder and one list of defects serve scores, options, evaluators, sheets, labels and logs.
-Nothing here imports pyarrow.
+One table, one finder and one list of defects serve scores, options, evaluators, sheets, labels and
+logs. pyarrow is imported where cells are read, and not before.
 """
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
+from evenhand.arrays import Floats
 from evenhand.errors import ConflictError, InputError, WrongCell
 from evenhand.tables.texts import (
     is_date,
     listed,
     may_be_thousands,
     parsed,
+    repeated,
     two_readings,
     written_elsewhere,
 )
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from evenhand.tables.cells import ColumnScan, Missing
-    from evenhand.tables.sources import SourceTable
+
+Cells: TypeAlias = "pa.Array | pa.ChunkedArray"
+"""The cells of a column, in one piece or several."""
+Read: TypeAlias = "Callable[[Sequence[str], Collection[str]], Mapping[str, Cells]]"
 
 GROUP_WORDS = ("group", "nation", "country", "univ", "institution", "affiliation", "family",
                "team", "school", "club", "side")  # fmt: skip
@@ -33,8 +42,127 @@ _MOST_NAMED = 50  # defects that are said
 _MOST_ROWS = 4  # of a defect that stands in several
 
 
+class Table:
+    """A table: its name in messages, its columns (one may have an empty name), and how these and
+    the places of rows are found when they are asked for.
+    """
+
+    is_text = False  # cells are written out, as in CSV, so that numbers are written in some way
+    commas_are_free = False  # no comma separates cells, so that it may well stand before decimals
+    is_large = False  # so that it is not looked through only to suggest something
+    notes: tuple[str, ...] = ()  # what was passed over, or taken for something
+    sheets: tuple[str, ...] = ()  # of a workbook, the one that this is first
+
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[str],
+        read: Read = lambda columns, names: {},
+        where: Callable[[Sequence[int]], list[str]] | None = None,
+    ) -> None:
+        self.name, self.columns, self._read, self._where = name, tuple(columns), read, where
+        if not any(self.columns):
+            raise InputError(f"{name} has no columns, and a table needs some")
+        if twice := repeated(column for column in self.columns if column):
+            raise InputError(
+                f"{name}: the header names {listed(twice)} more than once; give every column a "
+                "name of its own"
+            )
+
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
+        """Return the cells of some columns; those of `names` come again and again, perhaps in
+        pieces, each with a dictionary of its own.
+        """
+        return dict(self._read(columns, names)) if columns else {}
+
+    def where(self, rows: Sequence[int]) -> list[str]:
+        """Return where rows, counted from 0, stand in what the user has."""
+        return [f"row {row}" for row in rows] if self._where is None else self._where(rows)
+
+    def origin(self, row: int) -> int:
+        """Return which row of the table as it was opened this is, or is made of."""
+        return row
+
+    def column_of(self, row: int, column: str) -> str:
+        """Return the column of what the user has that holds a cell."""
+        return column
+
+    def places(self, rows: Sequence[int], label: str | None = None) -> list[str]:
+        """Return where rows stand, with the names in a column."""
+        found = self.where(rows)
+        if label is None:
+            return found
+        texts = self.texts(label)
+        return [
+            f"{place} ({name!r})" if (name := texts[row]) else place
+            for place, row in zip(found, rows, strict=True)
+        ]
+
+    def cells(self, column: str, said: str = "") -> pa.Array:
+        """Return the cells of a column; an error, with what named it, if it is not there."""
+        if not column or column not in self.columns:
+            raise InputError(no_such_column(self, column, said))
+        return self.read([column])[column]
+
+    def names(self, column: str, said: str = "") -> pa.Array:
+        """Return the cells of a column as names; an error where one is empty, or stands twice."""
+        from evenhand.tables.cells import as_text, repeated_name  # noqa: PLC0415 # pyarrow
+
+        names = as_text(self.cells(column, said))
+        if names.null_count:
+            row = int(np.argmax(names.is_null().to_numpy(zero_copy_only=False)))
+            raise InputError(
+                f"{self.name}: {self.where([row])[0]}, column {column!r} is empty; everything "
+                "needs a name: fill it in, or name another column"
+            )
+        if (twice := repeated_name(names)) is not None:
+            name, rows = twice
+            places = ", ".join(self.where(rows[:5])) + (", …" if len(rows) > 5 else "")
+            raise InputError(
+                f"{self.name}: the name {name!r} in column {column!r} stands in {len(rows)} rows "
+                f"({places}); names must differ: keep one row of each, or name another column"
+            )
+        return names
+
+    def texts(self, column: str, said: str = "") -> list[str | None]:
+        """Return the cells of a column as trimmed texts; None where one is empty."""
+        from evenhand.tables.cells import as_text  # noqa: PLC0415 # pyarrow
+
+        found: list[str | None] = as_text(self.cells(column, said)).to_pylist()
+        return found
+
+    def numbers(
+        self,
+        column: str,
+        said: str = "",
+        *,
+        above: float = -np.inf,
+        least: float = -np.inf,
+        label: str | None = None,
+        decimal: str | None = None,
+    ) -> Floats:
+        """Return the cells of a column as finite numbers above a limit, and of `least` at least; an
+        error names others, by the names in a column `label`.
+        """
+        from evenhand.tables.cells import scanned_together  # noqa: PLC0415 # pyarrow
+
+        cells, found = {column: self.cells(column, said)}, Defects(self, label)
+        scan = scanned_together(cells, commas=self.commas_are_free, decimal=decimal)[column]
+        numbers = np.zeros(0) if scan.values is None else scan.values
+        if scan.missing.count:
+            found.of_cells(column, scan.missing, len(cells[column]), "")
+        elif not found.of_numbers(scan) and scan.values is None:
+            found.add(" holds no numbers; name another", column)
+        elif (low := np.flatnonzero((numbers <= above) | (numbers < least))).size:
+            limit = f"larger than {above:g}" if above > least else f"at least {least:g}"
+            what = f": {numbers[low[0]]:g} is not {limit}; correct the cell or leave the row out"
+            found.add(what, column, int(low[0]), low[1:6].tolist())
+        found.refuse()
+        return numbers
+
+
 def found_columns(
-    source: SourceTable,
+    source: Table,
     given: Mapping[str, Any],
     *,
     by_name: Sequence[str] = (),
@@ -85,7 +213,7 @@ def _named(part: str, value: Any, several: Sequence[str]) -> Iterator[str]:
         yield column
 
 
-def no_such_column(source: SourceTable, column: str, said: str = "") -> str:
+def no_such_column(source: Table, column: str, said: str = "") -> str:
     """Say that a column is not there, and which one may be meant; `said` is what named it."""
     columns = [name for name in source.columns if name]
     lower = {name.casefold(): name for name in columns}
@@ -119,7 +247,7 @@ class Defect:
 class Defects:
     """What is wrong in a table, until all of it is said at once."""
 
-    def __init__(self, source: SourceTable, label: str | None = None) -> None:
+    def __init__(self, source: Table, label: str | None = None) -> None:
         self.source, self._label = source, label
         self._found: list[Defect] = []
         self._conflicts = 0
@@ -225,8 +353,8 @@ class Defects:
             row, text = scan.first_text
             said = f": {text!r} {self._of_text(scan, text, category, is_time)}"
             self.add(said, column, row, scan.texts_at)
-        elif scan.points.doubtful is not None:
-            row, text = scan.points.doubtful
+        elif scan.doubtful is not None:
+            row, text = scan.doubtful
             self.add(
                 f": {text!r} may be {text.replace('.', '')} or {float(text):g}, as the other "
                 f"numbers have no point; {self._plainly(scan, '.')}",
@@ -256,7 +384,7 @@ class Defects:
                     f"is not a number, and no cell of the column is; name another column{category}"
                 )
             return f"is not a number{more}; correct the cells or remove the rows{category}"
-        mark = "," if scan.decimal == "." and parsed([text], ",")[1][0] else None
+        mark = "," if scan.decimal != "," and parsed([text], ",")[1][0] else None
         what = two_readings(text) if may_be_thousands(text) else "is not plainly a number"
         return f"{what}{more}; {self._plainly(scan, mark)}{category}"
 
@@ -264,7 +392,8 @@ class Defects:
         """Say what to do about another notation; `mark` is what may stand before decimals."""
         if not self.source.is_text:
             return "convert the column to numbers"
-        plain = f"write numbers plainly, such as 1234{scan.decimal}5, without signs or separators"
+        usual = scan.decimal or "."
+        plain = f"write numbers plainly, such as 1234{usual}5, without signs or separators"
         if mark is None:
             return plain
         called = {".": "point", ",": "comma"}[mark]

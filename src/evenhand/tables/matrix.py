@@ -1,6 +1,6 @@
-"""The matrix: the whole way from a table to the matrix of an action set.
+"""The matrix: the whole way from a table of options to the matrix of an action set.
 
-What is in the table is found out (`scan`); what is wrong is refused (`columns`); the encoding is
+What is in the columns is found out (`cells`); what is wrong is refused (`columns`); the encoding is
 settled; the matrix is written, column by column.
 """
 
@@ -8,86 +8,138 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import groupby
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.tables.cells import (
+    Codes,
     ColumnScan,
-    DecimalPoints,
     Missing,
-    Scan,
     coded,
-    has_decimal_commas,
-    read_numbers,
     recoded,
-    scanned,
+    scanned_together,
 )
-from evenhand.tables.columns import Defects, check_decimal, found_columns
+from evenhand.tables.columns import Defects, Table, check_decimal, found_columns
 from evenhand.tables.encoding import CONSTANT, INTERCEPT, EncodedColumn, Encoding, Recipe
-from evenhand.tables.sources import SourceTable
-from evenhand.tables.texts import MAX_LEVELS, listed, repeated, two_groups
+from evenhand.tables.texts import MAX_LEVELS, listed, repeated, sorted_levels, two_groups
 
 # Shorter runs 1, 2, 3, … are common honest features, such as a start order.
 _ROW_NUMBERS_FROM = 20
+# A spread of a few units in the last place of the largest value is rounding, not information.
+_ROUNDING = 8 * float(np.finfo(float).eps)
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedTable:
     """A table turned into the matrix of an action set, with everything needed to turn back."""
 
-    points: NDArray[np.float64]  # (k, m) features, then attributes
+    points: Floats  # (k, m) features, then attributes
     encoding: Encoding
     attribute_names: tuple[str, ...]  # of the last columns of `points`
     group_names: tuple[str, str] | None  # of groups −1 and +1
-    labels: pa.ChunkedArray | None  # the names of the options, if the table has them
+    labels: tuple[str, ...] | None  # the names of the options, if the table has them
 
 
-def encode(source: SourceTable, recipe: Recipe) -> EncodedTable:
+def encode(source: Table, recipe: Recipe) -> EncodedTable:
     """Turn a table into the matrix of an action set."""
     features, attributes, categorical = _chosen(source, recipe)
-    recipe = replace(recipe, categorical=categorical)
     special = [] if recipe.group is None else [recipe.group]
     cells = source.read([*features, *attributes, *special])
-    decimal = recipe.decimal or "."
-    found = _scan(cells, recipe, [*features, *attributes], decimal)
-    if (
-        recipe.decimal is None
-        and source.commas_are_free
-        and has_decimal_commas(found.columns.values())
-    ):
-        decimal = ","
-        found = _scan(cells, recipe, [*features, *attributes], decimal)
-    if found.n_rows == 0:
+    n = len(next(iter(cells.values())))
+    if n == 0:
         raise InputError(f"{source.name} has a header but no rows; it needs one row per option")
-    defects = Defects(source, recipe.label)
-    group_names = _checked_groups(defects, recipe, found)
-    labels = None if recipe.label is None else source.names(recipe.label)
-    _check_columns(defects, recipe, found, features, attributes)
-    encoding = _encoding(recipe, found, features, attributes, decimal)
-    _check_names(source, encoding)
-    points = _filled(source.name, cells, found.n_rows, encoding, group_names is not None)
-    if recipe.group is not None and group_names is not None:
-        side = recoded(*coded(cells[recipe.group]), group_names)
-        points[:, -1] = np.array([-1.0, 1.0])[side]
-    return EncodedTable(
-        points=points,
-        encoding=encoding,
-        attribute_names=(
-            tuple(column.name for column in encoding.attributes)
-            if recipe.group is None
-            else (recipe.group,)
-        ),
-        group_names=group_names,
-        labels=None if labels is None else pa.chunked_array([labels]),
+
+    of_columns = {name: cells[name] for name in (*features, *attributes)}
+    scans = scanned_together(
+        of_columns,
+        commas=source.commas_are_free,
+        decimal=recipe.decimal,
+        categorical=categorical,
     )
+    columns = {name: _Column(scans[name], own) for name, own in of_columns.items()}
+    defects = Defects(source, recipe.label)
+    groups = None if recipe.group is None else _groups(defects, recipe, cells[recipe.group])
+    labels = None if recipe.label is None else tuple(source.names(recipe.label).to_pylist())
+    usable = [c for c in features if _is_usable(defects, recipe, columns[c], "features", groups)]
+    for name in attributes:
+        _is_usable(defects, recipe, columns[name], "attributes")
+    _refuse_columns(defects, usable if recipe.features is None else None, len(features))
+    encoding = Encoding(
+        features=(
+            *([EncodedColumn(INTERCEPT)] if recipe.intercept else []),
+            *(own for name in features for own in _encoded(columns[name], recipe)),
+        ),
+        attributes=tuple(own for name in attributes for own in _encoded(columns[name], recipe)),
+        intercept=recipe.intercept,
+        references=tuple(
+            (name, _reference(column, recipe))
+            for name, column in columns.items()
+            if recipe.intercept and column.scan.is_category
+        ),
+        decimal=next((one.decimal for one in scans.values()), None) or ".",
+    )
+    _check_names(source, encoding)
+    points = _filled(source.name, columns, n, encoding, groups is not None)
+    if groups is not None:
+        points[:, -1] = groups.signs
+    names = tuple(column.name for column in encoding.attributes)
+    own = names if recipe.group is None else (recipe.group,)
+    return EncodedTable(points, encoding, own, groups and groups.names, labels)
 
 
-def _chosen(source: SourceTable, recipe: Recipe) -> tuple[list[str], list[str], Sequence[str]]:
+class _Groups(NamedTuple):
+    """The names of groups −1 and +1, and the group of each option."""
+
+    names: tuple[str, str]
+    signs: Floats
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of the user's, and what is in it."""
+
+    scan: ColumnScan
+    cells: pa.Array
+
+    @cached_property
+    def coded(self) -> tuple[list[str], Codes]:
+        """The categories, and the code of each cell among them."""
+        return coded(self.cells)
+
+    @property
+    def levels(self) -> list[str]:
+        """The categories in their order."""
+        return sorted_levels(self.coded[0])
+
+    @property
+    def numbers(self) -> Floats:
+        """(n,) the numbers, of a column that is usable."""
+        return self.scan.values if self.scan.values is not None else np.zeros(0)
+
+    @cached_property
+    def moments(self) -> tuple[float, float]:
+        """Mean and spread, measured from the first number, so that 1e9 + small keeps it."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            shifted = self.numbers - self.numbers[0]
+            mean = float(shifted.mean())
+            shifted -= mean
+            return float(self.numbers[0]) + mean, math.sqrt(float(shifted @ shifted) / len(shifted))
+
+
+def _is_constant(numbers: Floats) -> bool:
+    """Whether the spread is no more than rounding."""
+    low, high = float(numbers.min()), float(numbers.max())
+    return high - low <= _ROUNDING * max(abs(low), abs(high))
+
+
+def _chosen(source: Table, recipe: Recipe) -> tuple[list[str], list[str], Sequence[str]]:
     """Return the columns of features, of attributes and of categories among both."""
     if (recipe.group is None) == (recipe.attributes is None):
         raise InputError(
@@ -119,130 +171,127 @@ def _chosen(source: SourceTable, recipe: Recipe) -> tuple[list[str], list[str], 
     return features, attributes, categorical.get("categorical", ())
 
 
-def _checked_groups(found: Defects, recipe: Recipe, scan: Scan) -> tuple[str, str] | None:
-    """Return the names of groups −1 and +1, None if there are attributes instead."""
-    if recipe.group is None:
-        return None
-    if scan.groupless.count:
+def _groups(found: Defects, recipe: Recipe, cells: pa.Array) -> _Groups:
+    """Return the two groups in a column; an error where an option has none, or there are others."""
+    names, codes = coded(cells)
+    if (missing := Missing.of(codes < 0)).count:
         found.add(
             " is empty; every option needs a group: fill it in or remove the row",
             recipe.group,
-            scan.groupless.first,
+            missing.first,
         )
         found.refuse()
-    return two_groups(
-        scan.group_counts,
+    groups = two_groups(
+        dict(zip(names, np.bincount(codes).tolist(), strict=True)),
         recipe.positive,
         f"{found.source.name}: column {recipe.group!r}",
         f"for several groups use attributes=[{recipe.group!r}] instead of group=, "
         "or make a column with two values",
     )
+    return _Groups(groups, np.array([-1.0, 1.0])[recoded(names, codes, groups)])
 
 
-def _check_columns(
-    found: Defects, recipe: Recipe, scan: Scan, features: Sequence[str], attributes: Sequence[str]
-) -> None:
-    """Refuse columns that cannot be used, all of them at once."""
-    usable = [name for name in features if _is_usable(found, recipe, scan, name, "features")]
-    for name in attributes:
-        _is_usable(found, recipe, scan, name, "attributes")
+def _refuse_columns(found: Defects, usable: Sequence[str] | None, n: int) -> None:
+    """Refuse what is wrong with columns, all at once, and say which of n can be `usable`, if nobody
+    named any.
+    """
     unnamed = [str(place) for place, name in enumerate(found.source.columns, start=1) if not name]
-    if unnamed and recipe.features is None:
+    if unnamed and usable is not None:
         found.add(
             f"column {', '.join(unnamed)} has no name; give it one, or leave it out "
             "(a row number written by pandas: write with index=False)"
         )
-    lost = unnamed or len(usable) < len(features)
-    found.refuse(
-        f"\nThe columns that can be used as they are: features={usable!r}"
-        if recipe.features is None and usable and lost
-        else ""
-    )
+    lost = usable and (unnamed or len(usable) < n)
+    found.refuse(f"\nThe columns that can be used as they are: features={usable!r}" if lost else "")
 
 
-def _is_usable(found: Defects, recipe: Recipe, scan: Scan, name: str, part: str) -> bool:
-    """Take note of what is wrong with a column, and tell whether nothing is."""
-    column, before = scan.columns[name], len(found)
-    found.of_cells(name, column.missing, scan.n_rows, ", or leave the column out")
+def _is_usable(
+    found: Defects, recipe: Recipe, column: _Column, part: str, groups: _Groups | None = None
+) -> bool:
+    """Take note of what is wrong with a column, and tell whether nothing is; features alone may
+    not tell the group.
+    """
+    scan, before = column.scan, len(found)
+    name = scan.name
+    found.of_cells(name, scan.missing, len(column.cells), ", or leave the column out")
     if len(found) > before:
         return False
-    if column.is_category:
-        problem = _problem_of_category(recipe, scan, column, part)
+    if scan.is_category:
+        problem = _problem_of_category(recipe, column, part, groups)
     else:
-        if recipe.decimal is not None:  # then nobody doubts what points are
-            column.points = DecimalPoints(column.points.first)
         category = f"; or, if the column holds categories, say categorical=[{name!r}]"
-        wrong = found.of_numbers(column, category=category)
-        problem = None if wrong else _problem_of_numbers(recipe, scan, column, part)
+        wrong = found.of_numbers(scan, category=category)
+        problem = None if wrong else _problem_of_numbers(recipe, column, part, groups)
     if problem is not None:
         found.add(f" {problem}", name)
     return len(found) == before
 
 
-def _problem_of_category(recipe: Recipe, found: Scan, column: ColumnScan, role: str) -> str | None:
-    name, levels, n = column.name, column.levels, found.n_rows
-    if len(levels) > MAX_LEVELS or len(levels) == n > 1:
-        many = f"more than {MAX_LEVELS}" if len(levels) > MAX_LEVELS else str(n)
-        example = column.sorted_levels[0]
-        names = "" if recipe.label else f"say label={name!r} if it names the options, or "
-        return (
-            f"holds {many} different texts in {n} rows, such as {example!r}: "
-            f"that describes each option by itself and is of no use among {role}; {names}"
-            "leave it out"
+def _problem_of_category(
+    recipe: Recipe, column: _Column, part: str, groups: _Groups | None
+) -> str | None:
+    (names, codes), n = column.coded, len(column.cells)
+    if len(names) > MAX_LEVELS or len(names) == n > 1:
+        many = f"more than {MAX_LEVELS}" if len(names) > MAX_LEVELS else str(n)
+        label = (
+            "" if recipe.label else f"say label={column.scan.name!r} if it names the options, or "
         )
-    if len(levels) == 1 and recipe.intercept:
         return (
-            f"is {next(iter(levels))!r} in every row, which the intercept says "
-            f"already; leave it out of {role}"
+            f"holds {many} different texts in {n} rows, such as {column.levels[0]!r}: that "
+            f"describes each option by itself and is of no use among {part}; {label}leave it out"
         )
-    in_one_group = recipe.group is not None and all(len(seen) == 1 for seen in levels.values())
-    if role == "features" and in_one_group and len(levels) > 1:
+    if len(names) == 1 and recipe.intercept:
         return (
-            f"tells the group ({recipe.group!r}): each of its {len(levels)} "
-            "categories occurs in one group only, so the bias cannot be separated from it; "
-            "leave it out of features"
+            f"is {names[0]!r} in every row, which the intercept says already; leave it out of "
+            f"{part}"
+        )
+    if groups is None or len(names) == 1:
+        return None
+    if np.array_equal(np.abs(np.bincount(codes, groups.signs)), np.bincount(codes)):
+        return (
+            f"tells the group ({recipe.group!r}): each of its {len(names)} categories occurs in "
+            "one group only, so the bias cannot be separated from it; leave it out of features"
         )
     return None
 
 
-def _problem_of_numbers(recipe: Recipe, found: Scan, column: ColumnScan, role: str) -> str | None:
-    moments = column.moments
-    if moments.constant and (recipe.intercept or recipe.standardize):
+def _problem_of_numbers(
+    recipe: Recipe, column: _Column, part: str, groups: _Groups | None
+) -> str | None:
+    numbers, n = column.numbers, len(column.cells)
+    constant = _is_constant(numbers)
+    if constant and (recipe.intercept or recipe.standardize):
         why = (
             "which the intercept says already"
             if recipe.intercept
             else "so it has no spread to be standardised by"
         )
-        return f"is {moments.low:.15g} in every row, {why}; leave it out of {role}"
-    values = column.group_values
-    if role == "features" and values is not None and len(values) == 2 and not moments.constant:
-        groups = list(found.group_counts)
-        told = " and ".join(
-            f"{value:.15g} for every {groups[number]!r}" for number, value in sorted(values.items())
-        )
+        return f"is {numbers.min():.15g} in every row, {why}; leave it out of {part}"
+    if groups is not None and not constant:
+        first = groups.signs == groups.signs[0]
+        own, other = numbers[first], numbers[~first]
+        if _is_constant(own) and _is_constant(other):
+            one, two = groups.names[:: -int(groups.signs[0])]
+            return (
+                f"tells the group ({recipe.group!r}): it is {own[0]:.15g} for every {one!r} and "
+                f"{other[0]:.15g} for every {two!r}, so the bias cannot be separated from it; "
+                "leave it out of features"
+            )
+    if recipe.standardize and not 0 < column.moments[1] < math.inf:
         return (
-            f"tells the group ({recipe.group!r}): it is {told}, so the bias cannot "
-            "be separated from it; leave it out of features"
+            f"runs from {numbers.min():.3g} to {numbers.max():.3g}, which is beyond what squares "
+            "can hold; give it in another unit"
         )
-    if recipe.standardize and not 0 < moments.deviation < math.inf:
+    counts = np.array_equal(numbers, numbers[0] + np.arange(n))
+    if part == "features" and recipe.features is None and counts and n >= _ROW_NUMBERS_FROM:
         return (
-            f"runs from {moments.low:.3g} to {moments.high:.3g}, which is beyond "
-            "what squares can hold; give it in another unit"
-        )
-    if (
-        role == "features"
-        and recipe.features is None
-        and column.counts_rows
-        and found.n_rows >= _ROW_NUMBERS_FROM
-    ):
-        return (
-            f"counts the rows ({moments.low:.15g}, {moments.low + 1:.15g}, …); "
-            "leave it out, or list it in features= if it means something"
+            f"counts the rows ({numbers[0]:.15g}, {numbers[0] + 1:.15g}, …); leave it out, or list "
+            "it in features= if it means something"
         )
     return None
 
 
-def _check_names(source: SourceTable, encoding: Encoding) -> None:
+def _check_names(source: Table, encoding: Encoding) -> None:
     """Refuse names of the user's that are also made here."""
     names = [column.name for column in encoding.features + encoding.attributes]
     clash = repeated(names) or [name for name in names if name == CONSTANT]
@@ -253,87 +302,29 @@ def _check_names(source: SourceTable, encoding: Encoding) -> None:
         )
 
 
-def _scan(
-    cells: Mapping[str, pa.Array], recipe: Recipe, columns: Sequence[str], decimal: str
-) -> Scan:
-    """Find out what is in a table."""
-    n = len(next(iter(cells.values())))
-    counts: dict[str, int] = {}
-    sides, groupless = None, Missing()
-    if recipe.group is not None:
-        names, codes = coded(cells[recipe.group])
-        groupless = Missing.of(codes < 0)
-        counts = dict(zip(names, np.bincount(codes[codes >= 0]).tolist(), strict=True))
-        sides = codes if len(counts) <= 2 else None
-    return Scan(
-        {
-            name: scanned(
-                name,
-                cells[name],
-                categorical=name in recipe.categorical,
-                decimal=decimal,
-                groups=sides,
-            )
-            for name in columns
-        },
-        n,
-        counts,
-        groupless,
-    )
-
-
-def _encoding(
-    recipe: Recipe,
-    found: Scan,
-    features: Sequence[str],
-    attributes: Sequence[str],
-    decimal: str,
-) -> Encoding:
-    intercept = [EncodedColumn(INTERCEPT)] if recipe.intercept else []
-    scans = found.columns
-    return Encoding(
-        features=(
-            *intercept,
-            *(column for name in features for column in _encoded(scans[name], recipe)),
-        ),
-        attributes=tuple(column for name in attributes for column in _encoded(scans[name], recipe)),
-        intercept=recipe.intercept,
-        references=tuple(
-            (name, _reference(column, recipe))
-            for name, column in scans.items()
-            if recipe.intercept and column.is_category
-        ),
-        decimal=decimal,
-    )
-
-
-def _reference(column: ColumnScan, recipe: Recipe) -> str:
+def _reference(column: _Column, recipe: Recipe) -> str:
     """The category that others are measured from: the first, or the one that it was."""
     before = dict(recipe.like.references) if recipe.like else {}
-    return before.get(column.name, column.sorted_levels[0])
+    return before.get(column.scan.name, column.levels[0])
 
 
-def _encoded(column: ColumnScan, recipe: Recipe) -> list[EncodedColumn]:
+def _encoded(column: _Column, recipe: Recipe) -> list[EncodedColumn]:
     """What becomes of one of the user's columns."""
-    name, like = column.name, recipe.like
+    name, like, is_category = column.scan.name, recipe.like, column.scan.is_category
     before = [c for c in (*like.features, *like.attributes) if c.source == name] if like else []
-    before = [c for c in before if (c.category is not None) == column.is_category]
-    if column.is_category:
+    before = [c for c in before if (c.category is not None) == is_category]
+    if is_category:
         known = {c.category for c in before}
-        if recipe.intercept:
-            known.add(_reference(column, recipe))
-        levels = [level for level in column.sorted_levels if level not in known]
-        return [*before, *(EncodedColumn(name, level) for level in levels)]
+        known |= {_reference(column, recipe)} if recipe.intercept else set()
+        return [*before, *(EncodedColumn(name, one) for one in column.levels if one not in known)]
     if before:
         return before
-    if recipe.standardize:
-        return [EncodedColumn(name, None, column.moments.mean, column.moments.deviation)]
-    return [EncodedColumn(name)]
+    return [EncodedColumn(name, None, *(column.moments if recipe.standardize else ()))]
 
 
 def _filled(
-    name: str, cells: Mapping[str, pa.Array], n_rows: int, encoding: Encoding, grouped: bool
-) -> NDArray[np.float64]:
+    name: str, cells: Mapping[str, _Column], n_rows: int, encoding: Encoding, grouped: bool
+) -> Floats:
     """The matrix, but for the column of groups, which is last."""
     columns = [*encoding.features, *encoding.attributes]
     m = len(columns) + grouped
@@ -347,16 +338,14 @@ def _filled(
     position = int(encoding.intercept)
     points[:, :position] = 1.0
     for source, part in groupby(columns[position:], key=lambda column: column.source):
-        own = list(part)
+        own, column = list(part), cells[source]
         target = points[:, position : position + len(own)]
         if own[0].category is None:
-            np.subtract(
-                read_numbers(cells[source], encoding.decimal), own[0].mean, out=target[:, 0]
-            )
+            np.subtract(column.numbers, own[0].mean, out=target[:, 0])
             target /= own[0].scale
         else:
             # a reference is none of them: it has no column, and no 1
-            codes = recoded(*coded(cells[source]), [str(column.category) for column in own])
+            codes = recoded(*column.coded, [str(one.category) for one in own])
             target[:] = 0.0
             marked = np.flatnonzero(codes >= 0)
             target[marked, codes[marked]] = 1.0

@@ -1,268 +1,97 @@
 """A table of whatever kind, opened: frames, rows, CSV, Parquet and Excel files, pipes.
 
-CSV files are text with a header line, cells separated by commas, semicolons, tabs or bars. Of Excel
+CSV files are text with a header, cells separated by commas, semicolons, tabs or bars. Of Excel
 workbooks, the first sheet with a table is read, or the one that ``book.xlsx#name`` names.
+
+Offices keep tables with titles above the header, headers of two lines, blank lines, totals. What is
+a header is told by how many cells are filled: a title has fewer, a header as many as the lines
+below it, and it names columns: a line with marks in it, or with cells that come again below, is
+data. Everything that is passed over is said (`Table.notes`), and so is an old encoding.
 """
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import os
+import re
 import tempfile
 import weakref
 import zipfile
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain
+from datetime import date, datetime
+from itertools import chain, islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple, TypeAlias
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from evenhand.errors import InputError
 from evenhand.files import (
-    MOST_BYTES,
-    MOST_IN_LINE,
+    MOST_CELLS_IN_SHEET,
     MOST_IN_WORKBOOK,
+    MOST_ROWS_IN_SHEET,
     OLD_EXCEL,
     PARQUET,
     ZIP,
     Watch,
+    most_unpacked,
     packing,
-    size,
+    refuse_bomb,
+    refuse_cells,
 )
-from evenhand.tables.excel import openpyxl_module
-from evenhand.tables.sources import Cells, FrameTable, ParquetFile, Rows, SourceTable, combined
-from evenhand.tables.texts import listed
-from evenhand.tables.untidy import LOOKED_THROUGH, Line, rows_of, untidy_csv
+from evenhand.tables.cells import as_text, is_text
+from evenhand.tables.columns import Cells, Table
+from evenhand.tables.texts import listed, parsed, repeated, text_of
+from evenhand.tables.written import openpyxl_module
 
 _READ_AT_ONCE = 1 << 20
-# Lines longer than the first are rare; the second holds the longest that is read.
-_BLOCKS = 8 << 20, 2 * MOST_IN_LINE
-
-
-class CsvFile(SourceTable):
-    """A CSV file with a header line, in UTF-8, which may be compressed."""
-
-    is_text = True
-
-    def __init__(self, path: Path, name: str) -> None:
-        self._path, self.name = path, name
-        with self._failures_named(), path.open("rb") as file:
-            self._packed = packing(file.read(4))
-            self.is_large = self._packed is not None or file.seek(0, os.SEEK_END) > LOOKED_THROUGH
-        closed = self._surveyed()
-        with self._text() as text:
-            first = next((line for line in text if line.strip()), None)
-        if first is None:
-            raise InputError(f"{name} is empty; it needs a header line and lines below it")
-        self._delimiter = max(",;\t|", key=first.count)
-        self.commas_are_free = self._delimiter != ","
-        try:
-            self._header = next(self._records())[1]
-        except csv.Error as error:
-            raise InputError(f"{name}: the header cannot be read: {error}") from None
-        # A name keeps no blanks around it: ' age' in a header is 'age' to everybody who reads it.
-        super().__init__(name, [column.strip() for column in self._header])
-        if not closed:
-            self._refuse_stray_quotes()
-
-    @contextmanager
-    def _bytes(self) -> Iterator[Any]:
-        """The content of the file, unpacked."""
-        with (
-            self._failures_named(),
-            pa.input_stream(str(self._path), compression=self._packed) as stream,
-        ):
-            yield stream
-
-    @contextmanager
-    def _failures_named(self) -> Iterator[None]:
-        """Turn what fails while the file is read into an InputError."""
-        try:
-            yield
-        except FileNotFoundError:
-            where = "" if self._path.is_absolute() else f" in {Path.cwd()}"
-            raise InputError(f"there is no file {self.name}{where}; check the path") from None
-        except OSError as error:
-            raise InputError(f"{self.name} cannot be read: {error}") from None
-
-    @contextmanager
-    def _text(self) -> Iterator[IO[str]]:
-        with self._bytes() as stream:
-            try:
-                yield io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            except UnicodeDecodeError:
-                raise self._not_utf8() from None
-
-    def _not_utf8(self) -> InputError:
-        """Say which byte of which line is not UTF-8."""
-        with self._bytes() as stream:
-            for line, raw in enumerate(io.BufferedReader(stream), start=1):
-                try:
-                    raw.decode()
-                except UnicodeDecodeError as error:
-                    return InputError(
-                        f"{self.name}: line {line} has the byte 0x{raw[error.start]:02x} at "
-                        f"position {error.start + 1}, which is not UTF-8; save the file as UTF-8 "
-                        "(in a spreadsheet: 'CSV UTF-8')"
-                    )
-        return InputError(f"{self.name} is not text in UTF-8; save it as UTF-8")
-
-    def _records(self, strict: bool = False) -> Iterator[tuple[int, list[str]]]:
-        """The non-empty records with the line they start on; slow, for the header and messages."""
-        with self._text() as text:
-            reader = csv.reader(text, delimiter=self._delimiter, strict=strict)
-            start = 1
-            for record in reader:
-                if record:
-                    yield start, record
-                start = reader.line_num + 1
-
-    def _surveyed(self) -> bool:
-        """Look at all bytes: refuse what does not end; whether quotation marks close on lines."""
-        watch = Watch(self.name, None if self._packed is None else MOST_BYTES)
-        odd, closed = False, True
-        with self._bytes() as stream:
-            while chunk := stream.read(_READ_AT_ONCE):
-                watch.take(chunk)
-                if not closed or (not odd and b'"' not in chunk):
-                    continue
-                characters = np.frombuffer(chunk, dtype=np.uint8)
-                inside = np.logical_xor.accumulate(characters == ord('"')) ^ odd
-                closed = not inside[(characters == ord("\n")) | (characters == ord("\r"))].any()
-                odd = bool(inside[-1])
-        return closed and not odd
-
-    def _refuse_stray_quotes(self) -> None:
-        """A quotation mark without its partner swallows lines without a word: find it.
-
-        A cell over several lines begins on a line with an odd number of marks. It is refused if
-        its mark never closes, if something other than the end of a cell follows the closing one,
-        or if every line that it makes one row of is a whole row by itself.
-        """
-        with self._text() as text:
-            lines = iter(enumerate(text, start=1))
-            for number, line in lines:
-                if line.count('"') % 2 == 0:
-                    continue
-                row: list[str] = []
-                read = _noted(chain([line], (more for _, more in lines)), row)
-                try:
-                    next(csv.reader(read, delimiter=self._delimiter, strict=True))
-                except csv.Error:
-                    raise self._stray_quote(number, len(row)) from None
-                whole = (part.count(self._delimiter) == len(self._header) - 1 for part in row)
-                if len(row) > 1 and all(whole):
-                    raise self._stray_quote(number, len(row))
-
-    def _stray_quote(self, line: int, n_lines: int) -> InputError:
-        remedy = 'remove it, or, if it belongs to the text, write it twice ("")'
-        if n_lines == 1:
-            return InputError(
-                f"{self.name}: line {line} has a quotation mark that neither opens nor closes a "
-                f"cell; {remedy}"
-            )
-        return InputError(
-            f"{self.name}: a quotation mark opens a cell on line {line} and is not closed there, "
-            f"so that {n_lines} lines would become one row; close it, {remedy}"
-        )
-
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
-        """Return the cells of some columns as texts."""
-        if not columns:
-            return {}
-        header = [self._header[self.columns.index(column)] for column in columns]
-        # Text throughout: what is a number is decided where a cell can be named that is none.
-        kinds = [_NAMES if column in names else pa.string() for column in columns]
-        for block in _BLOCKS:
-            try:
-                return combined(self._parsed(header, kinds, block), columns, names)
-            except pa.ArrowInvalid as error:
-                reason = str(error)
-                if "cannot infer number of columns" not in reason and "straddling" not in reason:
-                    break
-        if "cannot infer number of columns" in reason:  # a header without a line end: no rows
-            return {column: pa.array([], pa.string()) for column in columns}
-        raise self._malformed(reason)
-
-    def _parsed(self, header: list[str], kinds: list[pa.DataType], block: int) -> pa.Table:
-        with self._bytes() as stream:
-            return pacsv.read_csv(
-                stream,
-                read_options=pacsv.ReadOptions(block_size=block, use_threads=False),
-                parse_options=pacsv.ParseOptions(
-                    delimiter=self._delimiter, newlines_in_values=True
-                ),
-                convert_options=pacsv.ConvertOptions(
-                    column_types=dict(zip(header, kinds, strict=True)),
-                    include_columns=header,
-                    strings_can_be_null=False,
-                ),
-            )
-
-    def _malformed(self, reason: str) -> InputError:
-        """Say which line made the file unreadable."""
-        line = 0
-        try:
-            for line, record in self._records():
-                if len(record) != len(self._header):
-                    return InputError(
-                        f"{self.name}: line {line} has {len(record)} cells, the header has "
-                        f"{len(self._header)}; fix the line (text that contains "
-                        f"{self._delimiter!r} stands in double quotes)"
-                    )
-        except csv.Error as error:
-            return InputError(f"{self.name}: after line {line}: {error}")
-        return InputError(f"{self.name} cannot be read: {reason}")
-
-    def where(self, rows: Sequence[int]) -> list[str]:
-        """Return the lines of the file where rows stand."""
-        found: dict[int, str] = {}
-        wanted = set(rows)
-        # A cell may be too long for this reader: then the row's number has to do.
-        with suppress(csv.Error):
-            for row, (line, _) in enumerate(self._records(), start=-1):
-                if row in wanted:
-                    found[row] = f"line {line}"
-                    if len(found) == len(wanted):
-                        break
-        return [found.get(row, f"row {row}") for row in rows]
-
-
+_SMALL = 8 << 20  # bytes of a text that is kept, to be looked through line by line
+_BLOCK = 8 << 20  # bytes that are parsed at once, at least
+_LOOKED_AT = 50  # lines by which a header is found
+_MOST_TITLES = 10
+_SEPARATORS = ",;\t|"
+_CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
 # Names come again and again: numbers of them take less than the texts.
 _NAMES = pa.dictionary(pa.int32(), pa.string())
 
+ABOVE = "Above the header stands"
+"""How a note on titles begins."""
 
-def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
-    """The lines, each put into a list as somebody takes it."""
-    for line in lines:
-        taken.append(line)
-        yield line
+Line: TypeAlias = tuple[str, Sequence[Any]]
+"""Where a line stands, and its cells; None for an empty one."""
 
 
-def opened(
-    table: Any, what: str = "the table", name: str | None = None, *, untidy: bool = False
-) -> SourceTable:
-    """Return a table, whatever it is kept in; ``untidy``: also one with titles, blank lines, or in
-    an old encoding.
+def open_table(table: Any, what: str = "the table", name: str | None = None) -> Table:
+    """Return a table, whatever it is kept in; ``name`` is what messages call it, and ``what`` what
+    they call that which is no table.
     """
-    if isinstance(table, SourceTable):
+    if isinstance(table, Table):
         return table
     if isinstance(table, str | os.PathLike):
-        return _file(Path(table), name or str(table), untidy)
+        return _file(Path(table), name or str(table))
     if hasattr(table, "read"):
-        return _copied(table, name or "the file given", untidy)
+        return _copied(table, name or "the file given")
     if isinstance(table, Mapping) and table and all(map(_is_list, table.values())):
-        return _columns(table, name or "the table given")
+        sizes = {str(column): len(cells) for column, cells in table.items()}
+        if len(set(sizes.values())) > 1:
+            said = ", ".join(f"{column!r} has {n}" for column, n in sizes.items())
+            raise InputError(f"{name or 'the table given'}: columns must be of one length; {said}")
+        return _in_memory(name or "the table given", list(sizes), list(table.values()))
     if _is_list(table) and len(table) and all(isinstance(row, Mapping) for row in table):
-        return Rows.of(table, name or "the rows given")
+        return of_rows(table, name or "the rows given")
     # Of the type: a lazy frame would work to say its columns.
     if hasattr(type(table), "columns") and not isinstance(table, Mapping):
-        return FrameTable(table, name or "the frame")
+        return _frame(table, name or "the frame")
     arrays = "; arrays go to ActionSet(features, groups)" if hasattr(table, "__array__") else ""
     raise InputError(
         f"{what} must be a frame of pandas, polars or pyarrow, a list of rows that are mappings, a "
@@ -274,48 +103,204 @@ def _is_list(values: Any) -> bool:
     return isinstance(values, Sequence) and not isinstance(values, str | bytes)
 
 
-def _columns(columns: Mapping[Any, Any], name: str) -> SourceTable:
-    sizes = {str(column): len(cells) for column, cells in columns.items()}
-    if len(set(sizes.values())) > 1:
-        said = ", ".join(f"{column!r} has {n}" for column, n in sizes.items())
-        raise InputError(f"{name}: columns must be of one length; {said}")
-    return Rows(name, list(sizes), list(columns.values()))
+def of_rows(rows: Sequence[Mapping[Any, Any]], name: str, what: str | None = None) -> Table:
+    """Return the table of rows that name their cells; `what` they are, counted from 1."""
+    texts = [{str(key): cell for key, cell in row.items()} for row in rows]
+    columns = list(dict.fromkeys(key for row in texts for key in row))
+    places = None if what is None else [f"{what} {n}" for n in range(1, len(rows) + 1)]
+    return _in_memory(name, columns, [[row.get(c) for row in texts] for c in columns], places)
 
 
-def _file(path: Path, name: str, untidy: bool = False) -> SourceTable:
+def _in_memory(
+    name: str,
+    columns: Sequence[str],
+    cells: Sequence[Sequence[Any]],
+    places: Sequence[str] | None = None,
+) -> Table:
+    """Return a table of columns of Python's own values, with where its rows stand."""
+    known = dict(zip(columns, cells, strict=True))
+
+    def where(rows: Sequence[int]) -> list[str]:
+        return [f"row {row}" if places is None else places[row] for row in rows]
+
+    def read(asked: Sequence[str], _: Collection[str]) -> dict[str, Cells]:
+        return {c: _of_values(known[c], f"{name}: ", c, where) for c in asked}
+
+    return Table(name, columns, read, where)
+
+
+def _frame(frame: Any, name: str) -> Table:
+    """Return a data frame of pandas, polars or pyarrow as a table."""
+    try:
+        native = nw.from_native(frame)
+        known = native.collect() if isinstance(native, nw.LazyFrame) else native
+        keys = list(known.columns)
+    except TypeError:
+        raise InputError(
+            f"a data frame of pandas, polars or pyarrow is needed, not {type(frame).__name__}; "
+            "arrays go to ActionSet(features, groups)"
+        ) from None
+    except nw.exceptions.DuplicateError as error:
+        message = " ".join(str(error).split())
+        raise InputError(f"{name}: {message}; give every column its own name") from None
+    texts = {str(key): key for key in keys}  # pandas allows numbers as names of columns
+    if twice := repeated(map(str, keys)):
+        raise InputError(
+            f"{name}: {listed(twice)} names more than one column, as a number and as text; "
+            "give every column its own name"
+        )
+
+    def read(asked: Sequence[str], _: Collection[str]) -> dict[str, Cells]:
+        return {c: _of_series(known.get_column(texts[c]), name, c) for c in asked}
+
+    return Table(name, list(texts), read)
+
+
+def stacked(tables: Sequence[Table]) -> Table:
+    """Return several tables, one below the other; what one has no column for is empty there."""
+    columns = list(dict.fromkeys(c for table in tables for c in table.columns if c))
+    sizes = [len(table.cells(next(filter(None, table.columns)))) for table in tables]
+    ends = np.cumsum(sizes)
+
+    def read(asked: Sequence[str], _: Collection[str]) -> dict[str, Cells]:
+        found = [table.read([c for c in asked if c in table.columns]) for table in tables]
+        return {
+            c: _below([own.get(c, pa.nulls(n)) for own, n in zip(found, sizes, strict=True)])
+            for c in asked
+        }
+
+    def where(rows: Sequence[int]) -> list[str]:
+        of = np.searchsorted(ends, rows, side="right").tolist()
+        return [
+            f"{tables[i].name}, {tables[i].where([row - int(ends[i]) + sizes[i]])[0]}"
+            for i, row in zip(of, rows, strict=True)
+        ]
+
+    whole = Table(f"{tables[0].name} and {len(tables) - 1} more", columns, read, where)
+    whole.is_text = any(table.is_text for table in tables)
+    whole.commas_are_free = all(table.commas_are_free for table in tables)
+    whole.notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
+    return whole
+
+
+def _below(pieces: Sequence[pa.Array]) -> pa.Array:
+    kinds = {cells.type for cells in pieces if not pa.types.is_null(cells.type)}
+    if len(kinds) > 1:
+        return pa.concat_arrays([as_text(cells) for cells in pieces])
+    return pa.concat_arrays([cells.cast(*kinds) if kinds else cells for cells in pieces])
+
+
+# ---------------------------------------------------------------------- cells
+
+
+def _whole(cells: Cells, plain: bool = False) -> pa.Array:
+    """Return cells in one piece, and `plain` ones without a dictionary."""
+    if plain and pa.types.is_dictionary(cells.type):
+        cells = cells.cast(pa.string())
+    if isinstance(cells, pa.Array):
+        return cells
+    whole = cells.combine_chunks()
+    # text beyond 2 GB stays in pieces, unless its type can hold it
+    return whole if isinstance(whole, pa.Array) else cells.cast(pa.large_string()).combine_chunks()
+
+
+def _of_values(cells: Sequence[Any], name: str, column: str, where: Any) -> pa.Array:
+    """Return numbers, dates or truths where all cells are, else texts."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    try:
+        if kinds <= {int, float}:
+            return pa.array(cells, pa.int64() if kinds == {int} else pa.float64())
+    except (OverflowError, pa.ArrowInvalid):
+        pass  # whole numbers beyond all sizes are texts
+    if kinds == {bool}:
+        return pa.array(cells, pa.bool_())
+    if kinds <= {datetime, date}:
+        return pa.array(cells, pa.timestamp("us"))
+    nested = next((row for row, c in enumerate(cells) if isinstance(c, list | dict | tuple)), None)
+    if nested is not None:
+        raise InputError(
+            f"{name}{where([nested])[0]}, column {column!r}: {str(cells[nested])[:40]} is no name "
+            "and no number; put a text or a number there"
+        )
+    return _of_texts([None if cell is None else _text(cell) for cell in cells], name, column)
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, datetime) and cell == datetime(cell.year, cell.month, cell.day):
+        return cell.date().isoformat()
+    return cell.isoformat() if isinstance(cell, date) else text_of(cell)
+
+
+def _of_series(series: nw.Series[Any], name: str, column: str) -> pa.Array:
+    with suppress(
+        pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError,
+        UnicodeEncodeError,
+    ):  # fmt: skip
+        cells = _whole(series.to_arrow())
+        kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
+        if not isinstance(kind, pa.BaseExtensionType):  # such as pandas' periods
+            return cells
+    # An object column of mixed kinds, such as numbers with 'n/a' among them, whole numbers beyond
+    # all sizes, complex ones: as text, the scan finds the cell that does not belong.
+    cells = zip(series.is_null().to_list(), series.to_list(), strict=True)
+    return _of_texts([None if gone else str(cell) for gone, cell in cells], f"{name}: ", column)
+
+
+def _of_texts(texts: list[str | None], name: str, column: str) -> pa.Array:
+    try:
+        return pa.array(texts, pa.string())
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{name}column {column!r} has {error.object!r}, with half of a character "
+            f"({error.object[error.start]!r}), which is no text; read the table again with its "
+            "encoding"
+        ) from None
+
+
+# ---------------------------------------------------------------------- files
+
+
+def _file(path: Path, name: str) -> Table:
     """A file by what it begins with, so that its name may end as it likes."""
     if not _is_text(name):
         raise InputError(f"{name!r} cannot be opened: its name is no text")
+    start, sheet = b"", None
     if "#" in path.name and not path.exists():
-        book, sheet = str(path).rsplit("#", 1)
+        book, named = str(path).rsplit("#", 1)
         if Path(book).is_file():
-            return _sheet(Path(book), book, sheet)
-    try:
+            path, name, sheet = Path(book), book, named
+    with suppress(OSError):  # whoever reads it says what is the matter
         if path.is_fifo() or path.is_char_device():
             with path.open("rb") as pipe:
-                return _copied(pipe, name, untidy)
+                return _copied(pipe, name)
         with path.open("rb") as file:
             start = file.read(4)
-    except OSError:
-        start = b""  # whoever reads it says what is the matter
-    if start == PARQUET:
-        return ParquetFile(path, name)
     if start == ZIP:
-        return workbook(path, name)
+        return _workbook(path, name, sheet)
+    if sheet is not None:
+        raise InputError(f"{name} is no workbook, so that it has no sheet {sheet!r}")
+    if start == PARQUET:
+        return _parquet(path, name)
     if start == OLD_EXCEL:
         raise InputError(f"{name} is an old Excel workbook; save it as .xlsx or as CSV UTF-8")
-    plain = untidy and packing(start) is None
-    return (untidy_csv(path, name) if plain else None) or CsvFile(path, name)
+    return _CsvFile(path, name)
 
 
-def _copied(stream: Any, name: str, untidy: bool = False) -> SourceTable:
+def _is_text(name: str) -> bool:
+    try:
+        return b"\0" not in name.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def _copied(stream: Any, name: str) -> Table:
     """What can be read only once, copied to the disk for as long as the table lives."""
     with tempfile.NamedTemporaryFile(prefix="evenhand-", delete=False) as copy:
         path = Path(copy.name)
         try:
             _copy(stream, copy, name)
             copy.flush()
-            table = _file(path, name, untidy)
+            table = _file(path, name)
         except BaseException:
             path.unlink(missing_ok=True)
             raise
@@ -345,43 +330,64 @@ def _copy(stream: Any, copy: Any, name: str) -> None:
         ) from None
 
 
-def _is_text(name: str) -> bool:
+def _parquet(path: Path, name: str) -> Table:
+    """Return the table in a Parquet file, whose declared sizes are looked at first."""
+    most = most_unpacked(path.stat().st_size)
     try:
-        return b"\0" not in name.encode()
-    except UnicodeEncodeError:
-        return False
+        with pq.ParquetFile(path) as file:
+            said, schema = file.metadata, file.schema_arrow
+        groups = [said.row_group(i).total_byte_size for i in range(said.num_row_groups)]
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{name} cannot be read as Parquet: {error}") from None
+    refuse_cells(name, said.num_rows, said.num_columns)
+    refuse_bomb(name, max(sum(groups), said.num_rows * said.num_columns), most)
+    # One long text in a dictionary can be the text of all rows.
+    texts = [field.name for field in schema if is_text(field.type)]
+
+    def read(asked: Sequence[str], names: Collection[str]) -> dict[str, Cells]:
+        try:
+            with pq.ParquetFile(path, read_dictionary=texts) as file:
+                table = file.read(columns=list(asked), use_threads=False)
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{name} cannot be read: {error}") from None
+        found: dict[str, Cells] = {}
+        for place, column in enumerate(asked):
+            own = table.column(place)
+            if column not in names:
+                refuse_bomb(name, _length(own), most)
+                own = _whole(own, column in texts)
+            found[column] = own
+        return found
+
+    return Table(name, schema.names, read)
 
 
-def _sheet(path: Path, name: str, sheet: str) -> SourceTable:
-    with path.open("rb") as file:
-        if file.read(4) != ZIP:
-            raise InputError(f"{name} is no workbook, so that it has no sheet {sheet!r}")
-    return workbook(path, name, sheet)
+def _length(cells: pa.ChunkedArray) -> int:
+    """Return how many bytes texts behind dictionaries have."""
+    if not (pa.types.is_dictionary(cells.type) and is_text(cells.type.value_type)):
+        return 0
+    sizes = (pc.binary_length(c.dictionary).take(c.indices) for c in cells.iterchunks())
+    return sum(pc.sum(own).as_py() or 0 for own in sizes)
 
 
-def workbook(path: Path, name: str, sheet: str | None = None) -> Rows:
+def _workbook(path: Path, name: str, sheet: str | None) -> Table:
     """Return a sheet of a workbook (.xlsx), the first with a table if none is named; without empty
     rows and titles, formulas as what they came to.
     """
     openpyxl = openpyxl_module()
     try:
-        _refuse_bombs(path, name)
+        with zipfile.ZipFile(path) as archive:  # which unpacks no more than is announced
+            unpacked = sum(member.file_size for member in archive.infolist())
+        refuse_bomb(name, unpacked, most_unpacked(path.stat().st_size, MOST_IN_WORKBOOK))
         # not by its path: its name may end as it likes
         with path.open("rb") as file:
             book = openpyxl.load_workbook(file, read_only=True, data_only=True)
             names = [one.title for one in book.worksheets]
             at = _place_of(sheet, names, name)
-            lines: list[Line] = []
-            for one in range(len(names)) if at is None else [at]:
-                rows = book.worksheets[one].iter_rows(values_only=True)
-                lines = [(f"row {number}", row) for number, row in enumerate(rows, start=1)]
-                at = one
-                if sheet is not None or _holds_table(lines):
+            for one in [at] if at is not None else [*range(len(names)), 0]:
+                lines = _lines_of_sheet(book.worksheets[one], name)
+                if at is not None or sum(len(_filled(cells)) > 1 for _, cells in lines) > 2:
                     break
-            else:
-                at = 0
-                rows = book.worksheets[0].iter_rows(values_only=True)
-                lines = [(f"row {number}", row) for number, row in enumerate(rows, start=1)]
             book.close()
     except (InputError, MemoryError):
         raise
@@ -393,10 +399,10 @@ def workbook(path: Path, name: str, sheet: str | None = None) -> Rows:
             "UTF-8"
         ) from None
     which = "the first sheet" if sheet is None else f"the sheet {sheet!r}"
-    if not any(cell is not None for _, cells in lines for cell in cells):
+    if not any(_filled(cells) for _, cells in lines):
         raise InputError(f"{name}: {which} is empty; it needs a header and rows")
-    found = rows_of(name, lines)
-    found.sheets = chosen, *others = *names[at or 0 :], *names[: at or 0]
+    found = _of_lines(name, tidied(lines))
+    found.sheets = chosen, *others = *names[one:], *names[:one]
     if sheet is None and others:
         found.notes = (
             f"{name} has {len(names)} sheets ({listed(names)}), of which {chosen!r} was read. "
@@ -415,18 +421,385 @@ def _place_of(sheet: str | None, names: Sequence[str], name: str) -> int | None:
     return alike[sheet.strip().casefold()]
 
 
-def _holds_table(lines: Sequence[Line]) -> bool:
-    """Whether there are two columns or more, with two lines below the header."""
-    wide = [cells for _, cells in lines if sum(cell is not None for cell in cells) > 1]
-    return len(wide) > 2
+def _lines_of_sheet(sheet: Any, name: str) -> list[Line]:
+    """Return the rows of a sheet with something in them, each up to its last cell that has."""
+    sheet.reset_dimensions()  # what a sheet says of its size may be all that Excel can hold
+    lines: list[Line] = []
+    n = 0
+    for number, cells in enumerate(sheet.iter_rows(values_only=True), start=1):
+        filled = _filled(cells)
+        n += filled[-1] + 1 if filled else 0
+        if number > MOST_ROWS_IN_SHEET or n > MOST_CELLS_IN_SHEET:
+            raise InputError(
+                f"{name}: the sheet {sheet.title!r} goes beyond {MOST_ROWS_IN_SHEET:,} rows or "
+                f"{MOST_CELLS_IN_SHEET:,} cells, more than are read; leave out what is not needed, "
+                "or save it as CSV UTF-8"
+            )
+        if filled:
+            lines.append((f"row {number}", cells[: filled[-1] + 1]))
+    return lines
 
 
-def _refuse_bombs(path: Path, name: str) -> None:
-    """Refuse what unpacks to more than is read: zipfile unpacks no more than is announced."""
-    with zipfile.ZipFile(path) as archive:
-        unpacked = sum(member.file_size for member in archive.infolist())
-    if unpacked > MOST_IN_WORKBOOK:
-        raise InputError(
-            f"{name} unpacks to {size(unpacked)}, and of a workbook no more than "
-            f"{size(MOST_IN_WORKBOOK)} are read; save the sheet as CSV UTF-8"
+class _CsvFile(Table):
+    """A CSV file with a header, which may be packed."""
+
+    is_text = True
+    _content: bytes | None = None  # of a small one, unpacked
+    _packed: str | None = None
+    _places: Sequence[str] | None = None  # of rows, where these are not all lines with something
+
+    def __init__(self, path: Path, name: str) -> None:
+        self._path, self.name, self._encoding = path, name, "utf-8-sig"
+        head, watch, quoted = self._surveyed()
+        self.is_large = watch.total > _SMALL
+        self._content = None if self.is_large else head
+        self.notes = self._decided(head)
+        with self._text() as text:
+            first = list(islice((line for line in text if line.strip()), _LOOKED_AT))
+        if not first:
+            raise InputError(f"{name} is empty; it needs a header line and lines below it")
+        self._mark = _separator(first)
+        refuse_cells(name, watch.lines, 1 + max(line.count(self._mark) for line in first))
+        self.commas_are_free = self._mark != ","
+        lines: list[Line] = []
+        try:
+            lines += self._lines(first)
+        except csv.Error as error:  # a cell that is too long for this reader
+            if not lines:
+                raise InputError(f"{name}: the header cannot be read: {error}") from None
+        tidy, width = tidied(lines), len(lines[0][1])
+        if quoted:
+            self._refuse_stray_quotes(width)
+        least = min((len(cells) for _, cells in tidy.lines), default=0)
+        if least > width and not tidy.notes:
+            raise InputError(
+                f"{name}: the header names {len(tidy.names)} columns ({listed(tidy.names, 6)}), "
+                f"and the lines below it have {least} cells; give every column a name"
+            )
+        super().__init__(name, tidy.names)
+        cells = None if tidy.notes and not self.is_large else self._parsed(lines, quoted, watch)
+        if cells is None:  # titles, a header of two lines, or lines of several lengths
+            with self._text() as text:
+                tidy = tidied(list(self._lines(text)))
+            for place, line in tidy.lines:
+                if any(line[len(tidy.names) :]) or (len(line) != width and not tidy.notes):
+                    raise self._of_length(place, len(line), width)
+            columns = (pa.array(own, pa.string()) for own in _columns(tidy))
+            cells = dict(zip(tidy.names, columns, strict=True))
+            self._places = [place for place, _ in tidy.lines]
+            self.notes = (*self.notes, *tidy.notes)
+            super().__init__(name, tidy.names)
+        self._cells: Mapping[str, Cells] = cells
+
+    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
+        """Return the cells of some columns, as texts."""
+        return {c: own if c in names else _whole(own, plain=True)
+                for c in columns for own in [self._cells[c]]}  # fmt: skip
+
+    def where(self, rows: Sequence[int]) -> list[str]:
+        """Return the lines of the file where rows stand."""
+        if self._places is not None:
+            return [self._places[row] for row in rows]
+        found: dict[int, str] = {}
+        last = max(rows, default=-1)
+        # A cell may be too long for this reader: then the row's number has to do.
+        with suppress(csv.Error), self._text() as text:
+            for row, (place, _) in enumerate(islice(self._lines(text), last + 2), start=-1):
+                found[row] = place
+        return [found.get(row, f"row {row}") for row in rows]
+
+    @contextmanager
+    def _bytes(self) -> Iterator[Any]:
+        """The content of the file, unpacked."""
+        if self._content is not None:
+            yield pa.BufferReader(self._content)
+            return
+        try:
+            with self._path.open("rb") as file:
+                self._packed = packing(file.read(4))
+            with pa.input_stream(str(self._path), compression=self._packed) as stream:
+                yield stream
+        except FileNotFoundError:
+            where = "" if self._path.is_absolute() else f" in {Path.cwd()}"
+            raise InputError(f"there is no file {self.name}{where}; check the path") from None
+        except OSError as error:
+            raise InputError(f"{self.name} cannot be read: {error}") from None
+
+    @contextmanager
+    def _text(self) -> Iterator[IO[str]]:
+        with self._bytes() as stream:
+            try:
+                yield io.TextIOWrapper(stream, encoding=self._encoding, newline="")
+            except UnicodeDecodeError:
+                raise self._not_utf8() from None
+
+    def _surveyed(self) -> tuple[bytes, Watch, bool]:
+        """Look at all bytes, refuse what does not end; the first ones, and if some are marks."""
+        with self._bytes() as stream:
+            most = most_unpacked(self._path.stat().st_size) if self._packed else None
+            watch = Watch(self.name, most)
+            head, quoted = bytearray(), False
+            while chunk := stream.read(_READ_AT_ONCE):
+                watch.take(chunk)
+                quoted = quoted or b'"' in chunk
+                if watch.total <= _SMALL or not head:
+                    head += chunk
+        return bytes(head), watch, quoted
+
+    def _decided(self, head: bytes) -> tuple[str, ...]:
+        """Settle the encoding, and return what is to be said of it."""
+        if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            self._encoding = "utf-16"
+            return (f"{self.name} is in UTF-16, and was read as that.",)
+        if self.is_large:  # whoever reads it finds what is not UTF-8
+            return ()
+        try:
+            head.decode("utf-8-sig")
+            return ()
+        except UnicodeDecodeError:
+            text = head.decode("cp1252", errors="replace")
+        if "\ufffd" in text or _CONTROL.search(text):
+            raise self._not_utf8()
+        self._encoding = "cp1252"
+        word = next((word for word in re.findall(r"\w+", text) if not word.isascii()), "")
+        return (
+            f"{self.name} is not in UTF-8; it was read as Windows-1252 (Latin-1), with words such "
+            f"as {word!r}. If they look wrong, save it as UTF-8.",
         )
+
+    def _not_utf8(self) -> InputError:
+        """Say which byte of which line is not UTF-8."""
+        with self._bytes() as stream:
+            for line, raw in enumerate(io.BufferedReader(stream), start=1):
+                try:
+                    raw.decode()
+                except UnicodeDecodeError as error:
+                    return InputError(
+                        f"{self.name}: line {line} has the byte 0x{raw[error.start]:02x} at "
+                        f"position {error.start + 1}, which is not UTF-8; save the file as UTF-8 "
+                        "(in a spreadsheet: 'CSV UTF-8')"
+                    )
+        return InputError(f"{self.name} is not text in UTF-8; save it as UTF-8")
+
+    def _lines(self, text: Iterable[str]) -> Iterator[Line]:
+        """The lines with something in them, as they begin in the file."""
+        reader, start = csv.reader(text, delimiter=self._mark), 1
+        for record in reader:
+            cells = [cell if cell.strip() else None for cell in record]
+            if any(cells):
+                yield f"line {start}", cells
+            start = reader.line_num + 1
+
+    def _parsed(self, first: Sequence[Line], quoted: bool, watch: Watch) -> dict[str, Cells] | None:
+        """Return the cells of each column; None if lines have several lengths, in a small file."""
+        header, *below = [cells for _, cells in first]
+        # Text throughout: what is a number is decided where a cell can be named that is none.
+        kinds = dict.fromkeys(map(str, range(len(header))), pa.string())
+        few = (2 * len({*cells}) <= len(cells) for cells in zip(*below, strict=False))
+        kinds |= {str(i): _NAMES for i, names in enumerate(few) if names}
+        try:
+            with self._bytes() as stream:
+                table = pacsv.read_csv(
+                    stream,
+                    pacsv.ReadOptions(
+                        use_threads=False,
+                        block_size=max(_BLOCK, 2 * watch.longest),
+                        column_names=list(kinds),
+                        encoding=self._encoding.replace("utf-8-sig", "utf8"),
+                    ),
+                    pacsv.ParseOptions(delimiter=self._mark, newlines_in_values=quoted),
+                    pacsv.ConvertOptions(column_types=kinds, strings_can_be_null=False),
+                )
+        except pa.ArrowInvalid as error:
+            if self.is_large:
+                raise self._malformed(len(header), str(error)) from None
+            return None
+        gone = _blank_rows(table)
+        table = (table if gone is None else table.filter(pa.array(~gone))).slice(1)
+        columns = (str(cell or "").strip() for cell in header)
+        return dict(zip(columns, table.columns, strict=True))
+
+    def _malformed(self, width: int, reason: str) -> InputError:
+        """Say which line made the file unreadable."""
+        place = "line 0"
+        try:
+            with self._text() as text:
+                for place, cells in self._lines(text):
+                    if len(cells) != width:
+                        return self._of_length(place, len(cells), width)
+        except csv.Error as error:
+            return InputError(f"{self.name}: after {place}: {error}")
+        return InputError(f"{self.name} cannot be read: {reason}")
+
+    def _of_length(self, place: str, n: int, width: int) -> InputError:
+        return InputError(
+            f"{self.name}: {place} has {n} cells, the header has {width}; fix the line (text that "
+            f"contains {self._mark!r} stands in double quotes)"
+        )
+
+    def _refuse_stray_quotes(self, width: int) -> None:
+        """A quotation mark without its partner swallows lines without a word: find it.
+
+        A cell over several lines begins on a line with an odd number of marks. It is refused if
+        its mark never closes, if something other than the end of a cell follows the closing one,
+        or if every line that it makes one row of is a whole row by itself.
+        """
+        with self._text() as text:
+            lines = iter(enumerate(text, start=1))
+            for number, line in lines:
+                if line.count('"') % 2 == 0:
+                    continue
+                row: list[str] = []
+                read = _noted(chain([line], (more for _, more in lines)), row)
+                try:
+                    next(csv.reader(read, delimiter=self._mark, strict=True))
+                    stray = len(row) > 1 and all(p.count(self._mark) == width - 1 for p in row)
+                except csv.Error:
+                    stray = True
+                if stray:
+                    rows = f", so that {len(row)} lines would become one row" * (len(row) > 1)
+                    raise InputError(
+                        f"{self.name}: line {number} has a quotation mark without its partner"
+                        f"{rows}; close it, remove it, or, if it belongs to the text, write it "
+                        'twice ("")'
+                    )
+
+
+def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
+    """The lines, each put into a list as somebody takes it."""
+    for line in lines:
+        taken.append(line)
+        yield line
+
+
+def _separator(head: Sequence[str]) -> str:
+    """Return what separates cells: what stands as often on most lines."""
+
+    def often(mark: str) -> tuple[int, int]:
+        times = Counter(line.count(mark) for line in head if mark in line)
+        return max(((lines, n) for n, lines in times.items()), default=(0, 0))
+
+    return max(_SEPARATORS, key=often)
+
+
+def _blank_rows(table: pa.Table) -> NDArray[np.bool_] | None:
+    """Return (n,) which rows have nothing in them; None if all have something."""
+    gone = np.ones(len(table), dtype=np.bool_)
+    for column in table.columns:
+        start = 0
+        for cells in column.iterchunks():
+            gone[start : start + len(cells)] &= _blank(cells)
+            start += len(cells)
+        if not gone.any():
+            return None
+    return gone
+
+
+def _blank(cells: pa.Array) -> NDArray[np.bool_]:
+    if pa.types.is_dictionary(cells.type):
+        return np.asarray(_blank(cells.dictionary)[cells.indices.to_numpy()])
+    blank = pc.equal(pc.utf8_trim_whitespace(cells), "")
+    return np.asarray(blank.to_numpy(zero_copy_only=False))
+
+
+# ---------------------------------------------------------------------- office sheets
+
+
+class Tidy(NamedTuple):
+    """A table: names of columns, lines below them, and what was passed over."""
+
+    names: list[str]
+    lines: list[Line]
+    notes: list[str]
+
+
+def tidied(lines: Sequence[Line]) -> Tidy:
+    """Return lines without titles above the header, and with one header."""
+    notes = []
+    widest = max((len(_filled(cells)) for _, cells in lines[:_LOOKED_AT]), default=0)
+    start = 0
+    while start < min(_MOST_TITLES, len(lines) - 2) and _is_title(lines[start][1], widest):
+        start += 1
+    if start and holds_marks(_texts(lines[start][1])):
+        start = 0  # what looked like a title is the header of a table with fewer names than cells
+    header, body = lines[start] if lines else ("", ()), list(lines[start + 1 :])
+    names = _texts(header[1])
+    both = _two_lines(names, body) if body else None
+    if both is not None and both == _texts(body[0][1]):  # nothing is left of the first line
+        start, names, both, body = start + 1, both, None, body[1:]
+    if start:
+        titles = [", ".join(filter(None, _texts(cells))) for _, cells in lines[:start]]
+        notes.append(f"{ABOVE} {listed(titles, 3)}, which is no part of the table.")
+    if both is not None:
+        names, body = both, body[1:]
+        notes.append(f"The header is on two lines, {header[0]} and the next: {listed(names, 12)}.")
+    while names and not names[-1]:
+        names.pop()
+    return Tidy(names, body, notes)
+
+
+def _of_lines(name: str, tidy: Tidy) -> Table:
+    places = [place for place, _ in tidy.lines]
+    table = _in_memory(name, tidy.names, _columns(tidy), places)
+    table.notes = tuple(tidy.notes)
+    return table
+
+
+def _columns(tidy: Tidy) -> list[list[Any]]:
+    """Return the cells of each column; lines that end early have empty ones."""
+    return [
+        [cells[j] if j < len(cells) else None for _, cells in tidy.lines]
+        for j in range(len(tidy.names))
+    ]
+
+
+def _filled(cells: Sequence[Any]) -> list[int]:
+    return [
+        i
+        for i, cell in enumerate(cells)
+        if cell is not None and (cell == cell and str(cell).strip())  # noqa: PLR0124 # NaN
+    ]
+
+
+def _texts(cells: Sequence[Any]) -> list[str]:
+    return ["" if cell is None else text_of(cell).strip() for cell in cells]
+
+
+def holds_marks(names: Sequence[str]) -> bool:
+    """Whether names of columns hold numbers that name nothing: neither 1, 2, 3, … nor years."""
+    filled = [name for name in names if name]
+    point, comma = (parsed(filled, mark)[0] for mark in ".,")
+    both = np.where(np.isnan(point), comma, point)
+    found = both[np.isfinite(both)].tolist()
+    counts = found == list(range(1, len(found) + 1))
+    years = all(1900 <= n <= 2100 and n == int(n) for n in found) and len({*found}) == len(found)
+    return bool(found) and not counts and not years
+
+
+def _is_title(cells: Sequence[Any], widest: int) -> bool:
+    return len(_filled(cells)) <= max(1, widest // 3) and widest > 1
+
+
+def _two_lines(names: Sequence[str], body: Sequence[Line]) -> list[str] | None:
+    """Return the names of a header on two lines, where cells were merged; None if it has one."""
+    second = _texts(body[0][1])
+    below = {i for _, cells in body[1:_LOOKED_AT] for i in _filled(cells)}
+    width = max(below, default=-1) + 1
+    names = [*names, *[""] * (width - len(names))]
+    second += [""] * (len(names) - len(second))
+    gaps = [i for i in below if not names[i]]
+    if not gaps or not all(second[i] for i in gaps):
+        return None
+    texts = [text for text in second if text]
+    if parsed(texts)[1].any() or _comes_again(second, body[1:_LOOKED_AT]):
+        return None
+    return [own or above for above, own in zip(names, second, strict=False)]
+
+
+def _comes_again(names: Sequence[str], body: Sequence[Line]) -> bool:
+    """Whether a name stands in its own column again, as cells do and names of columns do not."""
+    return any(
+        name and name == below
+        for _, cells in body
+        for name, below in zip(names, _texts(cells), strict=False)
+    )

@@ -1,4 +1,5 @@
-"""Texts in tables and messages: names, groups, and numbers and dates as people write them.
+"""Texts in tables and messages: names, groups, and numbers and dates as people write them; names
+and groups of options that come in memory, and what is wrong with those.
 
 A number is written with digits and at most one decimal point, such as -3.5 or 1e6, or a comma in
 its place: `number_in` reads one, wherever it was typed. Numbers written in other ways (1 200; 20%;
@@ -14,15 +15,14 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from contextlib import suppress
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from evenhand.arrays import unmasked
 from evenhand.errors import InputError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 class Names(Sequence[str]):
@@ -32,8 +32,8 @@ class Names(Sequence[str]):
 
     Parameters
     ----------
-    texts : tuple of str, or pyarrow text, optional
-        The names given by the user; pyarrow text where they come from a table.
+    texts : tuple of str, optional
+        The names given by the user.
     numbers : (k,) ints or range, optional
         The numbers of the options where no names were given, counted from 1.
 
@@ -50,11 +50,10 @@ class Names(Sequence[str]):
 
     def __init__(
         self,
-        texts: tuple[str, ...] | pa.ChunkedArray | None = None,
+        texts: tuple[str, ...] | None = None,
         numbers: NDArray[np.int64] | range = range(0),
     ) -> None:
-        self._texts = texts
-        self._numbers = numbers
+        self._texts, self._numbers = texts, numbers
 
     def __len__(self) -> int:
         return len(self._numbers if self._texts is None else self._texts)
@@ -64,73 +63,51 @@ class Names(Sequence[str]):
     @overload
     def __getitem__(self, index: slice) -> Names: ...
     def __getitem__(self, index: int | slice) -> str | Names:
+        if self._texts is not None:
+            found = self._texts[index]
+            return found if isinstance(found, str) else Names(found)
         if isinstance(index, slice):
-            if self._texts is None:
-                return Names(numbers=self._numbers[index])
-            return Names(self._texts[index])
-        position = int(index) + (len(self) if index < 0 else 0)
-        if not 0 <= position < len(self):
-            raise IndexError(f"there are {len(self)} names; index {index} is outside")
-        if self._texts is None:
-            return f"option {self._numbers[position]}"
-        return str(self._texts[position])
+            return Names(numbers=self._numbers[index])
+        return f"option {self._numbers[index]}"
 
     def __iter__(self) -> Iterator[str]:
-        if self._texts is None:
-            return (f"option {number}" for number in self._numbers)
-        if isinstance(self._texts, tuple):
-            return iter(self._texts)
-        return (name for chunk in self._texts.iterchunks() for name in chunk.to_pylist())
+        numbered = (f"option {number}" for number in self._numbers)
+        return numbered if self._texts is None else iter(self._texts)
 
     def __contains__(self, name: object) -> bool:
-        return self._position(name) >= 0
+        with suppress(ValueError):
+            return self.index(name) >= 0
+        return False
 
     def index(self, name: object, start: int = 0, stop: int | None = None) -> int:
         """The position of a name; ValueError if it is not there."""
-        position = self._position(name)
-        if position not in range(*slice(start, stop).indices(len(self))):
-            raise ValueError(f"there is no option {name!r}")
-        return position
-
-    def _position(self, name: object) -> int:
-        if not isinstance(name, str):
-            return -1
-        if isinstance(self._texts, tuple):
-            return self._texts.index(name) if name in self._texts else -1
+        end = len(self) if stop is None else stop
         if self._texts is not None:
-            return int(self._texts.index(name).as_py())
-        digits = name.removeprefix("option ")
-        if not digits.isdecimal() or name != f"option {int(digits)}":
-            return -1
-        number = int(digits)
-        if isinstance(self._numbers, range):
-            return self._numbers.index(number) if number in self._numbers else -1
-        found = np.flatnonzero(self._numbers == number)
-        return int(found[0]) if found.size else -1
+            return self._texts.index(name, start, end)
+        digits = name.removeprefix("option ") if isinstance(name, str) else ""
+        number = int(digits) if digits.isdecimal() else 0
+        numbers = self._numbers[start:end]
+        if number not in numbers or name != f"option {number}":
+            raise ValueError(f"there is no option {name!r}")
+        of = numbers if isinstance(numbers, range) else numbers.tolist()
+        return start + int(of.index(number))
 
     def take(self, indices: NDArray[np.int64]) -> Names:
         """The names at these positions."""
-        if isinstance(self._texts, tuple):
-            return Names(tuple(self._texts[i] for i in indices.tolist()))
         if self._texts is not None:
-            return Names(self._texts.take(indices))
+            return Names(tuple(self._texts[i] for i in indices.tolist()))
         return Names(numbers=np.asarray(self._numbers)[indices])
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Names) and type(self._texts) is type(other._texts):
-            if self._texts is None:
-                return np.array_equal(self._numbers, other._numbers)
-            return bool(self._texts == other._texts)
-        if isinstance(other, (Names, tuple, list)):
-            return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
-        return NotImplemented
+        if not isinstance(other, Names | tuple | list):
+            return NotImplemented
+        if isinstance(other, Names) and self._texts is other._texts is None:
+            return np.array_equal(self._numbers, other._numbers)
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
     def __hash__(self) -> int:
         # That of the tuple which it equals.
         return hash(tuple(self))
-
-    def __reduce__(self) -> tuple[type[Names], tuple[Any, Any]]:
-        return Names, (self._texts, self._numbers)
 
     def __repr__(self) -> str:
         return f"Names({listed(list(self[:3]))}{f', … ({len(self)})' if len(self) > 3 else ''})"
@@ -318,3 +295,198 @@ def _bare(text: str) -> str:
     text = re.sub(rf"^{_CODES}\b|\b{_CODES}$", "", text.replace("\u2212", "-").strip())
     kept = "".join(c for c in text if unicodedata.category(c) != "Sc" and c not in _MARKS)
     return re.sub(r"^([+-])\s+", r"\1", kept.strip())
+
+
+_TOTALS = {
+    *("mean", "average", "avg", "total", "totals", "sum", "median", "overall", "grand total"),
+    *("mittelwert", "mittel", "durchschnitt", "summe", "gesamt", "schnitt"),
+    *("moyenne", "somme", "promedio", "media", "suma", "totale", "somma", "gemiddelde", "totaal"),
+}
+
+
+def is_total(text: str) -> bool:
+    """Whether a name is that of a line or a column with totals or means."""
+    return text.strip().rstrip(":.").casefold() in _TOTALS
+
+
+_BESIDE = {
+    *("id", "no", "nr", "number", "#", "rank", "place", "position", "year", "age", "date", "row"),
+    *("budget", "amount", "cost", "costs", "sum requested", "requested", "weight", "lfd. nr"),
+    *("alter", "jahr", "rang", "platz", "betrag", "summe", "datum", "année", "âge", "montant"),
+}
+
+
+def is_beside(text: str) -> bool:
+    """Whether a column of this name holds numbers that are no scores."""
+    return is_total(text) or text.strip().rstrip(":.").casefold() in _BESIDE
+
+
+# ---------------------------------------------------------------------- options in memory
+
+
+def check_length(what: str, n: int, k: int) -> None:
+    """Refuse `n` entries for `k` options."""
+    if n != k:
+        raise InputError(f"{what} has {n} entries, features has {k} rows; one per option is needed")
+
+
+def group_signs(groups: Any, k: int, positive: object) -> tuple[NDArray[np.int8], tuple[str, str]]:
+    """The group of each option as −1 or +1, a column (k, 1), and the names of the two groups.
+
+    Examples
+    --------
+    >>> signs, names = group_signs(["home", "away", "home"], 3, positive=None)
+    >>> signs.ravel(), names
+    (array([ 1, -1,  1], dtype=int8), ('away', 'home'))
+    """
+    texts, codes = _coded(_entries(groups, "groups", k))
+    if None in texts:
+        raise _missing("groups", int(np.argmax(codes == texts.index(None))))
+    counts: Counter[str] = Counter()
+    for text, size in zip(texts, np.bincount(codes).tolist(), strict=True):
+        counts[str(text)] += size
+    names = two_groups(
+        counts,
+        positive,
+        "groups",
+        "for several groups give attributes=, one column of zeros and ones for each group but one",
+    )
+    signs = np.array([1 if text == names[1] else -1 for text in texts], dtype=np.int8)
+    return signs[codes][:, np.newaxis], names
+
+
+def option_names(labels: Any, k: int, what: str = "labels") -> Names:
+    """The names of the options, as given or numbered; an error unless they all differ.
+
+    Examples
+    --------
+    >>> option_names(["Ann", "Bo"], 2), option_names(None, 2)
+    (Names('Ann', 'Bo'), Names('option 1', 'option 2'))
+    """
+    if labels is None:
+        return Names(numbers=range(1, k + 1))
+    if isinstance(labels, Names):
+        check_length(what, len(labels), k)
+        return labels
+    texts = texts_or_none(_entries(labels, what, k))
+    if None in texts:
+        raise _missing(what, texts.index(None))
+    names = tuple(map(str, texts))
+    if twice := repeated(names):
+        rows = [str(row) for row, other in enumerate(names) if other == twice[0]]
+        raise InputError(
+            f"{what}: the name {twice[0]!r} stands in {len(rows)} rows ({', '.join(rows[:5])}"
+            f"{', …' if len(rows) > 5 else ''}); names must differ"
+        )
+    return Names(names)
+
+
+def texts_or_none(values: Iterable[Any]) -> list[str | None]:
+    """The trimmed text of each value; None where it is missing or empty.
+
+    Examples
+    --------
+    >>> texts_or_none(["fr ", None, float("nan"), 3])
+    ['fr', None, None, '3']
+    """
+    found: list[str | None] = []
+    for value in values.tolist() if isinstance(values, np.ndarray) else values:
+        if isinstance(value, bytes):
+            value = value.decode(errors="backslashreplace")  # noqa: PLW2901
+        # NaN and NaT differ from themselves; pandas' NA has a name of its own
+        missing = value is None or value is np.ma.masked or type(value).__name__ == "NAType"
+        missing = missing or value != value  # noqa: PLR0124
+        found.append(None if missing else text_of(value).strip() or None)
+    return found
+
+
+def _missing(what: str, row: int) -> InputError:
+    return InputError(f"{what}: row {row} is missing or empty; every option needs one")
+
+
+def _entries(values: Any, what: str, k: int) -> NDArray[Any] | list[Any]:
+    """One value per option."""
+    if isinstance(values, (str, bytes)):
+        raise InputError(f"{what} must hold one value per option, not the single text {values!r}")
+    if hasattr(values, "__array__"):
+        array = np.asarray(values)
+        if array.ndim != 1:
+            raise InputError(
+                f"{what} must have one dimension, not the shape {array.shape}; use {what}.ravel()"
+            )
+        check_length(what, len(array), k)
+        if np.ma.is_masked(values):
+            return list(values)
+        if array.dtype.kind not in "mM":
+            return array
+        return [None if np.isnat(value) else str(value) for value in array]
+    try:
+        entries = list(values)
+    except TypeError:
+        raise InputError(f"{what} must hold one value per option, not {values!r}") from None
+    check_length(what, len(entries), k)
+    return entries
+
+
+def _coded(values: NDArray[Any] | list[Any]) -> tuple[list[str | None], NDArray[np.intp]]:
+    """The texts of the distinct values, and each value's position among them."""
+    entries = values.tolist() if isinstance(values, np.ndarray) else values
+    one_kind = len(set(map(type, entries))) == 1
+    # By kind and value: True and 1 are equal, but not the same label.
+    keys = entries if one_kind else list(zip(map(type, entries), entries, strict=True))
+    try:
+        positions = {key: position for position, key in enumerate(dict.fromkeys(keys))}
+    except TypeError:  # what has no hash, such as a list or a mask, may have a text
+        return _coded(texts_or_none(values))
+    codes = np.fromiter(map(positions.__getitem__, keys), np.intp, len(keys))
+    return texts_or_none(positions if one_kind else (value for _, value in positions)), codes
+
+
+def column_names(names: Sequence[str] | None, n: int, what: str, letter: str) -> tuple[str, ...]:
+    """The names of `n` columns, as given, or a letter with numbers.
+
+    Examples
+    --------
+    >>> column_names(None, 2, "feature_names", "x")
+    ('x1', 'x2')
+    """
+    if names is None:
+        return tuple(f"{letter}{number}" for number in range(1, n + 1))
+    if isinstance(names, str):
+        raise InputError(f"{what} is a list of names: {what}=[{names!r}]")
+    result = tuple(str(name) for name in names)
+    if len(result) != n:
+        raise InputError(
+            f"{what} has {len(result)} names, there are {n} columns; give one for each"
+        )
+    twice = repeated(result)
+    if twice:
+        raise InputError(f"{what} has {listed(twice)} more than once; names must differ")
+    return result
+
+
+def option_positions(indices: ArrayLike, k: int) -> NDArray[np.int64]:
+    """Distinct positions among `k` options, from positions or truth values.
+
+    Examples
+    --------
+    >>> option_positions([True, False, True], 3)
+    array([0, 2])
+    """
+    chosen = unmasked(indices, "indices")
+    if chosen.dtype == np.bool_ and chosen.shape == (k,):
+        chosen = np.flatnonzero(chosen)
+    if chosen.ndim != 1 or chosen.size == 0 or chosen.dtype.kind not in "iu":
+        raise InputError(
+            f"indices must be a list of at least one option number, or {k} truth values; given is "
+            f"an array of {chosen.dtype} of shape {chosen.shape}"
+        )
+    outside = chosen[(chosen < 0) | (chosen >= k)]
+    if outside.size:
+        raise InputError(f"there is no option {outside[0]}; they run from 0 to {k - 1}")
+    values, counts = np.unique(chosen, return_counts=True)
+    if len(values) < len(chosen):
+        raise InputError(
+            f"option {values[counts > 1][0]} is chosen twice; choose each at most once"
+        )
+    return chosen.astype(np.int64)

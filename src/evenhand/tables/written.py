@@ -19,8 +19,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from evenhand.errors import InputError
 from evenhand.files import write_atomically
-from evenhand.tables.excel import openpyxl_module
 
 # signs of full width are taken for the others where Japanese is written
 _FORMULA = re.compile("'*[=+\\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
@@ -31,6 +31,19 @@ _WIDEST = 60  # letters of a column
 
 Allowed: TypeAlias = tuple[float, float] | Sequence[str] | None
 """What a cell may be filled in with: a number between two, one of some words, or anything."""
+
+
+def openpyxl_module() -> Any:
+    """Return openpyxl with what is used of it, or say how to install it."""
+    try:
+        import openpyxl  # noqa: PLC0415 - an extra
+        import openpyxl.styles  # noqa: PLC0415 - an extra
+        import openpyxl.worksheet.datavalidation  # noqa: PLC0415 - an extra
+    except ModuleNotFoundError:
+        raise InputError(
+            'Excel workbooks need openpyxl: pip install "evenhand[excel]", or use CSV UTF-8'
+        ) from None
+    return openpyxl
 
 
 def guarded(text: str) -> str:

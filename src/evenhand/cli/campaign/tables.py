@@ -28,7 +28,7 @@ from evenhand.questions import UNLIMITED, Askable, Questions
 from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
-    from evenhand.tables.sources import SourceTable
+    from evenhand.tables.columns import Table
 
 _MOST = 10**9  # evaluations of one evaluator
 _ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", ".zst", ".bz2")
@@ -144,12 +144,12 @@ class PanelTables(Tables):
         ),
     ] = True
 
-    def panel(self, options: SourceTable, evaluators: str) -> Questions:
+    def panel(self, options: Table, evaluators: str) -> Questions:
         """Return the questions to several evaluators, without conflicts of interest."""
         made = self._panel(options, evaluators)
         return made if self.conflicts is None else _barred(made, self.conflicts, options)
 
-    def _panel(self, what: SourceTable, evaluators: str) -> Questions:
+    def _panel(self, what: Table, evaluators: str) -> Questions:
         """Return the questions to several evaluators."""
         options = named_in(what, self.option, "--option", self.option_group, "--option-group")
         judges, who = self._evaluators(evaluators)
@@ -188,7 +188,7 @@ class PanelTables(Tables):
             **more,
         )
 
-    def _evaluators(self, given: str) -> tuple[dict[str, str | None], SourceTable | None]:
+    def _evaluators(self, given: str) -> tuple[dict[str, str | None], Table | None]:
         """Return evaluators with their groups, and their table if they have one."""
         if _is_file(given):
             who = table_at(given)
@@ -236,7 +236,7 @@ class NewTables(PanelTables):
                 )
         return self._alone(table, like), shown
 
-    def _alone(self, table: SourceTable, like: Askable | None) -> Askable:
+    def _alone(self, table: Table, like: Askable | None) -> Askable:
         """Return options that one evaluator is asked about, by their features."""
         if self.option_group is None or self.features is None:
             raise InputError(
@@ -253,7 +253,7 @@ class NewTables(PanelTables):
             like=like if isinstance(like, ActionSet) else None,
         )
 
-    def _display(self, table: SourceTable) -> dict[str, dict[str, str]]:
+    def _display(self, table: Table) -> dict[str, dict[str, str]]:
         """Return what evaluators are shown of each option."""
         columns = names_in(self.show) or []
         if self.option_group is not None and self.option_group in columns:
@@ -282,7 +282,7 @@ def _column_with(path: str | Path, names: Sequence[str]) -> str | None:
     return next((c for c in table.columns if c and set(names) <= {*table.texts(c)}), None)
 
 
-def _barred(panel: Questions, given: str, options: SourceTable) -> Questions:
+def _barred(panel: Questions, given: str, options: Table) -> Questions:
     """Return the questions without the conflicts of interest of a file, or of a column."""
     table = table_at(given) if _is_file(given) else options
     conflicts: list[tuple[int, str, str]] = []
@@ -302,13 +302,13 @@ def _barred(panel: Questions, given: str, options: SourceTable) -> Questions:
     return panel
 
 
-def _needs(who: SourceTable | None, flag: str) -> SourceTable:
+def _needs(who: Table | None, flag: str) -> Table:
     if who is None:
         raise InputError(f"{flag} names a column of the evaluators; give --evaluators as a file.")
     return who
 
 
-def _workload(who: SourceTable | None, given: str) -> Any:
+def _workload(who: Table | None, given: str) -> Any:
     if not given.lstrip("+-").isdecimal():
         return _needs(who, "--workload").numbers(given, "--workload", above=0.0)
     number = float(given)

@@ -1,0 +1,104 @@
+"""Small files that would fill the memory: each is refused in words, before it does."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import openpyxl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+_READ = """
+import re, resource, sys
+resource.setrlimit(resource.RLIMIT_CPU, (8, 8))  # 3 of them for imports on a slow machine
+import evenhand as eh
+try:
+    eh.read_scores(sys.argv[1])
+except eh.InputError as error:
+    print(str(error))
+print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) >> 10)
+"""
+
+
+def sheet(xml: str) -> bytes:
+    """A workbook with these rows."""
+    file, book = io.BytesIO(), io.BytesIO()
+    openpyxl.Workbook().save(book)
+    with zipfile.ZipFile(book) as old, zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as new:
+        for name in old.namelist():
+            content = old.read(name)
+            if name == "xl/worksheets/sheet1.xml":
+                start, end = content.index(b"<sheetData"), content.index(b"<pageMargins")
+                content = b"%b<sheetData>%b</sheetData>%b" % (
+                    content[:start], xml.encode(), content[end:]
+                )  # fmt: skip
+            new.writestr(name, content)
+    return file.getvalue()
+
+
+def parquet(*, dictionary: bool) -> bytes:
+    file = io.BytesIO()
+    cells = pa.array(["x" * (100 << 20)]).take(pa.array([0] * 8))
+    table = pa.table(dict.fromkeys(("option", "evaluator", "score"), cells))
+    pq.write_table(table, file, compression="zstd", use_dictionary=dictionary)
+    return file.getvalue()
+
+
+def long_parquet() -> bytes:
+    """Rows without number, each as long as the only text there is, which says nothing declared."""
+    file = io.BytesIO()
+    text = random.Random(0).randbytes(1 << 20).hex()
+    cells = pa.DictionaryArray.from_arrays(pa.array([0] * 300, pa.int32()), [text])
+    pq.write_table(pa.table({"option": ["a"] * 300, "score": cells}), file)
+    return file.getvalue()
+
+
+def many_rows() -> bytes:
+    file = io.BytesIO()
+    with pq.ParquetWriter(file, pa.schema([("option", pa.int8()), ("score", pa.int8())])) as writer:
+        cells = pa.array([0], pa.int8()).take(pa.nulls(10_000_000, pa.int8()).fill_null(0))
+        for _ in range(12):
+            writer.write_table(pa.table({"option": cells, "score": cells}))
+    return file.getvalue()
+
+
+CELL = '<c r="{}{}"><v>1</v></c>'
+BOMBS: dict[str, Callable[[], bytes]] = {
+    "row.xlsx": lambda: sheet(f'<row r="99999999999">{CELL.format("A", 99999999999)}</row>'),
+    "rows.xlsx": lambda: sheet("<row/>" * 5_000_000),
+    "last cells.xlsx": lambda: sheet(
+        "".join(f'<row r="{n}">{CELL.format("XFD", n)}</row>' for n in range(1, 20_001))
+    ),
+    "cells in a row.xlsx": lambda: sheet(f'<row r="1">{"<c/>" * 8_000_000}</row>'),
+    "nested.xlsx": lambda: sheet("<a>" * 4_000_000 + "</a>" * 4_000_000),
+    "cells.parquet": lambda: parquet(dictionary=False),
+    "same cells.parquet": lambda: parquet(dictionary=True),
+    "long.parquet": long_parquet,
+    "rows.parquet": many_rows,
+    "lines.csv.gz": lambda: gzip.compress(b"option,score\n" + b"a,1\n" * (16 << 20)) * 60,
+    "blank.csv.gz": lambda: gzip.compress(b"\n" * (64 << 20)) * 60,
+    "columns.csv": lambda: b"".join(
+        b",".join(b"%d" % (i + n) for i in range(1_000_000)) + b"\n" for n in range(2)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_what_would_fill_the_memory_is_refused(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(BOMBS[name]())
+    assert path.stat().st_size < 32 << 20
+    done = subprocess.run(
+        [sys.executable, "-c", _READ, str(path)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert name in done.stdout
+    assert int(done.stdout.splitlines()[-1]) < 400
