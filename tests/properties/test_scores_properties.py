@@ -21,7 +21,7 @@ def read_table(table: Any, **parts: Any) -> Scores:
     return eh.read_scores(table, **{"repeats": False, "telling": True, "beside": False} | parts)
 
 
-PLACED = re.compile(r"(line|row) [0-9]+.*column '|column '.*(line|row) [0-9]+")
+PLACED = re.compile(r"(line|row) [0-9]+.*column '|column '.*(line|row) [0-9]+|empty in every row")
 COLUMNS = ("option", "evaluator", "item", "option_group", "evaluator_group", "score")
 
 NUMBERS = ["7", "7.5", "-1", "1e3", "+2", ".5", "0"]

@@ -224,66 +224,65 @@ def shown(columns: Sequence[str]) -> str:
     return ("columns " if len(columns) > 1 else "column ") + listed(columns, 6)
 
 
-class Selected(Table):
-    """A table without some of its rows."""
+class Remade(Table):
+    """A table with rows of another, or several rows for each, of which it knows the places."""
 
-    def __init__(self, source: Table, kept: NDArray[np.bool_]) -> None:
-        super().__init__(source.name, source.columns)
-        self._source, self._kept = source, np.flatnonzero(kept)
+    def __init__(
+        self,
+        source: Table,
+        columns: Sequence[str],
+        read: Callable[[Sequence[str], Collection[str]], dict[str, Cells]],
+        row_of: Callable[[int], int],
+        column_of: Callable[[int, str], str] = lambda row, column: column,
+    ) -> None:
+        super().__init__(source.name, columns, read, lambda r: source.where([*map(row_of, r)]))
         self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
-
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
-        """Return the cells of some columns."""
-        rows = pa.array(self._kept)
-        return {c: cells.take(rows) for c, cells in self._source.read(columns, names).items()}
-
-    def where(self, rows: Sequence[int]) -> list[str]:
-        """Return where rows stand in the table as it is."""
-        return self._source.where(self._kept[list(rows)].tolist())
+        self._source, self._row_of, self._column_of = source, row_of, column_of
 
     def origin(self, row: int) -> int:
-        """Return which row of the table as it is this is."""
-        return self._source.origin(int(self._kept[row]))
-
-
-class Wide(Table):
-    """A wide table as a long one, a row for each of its cells."""
-
-    def __init__(self, source: Table, turned: Sequence[str], across: str) -> None:
-        self._source, self.turned = source, tuple(turned)
-        self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
-        kept = [column for column in source.columns if column not in turned]
-        self.across, self.score = _free(across, kept), _free("score", kept)
-        super().__init__(source.name, (*kept, self.across, self.score))
-
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
-        """Return the cells of some columns."""
-        kept = [column for column in columns if column not in (self.across, self.score)]
-        m = len(self.turned)
-        cells = self._source.read([*kept, *self.turned], names)
-        n = len(cells[self.turned[0]])
-        rows = pa.array(np.repeat(np.arange(n), m))
-        long = {column: cells.pop(column).take(rows) for column in kept}
-        long[self.across] = pa.DictionaryArray.from_arrays(
-            pa.array(np.tile(np.arange(m, dtype=np.int32), n)), pa.array(self.turned)
-        )
-        beside = pa.concat_arrays(_of_one_kind(list(cells.values())))
-        long[self.score] = beside.take(pa.array(np.arange(n * m).reshape(m, n).T.reshape(-1)))
-        return {column: long[column] for column in columns}
-
-    def where(self, rows: Sequence[int]) -> list[str]:
-        """Return where rows stand in the wide table."""
-        return self._source.where([row // len(self.turned) for row in rows])
-
-    def origin(self, row: int) -> int:
-        """Return the row of the wide table that a cell stands in."""
-        return self._source.origin(row // len(self.turned))
+        """Return which row of the table as it is this is made of."""
+        return self._source.origin(self._row_of(row))
 
     def column_of(self, row: int, column: str) -> str:
-        """The column of the wide table that holds a cell of the long one."""
-        return (
-            self.turned[row % len(self.turned)] if column in (self.score, self.across) else column
+        """Return the column of the table as it is that holds a cell."""
+        return self._column_of(row, column)
+
+
+def _selected(source: Table, kept: NDArray[np.bool_]) -> Table:
+    """Return a table without some of its rows."""
+    rows = np.flatnonzero(kept)
+
+    def read(columns: Sequence[str], names: Collection[str]) -> dict[str, Cells]:
+        return {c: own.take(pa.array(rows)) for c, own in source.read(columns, names).items()}
+
+    return Remade(source, source.columns, read, lambda row: int(rows[row]))
+
+
+def _long(source: Table, wide: Sequence[str], across: str) -> tuple[Table, str, str]:
+    """Return a wide table as a long one, a row for each of its cells, with the names of its columns
+    for what stood across and for the scores.
+    """
+    m, kept = len(wide), [column for column in source.columns if column not in wide]
+    across, score = _free(across, kept), _free("score", kept)
+
+    def read(columns: Sequence[str], names: Collection[str]) -> dict[str, Cells]:
+        asked = [column for column in columns if column not in (across, score)]
+        cells = source.read([*asked, *wide], names)
+        n = len(cells[wide[0]])
+        rows = pa.array(np.repeat(np.arange(n), m))
+        long = {column: cells.pop(column).take(rows) for column in asked}
+        long[across] = pa.DictionaryArray.from_arrays(
+            pa.array(np.tile(np.arange(m, dtype=np.int32), n)), pa.array(wide)
         )
+        beside = pa.concat_arrays(_of_one_kind(list(cells.values())))
+        long[score] = beside.take(pa.array(np.arange(n * m).reshape(m, n).T.reshape(-1)))
+        return {column: long[column] for column in columns}
+
+    def column_of(row: int, column: str) -> str:
+        return wide[row % m] if column in (score, across) else column
+
+    table = Remade(source, [*kept, across, score], read, lambda row: row // m, column_of)
+    return table, across, score
 
 
 def _free(name: str, taken: Sequence[str]) -> str:
@@ -342,8 +341,7 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
     if wide:
         found = {role: c for c, role in by_name(source, given).items()}
         given |= {role: c for role, c in found.items() if wide is True or c not in (wide or ())}
-        source, turn = _turned(source, wide, given, grades)
-        columns = source.turned
+        source, columns, turn = _turned(source, wide, given, grades)
     if not scored and not is_there(source, given, "score"):
         del given["score"]
     notes = tuple(filter(None, [*whole.notes, totals, copies, guess, turn]))
@@ -366,7 +364,7 @@ def _counted(source: Table, given: Mapping[str, Any]) -> tuple[Table, dict[str, 
     left_out = {name: found[name] for name in _KNOWN[1:] if found[name]}
     if not left_out:
         return source, {}
-    return Selected(source, np.array([one == _KNOWN[0] for one in standing])), left_out
+    return _selected(source, np.array([one == _KNOWN[0] for one in standing])), left_out
 
 
 def _without_copies(source: Table) -> tuple[Table, str]:
@@ -378,7 +376,7 @@ def _without_copies(source: Table) -> tuple[Table, str]:
     n = int((~first).sum())
     are, left = ("row is a copy", "is") if n == 1 else ("rows are copies", "are")
     said = f"{n:,} {are} of another in every cell, and {left} left out, as copies='drop' says."
-    return (Selected(source, first), said) if n else (source, "")
+    return (_selected(source, first), said) if n else (source, "")
 
 
 def _without_totals(source: Table) -> tuple[Table, str]:
@@ -396,7 +394,7 @@ def _without_totals(source: Table) -> tuple[Table, str]:
         if last < n and _adds_up(source, [c for c in columns if c != first], last):
             said = listed([str(name) for name in ends[last - n :]])
             where = ", ".join(source.where(list(range(last, n))))
-            kept = Selected(source, np.arange(n) < last)
+            kept = _selected(source, np.arange(n) < last)
             return kept, f"{where}, {said}, is taken for totals and left out."
     return source, ""
 
@@ -476,9 +474,9 @@ def _turned(
     wide: bool | Sequence[str],
     given: dict[str, Any],
     grades: Mapping[str, float],
-) -> tuple[Wide, str]:
-    """Return a wide table as a long one, with its new columns put among those that were named, and
-    which columns were left out.
+) -> tuple[Table, tuple[str, ...], str]:
+    """Return a wide table as a long one, with its new columns put among those that were named; the
+    columns that were turned; and which were left out.
     """
     free = [r for r in _ACROSS if given.get(r) not in source.columns]
     across = next((r for r in free if r != "evaluator" or given[r] is not None), None)
@@ -513,10 +511,10 @@ def _turned(
             f"{source.name}: wide= needs two columns of scores or more, and there "
             f"{'is' if columns else 'are'} {listed(columns) or 'none'}; {hint}"
         )
-    table = Wide(source, columns, across)
-    given[across], given["score"] = table.across, table.score
+    table, given[across], given["score"] = _long(source, columns, across)
     left = set(beside) - set(columns)
-    return table, f"Left out, as they hold no scores: {shown(beside)}." if left else ""
+    said = f"Left out, as they hold no scores: {shown(beside)}." if left else ""
+    return table, tuple(columns), said
 
 
 def _may_be_scores(source: Table, column: str, grades: Mapping[str, float]) -> bool:

@@ -52,12 +52,11 @@ from evenhand.tables.cells import (
     coded,
     coded_among,
     give_back,
-    has_decimal_commas,
     is_moment,
     is_text,
     moments,
     plain_numbers,
-    scanned,
+    scanned_together,
 )
 from evenhand.tables.columns import Cells, Table, check_decimal
 from evenhand.tables.opened import ABOVE
@@ -276,8 +275,6 @@ def read_columns(
         torn += [] if strange is None else [strange]
     give_back()
     scans, numbers = _numbers(of_numbers, parts, decimal)
-    if decimal is None and has_decimal_commas(scans.values()):
-        scans, numbers = _numbers(of_numbers, parts, ",")
     if score and aside.any():  # whose cells are empty, and are nobody's fault
         lost = pc.is_null(of_numbers[score]).to_numpy(zero_copy_only=False)
         scans[score].missing = Missing.of(lost & ~aside)
@@ -410,21 +407,21 @@ def _numbers(
     cells: Mapping[str, pa.Array], parts: Parts, decimal: str | None
 ) -> tuple[dict[str, ColumnScan], dict[str, Floats]]:
     """Return what is in columns of numbers, and the numbers: of times, days if they are dates."""
-    scans, numbers = {}, {}
-    for column, own in cells.items():
-        is_time = column == parts.one("time")
-        dated = is_moment(own.type) or (is_text(own.type) and plain_numbers(own) is None)
-        days = moments(own) if is_time and dated else None
-        if days is not None:
-            scans[column] = ColumnScan(column, missing=Missing.of(np.isnan(days)))
-            numbers[column] = days
-            continue
-        scan = scanned(column, own, decimal=decimal)
-        scans[column] = scan
-        values = np.full(len(own), np.nan) if scan.values is None else scan.values
-        whole = calendar_dates(values) if is_time else None
-        numbers[column] = values if whole is None else whole
-    return scans, numbers
+    time, days = parts.one("time"), None
+    if time is not None:
+        dates, own = is_moment(cells[time].type), cells[time]
+        days = moments(own) if dates or (is_text(own.type) and plain_numbers(own) is None) else None
+    others = {column: own for column, own in cells.items() if column != time or days is None}
+    scans = scanned_together(others, commas=True, decimal=decimal)
+    numbers = {
+        column: np.full(len(cells[column]), np.nan) if scan.values is None else scan.values
+        for column, scan in scans.items()
+    }
+    if time is not None and days is not None:
+        scans[time], numbers[time] = ColumnScan(time, missing=Missing.of(np.isnan(days))), days
+    elif time is not None and (days := calendar_dates(numbers[time])) is not None:
+        numbers[time] = days
+    return {column: scans[column] for column in cells}, numbers
 
 
 def _plain(cells: pa.Array) -> pa.Array:
@@ -581,26 +578,17 @@ class Kept(Table):
         }
         kept = {name: column for name, column in of.items() if column is not None}
         self._columns = kept | {n: column for n, column in scores.beside.items() if n not in kept}
-        super().__init__("the scores", list(self._columns))
+        where = scores.where
+        super().__init__("the scores", [*self._columns], self._cells, lambda r: [*map(where, r)])
 
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
-        """Return the cells of some columns."""
-        found = {}
-        for name in columns:
-            column = self._columns[name]
-            found[name] = (
-                pa.DictionaryArray.from_arrays(
-                    pa.array(column.codes, mask=column.codes < 0),
-                    pa.array(column.names, pa.string()),
-                )
-                if isinstance(column, Factor)
-                else pa.array(column, from_pandas=True)
-            )
-        return found
+    def _cells(self, columns: Sequence[str], _: Collection[str]) -> dict[str, Cells]:
+        def cells(column: Factor | np.ndarray[Any, Any]) -> pa.Array:
+            if not isinstance(column, Factor):
+                return pa.array(column, from_pandas=True)
+            codes = pa.array(column.codes, mask=column.codes < 0)
+            return pa.DictionaryArray.from_arrays(codes, pa.array(column.names, pa.string()))
 
-    def where(self, rows: Sequence[int]) -> list[str]:
-        """Return where scores stand in the table that they come from."""
-        return [self._scores.where(row) for row in rows]
+        return {name: cells(self._columns[name]) for name in columns}
 
     def to_frame(self) -> pd.DataFrame:
         """Return it as a frame; columns that have no role are numbers where all cells are."""
