@@ -269,9 +269,9 @@ class Problems(Defects):
         for one, other in alike[:1]:
             role, codes = next((c for c in columns if (c[1] == other).any()), columns[0])
             self.add(
-                f": {names[one]!r} and {names[other]!r} differ in capitals, blanks, points or dashes only "
-                f"({len(alike):,} such); spell them alike if they are one, else give each a name "
-                "of its own",
+                f": {names[one]!r} and {names[other]!r} differ in capitals, blanks, points or "
+                f"dashes only ({len(alike):,} such); spell them alike if they are one, else give "
+                "each a name of its own",
                 self.parts.one(role),
                 self.read.row(int(np.argmax(codes == other))),
             )
