@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from evenhand.actions import ActionSet, Names
+from evenhand.actions import ActionSet
 from evenhand.errors import InputError
 
 X = np.array([[1.0, 0.2], [1.0, 0.9], [1.0, 0.5]])
@@ -202,22 +202,6 @@ def test_labels_of_any_kind_become_names() -> None:
     assert ActionSet(X, [0, 1, 0], labels=pd.Series(["p", "q", "r"])).labels[-1] == "r"
 
 
-def test_numbered_names_are_made_when_read() -> None:
-    names = Names(numbers=range(1, 10**6))
-    assert names[10**5] == "option 100001"
-    assert names[-1] == "option 999999"
-    assert names.index("option 5") == 4
-    assert "option 0" not in names
-    assert "option 05" not in names
-    assert "option x" not in names
-    with pytest.raises(ValueError, match="no option 'Ann'"):
-        names.index("Ann")
-    with pytest.raises(ValueError, match="no option"):
-        names.index("option 5", 5)
-    with pytest.raises(IndexError):
-        names[10**6]
-
-
 def test_names_are_a_sequence() -> None:
     given = ActionSet(X, [0, 1, 0], labels=["a", "b", "c"]).labels
     assert list(given) == ["a", "b", "c"]
@@ -232,8 +216,6 @@ def test_names_are_a_sequence() -> None:
     assert hash(given) == hash(("a", "b", "c"))
     numbered = ActionSet(X, [0, 1, 0]).labels
     assert list(numbered[::-1]) == ["option 3", "option 2", "option 1"]
-    assert numbered == Names(numbers=np.array([1, 2, 3]))
-    assert hash(numbered) == hash(Names(numbers=np.array([1, 2, 3])))
     assert numbered == ActionSet(X, [0, 1, 0], labels=list(numbered)).labels
     assert repr(numbered) == "Names('option 1', 'option 2', 'option 3')"
 

@@ -32,7 +32,6 @@ from evenhand.tables.texts import (
     is_date,
     may_be_thousands,
     parsed,
-    sorted_levels,
     text_of,
     written_elsewhere,
 )
@@ -178,41 +177,6 @@ def test_line_ends_in_cells_may_fall_anywhere_in_a_block(monkeypatch: pytest.Mon
     assert actions.labels == names
 
 
-def test_files_may_be_compressed(tmp_path: Path) -> None:
-    path = tmp_path / "people.csv.gz"
-    path.write_bytes(gzip.compress(PEOPLE.encode()))
-    assert ActionSet.from_csv(path, group="nation", label="name") == from_text(
-        PEOPLE, group="nation", label="name"
-    )
-
-
-def test_many_blocks_give_what_one_block_gives(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame(
-        {
-            "id": [f"n{i}" for i in range(3000)],
-            "g": rng.choice(["u", "v"], 3000),
-            "x": rng.normal(size=3000),
-            "far": 1e9 + rng.normal(size=3000),
-            "c": rng.choice(["p", "q", "r"], 3000),
-        }
-    )
-    path = tmp_path / "many.csv"
-    frame.to_csv(path, index=False)
-    whole = ActionSet.from_csv(path, group="g", label="id")
-    monkeypatch.setattr("evenhand.tables.opened._BLOCK", 2000)
-    for actions in (
-        ActionSet.from_csv(path, group="g", label="id"),
-        ActionSet.from_frame(frame, group="g", label="id"),
-    ):
-        assert actions.labels == whole.labels
-        np.testing.assert_allclose(actions.points, whole.points, rtol=1e-12, atol=1e-7)
-    np.testing.assert_allclose(whole.features[:, 1:3].std(axis=0), 1, rtol=1e-9)
-    np.testing.assert_allclose(whole.features[:, 1:3].mean(axis=0), 0, atol=1e-7)
-
-
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 @pytest.mark.parametrize("offset", [0.0, 1e9])
 def test_standardising_survives_scales_and_offsets(scale: float, offset: float) -> None:
@@ -223,13 +187,6 @@ def test_standardising_survives_scales_and_offsets(scale: float, offset: float) 
     x = ActionSet.from_frame(frame, group="g").features[:, 1]
     exact = (steps - steps.mean()) / steps.std()
     np.testing.assert_allclose(x, exact, atol=4 / spread_in_rounding + 1e-14)
-
-
-def test_levels_sort_by_value_where_they_are_numbers() -> None:
-    assert sorted_levels(["+1", "-1"]) == ["-1", "+1"]
-    assert sorted_levels(["10", "9"]) == ["9", "10"]
-    assert sorted_levels(["10", "9", "x"]) == ["10", "9", "x"]
-    assert sorted_levels(["nan", "1"]) == ["1", "nan"]
 
 
 def test_results_come_back_in_user_units() -> None:
@@ -568,7 +525,7 @@ def test_groups_must_be_two() -> None:
 
 def test_names_must_be_there_and_differ() -> None:
     repeated = refusal(PEOPLE.replace("Di", "Bo"), group="nation", label="name")
-    assert "the name 'Bo' in column 'name' stands in 2 rows (line 3, line 5)" in repeated
+    assert "column 'name': the name 'Bo' stands in 2 rows (line 3, line 5)" in repeated
     missing = refusal(PEOPLE.replace("Cy", ""), group="nation", label="name")
     assert "line 4, column 'name' is empty" in missing
 
@@ -736,15 +693,6 @@ def test_what_is_read_like_others_is_what_it_was_there(intercept: bool) -> None:
     assert again == before
     with pytest.raises(InputError, match="ActionSet"):
         ActionSet.from_frame(old, "g", like=old)  # type: ignore[arg-type]
-
-
-def test_options_are_read_from_workbooks_and_parquet_files(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"name": ["A", "B", "C"], "g": ["u", "v", "u"], "x": [1.0, 5.0, 2.5]})
-    frame.to_excel(tmp_path / "a.xlsx", index=False)
-    frame.to_parquet(tmp_path / "a.parquet")
-    expected = ActionSet.from_frame(frame, "g", "name")
-    for file in ("a.xlsx", "a.parquet"):
-        assert ActionSet.from_csv(tmp_path / file, "g", "name") == expected
 
 
 def test_what_is_no_workbook_is_refused_and_a_workbook_may_be_called_anything(

@@ -33,7 +33,7 @@ def named_in(
     table: Table, label: str | None, label_flag: str, group: str | None, group_flag: str
 ) -> dict[str, str | None]:
     """Return names and groups; a missing or repeated name is refused with its line."""
-    names = table.names(label_of(table, label, group), label_flag).to_pylist()
+    names = table.names(label_of(table, label, group), label_flag)
     if not names:
         raise InputError(f"{table.name} has no lines below its header; it needs at least one")
     groups = [None] * len(names) if group is None else table.texts(group, group_flag)

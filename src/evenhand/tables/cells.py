@@ -150,15 +150,6 @@ def is_number(kind: pa.DataType) -> bool:
     )
 
 
-def repeated_name(names: pa.Array) -> tuple[str, list[int]] | None:
-    """A name that stands in several rows, with its rows; None if all are distinct."""
-    if pc.count_distinct(names, mode="all").as_py() == len(names):
-        return None
-    counts = pc.value_counts(names)
-    name = counts.field("values").filter(pc.greater(counts.field("counts"), 1))[0].as_py()
-    return name, np.flatnonzero(pc.equal(names, name).to_numpy(zero_copy_only=False)).tolist()
-
-
 def give_back() -> None:
     """Give memory that tables were read with, and that nothing holds any more, to others."""
     pa.default_memory_pool().release_unused()

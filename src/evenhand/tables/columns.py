@@ -21,6 +21,7 @@ from evenhand.tables.texts import (
     listed,
     may_be_thousands,
     parsed,
+    refuse_repeated,
     repeated,
     two_readings,
     written_elsewhere,
@@ -104,25 +105,16 @@ class Table:
             raise InputError(no_such_column(self, column, said))
         return self.read([column])[column]
 
-    def names(self, column: str, said: str = "") -> pa.Array:
+    def names(self, column: str, said: str = "") -> list[str]:
         """Return the cells of a column as names; an error where one is empty, or stands twice."""
-        from evenhand.tables.cells import as_text, repeated_name  # noqa: PLC0415 # pyarrow
-
-        names = as_text(self.cells(column, said))
-        if names.null_count:
-            row = int(np.argmax(names.is_null().to_numpy(zero_copy_only=False)))
+        texts = self.texts(column, said)
+        if None in texts:
             raise InputError(
-                f"{self.name}: {self.where([row])[0]}, column {column!r} is empty; everything "
-                "needs a name: fill it in, or name another column"
+                f"{self.name}: {self.where([texts.index(None)])[0]}, column {column!r} is empty; "
+                "everything needs a name: fill it in, or name another column"
             )
-        if (twice := repeated_name(names)) is not None:
-            name, rows = twice
-            places = ", ".join(self.where(rows[:5])) + (", …" if len(rows) > 5 else "")
-            raise InputError(
-                f"{self.name}: the name {name!r} in column {column!r} stands in {len(rows)} rows "
-                f"({places}); names must differ: keep one row of each, or name another column"
-            )
-        return names
+        refuse_repeated(texts, f"{self.name}: column {column!r}", self.where)
+        return list(map(str, texts))
 
     def texts(self, column: str, said: str = "") -> list[str | None]:
         """Return the cells of a column as trimmed texts; None where one is empty."""

@@ -66,7 +66,7 @@ def encode(source: Table, recipe: Recipe) -> EncodedTable:
     columns = {name: _Column(scans[name], own) for name, own in of_columns.items()}
     defects = Defects(source, recipe.label)
     groups = None if recipe.group is None else _groups(defects, recipe, cells[recipe.group])
-    labels = None if recipe.label is None else tuple(source.names(recipe.label).to_pylist())
+    labels = None if recipe.label is None else tuple(source.names(recipe.label))
     usable = [c for c in features if _is_usable(defects, recipe, columns[c], "features", groups)]
     for name in attributes:
         _is_usable(defects, recipe, columns[name], "attributes")
@@ -83,7 +83,7 @@ def encode(source: Table, recipe: Recipe) -> EncodedTable:
             for name, column in columns.items()
             if recipe.intercept and column.scan.is_category
         ),
-        decimal=next((one.decimal for one in scans.values()), None) or ".",
+        decimal=recipe.decimal or next((one.decimal for one in scans.values()), None) or ".",
     )
     _check_names(source, encoding)
     points = _filled(source.name, columns, n, encoding, groups is not None)

@@ -348,6 +348,7 @@ def _parquet(path: Path, name: str) -> Table:
         try:
             with pq.ParquetFile(path, read_dictionary=texts) as file:
                 table = file.read(columns=list(asked), use_threads=False)
+            table.validate(full=True)  # indices and texts may be damaged
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise InputError(f"{name} cannot be read: {error}") from None
         found: dict[str, Cells] = {}
@@ -481,9 +482,11 @@ class _CsvFile(Table):
         if cells is None:  # titles, a header of two lines, or lines of several lengths
             with self._text() as text:
                 tidy = tidied(list(self._lines(text)))
+            n = len(tidy.names)
             for place, line in tidy.lines:
-                if any(line[len(tidy.names) :]) or (len(line) != width and not tidy.notes):
-                    raise self._of_length(place, len(line), width)
+                # A cell may be lacking anywhere in a short line; titles are from where they do not.
+                if any(line[n:]) or (len(line) < n and not tidy.notes):
+                    raise self._of_length(place, len(line), n)
             columns = (pa.array(own, pa.string()) for own in _columns(tidy))
             cells = dict(zip(tidy.names, columns, strict=True))
             self._places = [place for place, _ in tidy.lines]

@@ -14,9 +14,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
-from typing import Any, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,92 +24,33 @@ from evenhand.arrays import unmasked
 from evenhand.errors import InputError
 
 
-class Names(Sequence[str]):
-    """The names of the options: a sequence of texts that takes little memory until it is read.
-
-    Options without names of their own are called "option 1", "option 2", and so on.
-
-    Parameters
-    ----------
-    texts : tuple of str, optional
-        The names given by the user.
-    numbers : (k,) ints or range, optional
-        The numbers of the options where no names were given, counted from 1.
+class Names(tuple[str, ...]):
+    """The names of the options, which are equal to a list of the same.
 
     Examples
     --------
-    >>> names = Names(numbers=range(1, 1_000_001))
-    >>> len(names), names[0], names[-1], names.index("option 7")
-    (1000000, 'option 1', 'option 1000000', 6)
-    >>> Names(("Ann", "Bo")) == ("Ann", "Bo")
-    True
+    >>> names = Names.numbered(3)
+    >>> names, names.index("option 3"), Names(("Ann", "Bo")) == ["Ann", "Bo"]
+    (Names('option 1', 'option 2', 'option 3'), 2, True)
     """
 
-    __slots__ = ("_numbers", "_texts")
+    __slots__ = ()
 
-    def __init__(
-        self,
-        texts: tuple[str, ...] | None = None,
-        numbers: NDArray[np.int64] | range = range(0),
-    ) -> None:
-        self._texts, self._numbers = texts, numbers
-
-    def __len__(self) -> int:
-        return len(self._numbers if self._texts is None else self._texts)
-
-    @overload
-    def __getitem__(self, index: int) -> str: ...
-    @overload
-    def __getitem__(self, index: slice) -> Names: ...
-    def __getitem__(self, index: int | slice) -> str | Names:
-        if self._texts is not None:
-            found = self._texts[index]
-            return found if isinstance(found, str) else Names(found)
-        if isinstance(index, slice):
-            return Names(numbers=self._numbers[index])
-        return f"option {self._numbers[index]}"
-
-    def __iter__(self) -> Iterator[str]:
-        numbered = (f"option {number}" for number in self._numbers)
-        return numbered if self._texts is None else iter(self._texts)
-
-    def __contains__(self, name: object) -> bool:
-        with suppress(ValueError):
-            return self.index(name) >= 0
-        return False
-
-    def index(self, name: object, start: int = 0, stop: int | None = None) -> int:
-        """The position of a name; ValueError if it is not there."""
-        end = len(self) if stop is None else stop
-        if self._texts is not None:
-            return self._texts.index(name, start, end)
-        digits = name.removeprefix("option ") if isinstance(name, str) else ""
-        number = int(digits) if digits.isdecimal() else 0
-        numbers = self._numbers[start:end]
-        if number not in numbers or name != f"option {number}":
-            raise ValueError(f"there is no option {name!r}")
-        of = numbers if isinstance(numbers, range) else numbers.tolist()
-        return start + int(of.index(number))
-
-    def take(self, indices: NDArray[np.int64]) -> Names:
-        """The names at these positions."""
-        if self._texts is not None:
-            return Names(tuple(self._texts[i] for i in indices.tolist()))
-        return Names(numbers=np.asarray(self._numbers)[indices])
+    @classmethod
+    def numbered(cls, k: int) -> Self:
+        """Return names of `k` options without names of their own."""
+        return cls(map("option ".__add__, map(str, range(1, k + 1))))
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Names | tuple | list):
-            return NotImplemented
-        if isinstance(other, Names) and self._texts is other._texts is None:
-            return np.array_equal(self._numbers, other._numbers)
-        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+        return isinstance(other, list | tuple) and tuple.__eq__(self, tuple(other))
 
-    def __hash__(self) -> int:
-        # That of the tuple which it equals.
-        return hash(tuple(self))
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
 
     def __repr__(self) -> str:
-        return f"Names({listed(list(self[:3]))}{f', … ({len(self)})' if len(self) > 3 else ''})"
+        return f"Names({listed(self[:3])}{f', … ({len(self)})' if len(self) > 3 else ''})"
 
 
 def listed(names: Sequence[str], most: int = 8) -> str:
@@ -364,21 +304,29 @@ def option_names(labels: Any, k: int, what: str = "labels") -> Names:
     (Names('Ann', 'Bo'), Names('option 1', 'option 2'))
     """
     if labels is None:
-        return Names(numbers=range(1, k + 1))
+        return Names.numbered(k)
     if isinstance(labels, Names):
         check_length(what, len(labels), k)
         return labels
     texts = texts_or_none(_entries(labels, what, k))
     if None in texts:
         raise _missing(what, texts.index(None))
-    names = tuple(map(str, texts))
-    if twice := repeated(names):
-        rows = [str(row) for row, other in enumerate(names) if other == twice[0]]
-        raise InputError(
-            f"{what}: the name {twice[0]!r} stands in {len(rows)} rows ({', '.join(rows[:5])}"
-            f"{', …' if len(rows) > 5 else ''}); names must differ"
-        )
-    return Names(names)
+    refuse_repeated(texts, what, lambda rows: list(map(str, rows)))
+    return Names(map(str, texts))
+
+
+def refuse_repeated(
+    names: Sequence[str | None], what: str, where: Callable[[Sequence[int]], Sequence[str]]
+) -> None:
+    """Refuse names of which one comes again."""
+    if len(set(names)) == len(names):
+        return
+    name = next(name for name, n in Counter(names).items() if n > 1)
+    rows = [row for row, other in enumerate(names) if other == name]
+    raise InputError(
+        f"{what}: the name {name!r} stands in {len(rows)} rows ({', '.join(where(rows[:5]))}"
+        f"{', …' * (len(rows) > 5)}); names must differ: keep one row of each"
+    )
 
 
 def texts_or_none(values: Iterable[Any]) -> list[str | None]:
