@@ -494,7 +494,12 @@ def _turned(
     beside: list[str] = []
     if isinstance(wide, bool):
         columns = [c for c in source.columns if c and c not in known]
-        beside = [c for c in columns if is_total(c) or not _may_be_scores(source, c, grades)]
+        cells = {c: texts_in(source, c) for c in columns}
+        beside = [
+            c
+            for c, own in cells.items()
+            if is_total(c) or (own and not share_of_marks(own, grades))
+        ]
         if len(columns) - len(beside) > 1:
             columns = [c for c in columns if c not in beside]
         hint = "name those with scores: wide=['…', '…']"
@@ -515,14 +520,6 @@ def _turned(
     left = set(beside) - set(columns)
     said = f"Left out, as they hold no scores: {shown(beside)}." if left else ""
     return table, tuple(columns), said
-
-
-def _may_be_scores(source: Table, column: str, grades: Mapping[str, float]) -> bool:
-    """Whether something in a column is a score."""
-    try:
-        return share_of_marks(source.texts(column), grades) > 0.0
-    except InputError:
-        return True
 
 
 def _first_names(source: Table) -> str:
