@@ -24,7 +24,6 @@ import evenhand as eh
 from evenhand.errors import InputError
 from evenhand.readers import family
 from evenhand.readers.documents import archive_of
-from evenhand.scores.grades import grade
 
 LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
 
@@ -528,72 +527,28 @@ def test_people_are_of_no_family(tmp_path: Path) -> None:
     assert list(read(path).columns) == ["option", "evaluator", "score"]
 
 
-def test_a_wide_table_is_turned_to_a_long_one(tmp_path: Path) -> None:
-    path = tmp_path / "wide.csv"
-    path.write_text("skater;Paul;Rosa\nAnn;7,5;6\nBo;;5\n")
-    with pytest.raises(eh.InputError, match="'Paul', 'Rosa' hold numbers and look like evaluators"):
-        read(path)
-    frame = read(path, wide=True)
-    assert found(frame.assign(item="")) == {
-        ("Ann", "Paul", ""): 7.5,
-        ("Ann", "Rosa", ""): 6.0,
-        ("Bo", "Rosa", ""): 5.0,
-    }
+@pytest.mark.parametrize(("value", "score"), [
+    ("C", 1.0), ("INCORRECT", 0.0), ("p", 0.5), ("N", 0.0), (" pass ", 1.0), ("No", 0.0),
+    (True, 1.0), (3, 3.0), ("-2e-1", -0.2), *((none, None) for none in (None, math.nan, "", "nan")),
+])  # fmt: skip
+def test_letters_words_and_numbers_are_scores(tmp_path: Path, value: Any, score: Any) -> None:
+    scores = {"a": {"value": value}, "b": {"value": 0.25}}
+    log = {"eval": {"model": "m"}, "samples": [{"id": 1, "scores": scores}]}
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    found = eh.read_scores(tmp_path / "log.json", metric=["a", "b"]) if score is not None else None
+    if found is None:
+        with pytest.raises(InputError, match="no metric 'a'"):
+            eh.read_scores(tmp_path / "log.json", metric=["a", "b"])
+    else:
+        assert found.score.tolist() == [score, 0.25]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty"),
-        ("option,score\n", "has a header but no rows"),
-        ("option,score\na,good\n", "line 2 ('a'), column 'score': 'good' is not a number"),
-        ("option,score\na,\n", "column 'score' is empty in every row"),
-        ("name,worth\nAnn,7\n", "no column 'score'; Its columns are 'name', 'worth'"),
-        ("score,who\n7,Paul\n", "no column 'option'"),
-        ("7\n8\n", "no column 'score'"),
-    ],
-)
-def test_tables_that_cannot_be_read_say_why(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(text)
-    with pytest.raises(eh.InputError) as error:
-        read(path)
-    assert message in str(error.value)
-
-
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_bytes(b"option,score\n\x81\xfe,1\n")
-    with pytest.raises(eh.InputError, match="line 2 has the byte 0x81"):
-        read(tmp_path / "x.csv")
-
-
-@pytest.mark.parametrize(
-    ("value", "number"),
-    [
-        ("C", 1.0),
-        ("INCORRECT", 0.0),
-        ("p", 0.5),
-        ("N", 0.0),
-        (" pass ", 1.0),
-        ("No", 0.0),
-        (True, 1.0),
-        (3, 3.0),
-        ("-2e-1", -0.2),
-    ],
-)
-def test_grades(value: Any, number: float) -> None:
-    assert grade(value) == number
-
-
-@pytest.mark.parametrize("value", [None, math.nan, "", "nan", pd.NA])
-def test_what_is_missing_is_no_grade(value: Any) -> None:
-    assert math.isnan(grade(value))
-
-
-@pytest.mark.parametrize("value", ["Z", "very good", math.inf, "-inf", [1], {"a": 1}])
-def test_what_means_nothing_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match=r".*"):
-        grade(value)
+@pytest.mark.parametrize("value", ["Z", "very good", math.inf, "-inf", [[]], {"a": []}])
+def test_what_means_nothing_is_refused(tmp_path: Path, value: Any) -> None:
+    log = {"eval": {"model": "m"}, "samples": [{"id": 1, "scores": {"a": {"value": value}}}]}
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    with pytest.raises(InputError, match="is no score"):
+        eh.read_scores(tmp_path / "log.json")
 
 
 def test_families_of_real_names() -> None:
