@@ -15,9 +15,13 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.scores import Scores
-from evenhand.scores.read import read_table
 
-PLACED = re.compile(r"(line|row) [0-9]+.*column '|column '.*(line|row) [0-9]+")
+
+def read_table(table: Any, **parts: Any) -> Scores:
+    return eh.read_scores(table, **{"repeats": False, "telling": True, "beside": False} | parts)
+
+
+PLACED = re.compile(r"(line|row) [0-9]+.*column '|column '.*(line|row) [0-9]+|empty in every row")
 COLUMNS = ("option", "evaluator", "item", "option_group", "evaluator_group", "score")
 
 NUMBERS = ["7", "7.5", "-1", "1e3", "+2", ".5", "0"]

@@ -18,7 +18,7 @@ import evenhand as eh
 from evenhand.answers import Failure, answer_of
 from evenhand.arrays import Counts, Floats
 from evenhand.policies import checks_of
-from evenhand.report.result import WIDTH
+from evenhand.report.model import WIDTH
 
 NAN, INF = float("nan"), float("inf")
 

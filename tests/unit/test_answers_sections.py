@@ -16,8 +16,7 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 import evenhand as eh
-from evenhand.report.model import Points, Section, Table
-from evenhand.report.result import Result, print_result
+from evenhand.report.model import Points, Result, Section, Table, print_result
 
 ESCAPE, TURNED = "\x1b[31mred", "ab\u202ecd"
 JUDGES = [f"Q{ESCAPE}", f"R{TURNED}", "$S$"]

@@ -19,8 +19,8 @@ from matplotlib.figure import Figure
 from rich.console import Console
 
 import evenhand as eh
+from evenhand.report.model import Result, print_result
 from evenhand.report.pictures import svg_text
-from evenhand.report.result import Result, print_result
 from pages import DocumentReader, read, read_document
 
 DAY = date(2026, 11, 16)

@@ -16,8 +16,7 @@ from rich.console import Console
 import evenhand as eh
 from evenhand.questions import Check
 from evenhand.report.html import as_html
-from evenhand.report.model import Note, Points, Report, Section
-from evenhand.report.result import Result, as_text, print_result
+from evenhand.report.model import Note, Points, Report, Result, Section, as_text, print_result
 from evenhand.research.comparison import QUICK, Comparison, entrants, measure
 from pages import read, read_document
 

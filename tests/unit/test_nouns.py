@@ -10,8 +10,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.errors import InputError
+from evenhand.report.model import as_text, in_nouns
 from evenhand.report.nouns import NOUNS, Nouns
-from evenhand.report.result import as_text, in_nouns
 
 CALL = {"option": "application", "evaluator": "reviewer", "group": "university", "score": "mark"}
 

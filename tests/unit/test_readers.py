@@ -22,10 +22,8 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.errors import InputError
-from evenhand.readers.documents import archive_of, entries, members, name_of, parsed, reach
-from evenhand.readers.families import Families, family
-from evenhand.readers.frame import item_name, short, size_of
-from evenhand.scores.read import grade
+from evenhand.readers import family
+from evenhand.readers.documents import archive_of
 
 LOGS = Path(__file__).parents[1] / "fixtures" / "logs"
 
@@ -529,72 +527,28 @@ def test_people_are_of_no_family(tmp_path: Path) -> None:
     assert list(read(path).columns) == ["option", "evaluator", "score"]
 
 
-def test_a_wide_table_is_turned_to_a_long_one(tmp_path: Path) -> None:
-    path = tmp_path / "wide.csv"
-    path.write_text("skater;Paul;Rosa\nAnn;7,5;6\nBo;;5\n")
-    with pytest.raises(eh.InputError, match="'Paul', 'Rosa' hold numbers and look like evaluators"):
-        read(path)
-    frame = read(path, wide=True)
-    assert found(frame.assign(item="")) == {
-        ("Ann", "Paul", ""): 7.5,
-        ("Ann", "Rosa", ""): 6.0,
-        ("Bo", "Rosa", ""): 5.0,
-    }
+@pytest.mark.parametrize(("value", "score"), [
+    ("C", 1.0), ("INCORRECT", 0.0), ("p", 0.5), ("N", 0.0), (" pass ", 1.0), ("No", 0.0),
+    (True, 1.0), (3, 3.0), ("-2e-1", -0.2), *((none, None) for none in (None, math.nan, "", "nan")),
+])  # fmt: skip
+def test_letters_words_and_numbers_are_scores(tmp_path: Path, value: Any, score: Any) -> None:
+    scores = {"a": {"value": value}, "b": {"value": 0.25}}
+    log = {"eval": {"model": "m"}, "samples": [{"id": 1, "scores": scores}]}
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    found = eh.read_scores(tmp_path / "log.json", metric=["a", "b"]) if score is not None else None
+    if found is None:
+        with pytest.raises(InputError, match="no metric 'a'"):
+            eh.read_scores(tmp_path / "log.json", metric=["a", "b"])
+    else:
+        assert found.score.tolist() == [score, 0.25]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "is empty"),
-        ("option,score\n", "has a header but no rows"),
-        ("option,score\na,good\n", "line 2 ('a'), column 'score': 'good' is not a number"),
-        ("option,score\na,\n", "column 'score' is empty in every row"),
-        ("name,worth\nAnn,7\n", "no column 'score'; Its columns are 'name', 'worth'"),
-        ("score,who\n7,Paul\n", "no column 'option'"),
-        ("7\n8\n", "no column 'score'"),
-    ],
-)
-def test_tables_that_cannot_be_read_say_why(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text(text)
-    with pytest.raises(eh.InputError) as error:
-        read(path)
-    assert message in str(error.value)
-
-
-def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.csv").write_bytes(b"option,score\n\x81\xfe,1\n")
-    with pytest.raises(eh.InputError, match="line 2 has the byte 0x81"):
-        read(tmp_path / "x.csv")
-
-
-@pytest.mark.parametrize(
-    ("value", "number"),
-    [
-        ("C", 1.0),
-        ("INCORRECT", 0.0),
-        ("p", 0.5),
-        ("N", 0.0),
-        (" pass ", 1.0),
-        ("No", 0.0),
-        (True, 1.0),
-        (3, 3.0),
-        ("-2e-1", -0.2),
-    ],
-)
-def test_grades(value: Any, number: float) -> None:
-    assert grade(value) == number
-
-
-@pytest.mark.parametrize("value", [None, math.nan, "", "nan", pd.NA])
-def test_what_is_missing_is_no_grade(value: Any) -> None:
-    assert math.isnan(grade(value))
-
-
-@pytest.mark.parametrize("value", ["Z", "very good", math.inf, "-inf", [1], {"a": 1}])
-def test_what_means_nothing_is_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match=r".*"):
-        grade(value)
+@pytest.mark.parametrize("value", ["Z", "very good", math.inf, "-inf", [[]], {"a": []}])
+def test_what_means_nothing_is_refused(tmp_path: Path, value: Any) -> None:
+    log = {"eval": {"model": "m"}, "samples": [{"id": 1, "scores": {"a": {"value": value}}}]}
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    with pytest.raises(InputError, match="is no score"):
+        eh.read_scores(tmp_path / "log.json")
 
 
 def test_families_of_real_names() -> None:
@@ -605,13 +559,17 @@ def test_families_of_real_names() -> None:
 
 
 def test_codes_of_two_letters_are_no_models_unless_others_are() -> None:
-    known = Families.of(None)
     assert family("o1") == family("gpt-4") is not None
-    assert known.groups("option", ["o0", "o1", "o2", "o3"]) is None
-    assert known.groups("option", ["o1", "o3"]) is None
-    found = known.groups("option", ["o1", "gpt-4", "claude-3-opus"])
-    assert found is not None
-    assert found["o1"] == found["gpt-4"]
+    for options, known in (
+        (["o0", "o1", "o2", "o3"], False),
+        (["o1", "o3"], False),
+        (["o1", "gpt-4", "claude-3-opus"], True),
+    ):
+        rows = [{"option": o, "evaluator": "gpt-4o", "score": i} for i, o in enumerate(options)]
+        scores = eh.read_scores(rows)
+        assert (scores.option_group is not None) == known
+    assert scores.option_group is not None
+    assert scores.option_group[0] == scores.option_group[1] != scores.option_group[2]
 
 
 def test_families_of_the_user_come_first(tmp_path: Path) -> None:
@@ -746,24 +704,82 @@ def test_whatever_is_wrong_in_a_log_is_read_past_or_said(
     assert not frame.duplicated([c for c in frame if c in KEY]).any()
 
 
-def test_what_stands_in_json_where_anything_may_be_missing() -> None:
-    assert (reach({"a": {"b": 7}}, "a", "b"), reach({"a": [7]}, "a", "b")) == (7, None)
-    assert (entries({"a": {"b": 7}}, "a"), entries({"a": "b"}, "a")) == ({"b": 7}, {})
-    assert (members({"a": [1, 2]}, "a"), members(None, "a")) == ([1, 2], [])
-    assert [name_of(x) for x in ("gpt-4", 7, "", ["gpt-4"])] == ["gpt-4", "7", None, None]
-    with pytest.raises(InputError, match=r"log\.json: the JSON breaks off in line 1, column 12"):
-        parsed('{"a": [1, 2', "log.json")
+LONG = 10**400
+HALF = "x\ud83d"  # of an emoji
 
 
-def test_names_of_items_and_families() -> None:
-    assert short("one line\nand the next") == "one line and the next"
-    assert short("abcdef", most=4) == "abc…"
-    assert item_name("Why does ice float?") == "Why does ice float?"
-    assert item_name("ab " * 9, most=20) == "ab ab ab … #bf79c5f8"
-    assert (size_of("naïve"), size_of(None)) == (5, None)
-    families = Families.of({"my-judge": "gpt", "gemma": "gemini"})
-    names = ("my-judge", "gemma-2-9b-it", "Yi-34B")
-    assert [families.family(name) for name in names] == ["gpt", "gemini", "yi"]
+def _alpaca(**changed: Any) -> Any:
+    row = {"instruction": "Why?", "generator_1": "gpt-4", "generator_2": "vicuna-7b",
+           "output_1": "So.", "output_2": "Because.", "annotator": "gpt-4o"}  # fmt: skip
+    return [row | {"preference": 1.25} | changed, row | {"preference": 2, "instruction": "How?"}]
+
+
+def _promptfoo(**changed: Any) -> Any:
+    row = {"success": True, "score": 1, "vars": {"q": "a"}, "prompt": {"raw": "p"}}
+    return {"results": [row | {"provider": name} | changed for name in ("m1", "m2")]}
+
+
+def _deepeval(**changed: Any) -> Any:
+    metric = {"name": "G", "score": 0.5, "evaluationModel": "gpt-4"} | changed
+    return {"testCases": [{"input": "q", "metricsData": [metric]}], "identifier": "m"}
+
+
+def _inspect(model: str = "m", **changed: Any) -> Any:
+    sample = {"id": 1, "epoch": 1, "scores": {"s": {"value": 1}}} | changed
+    return {"eval": {"model": model, "task": "t"}, "samples": [sample]}
+
+
+@pytest.mark.parametrize(("log", "place"), [
+    *((_alpaca(**{name: HALF}), "annotation 1")
+      for name in ("instruction", "generator_1", "generator_2", "annotator")),
+    (_alpaca(preference=LONG), "annotation 1"),
+    (_promptfoo(vars={"q": HALF}), "result 1"), (_promptfoo(provider=HALF), "result 1"),
+    (_promptfoo(score=LONG), "result 1"),
+    (_deepeval(name=HALF), "test case 1"), (_deepeval(evaluationModel=HALF), "test case 1"),
+    (_deepeval(score=-LONG), "test case 1"),
+    (_inspect(id=HALF), "sample"), (_inspect(HALF), "sample '1'"),
+    (_inspect(scores={HALF: {"value": 1}}), "sample '1'"),
+    (_inspect(scores={"s": {"value": LONG}}), "sample '1'"),
+])  # fmt: skip
+def test_half_characters_and_endless_numbers_are_refused_with_their_place(
+    tmp_path: Path, log: Any, place: str
+) -> None:
+    (tmp_path / "log.json").write_text(json.dumps(log))
+    with pytest.raises(InputError, match=place) as error:
+        eh.read_scores(tmp_path / "log.json")
+    assert str(error.value).encode()  # it can be printed
+
+
+@pytest.mark.parametrize("text", ['""', '""\n', "\n \n", '"",""\n'])
+def test_a_file_of_nothing_but_marks_is_empty(tmp_path: Path, text: str) -> None:
+    (tmp_path / "log.json").write_text(text)
+    with pytest.raises(InputError, match=r"is empty|has no columns"):
+        eh.read_scores(tmp_path / "log.json")
+
+
+def test_what_is_in_no_use_may_be_half_a_character(tmp_path: Path) -> None:
+    (tmp_path / "log.json").write_text(json.dumps(_alpaca(output_1=HALF)))
+    assert len(eh.read_scores(tmp_path / "log.json")) == 2
+    (tmp_path / "log.json").write_text(f'[{{"id": {"1" * 5000}}}]')
+    with pytest.raises(InputError, match="digits"):
+        eh.read_scores(tmp_path / "log.json")
+
+
+@pytest.mark.parametrize("call", [eh.read_scores, eh.audit, eh.decide])
+@pytest.mark.parametrize("times", [1, 200])
+def test_the_text_of_a_table_is_no_path(call: Any, times: int) -> None:
+    with pytest.raises(InputError, match="StringIO"):
+        call("option,evaluator,score\n" + "a,P,1\nb,P,2\n" * times)
+
+
+@pytest.mark.parametrize("call", [eh.read_scores, eh.audit, eh.decide])
+@pytest.mark.parametrize("missing", ["refuse", "drop"])
+def test_a_table_of_nothing_is_refused_in_words(call: Any, missing: Any) -> None:
+    for columns in (["evaluator", "score"], ["score"], ["option", "evaluator", "score"]):
+        frame = pd.DataFrame({"option": list("aabb"), "evaluator": list("PQPQ"), "score": [1] * 4})
+        for table in (frame.assign(**dict.fromkeys(columns)), frame.assign(score=None)[:1]):
+            with pytest.raises(InputError, match="empty"):
+                call(table, missing=missing)
 
 
 def promptfoo_results(*judges: Any) -> dict[str, Any]:

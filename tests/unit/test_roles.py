@@ -73,6 +73,17 @@ def test_the_advice_leads_to_the_right_columns(
     assert dict(zip(said[::2], said[1::2], strict=True)) == parts
 
 
+@pytest.mark.parametrize(("table", "parts", "groups"), [
+    (wines, {"option": "wine"}, ("wine.amer", "judge.amer")),
+    (dives, {"option": "Diver", "score": "JScore", "item": "DiveNo"}, ("Country", "JCountry")),
+])  # fmt: skip
+def test_groups_are_known_beside_each_other(table: Any, parts: Any, groups: Any) -> None:
+    called = eh.read_scores(table(), **parts).called
+    assert (called["option_group"], called["evaluator_group"]) == groups
+    torn = table().assign(**{groups[1]: lambda t: t.index % 3})
+    assert "option_group" not in eh.read_scores(torn, evaluator_group=None, **parts).called
+
+
 @pytest.mark.parametrize("call", [eh.audit, eh.decide])
 def test_a_column_that_repeats_is_not_the_option(call: Any) -> None:
     with pytest.raises(eh.InputError, match="say option='wine'"):

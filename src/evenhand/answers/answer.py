@@ -35,8 +35,7 @@ from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion as Outcome
 from evenhand.policies.messages import Certainty
 from evenhand.questions import Askable, Options, Questions
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 from evenhand.scores.scores import Finding, Level
 
 if TYPE_CHECKING:

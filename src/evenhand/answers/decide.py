@@ -49,9 +49,8 @@ from evenhand.questions import Options, Questions
 from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
-from evenhand.scores.baseline import against_baseline, as_scores
-from evenhand.scores.read import ReadOptions
-from evenhand.scores.scores import LEAST, MOST, Finding
+from evenhand.scores.roles import ReadOptions
+from evenhand.scores.scores import LEAST, MOST, Finding, against_baseline, as_scores
 from evenhand.tables import Names, listed
 
 Assigned = Literal["before", "adaptively"]

@@ -13,8 +13,7 @@ from evenhand.best import sign
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.conclusion import difference_of
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 from evenhand.report.words import interval, number, percent, short
 
 if TYPE_CHECKING:

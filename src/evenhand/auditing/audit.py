@@ -20,12 +20,10 @@ from evenhand.findings import findings_of, unlinked
 from evenhand.inference import Target
 from evenhand.inference.biases import BiasEstimate, TableFit
 from evenhand.readers import read_scores
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 from evenhand.scores import Factor, Scores
-from evenhand.scores.baseline import against_baseline, as_scores
-from evenhand.scores.read import ReadOptions
-from evenhand.scores.scores import Finding, crossed
+from evenhand.scores.roles import ReadOptions
+from evenhand.scores.scores import Finding, against_baseline, as_scores, crossed
 
 if TYPE_CHECKING:
     import pandas as pd

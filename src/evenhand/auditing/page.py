@@ -34,7 +34,7 @@ from evenhand.report.words import (
 )
 from evenhand.report.words import sentence as capital
 from evenhand.scores import Scores
-from evenhand.scores.baseline import POSITION
+from evenhand.scores.scores import POSITION
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -26,8 +26,7 @@ from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import checks_of, forecast_of
 from evenhand.policies.messages import Finding, Selection
 from evenhand.questions import HandOut
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 from evenhand.report.words import counted, listed
 from evenhand.scores.grades import assumed_of
 

@@ -27,8 +27,7 @@ from evenhand.campaigns.replica import Replica
 from evenhand.campaigns.status import decision_of
 from evenhand.campaigns.stores.session import Session
 from evenhand.errors import EvenhandError
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

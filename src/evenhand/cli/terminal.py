@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from evenhand.errors import InputError
-from evenhand.report.nouns import Nouns
+from evenhand.report.model import Result, plain, print_result
+from evenhand.report.nouns import Nouns, figure_in
 from evenhand.report.pictures import save_figure
-from evenhand.report.result import Result, plain, print_result
 from evenhand.tables.texts import number_in
 
 
@@ -52,7 +52,7 @@ def show(
     several values, those that are results are printed below it.
     """
     if figure is not None and call:
-        save_figure(Nouns.of(call, found._report().names).figure(found.plot()), figure)
+        save_figure(figure_in(found.plot(), Nouns.of(call, found._report().names)), figure)
     elif figure is not None:
         found.plot(figure)
     if report is not None:

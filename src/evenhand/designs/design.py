@@ -24,8 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.arrays import ArrayValue, Floats
 from evenhand.designs.verification import largest_variance, recompute
 from evenhand.errors import AccuracyError, InputError
-from evenhand.report.model import Bar, Cell, Picture, Report, Section, Share, Table
-from evenhand.report.result import Result
+from evenhand.report.model import Bar, Cell, Picture, Report, Result, Section, Share, Table
 from evenhand.report.words import counted, number
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from evenhand.arrays import Floats
 from evenhand.findings.alike import clusters, copies
 from evenhand.findings.residuals import Residuals, drift, noise, outliers
 from evenhand.report.words import number
-from evenhand.scores.baseline import BASELINE
-from evenhand.scores.scores import Factor, Finding, Scores, crossed
+from evenhand.scores.scores import BASELINE, Factor, Finding, Scores, crossed
 
 CHECKS: tuple[Callable[[Residuals], list[Finding] | None], ...] = (
     outliers,

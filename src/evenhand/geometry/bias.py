@@ -46,8 +46,7 @@ from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics.row_space import DoubtfulRankError, products, sample_rows
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.identifiable import refuse_apart
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

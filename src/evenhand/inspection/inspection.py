@@ -19,8 +19,7 @@ from evenhand.geometry import BiasGeometry
 from evenhand.geometry.bias import Hyperplane, separating_hyperplane, unit_of_distance
 from evenhand.geometry.sections import grade, meaning_of_bias, verdict
 from evenhand.questions import Askable, Check, Questions
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,8 +12,7 @@ from evenhand.arrays import Counts
 from evenhand.inference.target import Target
 from evenhand.planning.reviews import ReviewStep, calls_of
 from evenhand.questions import HandOut, Questions
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -18,8 +18,7 @@ from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.advice import Advice, advise
 from evenhand.questions.identifiable import IdentifiedSpace, cheap_start, identified_by, in_order
 from evenhand.questions.sections import report_of, sentences
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 from evenhand.report.words import joined
 from evenhand.tables import Names, listed
 

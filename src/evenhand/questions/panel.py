@@ -37,7 +37,7 @@ from evenhand.tables import Names, check_length, column_names
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
     from evenhand.scores import Factor, Scores
-    from evenhand.scores.read import Groups
+    from evenhand.scores.roles import Groups
     from evenhand.scores.scores import Codes
 
 Bias = Literal["common", "evaluator", "group"]

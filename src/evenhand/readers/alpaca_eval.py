@@ -15,7 +15,7 @@ from typing import Any
 
 from evenhand.readers.documents import Document, name_of, reach
 from evenhand.readers.frame import LoggedScore, item_name, size_of
-from evenhand.scores.read import grade
+from evenhand.scores.grades import grade
 
 NAME = "alpaca_eval"
 WANTED = "annotations of AlpacaEval (annotations.json, with generator_1, generator_2, preference)"

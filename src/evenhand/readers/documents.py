@@ -15,13 +15,13 @@ import json
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evenhand.errors import InputError
-from evenhand.files import MOST_IN_LOG, OLD_EXCEL, PARQUET, ZIP, packing, size
+from evenhand.files import MOST_IN_LOG, ZIP, packing, size
 
 if TYPE_CHECKING:
     from evenhand.tables.columns import Table
@@ -53,75 +53,46 @@ class Document:
 
 def opened(path: Path) -> Document:
     """Return a file's content; an `InputError` says what is wrong with one that cannot be read."""
-    return Document(path, _content(path))
+    return Document(path, _content(path, path.as_posix()))
 
 
-def _content(path: Path) -> Any:
+def _content(path: Path, name: str) -> Any:
     try:
-        if (
-            not path.is_file()
-        ):  # a pipe can be read once only; whoever reads it says what is not there
-            return TableFile(path)
         with path.open("rb") as file:
             start = file.read(4)
-    except OSError:
-        return TableFile(path)
-    if start == ZIP:
-        archive = archive_of(path)
-        return TableFile(path) if "xl/workbook.xml" in archive.members else archive
-    if start == _EMPTY_ZIP or not start:
-        raise InputError(f"{path.as_posix()} is empty: there are no scores in it.")
-    if start in (PARQUET, OLD_EXCEL):
-        return TableFile(path)
-    try:
+        if start == ZIP:
+            archive = archive_of(path)
+            return TableFile(path) if "xl/workbook.xml" in archive.members else archive
         with (gzip.open if packing(start) == "gzip" else open)(path, "rb") as file:
             head = file.read(1 << 16)
+            if not head or head.startswith(_EMPTY_ZIP):
+                raise InputError(f"{name} is empty: there are no scores in it.")
             if head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"{", b"["):
                 return TableFile(path)
-            file.seek(0)
-            content = file.read(MOST_IN_LOG + 1)
+            content = head + file.read(MOST_IN_LOG + 1 - len(head))
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path.as_posix()} is damaged: {error}. Copy it again.") from None
+        raise InputError(f"{name} is damaged: {error}. Copy it again.") from None
     if len(content) > MOST_IN_LOG:
         raise InputError(
-            f"{path.as_posix()}: more than {size(MOST_IN_LOG)} of JSON, and no log of that size is "
-            "read; split it."
+            f"{name}: more than {size(MOST_IN_LOG)} of JSON, and no log of that size is read; "
+            "split it."
         )
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
         return TableFile(path)  # whose reader says in which line it is no text
     del content
-    return _json(text, path)
-
-
-def _json(text: str, path: Path) -> Any:
     try:
-        return parsed(text, path.as_posix())
-    except InputError as error:
+        return parsed(text, name)
+    except InputError:
         lines = [(n, line) for n, line in enumerate(text.splitlines(), 1) if line.strip()]
-        if len(lines) < 2 or not _is_json(lines[0][1]):
-            raise error from None
-        return list(_lines(lines, path.as_posix()))
-
-
-def _is_json(line: str) -> bool:
-    try:
-        json.loads(line)
-    except json.JSONDecodeError:
-        return False
-    return True
-
-
-def _lines(lines: list[tuple[int, str]], where: str) -> Iterator[Any]:
-    for number, line in lines:
         try:
-            yield json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"{where}: line {number} is no JSON ({error.msg} in column {error.colno}); each "
-                "line must be a whole object."
-            ) from None
+            json.loads(lines[0][1])
+        except ValueError:
+            lines = []
+        if len(lines) < 2:
+            raise
+        return [parsed(line, name, n) for n, line in lines]
 
 
 @dataclass(frozen=True)
@@ -217,19 +188,25 @@ def name_of(thing: Any) -> str | None:
     return None
 
 
-def parsed(text: str, where: str) -> Any:
-    """Return what JSON holds; an error says where it breaks off."""
+def parsed(text: str, where: str, line: int | None = None) -> Any:
+    """Return what JSON holds, or one line of many; an error says where it breaks off."""
     try:
         return json.loads(text)
     except json.JSONDecodeError as error:
-        if not text[error.pos :].strip() or error.msg.startswith("Unterminated"):
-            said = "the JSON breaks off"
-        else:
-            said = "this is no JSON"
+        if line is not None:
+            raise InputError(
+                f"{where}: line {line} is no JSON ({error.msg} in column {error.colno}); each "
+                "line must be a whole object."
+            ) from None
+        cut = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
         raise InputError(
-            f"{where}: {said} in line {error.lineno}, column {error.colno} ({error.msg}). Was it "
-            "cut off while it was written? Write or copy it again."
+            f"{where}: {'the JSON breaks off' if cut else 'this is no JSON'} in line "
+            f"{error.lineno}, column {error.colno} ({error.msg}). Was it cut off while it was "
+            "written? Write or copy it again."
         ) from None
+    except ValueError:  # from Python's own limit
+        at = f"{where}, line {line}" if line else where
+        raise InputError(f"{at}: a number in it has more than 4,300 digits.") from None
     except RecursionError:
         raise InputError(f"{where}: the JSON is nested too deeply; this is no log.") from None
 

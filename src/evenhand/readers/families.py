@@ -139,23 +139,20 @@ def _stated(family: Any) -> str | None:
 
 
 def _read(path: Path) -> dict[str, str | None]:
-    if path.suffix.lower() == ".json":
-        try:
-            found = json.loads(path.read_text("utf-8-sig"))
-        except OSError as error:
-            raise InputError(
-                f"families: {str(path)!r} cannot be read: {error.strerror}."
-            ) from error
-        except ValueError as error:  # no JSON, or no text
-            raise InputError(f"families: {str(path)!r} is no JSON: {error}.") from None
-        if not isinstance(found, dict):
-            raise InputError(
-                f'families: {str(path)!r} must hold names with their families, {{"my-judge": '
-                f'"gpt"}}; it holds a {type(found).__name__}.'
-            )
-        return {str(name): _stated(family) for name, family in found.items()}
-    from evenhand.tables.opened import open_table  # noqa: PLC0415 # pyarrow is slow to load
+    if path.suffix.lower() != ".json":
+        from evenhand.tables.opened import open_table  # noqa: PLC0415 # pyarrow is slow to load
 
-    table = open_table(path)
-    names, families = (table.texts(column, "families=") for column in ("name", "family"))
-    return {name: of for name, of in zip(names, families, strict=True) if name is not None}
+        table = open_table(path)
+        names, families = (table.texts(column, "families=") for column in ("name", "family"))
+        return {name: of for name, of in zip(names, families, strict=True) if name is not None}
+    try:
+        found = json.loads(path.read_text("utf-8-sig"))
+    except (OSError, ValueError) as error:  # no file, no JSON, or no text
+        what = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else "is no JSON"
+        raise InputError(f"families: {str(path)!r} {what}.") from None
+    if not isinstance(found, dict):
+        raise InputError(
+            f'families: {str(path)!r} must hold names with their families, {{"my-judge": "gpt"}}; '
+            f"it holds a {type(found).__name__}."
+        )
+    return {str(name): _stated(family) for name, family in found.items()}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evenhand.errors import InputError
 from evenhand.readers.families import Families
-from evenhand.scores.read import grade
+from evenhand.scores.grades import grade
 from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 
 _MOST_TASKS = 8  # that are named
+_COLUMNS = (
+    "option", "evaluator", "item", "score", "cluster", "rival", "option_group", "rival_group",
+    "evaluator_group", "task", "length", "rival_length",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,20 +131,23 @@ def _table(
             continue
         own = {_setting(name): value for name, value in record.settings.items()}
         settings |= dict.fromkeys(own)
-        rows.append({name: getattr(record, name) for name in parts} | {"score": score} | own)
+        row = {name: getattr(record, name) for name in parts} | {"score": score} | own
+        _refuse_half_characters(row)
+        rows.append(row)
     if unread:
         value, record = next(iter(unread.items()))
         raise InputError(
-            f"{record.where}: {value} is no score; known are numbers, C, P, I, N, yes, no, true, "
-            f"false, pass and fail. In all, {listed(list(unread))} cannot be read; declare them, "
-            "the best first (grades=…), put numbers there, or choose another metric (metric=…)."
+            f"{_visible(record.where)}: {value} is no score; known are numbers, C, P, I, N, yes, "
+            "no, true, false, pass and fail. In all, "
+            f"{listed(list(unread))} cannot be read; declare them, the best first (grades=…), put "
+            "numbers there, or choose another metric (metric=…)."
         )
     if again:
         notes.append(f"Left out, as another log has the same scores: {again}.")
     if missing:
         first = missing[0]
         notes.append(
-            f"Left out, as there is no score: {len(missing)}, the first in {first.where} "
+            f"Left out, as there is no score: {len(missing)}, the first in {_visible(first.where)} "
             f"({str(first.trouble).rstrip('.')})."
         )
     if not rows:
@@ -149,14 +156,28 @@ def _table(
     table = pd.DataFrame(rows).dropna(axis="columns", how="all")
     for name in settings:
         table[name] = table[name].fillna("")
-    if "model" not in table or table["model"].isna().any():
-        place = (
-            rows[0]["where"]
-            if "model" not in table
-            else table["where"][table["model"].isna()].iloc[0]
-        )
+    nobody = next((row for row in rows if row["model"] is None), None)
+    if nobody is not None:
+        place = _visible(nobody["where"])
         raise InputError(f"{place}: it does not say which model answered; there are no options.")
     return table, list(settings)
+
+
+def _refuse_half_characters(row: Mapping[str, Any]) -> None:
+    """Refuse a name that is no text, as of a model whose answer was cut within an emoji."""
+    for text in row.values():
+        if isinstance(text, str) and not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise InputError(
+                    f"{_visible(row['where'])}: {short(text, 40)!r} has half of a character "
+                    f"({text[error.start]!r}), which is no text; write the log again."
+                ) from None
+
+
+def _visible(where: str) -> str:
+    return where.encode(errors="backslashreplace").decode()
 
 
 def _setting(name: str) -> str:
@@ -189,10 +210,6 @@ def _of_metric(table: pd.DataFrame, metric: Choice) -> pd.DataFrame:
     return table
 
 
-def _varies(table: pd.DataFrame, name: str, within: list[str]) -> bool:
-    return int(table.groupby(within)[name].nunique().max()) > 1
-
-
 def _option(table: pd.DataFrame, settings: list[str], option: Choice) -> list[str]:
     """What may be chosen: the model, or what one judge saw several of."""
     known = ["model", *settings]
@@ -204,7 +221,8 @@ def _option(table: pd.DataFrame, settings: list[str], option: Choice) -> list[st
         if "rival" in table and chosen != ["model"]:
             raise InputError("in comparisons the options are the models; leave option= out.")
         return chosen
-    varying = [name for name in known if _varies(table, name, ["judge"])]
+    judges = table.groupby("judge")
+    varying = [name for name in known if int(judges[name].nunique().max()) > 1]
     if "model" in varying or "rival" in table or not varying:
         return ["model"]
     if len(varying) > 1:
@@ -232,7 +250,7 @@ def _items(table: pd.DataFrame, others: list[str], notes: list[str]) -> pd.Serie
             "What was tried several times is told apart, '…, again 2'; tries of one item are a "
             "cluster."
         )
-    key = [table[name] for name in ("option", "judge", "metric", *_rival(table))]
+    key = [table[c] for c in ("option", "judge", "metric", "rival") if c in table]
     for name in others:
         if int(table[name].groupby([*key, items]).nunique().max()) > 1:
             items = items + " [" + name + ": " + table[name] + "]"
@@ -266,21 +284,15 @@ def _on_tasks(table: pd.DataFrame, items: pd.Series[str]) -> str:
     return text
 
 
-def _rival(table: pd.DataFrame) -> list[str]:
-    return ["rival"] if "rival" in table else []
-
-
 def _with_families(
     table: pd.DataFrame, chosen: list[str], families: Families, notes: list[str]
 ) -> pd.DataFrame:
     """The frame's columns, with families of models in them."""
-    import pandas as pd  # noqa: PLC0415
-
-    models = {name: families.family(name) for name in pd.unique(table["model"])}
-    rivals = {name: families.family(name) for name in pd.unique(table.get("rival", table["model"]))}
+    models = {name: families.family(name) for name in table["model"].unique()}
+    rivals = {name: families.family(name) for name in table.get("rival", table["model"]).unique()}
     judges = {
         name: _of_panel(name, families)
-        for name in pd.unique(table["judge"][table["by_model"].astype(bool)])
+        for name in table["judge"][table["by_model"].astype(bool)].unique()
     }
     unknown = [name for name, found in {**models, **rivals, **judges}.items() if found is None]
     if unknown:
@@ -290,27 +302,16 @@ def _with_families(
     of_model = table["model"].map(models)
     if chosen != ["model"] and int(of_model.groupby(table["option"]).nunique().max()) > 1:
         of_model = of_model.where(False)  # an option that several families answered is of none
-    columns = {
-        "option": table["option"],
-        "evaluator": table["judge"],
-        "item": table["item"],
-        "score": table["score"].astype(float),
-    }
-    if "cluster" in table:
-        columns["cluster"] = table["cluster"]
+    table = table.assign(evaluator=table["judge"], option_group=of_model,
+                         evaluator_group=table["judge"].map(judges))  # fmt: skip
     if "rival" in table:
-        columns["rival"] = table["rival"]
-    columns["option_group"] = of_model
-    if "rival" in table:
-        columns["rival_group"] = table["rival"].map(rivals)
-    columns["evaluator_group"] = table["judge"].map(judges)
-    if "task" in table and table["task"].nunique() > 1:
-        columns["task"] = table["task"]
-    for name in ("length", "rival_length"):
-        if name in table:
-            columns[name] = table[name].astype("float" if table[name].isna().any() else "int")
-    kept = {name: column for name, column in columns.items() if column.notna().any()}
-    frame = pd.DataFrame(kept).reset_index(drop=True)
+        table["rival_group"] = table["rival"].map(rivals)
+    if "task" in table and table["task"].nunique() == 1:
+        del table["task"]
+    frame = table[[name for name in _COLUMNS if name in table and table[name].notna().any()]]
+    lengths = [name for name in ("length", "rival_length") if name in frame]
+    frame = frame.astype({c: float if frame[c].isna().any() else int for c in lengths})
+    frame = frame.reset_index(drop=True)
     frame.attrs["signed"] = True
     return frame
 

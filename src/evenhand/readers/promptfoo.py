@@ -183,17 +183,13 @@ def _from_files(rows: Sequence[Any], default: Any) -> dict[str, str]:
                 alike.setdefault(_provider(own) or "", {})[_key(one)] = own
     found: dict[str, str] = {}
     for name, some in alike.items():
-        files = {key: str(own["id"]) for key, own in some.items()}
-        if len(set(files.values())) > 1:
-            found |= {
-                key: name if name == file else f"{name} ({file})" for key, file in files.items()
-            }
-        settings = {key: entries(own, "config") for key, own in some.items()}
-        for file in set(files.values()):
-            same = {key: settings[key] for key in some if files[key] == file}
-            words = {key: _differing(own, list(same.values())) for key, own in same.items()}
-            if len(set(words.values())) > 1:
-                found |= {key: f"{found.get(key, name)} [{words[key]}]" for key in same}
+        files = {str(own["id"]) for own in some.values()}
+        for key, own in some.items():
+            file, settings = str(own["id"]), entries(own, "config")
+            same = [entries(one, "config") for one in some.values() if str(one["id"]) == file]
+            apart = _differing(settings, same)
+            found[key] = name if len(files) == 1 or name == file else f"{name} ({file})"
+            found[key] += f" [{apart}]" if apart else ""
     return found
 
 

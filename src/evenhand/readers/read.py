@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import codecs
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import Any, TypeAlias, Unpack
 
 from evenhand.errors import InputError
+from evenhand.files import ZIP, packing
 from evenhand.readers import alpaca_eval, deepeval, inspect_logs, promptfoo
 from evenhand.readers import documents as plain
 from evenhand.readers.documents import Archive, Document, TableFile, opened
@@ -17,17 +19,16 @@ from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.scores import Scores
 from evenhand.scores.grades import Grades, grades_in
-from evenhand.scores.read import ReadOptions, read_table
+from evenhand.scores.roles import ReadOptions
 from evenhand.tables.texts import listed
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Paths: TypeAlias = str | PathLike[str] | Sequence[str | PathLike[str]]
 """A file, a folder, or several of them."""
 
 _LOGS: tuple[ModuleType, ...] = (inspect_logs, promptfoo, alpaca_eval, deepeval)
 _FORMATS: dict[str, ModuleType] = {reader.NAME: reader for reader in (*_LOGS, plain)}
+_KNOWN = Families({})
+_LONGEST = 4_096  # bytes of a path
 _ENDINGS = {".eval", ".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".parquet", ".gz"}
 
 
@@ -92,10 +93,12 @@ def read_scores(
      'option_group': 'llama', 'rival_group': 'gpt', 'evaluator_group': 'gpt',
      'length': 8, 'rival_length': 3}
     """
+    from evenhand.scores.read import read_table  # noqa: PLC0415 # pyarrow takes long to load
+
     if format is not None and format not in _FORMATS:
         raise InputError(f"format={format!r} is not known; known are {listed(list(_FORMATS))}.")
     columns = ReadOptions(repeats=True, beside=True, telling=False) | columns
-    known = Families.of(families)
+    known = _KNOWN if families is None else Families.of(families)
     if not _is_path(table) and not (isinstance(table, list | tuple) and all(map(_is_path, table))):
         if metric is not None or format not in (None, plain.NAME):
             raise InputError("format= and metric= are for logs in files; give their path.")
@@ -112,7 +115,7 @@ def read_scores(
 
 @dataclass(frozen=True)
 class InFiles:
-    """What files hold: a table, or logs as a frame, whose columns are called as their parts."""
+    """What files hold: a table, or logs as a frame, whose columns are called as their roles."""
 
     table: Any
     notes: tuple[str, ...]
@@ -129,70 +132,75 @@ def in_files(
     grades: Grades = None,
 ) -> InFiles:
     """Return the table or the logs in files, as `read_scores` reads them and pages show them."""
-    documents, skipped = _documents(path, format)
+    given = [_path(one) for one in ([path] if isinstance(path, str | PathLike) else path)]
+    if not given:
+        raise InputError("no file is given; give the path of a log, a folder, or a list of them.")
+    if len(given) == 1 and format in (None, plain.NAME) and not _may_hold_log(given[0]):
+        from evenhand.tables.opened import open_table  # noqa: PLC0415 # pyarrow
+
+        return InFiles(open_table(given[0]), (), is_log=False)
+    found: list[tuple[Document, ModuleType]] = []
+    skipped: list[str] = []
+    for one in given:
+        if one.is_dir():
+            inside, strange = _in_folder(one, format)
+            found += inside
+            skipped += strange
+        else:
+            found.append(_known(one, format))
+    tables = [document for document, reader in found if reader is plain]
     notes = [f"Left out, as they are no logs: {listed(skipped)}."] if skipped else []
-    if all(reader is plain for _, reader in documents):
-        source = plain.table_of([document for document, _ in documents])
-        return InFiles(source, tuple(notes), is_log=False)
-    frame = _of_logs(
-        documents, None if option == "option" else option, metric,
-        families or Families.of(None), notes, grades_in(grades),
+    if len(tables) == len(found):
+        return InFiles(plain.table_of(tables), tuple(notes), is_log=False)
+    if tables:
+        where = listed([document.where for document in tables])
+        raise InputError(f"{where}: plain tables among logs; read them apart.")
+    records = []
+    for document, reader in found:
+        if hasattr(reader, "notes"):
+            notes += [note for note in reader.notes(document) if note not in notes]
+        records += list(reader.records(document))
+    frame, said = framed(
+        records, None if option == "option" else option, metric, families or _KNOWN,
+        grades_in(grades),
     )  # fmt: skip
-    return InFiles(frame, tuple(notes), is_log=True)
+    return InFiles(frame, (*notes, *said), is_log=True)
 
 
 def _is_path(thing: Any) -> bool:
     return isinstance(thing, str | PathLike)
 
 
-def _of_logs(
-    documents: list[tuple[Document, ModuleType]],
-    option: Choice,
-    metric: Choice,
-    known: Families,
-    notes: list[str],
-    grades: Mapping[str, float],
-) -> pd.DataFrame:
-    """The scores of logs as a frame."""
-    records = []
-    for document, reader in documents:
-        if hasattr(reader, "notes"):
-            notes += [note for note in reader.notes(document) if note not in notes]
-        records += list(reader.records(document))
-    frame, said = framed(records, option, metric, known, grades)
-    notes += said
-    return frame
+def _path(given: str | PathLike[str]) -> Path:
+    text = str(fspath(given))
+    if "\n" in text or len(text) > _LONGEST:
+        raise InputError(
+            f"a text of {len(text):,} characters is no path of a file; give the text of a table "
+            "as an open file: io.StringIO(text)."
+        )
+    return Path(text)
 
 
-def _documents(
-    path: Paths, format: str | None
-) -> tuple[list[tuple[Document, ModuleType]], list[str]]:
-    """The files with their readers, and the names of those in folders that are no logs; of a
-    folder, tables are read only where there is no log.
-    """
-    given = [path] if isinstance(path, (str, PathLike)) else list(path)
-    if not given:
-        raise InputError("no file is given; give the path of a log, a folder, or a list of them.")
-    found: list[tuple[Document, ModuleType]] = []
-    skipped: list[str] = []
-    for one in [Path(fspath(name)) for name in given]:
-        if not one.is_dir():
-            document = opened(one)
-            found.append((document, _reader(document, format)))
-            continue
-        inside, strange = _in_folder(one, format)
-        found += inside
-        skipped += strange
-    readers = {reader for _, reader in found}
-    if plain in readers and len(readers) > 1:
-        tables = [document.where for document, reader in found if reader is plain]
-        raise InputError(f"{listed(tables)}: plain tables among logs; read them apart.")
-    return found, skipped
+def _may_hold_log(path: Path) -> bool:
+    """Whether something is a folder, or a file that by its first bytes is not plainly a table."""
+    try:
+        if not path.is_file():  # a pipe can be read once only; whoever reads it says what is absent
+            return path.is_dir()
+        with path.open("rb") as file:
+            start = file.read(1 << 10)
+    except (OSError, ValueError):
+        return False
+    first = start.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
+    packed = packing(start[:4]) == "gzip" or start[:2] == ZIP[:2]
+    return packed or not start or first in (b"{", b"[", b"")
 
 
 def _in_folder(
     folder: Path, format: str | None
 ) -> tuple[list[tuple[Document, ModuleType]], list[str]]:
+    """Return the logs in a folder with their readers, and the names of what is none; its tables
+    where there is no log.
+    """
     files = [
         file
         for file in sorted(folder.rglob("*"))
@@ -200,62 +208,69 @@ def _in_folder(
         and file.suffix.lower() in _ENDINGS
         and not any(part.startswith(".") for part in file.relative_to(folder).parts)
     ]
-    found, strange = [], []
-    for file in files:
-        document = opened(file)
-        reader = _known(document, format)
-        if reader is None:
-            strange.append(document.where)
-        else:
-            found.append((document, reader))
+    read = [(document := _document(file), _reader(document, format)) for file in files]
+    found = [(document, reader) for document, reader in read if reader is not None]
     logs = [(document, reader) for document, reader in found if reader is not plain]
+    strange = [document.where for document, reader in read if reader is None]
     if logs:
         strange += [document.where for document, reader in found if reader is plain]
     if not found:
+        none = f" ({listed(strange)} are none)" if strange else ""
+        wanted = _wanted(None)
         raise InputError(
-            f"there is no log in the folder {str(folder)!r}"
-            + (f" ({listed(strange)} are none)" if strange else "")
-            + f"; known are {_all_wanted()}."
+            f"there is no log in the folder {str(folder)!r}{none}; known are {wanted}."
         )
     return logs or found, strange
 
 
-def _known(document: Document, format: str | None) -> ModuleType | None:
+def _document(path: Path) -> Document:
+    return opened(path) if _may_hold_log(path) else Document(path, TableFile(path))
+
+
+def _reader(document: Document, format: str | None) -> ModuleType | None:
     if format is None and isinstance(document.content, TableFile):
         return plain
-    readers: Iterable[ModuleType] = _FORMATS.values() if format is None else [_FORMATS[format]]
+    readers = _FORMATS.values() if format is None else [_FORMATS[format]]
     return next((reader for reader in readers if reader.recognises(document.content)), None)
 
 
-def _reader(document: Document, format: str | None) -> ModuleType:
-    reader = _known(document, format)
-    if reader is not None and not (reader is plain and _lookalike(document.content)):
-        return reader
-    wanted = _all_wanted() if format is None else _FORMATS[format].WANTED
+def _known(path: Path, format: str | None) -> tuple[Document, ModuleType]:
+    document = _document(path)
+    reader, alike = _reader(document, format), _lookalike(document.content)
+    if reader is not None and not (reader is plain and alike):
+        return document, reader
     raise InputError(
-        f"{document.where} {_lookalike(document.content) or _seen(document.content)}; what can be "
-        f"read is {wanted}."
+        f"{document.where} {alike or _seen(document.content)}; what can be read is "
+        f"{_wanted(format)}."
     )
 
 
+def _wanted(format: str | None) -> str:
+    *others, last = [reader.WANTED for name, reader in _FORMATS.items() if format in (None, name)]
+    return "; or ".join(["; ".join(others), last] if others else [last])
+
+
+_UNSCORED = {
+    ("prompts", "providers"): "looks like a configuration of promptfoo, not its results",
+    ("test_cases_lookup_map",): "looks like DeepEval's cache, not a test run",
+    ("testCases",): "looks like a test run of DeepEval without a single metric",
+    ("testRunData",): "looks like a test run of DeepEval without a single metric",
+    ("instruction", "output", "generator"): "looks like answers for AlpacaEval, not yet annotated",
+    ("output_1", "output_2", "preference"): (
+        "looks like AlpacaEval's cache: it does not say whose answers they are"
+    ),
+}
+"""Files that come with logs and have no scores, by the names in them."""
+
+
 def _lookalike(content: Any) -> str | None:
-    """What a file is that comes with logs and has no scores."""
-    if isinstance(content, Mapping):
-        if {"prompts", "providers"} <= set(content):
-            return "looks like a configuration of promptfoo, not its results"
-        if "test_cases_lookup_map" in content:
-            return "looks like DeepEval's cache, not a test run"
-        if isinstance(content.get("results"), Mapping) and "results" in content["results"]:
-            return "looks like results of promptfoo without a single result"
-        if "testCases" in content or "testRunData" in content:
-            return "looks like a test run of DeepEval without a single metric"
-    rows = content if isinstance(content, list) else []
-    first = rows[0] if rows and isinstance(rows[0], Mapping) else {}
-    if {"instruction", "output", "generator"} <= set(first) and "preference" not in first:
-        return "looks like answers for AlpacaEval, not yet annotated"
-    if {"output_1", "output_2", "preference"} <= set(first) and "generator_1" not in first:
-        return "looks like AlpacaEval's cache: it does not say whose answers they are"
-    return None
+    first = content[0] if isinstance(content, list) and content else content
+    if not isinstance(first, Mapping) or first.keys() & {"generator_1"}:
+        return None
+    inner = first.get("results")
+    if isinstance(inner, Mapping) and "results" in inner:
+        return "looks like results of promptfoo without a single result"
+    return next((said for names, said in _UNSCORED.items() if first.keys() >= {*names}), None)
 
 
 def _seen(content: Any) -> str:
@@ -263,14 +278,10 @@ def _seen(content: Any) -> str:
         return f"is an archive of {listed(list(content.members))}"
     if isinstance(content, Mapping):
         return f"is JSON with {listed(list(content))}" if content else "is an empty JSON object"
-    if isinstance(content, list):
-        first = content[0] if content else None
-        if isinstance(first, Mapping):
-            return f"is a list of objects with {listed(list(first))}"
-        return "is an empty list" if not content else f"is a list of {type(first).__name__}s"
-    return "is a table"
-
-
-def _all_wanted() -> str:
-    wanted: list[str] = [reader.WANTED for reader in _FORMATS.values()]
-    return "; ".join(wanted[:-1]) + "; or " + wanted[-1]
+    if not isinstance(content, list):
+        return "is a table"
+    if not content:
+        return "is an empty list"
+    if isinstance(content[0], Mapping):
+        return f"is a list of objects with {listed(list(content[0]))}"
+    return f"is a list of {type(content[0]).__name__}s"

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, date, datetime
 from html import escape
+from importlib import resources
 from importlib.metadata import version
 from os import PathLike
 from xml.etree import ElementTree
@@ -174,83 +175,7 @@ def _drawing(shapes: str, description: str) -> Markup:
     )
 
 
-_MOST_ON_PAGE, _MOST_LINES = 50, 100
-
-LIGHT = {
-    "ink": "#1f2328", "faint": "#5c636b", "paper": "#ffffff", "box": "#f3f5f7", "rule": "#d5dadf",
-    "link": "#00588a", "held": "#00664a", "contradicted": "#a33b00", "not-tested": "#5c636b",
-    "noted": "#765000",
-}  # fmt: skip
-DARK = {
-    "ink": "#e6e8ea", "faint": "#a9b0b7", "paper": "#16181b", "box": "#212529", "rule": "#3b4249",
-    "link": "#7cc4f0", "held": "#5fd0aa", "contradicted": "#ff9d66", "not-tested": "#a9b0b7",
-    "noted": "#f0c05a",
-}  # fmt: skip
-
-_STYLE = """
-:root { color-scheme: light dark; %(light)s }
-@media screen and (prefers-color-scheme: dark) { :root { %(dark)s } }
-* { box-sizing: border-box; }
-body { font: 1rem/1.55 system-ui, -apple-system, "Segoe UI", "DejaVu Sans", sans-serif;
-  color: var(--ink); background: var(--paper); max-width: 58rem; margin: 0 auto;
-  padding: 2.2rem 1.1rem 3rem; overflow-wrap: break-word; }
-h1 { font-size: 1.65rem; line-height: 1.25; margin: 0 0 .3rem; }
-h2 { font-size: 1.2rem; line-height: 1.3; margin: 2.4rem 0 .6rem; padding-top: .9rem;
-  border-top: 1px solid var(--rule); }
-p, ul, dl { margin: .6rem 0; }
-li { margin: .25rem 0; }
-a { color: var(--link); }
-.made, .note, figcaption, caption, footer { color: var(--faint); font-size: .88rem; }
-.verdict { background: var(--box); border-left: .3rem solid var(--link); font-size: 1.12rem;
-  font-weight: 600; padding: .8rem 1rem; margin: 1.1rem 0; }
-nav { font-size: .92rem; }
-nav li { margin: 0; padding: .12rem 0; }
-nav ol { columns: 2; padding-left: 1.4rem; margin: .4rem 0; }
-.scroll { overflow-x: auto; margin: .8rem 0; background:
-    linear-gradient(to right, var(--paper) 40%%, transparent) left / 2rem 100%% no-repeat local,
-    linear-gradient(to left, var(--paper) 40%%, transparent) right / 2rem 100%% no-repeat local,
-    linear-gradient(to right, var(--rule), transparent) left / .9rem 100%% no-repeat scroll,
-    linear-gradient(to left, var(--rule), transparent) right / .9rem 100%% no-repeat scroll; }
-.scroll table { border-collapse: collapse; font-size: .88rem; line-height: 1.45;
-  font-variant-numeric: tabular-nums; }
-.scroll td, .scroll th { border-bottom: 1px solid var(--rule); vertical-align: baseline; }
-.scroll svg[role=img] { vertical-align: middle; }
-.scroll td:first-child { white-space: normal !important; min-width: 6rem; }
-caption { text-align: left; caption-side: top; padding-bottom: .3rem; }
-figure { margin: 1rem 0; }
-figure svg { display: block; max-width: 100%%; height: auto; background: #ffffff; }
-dt { font-weight: 600; margin-top: .7rem; }
-dd { margin: .1rem 0 0; }
-.short { display: grid; grid-template-columns: minmax(6rem, auto) 1fr; gap: .45rem 1.4rem; }
-.short dt, .short dd, .short p { margin: 0; }
-.short p + p { margin-top: .3rem; }
-.held { color: var(--held); } .contradicted { color: var(--contradicted); }
-.not-tested { color: var(--not-tested); } .noted { color: var(--noted); }
-.held, .contradicted, .not-tested, .noted { font-weight: 600; white-space: nowrap; }
-code { font-size: .92em; }
-footer { margin-top: 2.6rem; border-top: 1px solid var(--rule); padding-top: .6rem; }
-@media (max-width: 40rem) {
-  body { padding-top: 1.2rem; }
-  nav ol { columns: 1; }
-  .short { display: block; }
-  .short dt { margin-top: .6rem; }
-  figure svg { max-width: none; width: 44rem; }
-}
-@media print {
-  @page { margin: 16mm; }
-  :root { font-size: 10pt; }
-  body { max-width: none; padding: 0; }
-  nav { display: none; }
-  h2 { break-after: avoid; margin-top: 1.4rem; }
-  thead { display: table-header-group; }
-  caption, thead, dt { break-after: avoid; }
-  .note, figcaption { break-before: avoid; }
-  tr, li, figure, .verdict { break-inside: avoid; }
-  .scroll { overflow: visible; background: none; }
-  .scroll td, .scroll th { padding-right: .7em !important; }
-  p, li, dd { orphans: 2; widows: 2; }
-}
-"""
+_MOST_ON_PAGE, _MOST_LINES, _MOST_IN_NOTEBOOK = 50, 100, 25
 
 
 def as_page(report: Report, title: str | None = None, made: date | None = None) -> str:
@@ -269,7 +194,7 @@ def as_page(report: Report, title: str | None = None, made: date | None = None) 
         f'<p class="made">{day:%Y-%m-%d}, by evenhand {text(version("evenhand"))}</p>\n'
         f'<p class="verdict">{text(report.verdict)}</p></header>\n'
         f'<nav aria-label="Contents"><ol>{contents}</ol></nav>\n<main>\n{body}</main>\n',
-        _STYLE % {"light": _colours(LIGHT), "dark": _colours(DARK)},
+        resources.files("evenhand.report").joinpath("page.css").read_text("utf-8"),
     )
 
 
@@ -302,21 +227,29 @@ def write_page(html: str, path: str | PathLike[str]) -> None:
         draft.write_text(html, encoding="utf-8")
 
 
-def _part(part: Part) -> str:
-    """Return a part of a section as HTML."""
+def _part(part: Part, brief: bool = False) -> str:
+    """Return a part of a section as HTML, of a page or (``brief``) of a notebook."""
     if isinstance(part, Table):
-        return _scrolling(part.caption, table(part, _MOST_ON_PAGE))
+        drawn = table(part, _MOST_IN_NOTEBOOK if brief else _MOST_ON_PAGE)
+        return drawn if brief else _scrolling(part.caption, drawn)
     if isinstance(part, Facts):
-        return _scrolling(part.caption, facts(part.entries))
+        return facts(part.entries) if brief else _scrolling(part.caption, facts(part.entries))
     if isinstance(part, Points):
+        if brief:
+            return "".join(block_line(one) for one in part.shown(_MOST_IN_NOTEBOOK))
         return f"<ul>{''.join(f'<li>{text(one)}</li>' for one in part.shown(_MOST_LINES))}</ul>\n"
     if isinstance(part, Note):
-        return f'<p class="note">{text(part.sentence)}</p>\n'
+        said = part.sentence
+        return faint(said) if brief else f'<p class="note">{text(said)}</p>\n'
     if isinstance(part, Assumptions):
+        if brief:
+            return facts({what: f"{stand}. {seen}" for what, stand, seen in part.entries})
         return f"<dl>{''.join(_assumption(*one) for one in part.entries)}</dl>\n"
     if isinstance(part, Picture):
-        return _picture(part)
-    return part if isinstance(part, Markup) else f"<p>{text(part)}</p>\n"
+        return "" if brief else _picture(part)
+    if isinstance(part, Markup):
+        return part
+    return block_line(part) if brief else f"<p>{text(part)}</p>\n"
 
 
 def _in_short(report: Report) -> Markup:
@@ -405,37 +338,13 @@ def _section(name: str, section: Section) -> str:
     return f'<section id="{name}">\n{heading}{parts}</section>\n'
 
 
-def _colours(palette: Mapping[str, str]) -> str:
-    return " ".join(f"--{name}: {colour};" for name, colour in palette.items())
-
-
-_MOST_IN_NOTEBOOK = 25
-
-
 def as_html(report: Report) -> Markup:
     """Return what notebooks show: nothing in it runs, all names are escaped."""
-    said: dict[str, list[Markup]] = {}
+    said: dict[str, str] = {}
     for title, one in report.told:
-        said.setdefault(title, []).append(text(one))
-    told = {t: Markup("".join(f"<div>{one}</div>" for one in ones)) for t, ones in said.items()}
-    parts: list[str] = [facts(told)] if told else []
+        said[title] = said.get(title, "") + f"<div>{text(one)}</div>"
+    parts: list[str] = [facts({t: Markup(ones) for t, ones in said.items()})] if said else []
     for section in report.at("print", "brief"):
         parts += [faint(section.title)] if section.title else []
-        parts += [_brief_part(part) for part in section.filled]
+        parts += [Markup(_part(part, brief=True)) for part in section.filled]
     return block(report.verdict, *parts)
-
-
-def _brief_part(part: Part) -> str:
-    if isinstance(part, Table):
-        return table(part, _MOST_IN_NOTEBOOK)
-    if isinstance(part, Facts):
-        return facts(part.entries)
-    if isinstance(part, Points):
-        return Markup("".join(block_line(one) for one in part.shown(_MOST_IN_NOTEBOOK)))
-    if isinstance(part, Note):
-        return faint(part.sentence)
-    if isinstance(part, Assumptions):
-        return facts({what: f"{stand}. {seen}" for what, stand, seen in part.entries})
-    if isinstance(part, Picture):
-        return Markup("")
-    return part

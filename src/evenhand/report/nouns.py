@@ -43,63 +43,58 @@ NOUNS: Mapping[str, tuple[str, ...]] = {
 _CONSONANT_U = ("uni", "use", "usu", "eu", "one")  # vowels that sound like consonants
 
 
-class Rewording:
-    """Says what reports say in other words."""
+def reworded(report: Report, say: Callable[[str], str], *, pictures: bool = True) -> Report:
+    """Return a report in other words, with those of its pictures unless they stay."""
 
-    def __call__(self, text: str) -> str:
-        """Return a text in these words."""
-        raise NotImplementedError
-
-    def report(self, report: Report) -> Report:
-        """Return a report in these words."""
-        return replace(
-            report,
-            title=self(report.title),
-            verdict=self(report.verdict),
-            facts=[(self(title), self(text)) for title, text in report.facts],
-            sections=[
-                Section(self(one.title), partial(self._parts, one), one.depth)
-                for one in report.sections
-            ],
-        )
-
-    def figure(self, figure: Figure) -> Figure:
-        """Return a picture with its texts in these words; names on its axes stay."""
-        from matplotlib.text import Text  # noqa: PLC0415 # slow to load
-
-        for text in figure.findobj(Text):
-            text.set_text(self(text.get_text()))
-        return figure
-
-    def _parts(self, section: Section) -> list[Part]:
-        return [self._part(part) for part in section.filled]
-
-    def _part(self, part: Part) -> Part:
+    def in_words(part: Part) -> Part:
         if isinstance(part, Table):
-            header = [self(name) for name in part.header]
-            return replace(part, caption=self(part.caption), header=header)
+            return replace(part, caption=say(part.caption), header=[*map(say, part.header)])
         if isinstance(part, Facts):
-            entries = {self(name): value for name, value in part.entries.items()}
-            return Facts(self(part.caption), entries)
+            entries = {say(name): value for name, value in part.entries.items()}
+            return Facts(say(part.caption), entries)
         if isinstance(part, Points):
-            return Points([self(one) for one in part.sentences])
+            return Points([*map(say, part.sentences)])
         if isinstance(part, Note):
-            return Note(self(part.sentence))
+            return Note(say(part.sentence))
         if isinstance(part, Assumptions):
-            return Assumptions([(self(what), s, self(seen)) for what, s, seen in part.entries])
+            return Assumptions([(say(what), s, say(seen)) for what, s, seen in part.entries])
         if isinstance(part, Picture):
-            draw: Callable[[], Figure] = part.draw
+            told = {"description": say(part.description), "caption": say(part.caption)}
+            draw = part.draw
             return replace(
-                part,
-                draw=lambda: self.figure(draw()),
-                description=self(part.description),
-                caption=self(part.caption),
+                part, draw=lambda: figure_in(draw(), say) if pictures else draw(), **told
             )
-        return self(part)
+        return say(part)
+
+    def parts_of(section: Section) -> list[Part]:
+        return [*map(in_words, section.filled)]
+
+    return replace(
+        report,
+        title=say(report.title),
+        verdict=say(report.verdict),
+        facts=[(say(title), say(text)) for title, text in report.facts],
+        sections=[
+            Section(say(one.title), partial(parts_of, one), one.depth) for one in report.sections
+        ],
+    )
+
+
+def _drawn(draw: Callable[[], Figure], say: Callable[[str], str]) -> Figure:
+    return figure_in(draw(), say)
+
+
+def figure_in(figure: Figure, say: Callable[[str], str]) -> Figure:
+    """Return a picture in other words; names on its axes stay."""
+    from matplotlib.text import Text  # noqa: PLC0415 # slow to load
+
+    for text in figure.findobj(Text):
+        text.set_text(say(text.get_text()))
+    return figure
 
 
 @dataclass(frozen=True)
-class Nouns(Rewording):
+class Nouns:
     """Nouns of one's own, singular and plural, by the words that they stand for."""
 
     said: Mapping[str, str]

@@ -1,10 +1,10 @@
 """Scores that exist: who scored what, and how, from tables that people have.
 
-- `scores`: the table of scores, with the parts that its columns play, and where scores lie;
-- `layouts`: wide tables as long ones, those of campaigns, scores as a table again; the columns,
-  with what is wrong in them;
-- `defects`: what is wrong, and what is worth knowing, in words;
-- `read`: which column plays which part; the whole way from a frame or a file to scores.
+- `scores`: the table of scores, with the roles of its columns, and where scores lie;
+- `roles`: the roles that columns have, and how tables are read: each declared once;
+- `layout`: which column has which role, wide or long, what is no row; `suggest`: what may be meant;
+- `grades`: scores as people write them: grades, verdicts, percentages;
+- `read`: the whole way from a table to scores; `problems`: what is wrong, and worth knowing.
 """
 
 from evenhand.scores.scores import Factor, Finding, Scores

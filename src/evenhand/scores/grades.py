@@ -1,21 +1,69 @@
-"""Words that are scores: grades that somebody declared, the best first; verdicts on two options.
+"""Scores as people write them: grades, verdicts, words, percentages, 8/10, conflicts of interest.
 
-Grades are equally spaced steps unless their numbers are stated.
+Grades are ordered words that somebody declared, the best first: equally spaced steps, from 1 for
+the worst, unless their numbers are stated. Percent signs, marks out of the same highest one and
+footnotes are taken off where all scores of the column allow it. Cells that say that somebody stood
+aside are no scores, and their rows are left out.
+
+Nothing here imports pyarrow: what is read are the distinct texts of a column.
 """
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from evenhand.errors import InputError
-from evenhand.tables.texts import listed, number_in
+from evenhand.scores.scores import spelled
+from evenhand.tables.texts import is_absent, listed, number_in
 
 Grades = Sequence[str] | Mapping[str, float] | None
 """Ordered words that are scores, the best first; or with their numbers."""
+
+WORDS = {
+    **dict.fromkeys(("c", "correct", "yes", "true", "pass", "passed"), 1.0),
+    **dict.fromkeys(("i", "incorrect", "n", "noanswer", "no", "false", "fail", "failed"), 0.0),
+    **dict.fromkeys(("p", "partial"), 0.5),
+}
+"""What letters and words count, as tools write them."""
+
+VERDICTS = {"first": 1.0, "second": -1.0, "tie": 0.0}
+"""Verdicts as they are asked for: which of two options is better."""
+_VERDICTS = {
+    **dict.fromkeys(("first", "a", "modela", "model1", "left", "option", "a>>b"), 1.0),
+    **dict.fromkeys(("win", "won", "wins", "true"), 1.0),
+    **dict.fromkeys(("second", "b", "modelb", "model2", "right", "rival", "b>>a"), -1.0),
+    **dict.fromkeys(("loss", "lose", "lost", "loses", "false"), -1.0),
+    **dict.fromkeys(("tie", "tiebothbad", "both", "bothbad", "draw", "a=b"), 0.0),
+    **{"a>b": 0.5, "b>a": -0.5},
+}
+_VOTES = {"1": 1.0, "½": 0.0, "1/2": 0.0, "0.5": 0.0, "0,5": 0.0, "0": -1.0}
+
+_ASIDE = {
+    *("coi", "c.o.i.", "conflict", "conflict of interest", "conflicted", "conflict of interests"),
+    *("recused", "recusal", "abstain", "abstained", "abstention", "declined", "decline"),
+    *("not reviewed", "no review", "did not review", "no score", "withdrawn", "excused"),
+    *("biased", "absent"),
+    *("befangen", "enthaltung", "enthalten", "keine wertung", "conflit d'intérêts", "conflit"),
+}
+_ASIDE_IN = re.compile(
+    r"\b(?:coi|conflicts? of interests?|conflicted|recus\w+|befangen\w*|conflit d.int\w+)\b",
+    re.IGNORECASE,
+)
+_NUMBER = r"[+-]?[0-9]+(?:[.,][0-9]+)?"
+_FOOTNOTE = re.compile(
+    rf"({_NUMBER}(?:\s*%|\s*/\s*[0-9]+)?)\s*(?:[*†‡§¹²³]+|\([a-z0-9*]\)|\[[a-z0-9*]\])"
+)
+_PERCENT = re.compile(rf"({_NUMBER})\s*%")
+_OUT_OF = re.compile(rf"({_NUMBER})\s*(?:/|out of|von|sur|of)\s*([0-9]+(?:[.,][0-9]+)?)")
+_MOST_GRADES = 12
+_SIGN = {"+": 0, "": 1, "-": 2, "−": 2, "–": 2}
 
 
 def grades_in(grades: Grades) -> dict[str, float]:
@@ -23,19 +71,17 @@ def grades_in(grades: Grades) -> dict[str, float]:
     if grades is None:
         return {}
     if isinstance(grades, Mapping):
-        found = {str(name).strip(): value for name, value in grades.items()}
-        wrong = [
-            name
-            for name, value in found.items()
-            if isinstance(value, bool)
-            or not isinstance(value, (int, float))
-            or not math.isfinite(value)
-        ]
+        wrong = [name for name, value in grades.items() if not _is_finite(value)]
         if wrong:
-            raise InputError(f"grades= needs a finite number for each grade; {wrong[0]!r} has none")
-        order = dict(sorted(found.items(), key=lambda one: -float(one[1])))
-        found = {name: float(value) for name, value in order.items()}
-    elif isinstance(grades, str) or not all(isinstance(name, str) for name in grades):
+            name = str(wrong[0]).strip()
+            raise InputError(f"grades= needs a finite number for each grade; {name!r} has none")
+        order = sorted(grades.items(), key=lambda one: -float(one[1]))
+        found = {str(name).strip(): float(value) for name, value in order}
+    elif (
+        isinstance(grades, str)
+        or not isinstance(grades, Iterable)
+        or not all(isinstance(name, str) for name in grades)
+    ):
         raise InputError(
             f"grades= is a list of grades, the best first, or a mapping to numbers; got {grades!r}"
         )
@@ -47,6 +93,10 @@ def grades_in(grades: Grades) -> dict[str, float]:
     if len(found) < 2 or "" in found:
         raise InputError(f"grades= needs two grades or more, each with a name; got {grades!r}")
     return found
+
+
+def _is_finite(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def typed_grades(names: Sequence[str]) -> Grades:
@@ -64,16 +114,30 @@ def typed_grades(names: Sequence[str]) -> Grades:
         ) from None
 
 
-VERDICTS = {"first": 1.0, "second": -1.0, "tie": 0.0}
-"""Verdicts as they are asked for: which of two options is better."""
-_VERDICTS = {
-    **dict.fromkeys(("first", "a", "modela", "model1", "left", "option", "a>>b"), 1.0),
-    **dict.fromkeys(("win", "won", "wins", "true"), 1.0),
-    **dict.fromkeys(("second", "b", "modelb", "model2", "right", "rival", "b>>a"), -1.0),
-    **dict.fromkeys(("loss", "lose", "lost", "loses", "false"), -1.0),
-    **dict.fromkeys(("tie", "tiebothbad", "both", "bothbad", "draw", "a=b"), 0.0),
-    **{"a>b": 0.5, "b>a": -0.5},
-}
+def assumed_of(grades: Mapping[str, float]) -> str:
+    """Return what reading grades as numbers takes for granted."""
+    said = ", ".join(f"{name} = {value:g}" for name, value in grades.items())
+    steps = np.diff(list(grades.values()))
+    if not np.allclose(steps, steps[0]):
+        return f"Grades are numbers as you stated them: {said}."
+    first, second = list(grades)[:2]
+    return (
+        f"Grades are read as equally spaced: {said}. So the step from {second} to {first} "
+        "counts as much as any other. For numbers of your own, say grades=, such as "
+        f"{first}=4, {second}=3.5, …."
+    )
+
+
+def as_grades(texts: Iterable[Any]) -> list[str]:
+    """Return texts that may be grades, in the order of letters; none if they are too many."""
+    found = list({spelled(str(t)): str(t).strip() for t in texts if t is not None}.values())
+    found = [text for text in found if not _is_none(text)]
+    if not 2 <= len(found) <= _MOST_GRADES or any(len(text) > 24 or "," in text for text in found):
+        return []
+    if all(re.fullmatch(r"[A-Za-z][+\-−–]?", text) for text in found):
+        letters = [text.upper() for text in found]
+        return sorted(letters, key=lambda text: (text[0], _SIGN[text[1:]]))
+    return found
 
 
 def verdict_in(text: str, first: str = "", second: str = "") -> float | None:
@@ -104,20 +168,147 @@ def _bare(text: str) -> str:
     return re.sub(r"[\s_().]|(?<=\w)-(?=\w)", "", text.casefold())
 
 
-def spelled(name: str) -> str:
-    """Return a grade as it is known again, whatever its letters, spaces and dashes."""
-    return re.sub("[−–]", "-", " ".join(name.casefold().split()))
-
-
-def assumed_of(grades: Mapping[str, float]) -> str:
-    """Return what reading grades as numbers takes for granted."""
-    said = ", ".join(f"{name} = {value:g}" for name, value in grades.items())
-    steps = np.diff(list(grades.values()))
-    if not np.allclose(steps, steps[0]):
-        return f"Grades are numbers as you stated them: {said}."
-    first, second = list(grades)[:2]
-    return (
-        f"Grades are read as equally spaced: {said}. So the step from {second} to {first} "
-        "counts as much as any other. For numbers of your own, say grades=, such as "
-        f"{first}=4, {second}=3.5, …."
+def verdicts_in(rows: Iterable[tuple[str, str, str]]) -> list[str | None] | None:
+    """Return texts beside the names of two options as 1, −1 and 0, None for an empty one; None if
+    one of them says something else. 1 and 0 are won and lost, unless an option is called so.
+    """
+    rows = list(rows)
+    numbered = any(text in ("0", "1") for text, *_ in rows) and not any(
+        name in ("0", "1") for _, *names in rows for name in names
     )
+    found: list[str | None] = []
+    for text, first, second in rows:
+        if not text or _is_none(text):
+            found.append(text or None)
+            continue
+        worth = _VOTES.get(text) if numbered else None
+        if worth is None:
+            worth = verdict_in(text, first, second)
+            if worth is None or (numbered and worth):
+                return None
+        found.append(str(worth))
+    return found
+
+
+def grade(value: Any) -> float:
+    """Return a grade, letter or word as a number; NaN where there is none, ValueError for what
+    means nothing here or is infinite.
+    """
+    if value is None or type(value).__name__ == "NAType":  # pandas' name for nothing
+        return math.nan
+    if isinstance(value, bool | int | float):
+        if _too_large(value):
+            raise ValueError(value)
+        return float(value)
+    if not isinstance(value, str):
+        raise ValueError(value)
+    text = value.strip().lower()
+    if text in WORDS:
+        return WORDS[text]
+    if text in ("", "nan"):
+        return math.nan
+    try:
+        return number_in(text)
+    except InputError:
+        raise ValueError(value) from None
+
+
+def _too_large(value: float) -> bool:
+    try:
+        return math.isinf(value)
+    except OverflowError:  # an integer of more than 308 digits
+        return True
+
+
+@dataclass
+class Marks:
+    """What was done to the texts of a column of scores so that they are numbers."""
+
+    # that are numbers as far as they can be read; None for no score
+    texts: list[str | None] = field(default_factory=list)
+    aside: list[str] = field(default_factory=list)  # that say that somebody stood aside
+    scale: tuple[float, float] | None = None  # that marks out of a highest one have
+    notes: list[str] = field(default_factory=list)
+    # texts that are no grades, with the nearest one, where grades were declared
+    strange: dict[str, str] = field(default_factory=dict)
+    verdicts: bool = False  # whether they are words that say which of two options is better
+
+
+def read_marks(names: Sequence[str], grades: Mapping[str, float]) -> Marks:
+    """Return the distinct texts of a column as numbers, by declared grades if there are any."""
+    found = Marks(
+        [None if _is_none(name) else name for name in names], list(filter(_says_none, names))
+    )
+    if not grades:
+        _read_numbers(found)
+        return found
+    found.scale = min(grades.values()), max(grades.values())
+    known = {spelled(name): name for name in grades}
+    for at, name in enumerate(found.texts):
+        if name is None:
+            continue
+        same = known.get(spelled(name))
+        found.texts[at] = None if same is None else repr(grades[same])
+        if same is None:
+            near = difflib.get_close_matches(spelled(name), list(known), n=1)
+            found.strange[name] = known[near[0]] if near else ""
+    return found
+
+
+def _is_none(name: str) -> bool:
+    return name.casefold() == "nan" or is_absent(name) or _says_none(name)
+
+
+def _says_none(name: str) -> bool:
+    return name.casefold().strip(" .!()[]") in _ASIDE
+
+
+def stands_aside(text: str) -> bool:
+    """Whether somebody says that he or she gives no score, as for a conflict of interest."""
+    return _says_none(text.strip()) or bool(_ASIDE_IN.search(text))
+
+
+def _read_numbers(found: Marks) -> None:
+    """Take words for numbers, and footnotes, percent signs and the highest mark off all texts."""
+    some = [name for name in found.texts if name is not None]
+    numbers = [number for name in some if (number := loose_number(name)) is not None]
+    n_words = sum(name.casefold() in WORDS for name in some)
+    if n_words + len(numbers) == len(some) and all(0.0 <= number <= 1.0 for number in numbers):
+        _replace(found, lambda name: str(WORDS.get(name.casefold(), name)))
+    if marked := [name for name in some if _FOOTNOTE.fullmatch(name)]:
+        _replace(found, lambda name: m[1] if (m := _FOOTNOTE.fullmatch(name)) else name)
+        found.notes.append(
+            f"What stands behind numbers, as in {listed(marked, 3)}, is taken for footnotes."
+        )
+    some = [name for name in found.texts if name is not None]
+    out_of = [match for name in some if (match := _OUT_OF.fullmatch(name))]
+    if some and all(_PERCENT.fullmatch(name) for name in some):
+        found.notes.append(f"Scores are percentages, such as {some[0]!r}; the sign is left out.")
+        _replace(found, lambda name: _PERCENT.sub(r"\1", name))
+    elif len(out_of) == len(some) and len({match[2] for match in out_of}) == 1:
+        most = loose_number(out_of[0][2]) or 0.0
+        found.scale = (0.0, most)
+        found.notes.append(f"Scores such as {some[0]!r} are read as marks out of {most:g}.")
+        _replace(found, lambda name: _OUT_OF.sub(r"\1", name))
+
+
+def _replace(found: Marks, by: Callable[[str], str]) -> None:
+    found.texts = [None if name is None else by(name) for name in found.texts]
+
+
+def share_of_marks(texts: Iterable[str | None], grades: Mapping[str, float]) -> float:
+    """Return which share of cells with something in them may be scores."""
+    known = [text for text in texts if text and not _is_none(text)]
+    names = {spelled(name) for name in grades}
+    marks = sum(loose_number(text) is not None or spelled(text) in names for text in known)
+    return marks / len(known) if known else 0.0
+
+
+def loose_number(text: str) -> float | None:
+    """Return the number in a cell that may be a score; None if there is none."""
+    for pattern in (_FOOTNOTE, _PERCENT, _OUT_OF):
+        text = match[1] if (match := pattern.fullmatch(text.strip())) else text
+    try:
+        return number_in(text, "," if "," in text else ".")
+    except InputError:
+        return None

@@ -84,6 +84,7 @@ class Finding(ArrayValue):
 Codes = NDArray[np.int32]
 """(n,) numbers of names, counted from 0; −1 where there is none."""
 
+_DASHES = str.maketrans("−–", "--")
 _CHUNK = 1 << 17  # rows looked at in one go
 _FEW_CELLS = 4_096  # combinations of names of which a list is short
 
@@ -124,6 +125,14 @@ class Factor:
     def counts(self) -> NDArray[np.int64]:
         """(names,) in how many rows each name stands."""
         return np.bincount(self.codes[self.codes >= 0], minlength=len(self))
+
+
+def spelled(name: str) -> str:
+    """Return a name as it is known again, whatever its letters, blanks, points and dashes."""
+    if name.isalnum():  # as most are
+        return name.casefold()
+    plain = name.casefold().translate(_DASHES).replace(". ", " ").rstrip(". ")
+    return " ".join(plain.split()) or name
 
 
 def crossed(*columns: Codes) -> tuple[Codes, int]:
@@ -183,26 +192,18 @@ def first_repeated(*columns: Codes) -> tuple[NDArray[np.int64], int] | None:
     """Return the rows of a combination of names that comes again, and how many rows repeat one; or
     None.
     """
-    keys, _ = _keys(columns)
-    keys.sort()  # in place: of millions of rows, a copy is a lot
-    again = keys[1:][keys[1:] == keys[:-1]]
-    if not again.size:
-        return None
-    return np.flatnonzero(_keys(columns)[0] == again[0]), again.size
-
-
-def _keys(columns: Sequence[Codes]) -> tuple[NDArray[np.int64], int]:
-    """Return (n,) one number for each row's combination of names, and what all are below."""
-    keys, size = columns[0].astype(np.int64), int(columns[0].max(initial=-1)) + 1
-    for column in columns[1:]:
-        width = int(column.max(initial=-1)) + 1
+    keys, size = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
+        width = int(column.max(initial=-1)) + 2  # −1 where there is no name
         if size * width > np.iinfo(np.int64).max:
             found, codes = np.unique(keys, return_inverse=True)
             keys, size = codes.reshape(-1), len(found)
         keys *= width
-        keys += column
+        keys += column + 1
         size *= width
-    return keys, size
+    ordered = np.sort(keys)
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    return (np.flatnonzero(keys == again[0]), again.size) if again.size else None
 
 
 def _crossed(first: Codes, n_first: int, second: Codes, n_second: int) -> tuple[Codes, int]:
@@ -247,6 +248,12 @@ LEAST, MOST = 1e-100, 1e100
 
 WHOLE = 2.0**53
 """Up to where whole numbers are not rounded."""
+
+# What scores have a cell of in every row.
+_OF_ROWS = (
+    "score", "option", "evaluator", "rival", "item", "event", "cluster", "stated", "reference",
+    "attributes", "time", "beside",
+)  # fmt: skip
 
 _LOST = 1e-6  # of the range: scores that are rounded to more have lost their differences
 _ROUNDINGS = 4.0  # of single scores that may add up in a difference
@@ -370,7 +377,7 @@ class Scores:
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns that `to_frame` has."""
-        from evenhand.scores.layouts import Kept  # noqa: PLC0415 # pyarrow is slow to load
+        from evenhand.scores.read import Kept  # noqa: PLC0415 # pyarrow is slow to load
 
         return Kept(self).columns
 
@@ -389,7 +396,7 @@ class Scores:
         0    Ann         P    7.0
         1     Bo         P    5.0
         """
-        from evenhand.scores.layouts import Kept  # noqa: PLC0415 # as above
+        from evenhand.scores.read import Kept  # noqa: PLC0415 # as above
 
         return Kept(self).to_frame()
 
@@ -444,27 +451,18 @@ class Scores:
         array([5.])
         """
 
-        def of(factor: Factor | None) -> Factor | None:
-            return None if factor is None else Factor(factor.codes[rows], factor.names)
-
-        def at(column: Floats | None) -> Floats | None:
+        def taken(column: Any) -> Any:
+            if isinstance(column, Mapping):
+                return {name: taken(one) for name, one in column.items()}
+            if isinstance(column, Factor):
+                return Factor(column.codes[rows], column.names)
             return None if column is None else column[rows]
 
+        place = self.place
         return replace(
             self,
-            score=self.score[rows],
-            option=Factor(self.option.codes[rows], self.option.names),
-            evaluator=of(self.evaluator),
-            rival=None if self.rival is None else self.rival[rows],
-            item=of(self.item),
-            event=of(self.event),
-            cluster=of(self.cluster),
-            stated=at(self.stated),
-            reference=at(self.reference),
-            attributes={name: column[rows] for name, column in self.attributes.items()},
-            time=at(self.time),
-            beside={n: Factor(f.codes[rows], f.names) for n, f in self.beside.items()},
-            place=None if self.place is None else _placed(self.place, rows),
+            **{name: taken(getattr(self, name)) for name in _OF_ROWS},
+            place=None if place is None else lambda row: place(int(rows[row])),
         )
 
     @property
@@ -514,10 +512,6 @@ class Scores:
         return crossed(self.evaluator.codes, self.event.codes)
 
 
-def _placed(place: Callable[[int], str], rows: Indices) -> Callable[[int], str]:
-    return lambda row: place(int(rows[row]))
-
-
 class Level(NamedTuple):
     """What is taken off all scores, and below what a difference of them is rounding; the sign that
     scores have that were turned before that, since the lowest are the best.
@@ -559,3 +553,110 @@ def level_of(y: Floats, column: str = "score", *, compared: bool = False) -> Lev
             f"lost. Take about {origin:g} off all of them where they still have their digits."
         )
     return Level(origin, _ROUNDINGS * rounded)
+
+
+BASELINE = "baseline"
+"""What the note is about that says that all were compared with one."""
+
+POSITION = "position"
+"""What standing first in a comparison is called, where it is an attribute."""
+
+
+def baseline_in(first: Codes, second: Codes, n: int) -> int | None:
+    """Return which of n options stands in every comparison; None if none does. Of two, the one that
+    stands second more often.
+    """
+    if not len(first) or n < 2:
+        return None
+    times = np.bincount(first, minlength=n) + np.bincount(second, minlength=n)
+    always = np.flatnonzero((times == len(first)) & (first != second).all())
+    return max(always.tolist(), key=lambda one: int((second == one).sum()), default=None)
+
+
+def against_baseline(scores: Scores) -> Scores:
+    """Return comparisons with one baseline with the baseline second in all of them, on items; who
+    stood first is an attribute then, if it was not always the same. Other scores stay as they are.
+    """
+    if scores.rival is None or scores.item is None or scores.event is not None:
+        return scores
+    base = baseline_in(scores.option.codes, scores.rival, len(scores.option))
+    if base is None:
+        return scores
+    turned = scores.option.codes == base
+    sign = np.where(turned, -1.0, 1.0)
+    attributes = {name: column * sign for name, column in scores.attributes.items()}
+    if turned.any() and not turned.all() and POSITION not in attributes:
+        attributes[POSITION] = sign
+    most = 0.0 if scores.scale is None else max(-scores.scale[0], scores.scale[1])
+    return replace(
+        scores,
+        score=scores.score * sign,
+        option=Factor(np.where(turned, scores.rival, scores.option.codes), scores.option.names),
+        rival=np.full(len(scores), base, dtype=np.int32),
+        stated=None if scores.stated is None else scores.stated * sign,
+        attributes=attributes,
+        scale=None if scores.scale is None else (-most, most),
+        baseline=base,
+    )
+
+
+def as_scores(scores: Scores) -> Scores:
+    """Return comparisons with a baseline as scores of options on items, and 0 of the baseline on
+    every item, by every evaluator; attributes are 0 there.
+
+    Let y say by how much option m is better than the baseline b on item i: y = v_m − v_b − u + β x
+    + ε, with u how good b's answer on i is, by an evaluator, and x what y reacts to and value does
+    not. Every verdict says how good one option is on one item, on the scale of the baseline, which
+    is 0 on every item. So verdicts are scores, the baseline's own among them, with x as attributes.
+    """
+    assert scores.item is not None
+    assert scores.baseline is not None
+    evaluator, item, cluster = scores.evaluator, scores.item, scores.cluster
+    who = np.zeros(len(scores), np.int32) if evaluator is None else evaluator.codes
+    cells = np.unique(np.stack([who, item.codes], axis=1), axis=0)
+    n = len(cells)
+
+    def with_baseline(factor: Factor, codes: Codes) -> Factor:
+        return Factor(np.concatenate([factor.codes, codes.astype(np.int32)]), factor.names)
+
+    if cluster is not None:
+        of = np.zeros(len(item), dtype=np.int32)
+        of[item.codes] = cluster.codes
+        cluster = with_baseline(cluster, of[cells[:, 1]])
+    name, place = scores.option.names[scores.baseline], scores.where
+    several = evaluator is not None and len(evaluator) > 1
+    return replace(
+        scores,
+        score=np.concatenate([scores.score, np.zeros(n)]),
+        option=with_baseline(scores.option, np.full(n, scores.baseline)),
+        rival=None,
+        evaluator=None if evaluator is None else with_baseline(evaluator, cells[:, 0]),
+        item=with_baseline(item, cells[:, 1]),
+        cluster=cluster,
+        stated=None,
+        attributes={
+            name: np.concatenate([column, np.zeros(n)])
+            for name, column in scores.attributes.items()
+        },
+        time=None,
+        beside={},
+        evaluator_group=scores.evaluator_group if several else None,
+        notes=(*scores.notes, *_notes_on_baseline(scores, name, several)),
+        place=lambda row: place(row) if row < len(scores) else f"{name} against itself",
+    )
+
+
+def _notes_on_baseline(scores: Scores, name: str, several: bool) -> Iterator[Finding]:
+    yield Finding.note(
+        BASELINE,
+        f"Everything was compared with {name!r}: a value is by how much an option is better than "
+        f"it, and {name!r} itself is 0. A win rate is (1 + value)/2 where scores run from −1 to 1.",
+    )
+    if scores.evaluator is not None and scores.evaluator_group is not None and not several:
+        yield Finding.note(
+            "groups",
+            f"Whether {scores.evaluator.names[0]!r} favours its own group cannot be told, as "
+            "nobody else judged: values are what it takes options to be worth, and an option of "
+            "its own group may be worth less. A judge of another group on the same items would "
+            "tell.",
+        )

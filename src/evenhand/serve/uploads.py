@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from fastapi import APIRouter, File, Form, Request, UploadFile
@@ -17,16 +17,20 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from starlette.datastructures import QueryParams
 
 import evenhand as eh
+from evenhand import errors
 from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
 from evenhand.cases import skating
-from evenhand.errors import Argument, EvenhandError, InputError, WrongCell, reworded
+from evenhand.errors import Argument, EvenhandError, InputError, WrongCell
 from evenhand.readers.read import in_files
 from evenhand.report.html import as_page
-from evenhand.report.nouns import Rewording
+from evenhand.report.model import Report
+from evenhand.report.nouns import reworded
 from evenhand.scores import Scores
 from evenhand.scores.grades import typed_grades
-from evenhand.scores.read import ReadOptions, laid_out, suggested
+from evenhand.scores.layout import laid_out
+from evenhand.scores.roles import ReadOptions
+from evenhand.scores.suggest import suggested
 from evenhand.serve.access import Access
 from evenhand.serve.guard import REPORT_POLICY, RefusedError, check_form, owner
 from evenhand.serve.pages import page
@@ -34,9 +38,6 @@ from evenhand.serve.panel import typed_scale
 from evenhand.tables.columns import GROUP_WORDS, Table
 from evenhand.tables.opened import open_table
 from evenhand.tables.texts import number_in
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 router = APIRouter(include_in_schema=False)
 
@@ -141,7 +142,7 @@ def answer(request: Request, id: str) -> Response:
     return page(
         request, "answer.html", access, id=id, query=request.url.query, name=name, n=len(scores),
         notes=[(loud, _told(text)) for loud, text in notes],
-        audit=_PLAIN.report(audit._report()), decision=_PLAIN.report(decision._report()),
+        audit=_plain(audit._report()), decision=_plain(decision._report()),
         several=request.query_params.get("top", "") not in ("", "1"),
     )  # fmt: skip
 
@@ -155,7 +156,7 @@ def report(request: Request, id: str, which: str) -> Response:
     _, audit, decision = _both(request, id)
     result: Any = audit if which == "audit" else decision
     return HTMLResponse(
-        as_page(_PLAIN.report(result._report())), headers={"Content-Security-Policy": REPORT_POLICY}
+        as_page(_plain(result._report())), headers={"Content-Security-Policy": REPORT_POLICY}
     )
 
 
@@ -235,22 +236,14 @@ def _typed_groups(text: str) -> dict[str, str]:
     return found
 
 
-class _Plain(Rewording):
-    """Words of the page, and not of Python; pictures have none of either."""
-
-    def __call__(self, text: str) -> str:
-        return _told(text)
-
-    def figure(self, figure: Figure) -> Figure:
-        return figure
-
-
-_PLAIN = _Plain()
+def _plain(report: Report) -> Report:
+    """Return a report in words of the page, and not of Python; pictures have none of either."""
+    return reworded(report, _told, pictures=False)
 
 
 def in_words(message: str) -> str:
     """Return a message in words of the page, which has a field where Python has an argument."""
-    named = _NAMED.sub(lambda found: f"‘{FIELDS[found[1]]}’", reworded(message, _as_field))
+    named = _NAMED.sub(lambda found: f"‘{FIELDS[found[1]]}’", errors.reworded(message, _as_field))
     return _ASIDE.sub(lambda found: f" (‘{PARTS[found[1]].capitalize()}’)", named)
 
 
@@ -384,7 +377,7 @@ def _asked_for(wrong: str) -> dict[str, str]:
         if argument.name == "grades" and "…" not in argument.value:
             found[argument.name] = argument.value.replace(",", ", ")
 
-    reworded(wrong, take)
+    errors.reworded(wrong, take)
     return found
 
 

@@ -469,6 +469,8 @@ class _CsvFile(Table):
         except csv.Error as error:  # a cell that is too long for this reader
             if not lines:
                 raise InputError(f"{name}: the header cannot be read: {error}") from None
+        if not lines:  # of lines that are empty but for quotation marks
+            raise InputError(f"{name} is empty; it needs a header line and lines below it")
         tidy, width = tidied(lines), len(lines[0][1])
         if self._quoted:
             self._refuse_stray_quotes(width)

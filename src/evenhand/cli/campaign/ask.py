@@ -17,8 +17,7 @@ from evenhand.cli.campaign.store import CampaignName, StoreName, command, opened
 from evenhand.cli.options import AsJson
 from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
-from evenhand.report.model import Cell, Facts, Section, Table
-from evenhand.report.result import section_text
+from evenhand.report.model import Cell, Facts, Section, Table, section_text
 from evenhand.report.words import counted, duration, short
 from evenhand.tables.texts import listed
 

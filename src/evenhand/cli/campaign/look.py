@@ -18,8 +18,7 @@ from evenhand.cli.options import AsJson, Figure
 from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, print_json, show
 from evenhand.errors import InputError
-from evenhand.report.model import Table
-from evenhand.report.result import table_lines
+from evenhand.report.model import Table, table_lines
 
 _NOT_VERIFIED = 1
 

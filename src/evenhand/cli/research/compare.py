@@ -14,7 +14,7 @@ from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, names_in, print_json, progress, whole_number
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
-from evenhand.report.result import print_result
+from evenhand.report.model import print_result
 from evenhand.research.comparison import Comparison, chosen, entrants, measure, steps
 from evenhand.research.simulation import Parallel
 

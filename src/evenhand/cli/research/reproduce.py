@@ -11,7 +11,7 @@ from evenhand.cli.options import Seed, Workers
 from evenhand.cli.research.workers import processors, worker_pool
 from evenhand.cli.terminal import console, progress
 from evenhand.files import make_folder
-from evenhand.report.result import print_result
+from evenhand.report.model import print_result
 from evenhand.research.reproduction import FULL, QUICK, Reproduction, measure, statements, steps
 
 _DIFFERS = 1

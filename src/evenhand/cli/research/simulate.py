@@ -15,7 +15,7 @@ from evenhand.cli.research.workers import POLICIES, worker_pool
 from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, print_json, whole_number
 from evenhand.errors import InputError
-from evenhand.report.result import print_result
+from evenhand.report.model import print_result
 from evenhand.report.words import number
 from evenhand.research.comparison import entrants
 from evenhand.research.environments import families

@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Floats
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 from evenhand.research.comparison.instances import Benchmark, Instance, Suite
 from evenhand.research.comparison.measure import ORACLE, PAPER, Outcome
 

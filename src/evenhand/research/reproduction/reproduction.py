@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.reproduction.measurements import Measurements
 from evenhand.research.reproduction.statements import Statement

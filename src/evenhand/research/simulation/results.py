@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
 from evenhand.policies import FairPhasedElimination
-from evenhand.report.model import Report
-from evenhand.report.result import Result
+from evenhand.report.model import Report, Result
 from evenhand.research.environments.problem import BiasedLinearBandit
 
 if TYPE_CHECKING:

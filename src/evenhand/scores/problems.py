@@ -1,0 +1,482 @@
+"""What is wrong with a table of scores, and what its owner should know though it stops nobody."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evenhand.arrays import Floats
+from evenhand.errors import InputError
+from evenhand.scores.grades import as_grades, verdict_in
+from evenhand.scores.layout import Parts, shown, tells_apart, texts_in
+from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, first_repeated, spelled
+from evenhand.scores.suggest import may_name_evaluators
+from evenhand.tables.cells import FEW, calendar_dates, spreadsheet_days
+from evenhand.tables.columns import Defects, Table
+from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
+
+if TYPE_CHECKING:
+    from evenhand.scores.read import Columns
+    from evenhand.tables.cells import ColumnScan
+
+# Up to so many scores are far, if they are apart from all others (of which there are enough) by so
+# many times the range of these; and nobody types more than so many.
+_MOST_FAR, _ENOUGH, _FAR, _MOST_TYPED = 3, 8, 3.0, 100_000
+_MOST_NAMES = 100_000  # of which spellings are compared
+
+# Texts by which 1 (or 0) is the best score, or by which it may be; the last of columns alone, since
+# a title 'Note: …' or 'Place: …' says nothing of scores.
+_GOOD = (
+    r"(?:the\s+|die\s+|der\s+|das\s+)?(?:best[ere]?|excellente?|outstanding|exceptional|very\s+good"
+    r"|sehr\s+gut|strongest|top|hervorragend|ausgezeichnet|très\s+bon|très\s+bien|meilleure?"
+    r"|excelente|sobresaliente|mejor|ottimo|eccellente|migliore|uitstekend)\b"
+)
+_BAD = r"(?:the\s+)?(?:worst|poorest|schlechteste)\b"
+_ONE = r"(?<![\w.,])[01](?:[.,]0+)?(?![\d.,]*\d)"
+_LOW_IS_BEST = re.compile(
+    rf"{_ONE}\s*(?:=|\(|is\b|means\b|ist\b)\s*{_GOOD}"
+    rf"|{_ONE}\s*[-–—:]?\s*{_GOOD}(?!\s+(?!(?:to|and|bis|through)\b|\d)\w)"
+    rf"|{_GOOD}\s*(?:=|:|\(|is\b|ist\b)\s*{_ONE}"
+    rf"|(?<![\w.,])(?:[2-9]|[1-9][0-9]+)\s*(?:=|\(|:|is\b)\s*{_BAD}"
+    r"|\blow(?:er|est)?(?:\s+(?:score|mark|number|value|rating)s?)?\s*"
+    r"(?:(?:=|is|are)\s*(?:the\s+)?(?:better|best|good)|wins?)\b"
+    r"|\b(?:schulnoten?|noten)\b"
+    r"|\b(?:rank|ranks|ranked|ranking|rankings|placing|placings|placement|placements"
+    r"|platzierung|platzierungen|rang|rangliste|classement)\b",
+    re.IGNORECASE,
+)
+_PLACES = re.compile(
+    r"\b(?:place|places|platz|plätze|rangplatz|note|gesamtnote|position|puesto|rango|posto)\b",
+    re.IGNORECASE,
+)
+_DROP = ", or say missing='drop' to leave these scores out"
+_VERDICTS = (
+    "where options are compared, write first, second or tie (A, B, model_a, model_b, win, loss, or "
+    "the name of the better one will do), 1 and 0, or by how much the first is better, below 0 "
+    "where the second is"
+)
+
+
+def refuse_unclear(notes: Sequence[str], columns: Sequence[str], table: str) -> None:
+    """Raise an error if a title, a note or the names of the scores' columns say that the lowest
+    scores may be the best, which nobody has said or denied.
+    """
+    said = next((note for note in notes if _LOW_IS_BEST.search(note)), None)
+    if said is None:
+        texts = [column.replace("_", " ") for column in columns]
+        if not all(_LOW_IS_BEST.search(text) or _PLACES.search(text) for text in texts):
+            return
+        said = f"The scores are in {shown(columns)}."
+    raise InputError(
+        f"{table}: are the lowest scores the best? {said} If the lowest are, as of ranks or marks "
+        "from 1, say best='low'; if the highest are, say best='high'."
+    )
+
+
+class Problems(Defects):
+    """What is wrong with a table of scores, by what was read of it."""
+
+    def __init__(self, source: Table, parts: Parts, read: Columns, *, wide: bool) -> None:
+        super().__init__(source, parts.one("option"))
+        self.parts, self.read, self.wide = parts, read, wide
+        self.score = parts.one("score")
+        self.scores = np.zeros(0) if self.score is None else read.numbers[self.score]
+        if read.n_rows == 0:
+            raise InputError(f"{source.name} has a header but no rows; it needs a row per score")
+
+    def of_columns(self, drop: Sequence[str], grades: Mapping[str, float]) -> None:
+        """Note cells that are empty, or not what their column is for."""
+        read, who = self.read, self.parts.one("evaluator")
+        for column, missing in read.missing.items():
+            if column not in drop:
+                self.of_cells(column, missing, read.n_rows, _DROP)
+        for column, scan in read.scans.items():
+            if column == self.score and read.marks.strange:
+                self._of_strange(column, grades)
+                continue
+            if column not in drop or scan.missing.count == read.n_rows:
+                self.of_cells(column, scan.missing, read.n_rows, _DROP)
+            if column != self.score or not self._of_words(scan):
+                self.of_numbers(scan, is_time=column == self.parts.one("time"))
+        for torn in read.torn:
+            first, second = torn.groups
+            more = f" ({torn.count:,} have several)" if torn.count > 1 else ""
+            self.add(
+                f": {torn.part} {torn.name!r} is of the group {first!r} and, in "
+                f"{self.rows([torn.row])}, of {second!r}{more}; give everybody one group, or say "
+                "with partial= who is partial to what",
+                torn.column,
+            )
+        if who is not None and not self.wide:
+            names = read.names[who].names
+            values, fits = parsed(names)
+            if fits.all() and np.count_nonzero(values != np.floor(values)) * 2 > len(names):
+                self.add(
+                    f" and the cells below hold numbers such as {listed(names[:3])}, not names of "
+                    "evaluators; if each evaluator has a column of scores, say wide=True",
+                    who,
+                    read.row(0),
+                )
+
+    def _of_strange(self, column: str, grades: Mapping[str, float]) -> None:
+        """Note texts that are none of the declared grades."""
+        strange, texts = self.read.marks.strange, self.source.texts(column)
+        (text, near), *others = strange.items()
+        meant = f"; did you mean {near!r}?" if near else ";"
+        more = f" ({len(strange):,} such texts: {listed(list(strange))})" if others else ""
+        self.add(
+            f": {text!r} is none of the grades {listed(list(grades), 20)}{more}{meant} Correct "
+            "the cells, or declare the grade in grades=",
+            column,
+            texts.index(text),
+            [texts.index(other) for other, _ in others],
+        )
+
+    def _of_words(self, scan: ColumnScan) -> bool:
+        """Note words in the place of scores that may be verdicts or grades; tell whether so."""
+        if scan.first_text is None:
+            return False
+        row, text = scan.first_text
+        texts = self.source.texts(scan.name)
+        if self.parts.one("rival"):
+            odd = [(at, one) for at, one in enumerate(texts) if one and verdict_in(one) is None]
+            words = [one for one in odd if not written_elsewhere(one[1])]
+            row, text = next(iter(words or odd), scan.first_text)
+            said = f": {text!r} is no verdict; {_VERDICTS}"
+        elif scan.n_numbers or not (grades := as_grades(texts)) or any(map(is_date, grades)):
+            return False
+        elif all(verdict_in(one) is not None for one in grades) and max(map(len, grades)) > 1:
+            said = (
+                f": {text!r} says which of two options is better; name the column of the second, "
+                "rival=, or another column of scores"
+            )
+        else:
+            said = (
+                f": {text!r} is not a number, and no cell of the column is. If these are grades, "
+                f"name them, the best first: grades={grades!r} (in the right order); else name "
+                "another column"
+            )
+        self.add(said, scan.name, row)
+        return True
+
+    def of_scores(self, scale: tuple[float, float] | None) -> None:
+        """Note scores that are outside the scale, or dates."""
+        read, scores = self.read, self.scores
+        if scale is not None:
+            outside = np.flatnonzero((scores < scale[0]) | (scores > scale[1]))
+            if outside.size:
+                rows = [read.row(row) for row in outside[: FEW + 1].tolist()]
+                self.add(
+                    f": {scores[outside[0]]:.15g} is outside the scale from {scale[0]:g} to "
+                    f"{scale[1]:g} ({outside.size:,} of {len(scores):,} scores are); correct the "
+                    "scores or scale=",
+                    self.score,
+                    rows[0],
+                    rows[1:],
+                )
+        elif len(scores) and np.isfinite(scores).all():
+            remedy = "if they are scores all the same, say so with scale=(lowest, highest)"
+            if calendar_dates(scores) is not None:
+                self.add(
+                    f": {scores[0]:.0f} looks like a date, and so do all others; name the column "
+                    f"of the scores, or, {remedy}",
+                    self.score,
+                    read.row(0),
+                )
+            elif (day := spreadsheet_days(scores)) is not None:
+                self.add(
+                    f": {scores[day[0]]:.0f} is {day[1]} as spreadsheets count days, which looks "
+                    f"like a date among scores; correct it, or, {remedy}",
+                    self.score,
+                    read.row(day[0]),
+                )
+
+    def of_repeats(self) -> None:
+        """Note that an evaluator scored the same thing twice, or that a row comes twice."""
+        keys, parts, read = self.parts.names, self.parts, self.read
+        if parts.one("evaluator") is None:
+            return  # then it may have been two
+        codes = [read.names[column].codes for column in keys]
+        whole = np.flatnonzero(np.min(codes, axis=0) >= 0)  # empty cells are said by themselves
+        again = first_repeated(*(one[whole] for one in codes))
+        if again is None:
+            return
+        rows, n = whole[again[0]], again[1]
+        own = [read.names[column].names[read.names[column].codes[rows[0]]] for column in keys]
+        what = ", ".join(f"{column} {name!r}" for column, name in zip(keys, own, strict=True))
+        at = [read.row(row) for row in rows.tolist()]
+        others = self._differing(at[0], at[1])
+        by = [column for column in keys if column != parts.one("option")]
+        better = next((c for c in others if tells_apart(self.source, [*by, c])), None)
+        options = set(read.names[str(parts.one("option"))].names)
+        second = next((c for c in others if not options.isdisjoint(self.source.texts(c))), None)
+        meant = f"If {better!r} is what was scored, say option={better!r}. " if better else ""
+        if second and parts.one("rival") is None:
+            meant = f"If two options are compared, say rival={second!r}. "
+        differ = "differs" if len(others) == 1 else "differ"
+        tell = f" ({', '.join(repr(c) for c in others[:4])} {differ} there)" if others else ""
+        copied = "" if others else "; if they are copies, say copies='drop' to keep one of each"
+        self.add(
+            f"{self.rows(at)}, column {self.score!r}: one evaluator scored the same thing twice "
+            f"({what}{f'; {n:,} rows repeat one' if n > 1 else ''}). {meant}If something tells the "
+            f"scores apart, name its column as item= or event={tell}; if the evaluator was asked "
+            f"again, say repeats=True{copied}; else remove the copies"
+        )
+
+    def _differing(self, first: int, second: int) -> list[str]:
+        """Return columns without a role in which two rows differ."""
+        unused = [] if self.wide else self.parts.unused(self.source)
+        texts = {column: texts_in(self.source, column) for column in unused}
+        return [column for column, own in texts.items() if own and own[first] != own[second]]
+
+    def of_unnamed(self, *, repeats: bool) -> None:
+        """Note a column that may say who gave the scores, where nobody has said that."""
+        column = may_name_evaluators(self.source, self.parts, repeats=repeats)
+        if column is not None:
+            self.add(
+                f"column {column!r} may say who gave the scores, which nobody has said: say "
+                f"evaluator={column!r} (item={column!r} if options were tried on these), or "
+                "evaluator=None if no column does"
+            )
+
+    def of_spellings(self, scores: Scores) -> None:
+        """Note names of options, evaluators and groups that differ in capitals, blanks or points
+        only, since nobody can tell whether they are one.
+        """
+        option, evaluator = scores.option, scores.evaluator
+        columns = [("option", option), *([("evaluator", evaluator)] if evaluator else [])]
+        for role, names in columns:
+            self._of_spellings(names.names, [(role, names.codes)])
+        sides = (scores.option_group, scores.evaluator_group)
+        groups = [
+            (f"{role}_group", side[names.codes])
+            for (role, names), side in zip(columns, sides, strict=False)
+            if side is not None
+        ]
+        self._of_spellings(scores.groups, groups)
+
+    def _of_spellings(self, names: Sequence[str], columns: Sequence[tuple[str, Codes]]) -> None:
+        bare, seen = [*map(spelled, names[:_MOST_NAMES])], dict[str, int]()
+        if len({*bare}) == len(bare):  # as most are, of millions of names fast
+            return
+        pairs = [(seen.setdefault(name, code), code) for code, name in enumerate(bare)]
+        alike = [(first, code) for first, code in pairs if first != code]
+        for one, other in alike[:1]:
+            role, codes = next((c for c in columns if (c[1] == other).any()), columns[0])
+            self.add(
+                f": {names[one]!r} and {names[other]!r} differ in capitals, blanks, points or "
+                f"dashes only ({len(alike):,} such); spell them alike if they are one, else give "
+                "each a name of its own",
+                self.parts.one(role),
+                self.read.row(int(np.argmax(codes == other))),
+            )
+
+    def refuse_low_verdicts(self, *, logged: bool) -> None:
+        """Raise an error where comparisons say by words, or by 1 and 0, which option is better."""
+        if self.score is not None and (
+            logged or self.read.marks.verdicts or _are_votes(self.scores)
+        ):
+            raise InputError(
+                f"column {self.score!r}: these verdicts say which of two options is better; "
+                "best='low', or a scale from high to low, is for comparisons by numbers below and "
+                "above 0, and for scores. Leave it out, and write first, second or tie if 0 is a "
+                "win."
+            )
+
+    def refuse_untold(self, *, telling: bool, scale: bool) -> None:
+        """Refuse a table without scores; if they are to tell something, one that tells nothing:
+        scores that are all equal do on a ``scale`` that is stated.
+        """
+        column, scores, name = str(self.score), self.scores, self.source.name
+        if len(scores) == 0:
+            raise InputError(
+                f"{name}: of {self.read.n_rows:,} rows every one has an empty cell, from "
+                f"{self.rows([0])} on, column {column!r} or another; nothing is left"
+            )
+        low, high = float(scores.min()), float(scores.max())
+        if not telling or (len(scores) > 1 and (low < high or scale)):
+            return
+        place = self.place(self.read.row(0), column)
+        if len(scores) == 1:
+            raise InputError(
+                f"{name} has one score only ({place}): there is nothing to compare it with; give "
+                "the scores of several options by several evaluators"
+            )
+        said = f" (numbers of that size are rounded to {np.spacing(abs(low)):.2g})"
+        raise InputError(
+            f"{name}: from {place} on every score is {low:.15g}{said if abs(low) > WHOLE else ''}: "
+            "nothing to compare; is it the column of the scores?"
+        )
+
+    def far_scores(self) -> Iterator[Finding]:
+        """Yield scores that lie far from all others, as 77 among marks from 3 to 9 does."""
+        scores, n = self.scores, len(self.scores)
+        if not 0 < n <= _MOST_TYPED:
+            return
+        order = np.argsort(scores, kind="stable")
+        ordered = scores[order]
+        for k in range(1, min(_MOST_FAR, n - _ENOUGH) + 1):
+            for far, near, rest in (
+                (order[n - k :], ordered[n - k], ordered[: n - k]),
+                (order[:k], ordered[k - 1], ordered[k:]),
+            ):
+                low, high = float(rest[0]), float(rest[-1])
+                if 0.0 < _FAR * (high - low) < max(near - high, low - near):
+                    column = self.score or ""
+                    said = "; ".join(
+                        f"{self.place(self.read.row(x), column)}: {scores[x]:g}"
+                        for x in sorted(far)
+                    )
+                    yield Finding.note(
+                        "far",
+                        f"{said}. That is far from all other scores, which go from {low:g} to "
+                        f"{high:g}, and has much weight in what is said here. Is it a typing "
+                        "error?",
+                    )
+                    return
+
+
+def leads(
+    found: Problems, scale: tuple[float, float] | None
+) -> tuple[Columns, tuple[float, float] | None]:
+    """Return the scores of comparisons as leads of the first option, and the ends of these: 1 and 0
+    are a win and a loss, ½ is a tie, and the middle of a scale without a sign is one, too. Refuse
+    others that never change their sign.
+    """
+    read, column, scores = found.read, found.score, found.scores
+    one_sided = len(scores) > 0 and ((scores >= 0.0).all() or (scores <= 0.0).all())
+    signed = scale is None or scale[0] < 0.0 < scale[1]
+    if (
+        read.marks.verdicts and one_sided and scores.all()
+    ):  # all for the same side: that tells something
+        return read, scale or (-1.0, 1.0)
+    if column is None or read.marks.verdicts or not one_sided or (signed and not scores.any()):
+        return read, scale
+    said = "Comparisons: 1 is read as a win of the option, 0 as a loss"
+    if _are_votes(scores) and scale in (None, (0.0, 1.0)):
+        new, ends = 2.0 * scores - 1.0, (-1.0, 1.0)
+        said += ", ½ as a tie" if (scores == 0.5).any() else ""
+    elif scale is not None and not signed:
+        middle, half = 0.5 * (scale[0] + scale[1]), 0.5 * (scale[1] - scale[0])
+        new, ends, said = scores - middle, (-half, half), f"Comparisons: {middle:g} is a tie"
+    elif scale is not None:
+        return read, scale
+    else:
+        low, high = float(scores.min()), float(scores.max())
+        most = max(-low, high)
+        between = (
+            f"if {0.5 * (low + high):g} is a tie, say scale=({low:g}, {high:g}) where {high:g} is "
+            f"for the first, scale=({high:g}, {low:g}) where {low:g} is; "
+        )
+        found.add(
+            f": scores go from {low:g} to {high:g}, which never tells one option's wins from the "
+            f"other's; {_VERDICTS}; {between if low < high else ''}if the "
+            f"{'first' if high > 0.0 else 'second'} is better every time, "
+            f"scale=({-most:g}, {most:g})",
+            column,
+            read.row(0),
+        )
+        found.refuse()
+    read = replace(read, numbers={**read.numbers, column: new}, notes=(*read.notes, f"{said}."))
+    return read, None if scale is None else ends
+
+
+def _are_votes(scores: Floats) -> bool:
+    return {0.0} < set(np.unique(scores).tolist()) <= {0.0, 0.5, 1.0}
+
+
+def notes_on(
+    scores: Scores, left_out: int = 0, again: int = 0, beside: Sequence[str] = ()
+) -> Iterator[Finding]:
+    """Yield what is worth saying about scores that can be used."""
+    if left_out:
+        yield Finding.note(
+            "missing",
+            f"{left_out:,} rows were left out since a cell was empty, as you asked for. That is "
+            "harmless only if it has nothing to do with what the scores would have been.",
+        )
+    if again:
+        yield Finding.note("repeats", f"{again:,} scores were given again by the same evaluator.")
+    evaluator = scores.evaluator
+    if evaluator is None:
+        yield Finding.note(
+            "evaluator",
+            "Nobody says who gave the scores, so lenient and severe evaluators can't be told from "
+            "good and bad options. If a column names them, say which: evaluator=."
+            + (f" If {shown(beside)} are evaluators, say wide=True." if beside else ""),
+        )
+    elif scores.rival is None and (single := np.flatnonzero(evaluator.counts == 1)).size:
+        yield Finding.note(
+            "evaluator",
+            f"Evaluators with one score only ({single.size:,} of {len(evaluator):,}: "
+            f"{_some([evaluator.names[code] for code in single])}) say nothing about a bias: one "
+            "score can't tell who is lenient from what is good.",
+        )
+    for role, names, groups in (
+        ("option", scores.option, scores.option_group),
+        ("evaluator", evaluator, scores.evaluator_group),
+    ):
+        if names is not None and groups is not None and (groups < 0).any() and (groups >= 0).any():
+            without = np.flatnonzero(groups < 0)
+            yield Finding.note(
+                f"{role}_group",
+                f"{without.size:,} of {len(groups):,} {role}s have no group "
+                f"({_some([names.names[code] for code in without])}): nobody counts as partial to "
+                "them, and they to nobody.",
+            )
+    ours, theirs = (_seen(scores, g) for g in (scores.option_group, scores.evaluator_group))
+    if ours and theirs and scores.stated is None and not ours & theirs:
+        yield Finding.note(
+            "evaluator_group",
+            "No evaluator is of a group that an option is of: options have "
+            f"{_some(sorted(ours), 3)}, evaluators {_some(sorted(theirs), 3)}. So nobody is "
+            "partial to anything here.",
+        )
+    yield from _on_partiality(scores)
+
+
+def on_standing(left_out: Mapping[str, int]) -> Iterator[Finding]:
+    """Yield how many rows of a campaign's table are left out, by their standing."""
+    if left_out:
+        n = sum(left_out.values())
+        rows, are = ("row", "is") if n == 1 else ("rows", "are")
+        yield Finding.note(
+            "standing",
+            f"{n:,} {rows} of the campaign's record {are} left out: "
+            f"{', '.join(f'{times:,} {name}' for name, times in left_out.items())}. Who withdraws "
+            "scores after looking at them chooses among them: `evenhand campaign answer` says what "
+            "holds with them, too.",
+        )
+
+
+def _on_partiality(scores: Scores) -> Iterator[Finding]:
+    if scores.stated is None:
+        return
+    column = scores.called.get("partial", "partial")
+    low, high = float(scores.stated.min()), float(scores.stated.max())
+    if low == high:
+        said = (
+            f"is {low:g} in every row: everybody is as partial to everything, and no scores tell "
+            "what that adds."
+        )
+    elif low < (0.0 if scores.rival is None else -1.0) or high > 1.0:
+        said = (
+            f"runs from {low:g} to {high:g}, not from 0 (impartial) to 1 (partial): the bias is "
+            "what one unit of it adds."
+        )
+    else:
+        return
+    yield Finding.note("partial", f"Column {column!r} {said}")
+
+
+def _seen(scores: Scores, groups: Codes | None) -> set[str]:
+    """Return the groups that something is of."""
+    return {scores.groups[g] for g in np.unique([] if groups is None else groups[groups >= 0])}
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    return listed(names[:most]) + (", …" if len(names) > most else "")

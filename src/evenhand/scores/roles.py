@@ -1,0 +1,127 @@
+"""The roles of columns in a table of scores, each declared once, and how a table is read.
+
+Nothing here imports pyarrow, which takes long to load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple, TypedDict
+
+from evenhand.best import Best
+from evenhand.scores.grades import Grades
+
+
+class Role(NamedTuple):
+    """What a column of a table can be."""
+
+    name: str
+    holds: Literal["names", "groups", "numbers"]
+    words: tuple[str, ...] = ()  # what else people call such a column; found if it is the only one
+    several: bool = False  # whether several columns may have it together
+    asked: bool = False  # whether a column has it only if the user names one
+
+
+ROLES: Mapping[str, Role] = {role.name: role for role in (
+    Role("option", "names", (
+        *("model", "model a", "model 1", "system", "candidate", "generator", "generator 1"),
+        *("application", "applicant"),
+        *("proposal", "submission", "paper", "project", "entry", "contestant", "nominee"),
+        *("antrag", "bewerber", "bewerberin", "bewerbung", "kandidat", "kandidatin", "projekt"),
+        *("candidat", "dossier", "projet", "candidato", "propuesta", "proyecto", "progetto"),
+    )),
+    Role("score", "numbers", (
+        *("rating", "winner", "grade", "mark", "marks", "points", "vote", "punkte", "punktzahl"),
+        *("bewertung", "wertung", "points attribués", "puntuación", "puntos", "calificación"),
+        *("punteggio", "voto", "punten", "ocena", "punkty", "poäng", "pontos", "pontuação"),
+    )),
+    Role("evaluator", "names", (
+        *("judge", "grader", "annotator", "rater", "reviewer", "referee", "assessor", "juror"),
+        *("judge model", "grader model", "evaluator model", "annotator model", "scorer", "labeler"),
+        *("judge id", "grader id", "annotator id", "rater id", "reviewer id", "evaluator id"),
+        *("labeller", "taster", "examiner", "voter", "jury member", "panel member"),
+        *("gutachter", "gutachterin", "gutachter:in", "jurymitglied", "juror:in", "prüfer"),
+        *("évaluateur", "rapporteur", "relecteur", "juré", "evaluador", "revisor", "jurado"),
+        *("valutatore", "revisore", "beoordelaar", "recensent"),
+    )),
+    Role("rival", "names", ("generator 2", "model b", "model 2")),
+    Role("item", "names", (
+        *("prompt", "question", "instruction", "sample", "task", "example", "document"),
+        *("prompt id", "question id", "instruction id", "sample id", "task id", "example id"),
+        *("item id", "doc id", "document id"),
+    ), several=True),
+    Role("event", "names", several=True),
+    Role("cluster", "names", several=True),
+    Role("option_group", "groups"),
+    Role("rival_group", "groups"),
+    Role("evaluator_group", "groups"),
+    Role("partial", "numbers", asked=True),
+    Role("reference", "numbers", asked=True),
+    Role("attributes", "numbers", several=True, asked=True),
+    Role("time", "numbers", asked=True),
+)}  # fmt: skip
+"""The roles of columns, by name."""
+
+NEEDED = ("option", "score")
+BY_NAME = tuple(r.name for r in ROLES.values() if not r.asked and r.name not in NEEDED)
+"""Roles that a column of the same name has, if there is one and nothing else was said."""
+
+Groups = str | Mapping[str, str] | None
+
+Families = Callable[[str, Sequence[str]], Mapping[str, str | None] | None]
+"""Says of a role and its names which groups they are of, where no column does."""
+
+
+class ReadOptions(TypedDict, total=False):
+    """How a table of scores is read.
+
+    ``option`` to ``time`` are the columns with these roles, see `Scores`. Where nothing is said, a
+    column of that name has the role, or one that people call so (`ROLES`); None says that nothing
+    has it. Several columns of one item, event or cluster are taken together. Groups may also come
+    as a mapping from names to groups.
+
+    ``partial`` to ``time`` are columns of numbers; ``time`` may hold dates, which count in days. In
+    comparisons, a column ``length`` with ``rival_length`` beside it counts as the difference.
+
+    ``scale``: the lowest and highest score that can be given; (5, 1) says that 1 is the best.
+    ``best``: whether the "high" or the "low" scores are the best; "high" if not said, but where a
+    title, a note or the name of the scores' column says that it may be the lowest. ``wide``:
+    whether the table has a row for each option and a column for each evaluator, or which columns
+    these are; where ``evaluator`` has a column, or is None, they are items; empty cells are no
+    scores. ``repeats``: whether an evaluator may have scored the same thing several times.
+    ``missing``: what to do with rows where a cell is empty. ``decimal``: what stands before
+    decimals in texts; found out if not said.
+    ``beside``: whether to keep columns that have no role (not of a wide table). ``scored``: whether
+    there must be scores; else it will do who scored what. ``telling``: whether scores must tell
+    something, two at least, that differ. ``grades``: words that scores are, the best first (equally
+    spaced), or with numbers. ``copies``: what to do with rows that are the same in every cell.
+    ``lengths``: whether the lengths of answers that were compared with one baseline are an
+    attribute, if nobody says which are.
+    """
+
+    option: str | Sequence[str]
+    score: str
+    evaluator: str | None
+    rival: str | None
+    item: str | Sequence[str] | None
+    event: str | Sequence[str] | None
+    cluster: str | Sequence[str] | None
+    option_group: Groups
+    rival_group: str | None
+    evaluator_group: Groups
+    partial: str | None
+    reference: str | None
+    attributes: Sequence[str] | None
+    time: str | None
+    scale: tuple[float, float] | None
+    best: Best | None
+    wide: bool | Sequence[str]
+    repeats: bool
+    missing: Literal["refuse", "drop"]
+    decimal: str | None
+    beside: bool
+    scored: bool
+    telling: bool
+    lengths: bool
+    grades: Grades
+    copies: Literal["refuse", "drop"]
