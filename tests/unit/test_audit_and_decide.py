@@ -11,7 +11,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cases.skating import scores
-from evenhand.numerics import population
+from evenhand.inference import population
 
 GROUPS = {"option_group": "nation", "evaluator_group": "judge_nation"}
 
@@ -83,3 +83,10 @@ def test_truths_that_differ_are_estimated_without_bias_and_the_mean_is_covered(s
         v * 4.0 / (v + 4.0)
     ).sum() / v.sum()  # what shrinking could reach if τ² and μ were known
     assert best < closer < best + 0.1
+
+
+def test_shrunken_estimates_keep_their_share_of_the_variance_between() -> None:
+    estimates, variances = np.array([1.0, 9.0]), np.array([8.0, 8.0])  # τ² = 32 − 8
+    found = population(estimates, variances)
+    assert found is not None
+    assert found.shrunken(estimates, variances) == pytest.approx([2.0, 8.0])

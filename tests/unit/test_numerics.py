@@ -19,7 +19,6 @@ from evenhand.numerics import (
     dominant_basis,
     identifying,
     leverages,
-    population,
     row_space,
     rows_beyond,
 )
@@ -208,13 +207,6 @@ def test_the_span_holds_exactly_what_fractions_say(points: Floats, seed: int) ->
         assert space.contains(vector) == in_range(points, vector)
     for row in points:
         assert space.contains(row)
-
-
-def test_shrunken_estimates_keep_their_share_of_the_variance_between() -> None:
-    estimates, variances = np.array([1.0, 9.0]), np.array([8.0, 8.0])  # τ² = 32 − 8
-    found = population(estimates, variances)
-    assert found is not None
-    assert found.shrunken(estimates, variances) == pytest.approx([2.0, 8.0])
 
 
 def test_a_conic_program_finds_the_least_bound_of_a_length() -> None:

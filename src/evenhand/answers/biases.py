@@ -1,7 +1,7 @@
 """Biases by name: whose they are, how large, with their intervals, and shrunken.
 
 What is estimated poorly says little: it is drawn towards the mean of its kind as far as it is noise
-(`numerics.shrinkage`), as in an audit.
+(`inference.biases`), as in an audit.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.arrays import Floats, Indices
-from evenhand.inference.biases import TableFit
+from evenhand.inference.biases import TableFit, population
 from evenhand.inference.designs import biases_by
 from evenhand.linear import Fit
 from evenhand.linear.design import regressors
 from evenhand.numerics.intervals import Estimate
-from evenhand.numerics.shrinkage import population
 from evenhand.questions import Column, Questions
 from evenhand.questions.options import Kind
 

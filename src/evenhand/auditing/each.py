@@ -1,7 +1,7 @@
 """Biases one by one: of every evaluator, and towards every favoured party.
 
 Each has a slope of its own in one fit (`inference.TableFit.each`). How much true biases differ, and
-by how much each is shrunken, is `numerics.shrinkage`. Which differ from 0 is said so that of those
+by how much each is shrunken, is `inference.biases`. Which differ from 0 is said so that of those
 named no more than a given share are named falsely (Benjamini and Hochberg).
 """
 
@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from evenhand.arrays import Floats
-from evenhand.inference.biases import TableFit
+from evenhand.inference.biases import Population, TableFit, population
 from evenhand.linear import Spread
-from evenhand.numerics.shrinkage import Population, population
 from evenhand.scores.scores import Codes
 
 if TYPE_CHECKING:

@@ -1,5 +1,6 @@
 """What scores come to: a target, and the conclusion from one look at a fit."""
 
+from evenhand.inference.biases import population
 from evenhand.inference.conclusion import Conclusion, Verdict, capped, conclude
 from evenhand.inference.designs import biases_by, design_of_answers, design_of_feedback
 from evenhand.inference.target import Target
@@ -13,4 +14,5 @@ __all__ = [
     "conclude",
     "design_of_answers",
     "design_of_feedback",
+    "population",
 ]
