@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -175,7 +175,8 @@ def biases_of(table: TableFit, confidence: float, most: float = math.inf) -> Bia
     if scores.evaluator is not None and scores.rival is None and len(scores.evaluator) > 1:
         columns += [Column(name, "leniency", name) for name in scores.evaluator.names]
         spread = table.values.severity()
-        own, better = spread.ends(1.0 - confidence), shrunk(spread.estimate, spread.variance)
+        own = spread.ends(1.0 - confidence)
+        better = shrunk(spread.estimate, spread.variance, about=0.0)  # the mean of all
         if scores.best == "low":
             own, better = 0.0 - own[:, [0, 2, 1]], 0.0 - better
         ends, drawn = np.vstack([ends, own]), np.append(drawn, better)
@@ -221,9 +222,13 @@ def _key(column: Column) -> tuple[str, str | None, str | None, str]:
     return column.kind, column.evaluator, column.group, name
 
 
-def shrunk(estimates: Floats, variances: Floats) -> Floats:
-    """Return estimates shrunken to their mean; unchanged where variances are not known."""
+def shrunk(estimates: Floats, variances: Floats, about: float | None = None) -> Floats:
+    """Return estimates shrunken to their mean, if that is not known; unchanged where variances are
+    not known.
+    """
     among = population(estimates, variances)
     if among is None:
         return estimates.copy()
+    if about is not None:
+        among = replace(among, mean=about)
     return np.where(np.isfinite(variances), among.shrunken(estimates, variances), estimates)

@@ -480,9 +480,16 @@ def _severity(answer: Answer) -> str:
     """Return who is lenient and who severe, against the average; "" if nobody can be."""
     known = [one for one in answer.biases if one.kind == "leniency" and one.known]
     told = [one for one in known if one.low > 0.0 or one.high < 0.0]
+    if answer.table is not None and answer.table.scores.evaluator is not None:
+        spread, failure = answer.table.values.severity(), 1.0 - answer.confidence
+        p = np.sort(2.0 * np.minimum(spread.above, 1.0 - spread.above))
+        apart = np.logical_and.accumulate(p < failure / np.arange(len(p), 0, -1))  # Holm
+        told = sorted(told, key=lambda one: -abs(one.estimate / (one.high - one.low)))
+        told = told[: int(apart.sum())]
+    digits = decimals(median(0.5 * (one.high - one.low) for one in told)) if told else 0
+    told = [one for one in told if round(abs(one.shrunk), digits) > 0.0]
     if not told:
         return "no evaluator can be told from the average." if len(known) > 1 else ""
-    digits = decimals(median(0.5 * (one.high - one.low) for one in told))
     said = [
         f"{short(one.name)} gives {fixed(abs(one.shrunk), digits)} "
         f"{'less' if one.shrunk < 0.0 else 'more'}"
