@@ -115,7 +115,7 @@ def test_the_report_has_the_numbers_of_the_audit(audit: eh.Audit, page: Document
     found = [audit.bias.value, audit.bias.low, audit.bias.high]
     assert shown == pytest.approx(found, abs=0.0051)
     start = cells.index("evaluator")
-    width = cells[start:].index("not 0") + 1
+    width = cells[start:].index("shown") + 1
     named = cells[start + width :: width][: len(audit.evaluators)]
     assert set(named) == set(audit.evaluators["evaluator"])
     where = cells[start : start + width].index("shrunken")

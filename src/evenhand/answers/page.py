@@ -362,7 +362,7 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
     ended = visible(answer.stopped_because).rstrip(".")
     asked = [("Cost", _cost(answer)), ("Stopped", f"{ended}." if ended else "")]
     if answer.assumed:
-        why = [("Why", f"{ended}.")] if ended and is_apart(answer) else []
+        why = [("Why", f"{ended}.")] if ended else []
         asked = [*why, ("Scores", f"{counted(n_scores(answer), 'score')}. {answer.assumed}")]
     warned = [("WARNING" if one.alarm else "Note", visible(one.message)) for one in answer.warnings]
     withstood = (
@@ -606,12 +606,12 @@ def _ranking(answer: Answer) -> list[Part]:
         read = "The value is what an impartial evaluator of average severity would give"
     if answer.scale.compared:
         read = f"The value is measured from {short(answer.label)}, since options were compared"
-    told = "there are no intervals, since nothing is certain"
+    told = "nothing tells how far off values may be"
     if any(math.isfinite(one.high - one.low) for one in answer.ranking):
         told = f"intervals have a confidence of {percent(answer.confidence)}, each by itself"
     read += (
-        f"; {told}. What is sure, and places, hold of all options at once; 'behind' is against the "
-        "most valuable one; the chance is an estimate, of values from one normal population."
+        f"; {told}. What is sure, and places, hold of all options at once; 'behind' is against "
+        f"{_first(answer)}; the chance is an estimate, of values from one normal population."
     )
     said = (
         f"{verdict(answer)} Options by value with intervals, mean scores beside them, and biases."
@@ -619,20 +619,29 @@ def _ranking(answer: Answer) -> list[Part]:
     return [Picture("ranking", answer.plot, said), _standings(answer), Note(read)]
 
 
+def _first(answer: Answer) -> str:
+    """Return which option others are said to be behind."""
+    if answer.categories is not None:
+        return f"the most valuable of the same {answer.categories.column}"
+    first = answer.ranking[0].index == answer.option
+    return "the most valuable one" if first else short(answer.label)
+
+
 def _standings(answer: Answer) -> Table:
     """Return where every option stands, the most valuable first; the chosen stand out."""
     said, inside, ranking = answer.conclusion, answer.categories, answer.ranking
+    ahead = dict.fromkeys(range(len(ranking)), 0.0)  # by how much the first of its category leads
     if inside is not None:
         ranking = tuple(sorted(ranking, key=lambda one: inside.codes[one.index]))
+        least = [min(said.leads[some, 0]) for some in said.parts]
+        ahead = {x: a for some, a in zip(said.parts, least, strict=True) for x in some.tolist()}
     order = [one.index for one in ranking]
     places = list(zip(*(ends[order].tolist() for ends in said.ranks), strict=True))
     chances = [chance(float(said.chances[x])) for x in order]
     digits, spans = _spans([(one.value, one.low, one.high) for one in ranking])
     names = [short(one.option) for one in ranking]
     columns: dict[str, Sequence[Cell]] = {
-        inside.column if inside else "category": [
-            short(inside.name(x)) if inside else "" for x in order
-        ],
+        "category": [short(inside.name(x)) if inside else "" for x in order],
         "option": [Strong(n) if x in said.chosen else n for n, x in zip(names, order, strict=True)],
         "group": [one.group or "" for one in ranking],
         "verdict": [verdict_on(answer, x) for x in order],
@@ -642,12 +651,12 @@ def _standings(answer: Answer) -> Table:
         "low": spans["low"],
         "high": spans["high"],
         "": spans[""],
-        "behind": [rounded(one.lead, digits) for one in ranking],
+        "behind": [rounded(one.lead - ahead[one.index], digits) for one in ranking],
         "chance": chances,
         "scores": [one.evaluations for one in ranking],
     }
     told = {
-        "category": False,
+        "category": inside is not None,
         "group": answer.options.groups is not None,
         "place": any(place != (1, len(ranking)) for place in places),
         "behind": not answer.scale.compared,

@@ -175,7 +175,7 @@ def _draw_events(axes: Axes, picture: AuditPicture) -> None:
 
 def _legend(picture: AuditPicture) -> list[Line2D | Patch]:
     """Return what is drawn, and only that: first of evaluators, then of events."""
-    said = {_NAMED: "evaluator whose bias is not 0", _OTHER: "other evaluator"}
+    said = {_NAMED: "evaluator whose own scores show it", _OTHER: "other evaluator"}
     styles = {row.style for row in picture.rows}
     there = {one.verdict for one in picture.events}
     marks = [(*style, label) for style, label in said.items() if style in styles]

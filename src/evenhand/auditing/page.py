@@ -407,15 +407,15 @@ def _each(audit: Audit, kind: str) -> list[Part]:
     found = found.sort_values("q", kind="stable")
     shown = {kind: kind, "group": "group", "leniency": "leniency", "scores": "scores"}
     shown |= {"own": "partial", "bias": "bias", "shrunk": "shrunken", "shrunk_low": "low"}
-    shown |= {"shrunk_high": "high", "q": "q", "flagged": "not 0"}
+    shown |= {"shrunk_high": "high", "q": "q", "flagged": "shown"}
     if not len(found):
         return ["No single bias could be told from those of others."]
     severe = "; above 0, severity" * (best == "low")
     read = (
         f"Leniency (the evaluator effect{severe}) is what an evaluator adds to all. Partial: how "
         "many of the scores are partial. Shrunken: the better guess of each bias, drawn to the "
-        "mean by as much as it is uncertain, with its interval. Not 0: of these at most "
-        f"{percent(1.0 - audit.bias.level)} are expected by chance (false discovery rate q)."
+        "mean by as much as it is uncertain, with its interval. Shown: by the own scores alone, of "
+        f"which at most {percent(1.0 - audit.bias.level)} are expected by chance (false discovery rate q)."
     )
     table = frame_table(f"By {kind}, the surest first", found, shown, {"q": model.Chance})
     return [table, Note(read if kind == "evaluator" else "")]
