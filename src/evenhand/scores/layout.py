@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.grades import grades_in, loose_number, share_of_marks
 from evenhand.scores.roles import BY_NAME, NEEDED, ROLES, ReadOptions
@@ -27,7 +28,7 @@ from evenhand.scores.scores import Codes, baseline_in, crossed, first_repeated
 from evenhand.tables.cells import as_text, coded, coded_among, is_number, plain_numbers
 from evenhand.tables.columns import Cells, Table, found_columns, no_such_column
 from evenhand.tables.opened import holds_marks, open_table
-from evenhand.tables.texts import is_beside, is_total, listed
+from evenhand.tables.texts import is_beside, is_date, is_statistic, is_total, listed
 
 _WORDED = [role.name for role in ROLES.values() if role.words]
 _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
@@ -35,7 +36,9 @@ _STANDING = "standing"
 _EXPORTED = {"evaluation", "ticket", "evaluator", "score", _STANDING, "at", "key"}
 _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 _MARKS = 0.5  # share of cells that may be scores, of a column that holds an evaluator's
-_LAST = 4  # lines at the end of a table that may be totals
+_LAST = 10  # lines at the end of a table that may be totals
+_DERIVED = "Left out, as they are worked out of the others"
+_BY_CHANCE = 1e-4  # with which somebody's marks may be worked out of those of others
 
 
 def given_roles(reading: ReadOptions) -> dict[str, Any]:
@@ -325,7 +328,7 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
     grades = grades_in(words) if (words := reading.get("grades")) is not None else {}
     given = given_roles(reading)
     whole = open_table(table, "scores")
-    source, left_out = _counted(whole, given)
+    source, left_out = _counted(_with_corner(whole, given), given)
     source, totals = _without_totals(source)
     copies = ""
     if reading.get("copies") == "drop":
@@ -334,7 +337,8 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
         given["attributes"] = lengths_of(source, given)
     by_name = partial(by_words, roles=("option", "evaluator"))
     guess = turn = ""
-    if not wide and scored and not any(is_there(source, given, r) for r in ("score", "rival")):
+    lacking = not any(is_there(source, given, role) for role in ("score", "rival"))
+    if not wide and scored and (lacking or _is_summed_up(source, given)):
         found = {role: c for c, role in by_name(source, given).items()}
         wide, guess = _guessed_wide(source, given | found, grades)
     columns: tuple[str, ...] = ()
@@ -379,42 +383,150 @@ def _without_copies(source: Table) -> tuple[Table, str]:
     return (_selected(source, first), said) if n else (source, "")
 
 
+def _with_corner(source: Table, given: Mapping[str, Any]) -> Table:
+    """Return a table whose first column names the options where it has names, and none itself."""
+    corner = "option"
+    if source.columns[0] or given[corner] != corner or is_there(source, given, corner):
+        return source
+
+    def read(columns: Sequence[str], names: Collection[str]) -> dict[str, Cells]:
+        cells = source.read(["" if c == corner else c for c in columns], names)
+        return {c: cells["" if c == corner else c] for c in columns}
+
+    def column_of(row: int, column: str) -> str:
+        return "" if column == corner else column
+
+    named = Remade(source, [corner, *source.columns[1:]], read, int, column_of)
+    return source if range_of(named, corner) is not None else named
+
+
 def _without_totals(source: Table) -> tuple[Table, str]:
-    """Return a table without lines of totals or means at its end, and what was left out."""
+    """Return a table without lines of totals and other statistics at its end, and what was left
+    out: from the first on that has them of the lines above, if all others are such lines, too.
+    """
     columns = [column for column in source.columns if column]
     for first in [] if source.is_large else columns[:2]:
-        try:
-            cells = source.cells(first)
-            ends = as_text(cells.slice(max(len(cells) - _LAST, 0))).to_pylist()
-        except InputError:
-            continue
-        n = last = len(cells)
-        while last > max(2, n - len(ends)) and is_total(ends[last - n - 1] or ""):
-            last -= 1
-        if last < n and _adds_up(source, [c for c in columns if c != first], last):
-            said = listed([str(name) for name in ends[last - n :]])
-            where = ", ".join(source.where(list(range(last, n))))
-            kept = _selected(source, np.arange(n) < last)
-            return kept, f"{where}, {said}, is taken for totals and left out."
+        names, others = texts_in(source, first), [c for c in columns if c != first]
+        n = len(names)
+        for last in range(max(2, n - _LAST), n):
+            ends = [name or "" for name in names[last:]]
+            if not (is_total(ends[0]) or is_statistic(ends[0])):
+                continue
+            if not _adds_up(source, others, last, last, strict=not is_total(ends[0])):
+                continue
+            if all(
+                is_total(name) or _adds_up(source, others, last, last + k, strict=True)
+                for k, name in enumerate(ends)
+            ):
+                where = ", ".join(source.where(list(range(last, n))))
+                kept = _selected(source, np.arange(n) < last)
+                return kept, f"{where}, {listed(ends)}, is taken for totals and left out."
     return source, ""
 
 
-def _adds_up(source: Table, columns: Sequence[str], last: int) -> bool:
-    """Whether a line has the mean, the sum or the median of what stands above, or lacks a name that
-    the others have.
+def _adds_up(source: Table, columns: Sequence[str], last: int, row: int, *, strict: bool) -> bool:
+    """Whether a row has statistics of the first rows, or lacks a name that all these have; a strict
+    reading asks for them in all columns of numbers, and to the last digit.
     """
-    for texts in (found for column in columns if (found := texts_in(source, column))):
-        above = [text for text in texts[:last] if text]
-        numbers = [value for text in above if (value := loose_number(text)) is not None]
-        own = loose_number(texts[last] or "")
-        if numbers and len(numbers) == len(above):
-            means = np.array([np.mean(numbers), np.sum(numbers), np.median(numbers)])
-            near = 0.06 * np.maximum(1.0, np.abs(means) * 0.1)
-            if own is not None and bool((np.abs(own - means) <= near).any()):
+    found = list[bool]()
+    for texts in (own for column in columns if (own := texts_in(source, column))):
+        marks = _numbers_in(texts[:last])
+        text = texts[row] or ""
+        own = loose_number(text)
+        if np.isfinite(marks).sum() * 2 <= sum(map(bool, texts[:last])):
+            if not text and all(texts[:last]):
                 return True
-        elif texts[last] is None and len(above) == last:
-            return True
-    return False
+        elif text and own is None and strict:
+            return False
+        elif own is not None:
+            likely = _statistics(marks[np.newaxis])[: None if strict else 3, 0]
+            near = _rounding([text]) if strict else 0.06 * np.maximum(1.0, np.abs(likely) * 0.1)
+            found.append(bool((np.abs(own - likely) <= near).any()))
+    return all(found or [False]) if strict else any(found)
+
+
+def _numbers_in(texts: Iterable[str | None]) -> Floats:
+    """Return the numbers in cells, NaN where there is none."""
+    found = (loose_number(text) if text else None for text in texts)
+    return np.array([np.nan if number is None else number for number in found], dtype=np.float64)
+
+
+def _rounding(texts: Iterable[str | None]) -> float:
+    """Return half a unit of the last digit of numbers."""
+    digits = max(
+        (len(m[1]) for t in texts if (m := re.search(r"[.,]([0-9]+)\D*$", t or ""))), default=0
+    )
+    return 0.501 * 10.0 ** -min(digits, 9)
+
+
+def _statistics(marks: Floats) -> Floats:
+    """Return (10, n) what people work out of n rows of marks, some of them NaN: mean, sum, median,
+    largest, least, range, two standard deviations, variance and number.
+    """
+    there = np.isfinite(marks)
+    n = there.sum(axis=1)
+    total = np.where(there, marks, 0.0).sum(axis=1)
+    mean = total / np.maximum(n, 1)
+    high, low = (sign * np.where(there, sign * marks, -np.inf).max(axis=1) for sign in (1.0, -1.0))
+    squares = (np.where(there, marks - mean[:, np.newaxis], 0.0) ** 2).sum(axis=1)
+    variance = squares / np.maximum(n - 1, 1)
+    middle = np.sort(np.where(there, marks, np.inf), axis=1)
+    rows, half = np.arange(len(marks)), np.maximum(n - 1, 0) // 2
+    median = 0.5 * (middle[rows, half] + middle[rows, np.maximum(n, 1) // 2])
+    spreads = [high - low, np.sqrt(squares / np.maximum(n, 1)), np.sqrt(variance), variance]
+    found = np.array([mean, total, median, high, low, *spreads, n])
+    return np.where(n > 0, found, np.nan)
+
+
+def _worked_out(columns: Mapping[str, Sequence[str | None]]) -> list[str]:
+    """Return columns that are worked out of others: statistics of them, or weighted sums, closer
+    than somebody's own marks would be (or called so, and equal to one).
+    """
+    marks = {column: _numbers_in(texts) for column, texts in columns.items()}
+    found = list[str]()
+    for order in (list(marks), list(marks)[::-1]):
+        others = list[str]()
+        for column in order:
+            if len(others) > 1 and _is_of_others(column, marks, others, columns):
+                found.append(column)
+            elif column not in found:
+                others.append(column)
+    return [column for column in columns if column in found]
+
+
+def _is_of_others(
+    column: str,
+    marks: Mapping[str, Floats],
+    others: Sequence[str],
+    texts: Mapping[str, Sequence[str | None]],
+) -> bool:
+    beside = np.stack([marks[other] for other in others], axis=1)
+    known = np.isfinite(marks[column]) & np.isfinite(beside).any(axis=1)
+    own, beside, called = marks[column][known], beside[known], is_statistic(column)
+    if len(own) < 2 + (not called):
+        return False
+    half = _rounding(texts[column])
+    likely = _statistics(beside)
+    same = np.abs(own - likely).max(axis=1) <= half
+    if called and same.any():
+        return True
+    scatter = beside - likely[0][:, np.newaxis]
+    noise = np.nanmean(np.abs(scatter - np.nanmean(scatter, axis=0)))  # of somebody's own marks
+    if half > 0.25 * noise:
+        return False
+    share = half / noise
+    whole = np.isfinite(beside).all(axis=1)
+    n, m = int(whole.sum()), len(others)
+    if same[:-1].any() and share ** len(own) < _BY_CHANCE:
+        return True
+    if n <= m or share ** (n - m) > _BY_CHANCE:
+        return False
+    weights, _, _, sizes = np.linalg.lstsq(beside[whole], own[whole])
+    if sizes[-1] < half * np.sqrt(n):
+        return False
+    left = np.abs(own[whole] - beside[whole] @ weights).max()
+    some = int((weights > 0.05 * weights.sum()).sum())
+    return bool(left <= half and some > 1 and (weights > -0.02 * weights.max()).all())
 
 
 def _guessed_wide(
@@ -429,33 +541,66 @@ def _guessed_wide(
     if any(role in source.columns for role in ("rival", "item")):
         return False, ""
     known = _named_columns(given)
-    others = [c for c in source.columns if c and c not in known and not is_beside(c)]
-    found, counts = {}, list[str]()
-    unnamed = given.get("option") == "option" and "option" not in source.columns
-    for column in others[1:] if unnamed else others:
-        texts = texts_in(source, column)
-        if texts and _counts(source, column):
-            counts.append(column)
-        elif share_of_marks(texts, grades) > _MARKS:
-            numbers = [x for t in texts if t and (x := loose_number(t)) is not None]
-            found[column] = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
-    if len(found) < 2 or holds_marks(list(found)):  # a table without a header: not its first line
+    if given.get("option") == "option" and "option" not in source.columns:
+        known |= {source.columns[0]}  # where names stand
+    texts = {
+        column: own
+        for column in source.columns
+        if column and column not in known and not is_beside(column)
+        if (own := texts_in(source, column))
+    }
+    ends: dict[str, tuple[float, float]] = {}
+    shares = {column: share_of_marks(own, grades) for column, own in texts.items()}
+    for column in (column for column, share in shares.items() if share):
+        numbers = _numbers_in(texts[column])
+        some = numbers[np.isfinite(numbers)]
+        ends[column] = (some.min(), some.max()) if len(some) else (0.0, 0.0)
+    counts = [column for column in ends if _counts(source, column)]
+    ranked = [column for column in ends if column not in counts and _is_order(source, column)]
+    sure = [c for c in ends if c not in counts and shares[c] > _MARKS]
+    if ranked == sure or len(sure) < 2:  # so are orders, one of which is that of the rows
+        sure, counts = [c for c in ends if c in sure or (ranked and c in counts)], []
+    derived = _worked_out({column: texts[column] for column in sure})
+    found = [column for column in sure if column not in derived]
+    if len(found) < 2 or holds_marks(found):  # a table without a header: not its first line
         return False, ""
-    low, high = (float(np.median([ends[i] for ends in found.values()])) for i in (0, 1))
+    low, high = (float(np.median([ends[column][i] for column in found])) for i in (0, 1))
     room = max(high - low, 1e-9)
-    if any(e[0] < low - room or e[1] > high + room for e in found.values()):
+    fits = [c for c in ends if low - room <= ends[c][0] and ends[c][1] <= high + room]
+    if not {*found} <= {*fits}:
         return False, ""
+    # Nobody numbers rows from 3, and marks among other words are marks.
+    found = [c for c in fits if c not in derived and (c not in counts or ends[c][0] > 1.0)]
+    _refuse_crossed(source, found)
     who = given.get("evaluator")
     if who in source.columns and not any(
         tells_apart(source, [who, c]) for c in source.columns if c and c not in (who, *found)
     ):  # rows are scores, and not what an evaluator scored
         return False, ""
     whose = "on an item" if who is None or who in source.columns else "of an evaluator"
-    return list(found), (
-        f"There is no column of scores; {shown(list(found))} hold numbers and are read as the "
+    counts = [column for column in counts if column not in found]
+    return found, (
+        f"There is no column of scores; {shown(found)} hold numbers and are read as the "
         f"scores {whose} each. If not, say which are: wide=[…]."
         + (f" Numbers that count the rows are left out: {shown(counts)}." if counts else "")
+        + (f" {_DERIVED}: {shown(derived)}." if derived else "")
     )
+
+
+def _is_summed_up(source: Table, given: Mapping[str, Any]) -> bool:
+    """Whether the column of scores, which nobody named, is worked out of others beside it."""
+    roles = ("rival", "evaluator", "item")
+    if (
+        source.is_large
+        or given["score"] != "score"
+        or any(given[role] != role or is_there(source, given, role) for role in roles)
+    ):
+        return False
+    found = by_words(source, given, ("option", "score"))
+    known = {"option", *(column for column, role in found.items() if role == "option")}
+    texts = {c: own for c in source.columns[1:] if c not in known if (own := texts_in(source, c))}
+    marks = {c: own for c, own in texts.items() if share_of_marks(own, {}) > _MARKS}
+    return not {"score", *found}.isdisjoint(_worked_out(marks) if len(marks) > 2 else ())
 
 
 def _named_columns(given: Mapping[str, Any]) -> set[str]:
@@ -467,6 +612,12 @@ def _counts(source: Table, column: str) -> bool:
     """Whether a column numbers the rows."""
     numbers = plain_numbers(as_text(source.cells(column)))
     return numbers is not None and len(numbers) > 2 and bool((np.diff(numbers) == 1).all())
+
+
+def _is_order(source: Table, column: str) -> bool:
+    """Whether a column has all numbers from 1 on, each once."""
+    numbers = plain_numbers(as_text(source.cells(column)))
+    return numbers is not None and bool((np.sort(numbers) == 1 + np.arange(len(numbers))).all())
 
 
 def _turned(
@@ -491,7 +642,7 @@ def _turned(
     if across != "option" and given["option"] == "option" and "option" not in source.columns:
         given["option"] = _first_names(source)
     known = _named_columns(given)
-    beside: list[str] = []
+    beside, derived = list[str](), list[str]()
     if isinstance(wide, bool):
         columns = [c for c in source.columns if c and c not in known]
         cells = {c: texts_in(source, c) for c in columns}
@@ -500,8 +651,10 @@ def _turned(
             for c, own in cells.items()
             if is_total(c) or (own and not share_of_marks(own, grades))
         ]
-        if len(columns) - len(beside) > 1:
-            columns = [c for c in columns if c not in beside]
+        derived = _worked_out({c: own for c, own in cells.items() if c not in beside})
+        if len(columns) - len(beside) - len(derived) > 1:
+            columns = [c for c in columns if c not in beside and c not in derived]
+        _refuse_crossed(source, columns)
         hint = "name those with scores: wide=['…', '…']"
     else:
         columns = [wide] if isinstance(wide, str) else list(wide)
@@ -517,14 +670,48 @@ def _turned(
             f"{'is' if columns else 'are'} {listed(columns) or 'none'}; {hint}"
         )
     table, given[across], given["score"] = _long(source, columns, across)
-    left = set(beside) - set(columns)
-    said = f"Left out, as they hold no scores: {shown(beside)}." if left else ""
-    return table, tuple(columns), said
+    said = [
+        f"{why}: {shown(some)}."
+        for why, some in (("Left out, as they hold no scores", beside), (_DERIVED, derived))
+        if {*some} - {*columns}
+    ]
+    return table, tuple(columns), " ".join(said)
+
+
+def _refuse_crossed(source: Table, columns: Sequence[str]) -> None:
+    """Refuse columns that are evaluators by what they judged, as 'R1 Rigour', or so they look."""
+    words = [re.split(r"\s*[-_:/|,.]\s*|\s+", column.strip()) for column in columns]
+    if len(columns) < 3 or min(map(len, words)) < 2:
+        return
+    for cut in (1, -1):
+        pairs = [(" ".join(own[:cut]), " ".join(own[cut:])) for own in words]
+        n_first, n_last = (len({pair[i] for pair in pairs}) for i in (0, 1))
+        if min(n_first, n_last) > 1 and 2 * len(columns) > n_first * n_last:
+            of = pairs[0][1]
+            some = [c for c, pair in zip(columns, pairs, strict=True) if pair[1] == of]
+            raise InputError(
+                f"{source.name}: {shown(columns)} look like {n_first} × {n_last}, as of evaluators "
+                f"and criteria, and marks of one evaluator do not err by themselves. Say wide=[…] "
+                f"with the columns of one criterion, such as wide={some!r}; or give a row for each "
+                "score, with columns option, evaluator, item and score. If all are evaluators, "
+                "name all in wide=[…]"
+            )
 
 
 def _first_names(source: Table) -> str:
-    """Return the first column, where names stand; refuse one with numbers, which may be scores."""
+    """Return the first column, where names stand; refuse one with numbers, which may be scores, and
+    one with times or addresses, as forms write them for each person who answers.
+    """
     first = source.columns[0]
+    texts = {c: [t for t in texts_in(source, c) if t] for c in source.columns[:3] if c}
+    kinds = {c: {"@" in t or (is_date(t) and "time") for t in own} for c, own in texts.items()}
+    if kinds.get(first) in ({True}, {"time"}):
+        who = next((c for c, kind in kinds.items() if kind == {True}), first)
+        raise InputError(
+            f"{source.name}: column {first!r} comes first and holds times or addresses, as of a "
+            f"form with a line for each person: say evaluator={who!r}, wide=True; if they are "
+            f"what was scored, option={first!r}, wide=True"
+        )
     if range_of(source, first) is not None:
         raise InputError(
             f"{source.name}: column {first!r} comes first and holds numbers, which may be scores; "
