@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.grades import grades_in, loose_number, share_of_marks
-from evenhand.scores.roles import BY_NAME, NEEDED, ROLES, ReadOptions
+from evenhand.scores.roles import BY_NAME, NEEDED, ROLES, ReadOptions, counts_repeats
 from evenhand.scores.scores import Codes, baseline_in, crossed, first_repeated
 from evenhand.tables.cells import as_text, coded, coded_among, is_number, plain_numbers
 from evenhand.tables.columns import Cells, Table, found_columns, no_such_column
@@ -105,6 +105,14 @@ def assigned(
     given |= {role: column for column, role in read_as.items()}
     several = [role.name for role in ROLES.values() if role.several]
     kept = found_columns(source, given, by_name=BY_NAME, several=several, hint=hint)
+    items = kept.get("item", ())
+    if len(items) > 1 and (again := [column for column in items if counts_repeats(column)]):
+        rest = ", ".join(repr(column) for column in items if column not in again) or None
+        raise InputError(
+            f"{source.name}: {shown(again)} counts how often the same was asked, and is no item: "
+            f"say item={rest}, repeats=True (if it tells apart what was judged, give it another "
+            "name)"
+        )
     own = [*kept.get("partial", ()), *kept.get("attributes", ())] if "rival" in kept else []
     against = {c: f"rival_{c}" for c in own if f"rival_{c}" in source.columns}
     return Parts(kept, against, read_as)

@@ -19,11 +19,21 @@ from evenhand.scores.layout import (
     tells_apart,
     texts_in,
 )
-from evenhand.scores.roles import NEEDED, ROLES
+from evenhand.scores.roles import NEEDED, ROLES, counts_repeats
 from evenhand.tables.columns import GROUP_WORDS, Table
 from evenhand.tables.texts import written_elsewhere
 
 _SUGGESTED = (*NEEDED, "evaluator", "option_group", "evaluator_group")
+_GAMES = "Write a row for each game, with columns option, rival, item, evaluator and score: "
+_SHAPES = {  # tables of comparisons that others write, and how to have them read
+    ("g1_winner", "g2_winner"): f"{_GAMES}model_1, model_2 or tie, of g1_winner or g2_winner; say "
+    "repeats=True, since everything was asked in both orders",
+    ("games",): f"{_GAMES}A>B and so on; the baseline is the option of the first game, and the "
+    "rival of the second; say repeats=True",
+    ("winner", "loser"): "Write a column score with first in every row (and tie where nobody won), "
+    "and say option='winner', rival='loser', score='score'",
+    ("left", "right", "preferred"): "Say option='left', rival='right', score='preferred'",
+}
 _FIRST, _FIRST_PAIRS = 8, 10_000  # cells that are looked at
 
 
@@ -111,7 +121,8 @@ def may_name_evaluators(source: Table, parts: Parts, *, repeats: bool) -> str | 
     """
     keys = parts.names
     repeated = not repeats and not tells_apart(source, keys)
-    for column in [] if source.is_large else parts.unused(source):
+    unused = [] if source.is_large else parts.unused(source)
+    for column in (column for column in unused if not counts_repeats(column)):
         texts = [text for text in texts_in(source, column) if text]
         words = set(re.findall(r"[^\W_]+", column.casefold()))
         called = not words.isdisjoint(ROLES["evaluator"].words) and words.isdisjoint(GROUP_WORDS)
@@ -138,7 +149,9 @@ def looks_wide(source: Table, others: Sequence[str], like: str | None = None) ->
 
 def hint_for(table: Any, source: Table, given: Mapping[str, Any]) -> str:
     """Return what may be the matter if a column is not there: a wide table, or an index."""
-    hints = []
+    hints = [advice for shape, advice in _SHAPES.items() if {*shape} <= {*source.columns}]
+    if hints:
+        return hints[0]
     known = {part: (value,) for part, value in given.items() if isinstance(value, str)}
     score = given.get("score")
     lacking = score is not None and score not in source.columns
