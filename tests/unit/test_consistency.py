@@ -94,6 +94,11 @@ def contradictions(answer: eh.Answer) -> list[str]:
         refuse(answer.sure != (not said.undecided), "sure, and something is undecided")
         refuse(set(said.inside) - set(said.chosen), "surely wanted, and not chosen")
         refuse(set(said.outside) & set(said.chosen), "surely not wanted, and chosen")
+    if target.top is not None and answer.comparable:
+        worst = min(said.chances[list(said.chosen)], default=np.nan)
+        others = np.delete(np.arange(k), said.chosen)
+        if len(said.parts) == 1:
+            refuse(said.chances[others] > worst, "more probable than who is chosen")
     ahead = said.leads[:, 1] > 0.0
     if target.top == 1:
         out = np.isin(np.arange(k), said.outside)
@@ -101,8 +106,8 @@ def contradictions(answer: eh.Answer) -> list[str]:
     order = [one.index for one in answer.ranking]
     refuse(np.diff(said.values[order, 0]) > 1e-9, "ranked below what is worth less")
     if k > 1 and not answer.contradicted and answer.comparable:
-        first, last = answer.ranking[0], answer.ranking[-1]
-        both = answer.compare(first.option, last.option)
+        last = next(one for one in reversed(answer.ranking) if one.index != answer.option)
+        both = answer.compare(answer.label, last.option)
         lead = said.leads[last.index]
         refuse(not np.allclose([both.value, both.low, both.high], lead), "two leads of one pair")
     return found

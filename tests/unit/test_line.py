@@ -524,3 +524,29 @@ def test_questions_that_change_nothing_that_is_shown_are_not_asked_next(top: int
     for error, then, chance, chance_then in shown:
         changes = round(error, 3) != round(then, 3), chance != chance_then
         assert any(changes)
+
+
+def test_votes_that_all_agree_have_the_error_of_a_share() -> None:
+    """Of n who all say yes: the interval of Clopper and Pearson, and the sign test against ½."""
+    for n, sure in ((5, False), (8, True)):
+        rows = [(name, f"e{e}", vote) for e in range(n) for name, vote in (
+            ("all", 1), ("none", 0), ("some", int(e % 2)))]  # fmt: skip
+        answer = eh.decide(pd.DataFrame(rows, columns=["option", "evaluator", "score"]), bar=0.5)
+        values = answer.conclusion.values
+        whole = stats.binomtest(n, n).proportion_ci()
+        assert values[0, 1] <= whole.low + 1e-9
+        assert ("all" in answer.inside) is sure  # 3 · 2⁻⁷ < .05 < 3 · 2⁻⁴
+        assert ("none" in answer.outside) is sure
+        assert "some" in answer.undecided
+
+
+def test_who_leads_by_luck_is_not_chosen() -> None:
+    """One score of 10 beside forty of 9.7, where options differ by much less than scores do."""
+    rng = np.random.default_rng(1)
+    rows = [("Lucky", "e0", 10.0), *(("Solid", f"e{e}", 9.0 + rng.normal()) for e in range(40))]
+    rows += [(f"o{o}", f"e{e}", 8.5 + rng.normal()) for o in range(8) for e in range(40)]
+    answer = eh.decide(pd.DataFrame(rows, columns=["option", "evaluator", "score"]))
+    chance = answer.conclusion.chances
+    assert answer.ranking[0].option == "Lucky"
+    assert answer.label == "Solid"
+    assert chance[answer.option] == chance.max()

@@ -750,6 +750,13 @@ def test_half_characters_and_endless_numbers_are_refused_with_their_place(
     assert str(error.value).encode()  # it can be printed
 
 
+@pytest.mark.parametrize("text", ['""', '""\n', "\n \n", '"",""\n'])
+def test_a_file_of_nothing_but_marks_is_empty(tmp_path: Path, text: str) -> None:
+    (tmp_path / "log.json").write_text(text)
+    with pytest.raises(InputError, match=r"is empty|has no columns"):
+        eh.read_scores(tmp_path / "log.json")
+
+
 def test_what_is_in_no_use_may_be_half_a_character(tmp_path: Path) -> None:
     (tmp_path / "log.json").write_text(json.dumps(_alpaca(output_1=HALF)))
     assert len(eh.read_scores(tmp_path / "log.json")) == 2

@@ -18,10 +18,12 @@ One joint statement, with a probability of δ at most to be wrong in any of it:
   p < δ/m(k − m) of all leads across the line that are larger by ε. Shares are δ/2 at most.
 - *The m best*: likewise if p < δ/2 across the line for all pairs. Else option x is in if p < α over
   k − m others, and out if m others are so over it. Who is in falsely, at place m + j, is falsely
-  better than j of the m + j − 1 before it: by Markov's inequality that has a probability of
-  (m + j − 1)α/j at most, and the other way round (k − m + i − 1)α/i for who is out falsely at place
-  m − i + 1. All of these add up to δ with α = δ/(k + (m − 1)H_{k−m} + (k − m − 1)H_m), where H_n
-  is 1 + ½ + … + 1/n. Then step by step: of who is placed nothing false is left to say.
+  better than j of the m + j − 1 before it; who is out falsely, at place m − i + 1, falsely worse
+  than i of the k − m + i − 1 behind it. Ties are the worst case; and given the error of x, those of
+  the others are independent, so that how many of n it beats is binomial, each with a chance of
+  Φ(ε + √2 Φ⁻¹(α)), ε the error in units of its own. α is where the chances of all k places, on
+  average over ε, add up to δ: two to eight times what Markov's inequality allows. Then step by
+  step: of who is placed nothing false is left to say.
 - *A bar, and against one option*: two-sided t tests by Holm.
 - *Ranks*: pairs that differ by Holm over all of them, and what is sure of the target: nobody who is
   surely in has a rank beyond the line.
@@ -34,9 +36,9 @@ An option that is doubted (an alarm concerns its scores) has no lead that is kno
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -53,6 +55,9 @@ Flags = NDArray[np.bool_]
 
 _NEAR = 0.01  # chances of who is not placed are no nearer to 0 and 1
 _NEAREST = 0.001
+_DRAWING = 0.02  # by which chances differ that do not differ by their draws alone
+_ERRORS = np.arange(-32, 33) / 4  # of an option, in units of its standard error
+_DENSITY = np.exp(-0.5 * _ERRORS**2) / np.exp(-0.5 * _ERRORS**2).sum()
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,36 +223,40 @@ def conclude(
     k = fit.design.n_options
     doubt = np.zeros(k, dtype=np.bool_) if doubted is None else doubted
     groups = tuple(parts) if parts is not None else (np.arange(k),)
-    leader = int(fit.order[0])
-    leads = _doubting(fit.leads(np.full(k, leader), np.arange(k)), doubt, leader)
     nothing: list[Verdict] = ["open"] * k
     level = fit.level(like)
     level = level._replace(variance=np.where(doubt, np.inf, level.variance))
+    values = level.ends(delta)
+    if (votes := Votes.of(fit)) is not None:
+        values = votes.widened(values, delta)
     said = Conclusion(
         target,
         delta,
         tuple(nothing),
         (),
-        leader,
+        int(fit.order[0]),
         math.nan,
-        level.ends(delta),
-        _own_lead(leads.ends(delta), leader),
+        values,
+        np.zeros((k, 3)),
         np.full(k, math.nan),
         parts=groups,
         fit=fit,
         doubted=doubt,
     )
     drawn = _drawn(fit, groups)
+
+    @cache
+    def over(option: int) -> Spread:
+        """Return the leads of an option."""
+        return _doubting(fit.leads(np.full(k, option), np.arange(k)), doubt, option)
+
     if target.top is None:
         found = _holm_target(said, level, target, rival)
     else:
-        found = _best(said, target.top, leads, drawn)
-    return replace(found, chances=_chances(found, level, drawn, rival))
-
-
-def _own_lead(leads: Floats, leader: int) -> Floats:
-    leads[leader] = 0.0
-    return leads
+        found = _best(said, target.top, drawn, over)
+    leads = over(found.leader).ends(delta)
+    leads[found.leader] = 0.0
+    return replace(found, leads=leads, chances=_chances(found, level, drawn, rival))
 
 
 def _doubting(spread: Spread, doubted: Flags, leader: int) -> Spread:
@@ -265,7 +274,9 @@ def _pairs(fit: Fit, doubted: Flags) -> Pairs:
 # ---------------------------------------------------------------------- the best, and the m best
 
 
-def _best(said: Conclusion, m: int, leads: Spread, drawn: Sequence[Drawn | None]) -> Conclusion:
+def _best(
+    said: Conclusion, m: int, drawn: Sequence[Drawn | None], over: Callable[[int], Spread]
+) -> Conclusion:
     """Return who is among the m best of each category."""
     fit, values = said.fit, said.values[:, 0]
     assert fit is not None
@@ -274,27 +285,29 @@ def _best(said: Conclusion, m: int, leads: Spread, drawn: Sequence[Drawn | None]
     pairs = None
     for some, draws in zip(said.parts, drawn, strict=True):
         order = some[np.argsort(np.argsort(fit.order, kind="stable")[some], kind="stable")]
-        first, rest = order[:m], order[m:]
-        chosen += first.tolist()
-        if not len(rest):
-            for x in first.tolist():
+        if len(some) <= m:
+            chosen += order.tolist()
+            for x in order.tolist():
                 verdicts[x] = "in"
             continue
         if m == 1:
-            top = int(first[0])
-            over = leads if top == fit.order[0] else _leads_of(said, top)
-            ahead = _at(over, rest)
-            best = bool((ahead.above < 0.5 * delta).all())
+            best = bool((_at(over(int(order[0])), order[1:]).above < 0.5 * delta).all())
+            order = order if best else _probable(order, 1, draws, some)
+            first, rest = order[:1], order[1:]
+            ahead = _at(over(int(first[0])), rest)
             inside = first if best else first[:0]
             outside = rest if best else rest[ahead.above < delta / max(2, len(rest))]
             losses.append(0.0 if best else _loss(ahead, delta / max(2, len(rest))))
         else:
             pairs = pairs or _pairs(fit, said.doubted)
             inside, outside = _several(pairs, order, m, delta)
+            order = order if len(inside) == m else _probable(order, m, draws, some)
+            first, rest = order[:m], order[m:]
             across = np.ix_(first, rest)
             one = Spread(*(part[across].ravel() for part in vars_of(pairs)))
             share = delta / max(2, m * len(rest))
             losses.append(0.0 if len(inside) == m else _loss(one, share))
+        chosen += first.tolist()
         for x in inside.tolist():
             verdicts[x] = "in"
         for x in outside.tolist():
@@ -311,21 +324,33 @@ def _best(said: Conclusion, m: int, leads: Spread, drawn: Sequence[Drawn | None]
         said,
         verdicts=tuple(verdicts),
         chosen=tuple(by_value if len(said.parts) == 1 else chosen),
+        leader=by_value[0],
         loss=max(losses),
         expected_loss=expected,
         spread=float(np.mean(spreads)) if spreads else math.nan,
     )
 
 
+def _probable(order: Indices, m: int, draws: Drawn | None, some: Indices) -> Indices:
+    """Return the order of the options of a category in which the first m are those that are most
+    probably the m best; by value, where their chances are as good as equal. An option with few
+    scores may lead by luck.
+    """
+    if draws is None:
+        return order
+    chance = draws.among(m)[np.searchsorted(some, order)]
+    first = np.arange(len(order)) < m
+    for _ in range(m):
+        least, most = np.where(first, chance, np.inf).argmin(), np.where(first, -1, chance).argmax()
+        if chance[most] < chance[least] + _DRAWING:
+            break
+        first[[least, most]] = False, True
+    return np.concatenate([order[first], order[~first]])
+
+
 def vars_of(pairs: Pairs) -> tuple[Floats, Floats, Floats]:
     """Return estimates, variances and degrees of freedom."""
     return pairs.estimate, pairs.variance, pairs.freedom
-
-
-def _leads_of(said: Conclusion, option: int) -> Spread:
-    assert said.fit is not None
-    k = len(said.verdicts)
-    return _doubting(said.fit.leads(np.full(k, option), np.arange(k)), said.doubted, option)
 
 
 def _at(spread: Spread, some: Indices) -> Spread:
@@ -340,6 +365,21 @@ def _loss(leads: Spread, share: float) -> float:
     return max(0.0, float(short.max(initial=0.0)))
 
 
+@lru_cache(maxsize=256)
+def _share(k: int, m: int, delta: float) -> float:
+    """Return α, with which somebody is falsely in, or out, with a probability of δ at most."""
+    place = np.arange(1, k + 1)[:, None]
+    of = np.where(place > m, place - 1, k - place)  # it is truly no better, or no worse, than these
+    beaten = np.where(place > m, place - m, m + 1 - place)  # of whom so many are to be wrong
+    low, high = math.log(delta / k**2), math.log(0.5 * delta)
+    for _ in range(16):
+        middle = 0.5 * (low + high)
+        each = special.ndtr(_ERRORS + math.sqrt(2.0) * special.ndtri(math.exp(middle)))
+        false = float((special.bdtrc(beaten - 1, of, each) @ _DENSITY).sum())
+        low, high = (middle, high) if false <= delta else (low, middle)
+    return math.exp(low)
+
+
 def _several(pairs: Pairs, order: Indices, m: int, delta: float) -> tuple[Indices, Indices]:
     """Return who is surely among the m best, and who surely not."""
     p = pairs.above
@@ -350,8 +390,7 @@ def _several(pairs: Pairs, order: Indices, m: int, delta: float) -> tuple[Indice
     among = order.copy()
     while len(among) > 1 and 0 < left < len(among):
         r = len(among)
-        sums = [float((1.0 / np.arange(1, n + 1)).sum()) for n in (r - left, left)]
-        share = delta / (r + (left - 1) * sums[0] + (r - left - 1) * sums[1])
+        share = _share(r, left, delta)
         better = p[np.ix_(among, among)] < share
         is_in, is_out = better.sum(1) >= r - left, better.sum(0) >= left
         if not (is_in | is_out).any():
@@ -380,9 +419,16 @@ def _holm_target(said: Conclusion, level: Spread, target: Target, rival: int | N
         verdicts[rival] = "itself"
         against = fit.leads(np.arange(k), np.full(k, rival))
         away = _doubting(against, said.doubted, rival)
-    tested = _at(away, others)
-    above, below = (others[flags] for flags in _holm(tested, said.delta))
-    near, short = (others[flags] for flags in _holm(tested.shifted(slack), said.delta))
+    tested, votes = _at(away, others), Votes.of(fit)
+    verdict_of = list[Indices]()
+    for shift in (0.0, slack):
+        spread = tested.shifted(shift)
+        with np.errstate(invalid="ignore"):
+            p = spread.above
+        if votes is not None and target.bar is not None:
+            p = votes.above(target.bar - shift, p)
+        verdict_of += [others[flags] for flags in _holm(spread.estimate, p, said.delta)]
+    above, below, near, short = verdict_of
     for x in near.tolist():
         verdicts[x] = "not worse"
     for x in above.tolist():
@@ -397,15 +443,58 @@ def _holm_target(said: Conclusion, level: Spread, target: Target, rival: int | N
     )
 
 
-def _holm(spread: Spread, delta: float) -> tuple[Flags, Flags]:
+def _holm(estimate: Floats, above: Floats, delta: float) -> tuple[Flags, Flags]:
     """Return what is surely above 0, and what below, of all at once (Holm)."""
-    with np.errstate(invalid="ignore"):
-        above = spread.above
     p, n = 2.0 * np.minimum(above, 1.0 - above), len(above)
     order = np.argsort(p, kind="stable")
     sure = np.zeros(n, dtype=np.bool_)
     sure[order] = np.logical_and.accumulate(p[order] < delta / (n - np.arange(n)))
-    return sure & (spread.estimate > 0.0), sure & (spread.estimate < 0.0)
+    return sure & (estimate > 0.0), sure & (estimate < 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Votes:
+    """Scores of two kinds only, as yes and no: how many say yes has a binomial law, or one that is
+    narrower where judges differ (Hoeffding, 1956). An option of which all say the same has no
+    scatter of its own that tells how sure its value is.
+    """
+
+    yes: Floats  # (k,)
+    n: Floats  # (k,) how many were asked
+    ends: tuple[float, float]  # the score that is no, and the one that is yes
+
+    @classmethod
+    def of(cls, fit: Fit) -> Votes | None:
+        """Return the votes; None where scores are of more kinds, or of pairs."""
+        design, y = fit.design, fit.design.y
+        no, yes = float(y.min(initial=np.inf)), float(y.max(initial=-np.inf))
+        plain = design.rival is None and design.features is None and design.control is None
+        if not (plain and no < yes and ((y == no) | (y == yes)).all()):
+            return None
+        n, said = (np.zeros(design.n_options) for _ in range(2))
+        np.add.at(n, design.option, 1.0)
+        np.add.at(said, design.option, (y == yes).astype(np.float64))
+        return cls(said, n, (no, yes))
+
+    def above(self, bar: float, p: Floats) -> Floats:
+        """Return (k,) chances to be above a bar, none nearer to 0 or 1 than by the binomial law."""
+        q = np.clip((bar - self.ends[0]) / (self.ends[1] - self.ends[0]), 0.0, 1.0)
+        s, n = self.yes, self.n
+        more = np.where(s > 0, special.betainc(np.maximum(s, 1), n - s + 1, q), 1.0)
+        fewer = np.where(s < n, special.betaincc(s + 1, np.maximum(n - s, 1), q), 1.0)
+        up = np.maximum(p, np.minimum(more, 0.5))
+        return np.where(p < 0.5, up, np.minimum(p, 1.0 - np.minimum(fewer, 0.5)))
+
+    def widened(self, values: Floats, delta: float) -> Floats:
+        """Return (k, 3) values with intervals no narrower than those of Clopper and Pearson."""
+        (no, yes), (s, n) = self.ends, (self.yes, self.n)
+        low = np.where(s > 0, special.betaincinv(np.maximum(s, 1), n - s + 1, 0.5 * delta), 0.0)
+        rest = np.maximum(n - s, 1)
+        high = np.where(s < n, special.betaincinv(s + 1, rest, 1.0 - 0.5 * delta), 1.0)
+        ends = no + (yes - no) * np.column_stack([low, high])
+        return np.column_stack([
+            values[:, 0], np.minimum(values[:, 1], ends[:, 0]), np.maximum(values[:, 2], ends[:, 1])
+        ])  # fmt: skip
 
 
 def _sure_pairs(above: Floats, delta: float) -> Flags:
@@ -453,6 +542,9 @@ def _chances(
             continue
         elif target.top is not None:
             chances[some] = draws.among(target.top)
+            least = chances[np.intersect1d(some, said.chosen)].min()  # more is of the draws alone
+            others = np.setdiff1d(some, said.chosen)
+            chances[others] = np.minimum(chances[others], least)
         elif target.bar is not None:
             known = np.isfinite(level.variance)
             if not known.all():
@@ -468,6 +560,8 @@ def _chances(
     said_out = np.array(said.verdicts) == "out"
     chances = np.clip(chances, _NEAR, 1.0 - _NEAR, out=chances, where=~(said_in | said_out))
     sure = 1.0 - said.delta
-    chances[said_in] = np.clip(chances[said_in], sure, 1.0 - _NEAREST)
-    chances[said_out] = np.clip(chances[said_out], _NEAREST, said.delta)
+    chances[said_in] = np.clip(np.nan_to_num(chances[said_in], nan=sure), sure, 1.0 - _NEAREST)
+    chances[said_out] = np.clip(
+        np.nan_to_num(chances[said_out], nan=said.delta), _NEAREST, said.delta
+    )
     return np.asarray(np.where(said.doubted, np.nan, chances))

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from evenhand.arrays import Floats, Indices
 from evenhand.linear.basis import Basis, Weights, dense, indicator
@@ -252,12 +253,34 @@ class Fit:
             lambda chance: np.minimum(chance[a], chance[b]),
             (a, b),
         )
+        if self.silent and self.design.rival is not None:
+            spread = self._swept(a, b, spread)
         same = a == b
         return Spread(
             np.where(same, 0.0, spread.estimate),
             np.where(same, 0.0, spread.variance + self._by_items(a, b)),
             spread.freedom,
         )
+
+    def _swept(self, a: Indices, b: Indices, spread: Spread) -> Spread:
+        """Return leads where no verdict contradicts another: of two options that are worth the same
+        n judges prefer one with a chance of 2⁻ⁿ (the sign test); as many count as name either
+        first, since that may help.
+        """
+        design, n = self.design, np.zeros(len(a))
+        if len(design.clusters) > 1 or not np.isin(design.y, (-1.0, 1.0)).all():
+            return spread
+        codes = next(iter(design.clusters.values()), np.arange(len(design)))
+        for i, pair in enumerate(zip(a, b, strict=True)):
+            stand = (pair, pair[::-1])
+            first, second = (
+                set(codes[(design.option == x) & (design.rival == y)].tolist()) for x, y in stand
+            )
+            n[i] = len(first & second) + 2 * min(len(first - second), len(second - first))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            V = (spread.estimate / special.ndtri(0.5**n)) ** 2
+        told = np.isfinite(spread.estimate) & (n > 1) & (V > 0.0)
+        return spread._replace(variance=np.where(told, V, np.inf), freedom=np.full(len(a), 1e9))
 
     def pairs(self) -> Pairs:
         """Return all leads."""

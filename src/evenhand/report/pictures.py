@@ -182,19 +182,13 @@ _MOST_BARS = 20
 def shares_figure(
     title: str, names: Sequence[str], shares: Sequence[float], axes: Axes | None = None
 ) -> Figure:
-    """Draw shares of the evaluations as bars, into axes of the user's if there are any."""
-    if axes is not None:
-        draw_shares(axes, names, shares)
-        return axes.figure.figure
-    figure = new_figure(7.2, 1.6 + 0.26 * max(min(len(names), _MOST_BARS), 4), title, wrap=76)
-    draw_shares(figure.subplots(), names, shares)
-    return figure
-
-
-def draw_shares(axes: Axes, names: Sequence[str], shares: Sequence[float]) -> None:
-    """Draw shares of a whole as bars, the largest first; of many, the largest twenty."""
+    """Draw shares of the evaluations as bars, the largest first, of many the largest twenty; into
+    axes of the user's if there are any.
+    """
     order = sorted(range(len(shares)), key=lambda i: -shares[i])
     drawn = order[:_MOST_BARS]
+    if axes is None:
+        axes = new_figure(7.2, 1.6 + 0.26 * max(len(drawn), 4), title, wrap=76).subplots()
     for place, i in enumerate(drawn):
         axes.barh(place, shares[i], height=0.62, color=STYLES[0][0])
         said = percent(round(shares[i], 2 if shares[i] >= 0.01 else 4))
@@ -208,6 +202,7 @@ def draw_shares(axes: Axes, names: Sequence[str], shares: Sequence[float]) -> No
     frame(axes, names=True)
     rest = "" if len(drawn) == len(order) else f", the largest {len(drawn)} of {len(order):,}"
     axes.set_xlabel(f"share of the evaluations{rest}", fontsize=9, color=INK)
+    return axes.figure.figure
 
 
 def save_figure(figure: Figure, path: str | PathLike[str]) -> None:

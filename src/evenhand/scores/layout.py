@@ -192,7 +192,7 @@ def _group_columns(source: Table, columns: Mapping[str, Any]) -> dict[str, str]:
         pairs = {
             (small[what], small[name])
             for name in small
-            if (what := name.removeprefix(theirs[0])) != name and what in small
+            if (what := name.removeprefix(theirs[:1])) != name and what in small
             if _is_of(source, small[what], option) and _is_of(source, small[name], evaluator)
         }
     return dict(zip(pairs.pop(), groups, strict=True)) if len(pairs) == 1 else {}

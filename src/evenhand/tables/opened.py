@@ -447,6 +447,7 @@ class _CsvFile(Table):
     is_text = True
     _content: bytes | None = None  # of a small one, unpacked
     _packed: str | None = None
+    _cells: Mapping[str, Cells] | None = None  # of a small one
     _places: Sequence[str] | None = None  # of rows, where these are not all lines with something
 
     def __init__(self, path: Path, name: str) -> None:
@@ -468,6 +469,8 @@ class _CsvFile(Table):
         except csv.Error as error:  # a cell that is too long for this reader
             if not lines:
                 raise InputError(f"{name}: the header cannot be read: {error}") from None
+        if not lines:  # of lines that are empty but for quotation marks
+            raise InputError(f"{name} is empty; it needs a header line and lines below it")
         tidy, width = tidied(lines), len(lines[0][1])
         if quoted:
             self._refuse_stray_quotes(width)
@@ -478,26 +481,54 @@ class _CsvFile(Table):
                 f"and the lines below it have {least} cells; give every column a name"
             )
         super().__init__(name, tidy.names)
-        cells = None if tidy.notes and not self.is_large else self._parsed(lines, quoted, watch)
-        if cells is None:  # titles, a header of two lines, or lines of several lengths
-            with self._text() as text:
-                tidy = tidied(list(self._lines(text)))
-            n = len(tidy.names)
-            for place, line in tidy.lines:
-                # A cell may be lacking anywhere in a short line; titles are from where they do not.
-                if any(line[n:]) or (len(line) < n and not tidy.notes):
-                    raise self._of_length(place, len(line), n)
-            columns = (pa.array(own, pa.string()) for own in _columns(tidy))
-            cells = dict(zip(tidy.names, columns, strict=True))
-            self._places = [place for place, _ in tidy.lines]
-            self.notes = (*self.notes, *tidy.notes)
-            super().__init__(name, tidy.names)
-        self._cells: Mapping[str, Cells] = cells
+        self._header, self._quoted, self._longest = lines[0][1], quoted, watch.longest
+        if self.is_large and tidy.notes:
+            raise InputError(f"{name} is too large to be tidied: remove what its first lines say")
+        self._cells = None if self.is_large or tidy.notes else self._regular(tidy)
+        if self._cells is None and not self.is_large:
+            self._keep_lines()
+
+    def _regular(self, tidy: Tidy) -> Mapping[str, Cells] | None:
+        """Return all cells of a small file; None if lines have several lengths."""
+        kinds = dict.fromkeys(range(len(self._header)), pa.string())
+        few = (2 * len({*c}) <= len(c) for c in zip(*(c for _, c in tidy.lines), strict=False))
+        kinds |= {i: _NAMES for i, names in enumerate(few) if names and i in kinds}
+        try:
+            table = self._parsed(kinds)
+        except pa.ArrowInvalid:
+            return None
+        if (gone := _blank_rows(table)) is not None:
+            table = table.filter(pa.array(~gone))
+        return dict(zip(self.columns, table.slice(1).columns, strict=False))
+
+    def _keep_lines(self) -> None:
+        """Keep the lines of a small file with titles, two lines of header, or short lines."""
+        with self._text() as text:
+            tidy = tidied(list(self._lines(text)))
+        n = len(tidy.names)
+        for place, line in tidy.lines:
+            # A cell may be lacking anywhere in a short line; titles are from where they do not.
+            if any(line[n:]) or (len(line) < n and not tidy.notes):
+                raise self._of_length(place, len(line), n)
+        columns = (pa.array(own, pa.string()) for own in _columns(tidy))
+        self._cells = dict(zip(tidy.names, columns, strict=True))
+        self._places = [place for place, _ in tidy.lines]
+        super().__init__(self.name, tidy.names)
+        self.notes = (*self.notes, *tidy.notes)
 
     def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
-        """Return the cells of some columns, as texts."""
-        return {c: own if c in names else _whole(own, plain=True)
-                for c in columns for own in [self._cells[c]]}  # fmt: skip
+        """Return the cells of some columns, as texts; those of a large file are not kept."""
+        if self._cells is not None or not columns:
+            found = {column: (self._cells or {})[column] for column in columns}
+        else:
+            kinds = {self.columns.index(c): _NAMES if c in names else pa.string() for c in columns}
+            try:
+                found = dict(zip(columns, self._parsed(kinds).slice(1).columns, strict=True))
+            except pa.ArrowInvalid as error:
+                raise self._malformed(len(self._header), str(error)) from None
+        return {
+            c: found.pop(c) if c in names else _whole(found.pop(c), plain=True) for c in columns
+        }
 
     def where(self, rows: Sequence[int]) -> list[str]:
         """Return the lines of the file where rows stand."""
@@ -585,42 +616,34 @@ class _CsvFile(Table):
         return InputError(f"{self.name} is not text in UTF-8; save it as UTF-8")
 
     def _lines(self, text: Iterable[str]) -> Iterator[Line]:
-        """The lines with something in them, as they begin in the file."""
+        """The lines with something in them, or at least with separators in a large file."""
         reader, start = csv.reader(text, delimiter=self._mark), 1
         for record in reader:
             cells = [cell if cell.strip() else None for cell in record]
-            if any(cells):
+            if any(cells) or (record and self.is_large):
                 yield f"line {start}", cells
             start = reader.line_num + 1
 
-    def _parsed(self, first: Sequence[Line], quoted: bool, watch: Watch) -> dict[str, Cells] | None:
-        """Return the cells of each column; None if lines have several lengths, in a small file."""
-        header, *below = [cells for _, cells in first]
+    def _parsed(self, kinds: Mapping[int, pa.DataType]) -> pa.Table:
+        """Return some columns, by their places, with the header as a row."""
         # Text throughout: what is a number is decided where a cell can be named that is none.
-        kinds = dict.fromkeys(map(str, range(len(header))), pa.string())
-        few = (2 * len({*cells}) <= len(cells) for cells in zip(*below, strict=False))
-        kinds |= {str(i): _NAMES for i, names in enumerate(few) if names}
-        try:
-            with self._bytes() as stream:
-                table = pacsv.read_csv(
-                    stream,
-                    pacsv.ReadOptions(
-                        use_threads=False,
-                        block_size=max(_BLOCK, 2 * watch.longest),
-                        column_names=list(kinds),
-                        encoding=self._encoding.replace("utf-8-sig", "utf8"),
-                    ),
-                    pacsv.ParseOptions(delimiter=self._mark, newlines_in_values=quoted),
-                    pacsv.ConvertOptions(column_types=kinds, strings_can_be_null=False),
-                )
-        except pa.ArrowInvalid as error:
-            if self.is_large:
-                raise self._malformed(len(header), str(error)) from None
-            return None
-        gone = _blank_rows(table)
-        table = (table if gone is None else table.filter(pa.array(~gone))).slice(1)
-        columns = (str(cell or "").strip() for cell in header)
-        return dict(zip(columns, table.columns, strict=True))
+        names = list(map(str, range(len(self._header))))
+        with self._bytes() as stream:
+            return pacsv.read_csv(
+                stream,
+                pacsv.ReadOptions(
+                    use_threads=False,
+                    block_size=max(_BLOCK, 2 * self._longest),
+                    column_names=names,
+                    encoding=self._encoding.replace("utf-8-sig", "utf8"),
+                ),
+                pacsv.ParseOptions(delimiter=self._mark, newlines_in_values=self._quoted),
+                pacsv.ConvertOptions(
+                    column_types={names[i]: kind for i, kind in kinds.items()},
+                    include_columns=[names[i] for i in kinds],
+                    strings_can_be_null=False,
+                ),
+            )
 
     def _malformed(self, width: int, reason: str) -> InputError:
         """Say which line made the file unreadable."""
