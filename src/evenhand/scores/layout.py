@@ -37,7 +37,7 @@ _EXPORTED = {"evaluation", "ticket", "evaluator", "score", _STANDING, "at", "key
 _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 _MARKS = 0.5  # share of cells that may be scores, of a column that holds an evaluator's
 _LAST = 10  # lines at the end of a table that may be totals
-_DERIVED = "Left out, as they are worked out of the others"
+_DERIVED, _NONE = "as worked out of others", "as they hold no scores"
 _BY_CHANCE = 1e-4  # with which somebody's marks may be worked out of those of others
 
 
@@ -345,8 +345,7 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
         given["attributes"] = lengths_of(source, given)
     by_name = partial(by_words, roles=("option", "evaluator"))
     guess = turn = ""
-    lacking = not any(is_there(source, given, role) for role in ("score", "rival"))
-    if not wide and scored and (lacking or _is_summed_up(source, given)):
+    if not wide and scored and not any(is_there(source, given, r) for r in ("score", "rival")):
         found = {role: c for c, role in by_name(source, given).items()}
         wide, guess = _guessed_wide(source, given | found, grades)
     columns: tuple[str, ...] = ()
@@ -520,21 +519,27 @@ def _is_of_others(
         return True
     scatter = beside - likely[0][:, np.newaxis]
     noise = np.nanmean(np.abs(scatter - np.nanmean(scatter, axis=0)))  # of somebody's own marks
-    if half > 0.25 * noise:
-        return False
-    share = half / noise
+    grid = np.unique(beside[np.isfinite(beside)])
+    step = max(half, 0.5 * np.diff(grid).min(initial=np.inf)) if np.isin(own, grid).all() else half
     whole = np.isfinite(beside).all(axis=1)
-    n, m = int(whole.sum()), len(others)
-    if same[:-1].any() and share ** len(own) < _BY_CHANCE:
+    x, y, (n, m) = beside[whole], own[whole], (int(whole.sum()), len(others))
+    if step > 0.25 * noise or (n > m and _rank_is_lost(x, noise)):
+        return False
+    if same[:-1].any() and (step / noise) ** len(own) < _BY_CHANCE:
         return True
-    if n <= m or share ** (n - m) > _BY_CHANCE:
+    if n <= m or (half / noise) ** (n - m) > _BY_CHANCE:
         return False
-    weights, _, _, sizes = np.linalg.lstsq(beside[whole], own[whole])
-    if sizes[-1] < half * np.sqrt(n):
-        return False
-    left = np.abs(own[whole] - beside[whole] @ weights).max()
-    some = int((weights > 0.05 * weights.sum()).sum())
-    return bool(left <= half and some > 1 and (weights > -0.02 * weights.max()).all())
+    weights = np.linalg.lstsq(x, y)[0]
+    several = (
+        int((weights > 0.05 * weights.sum()).sum()) > 1 and weights.min() > -0.02 * weights.max()
+    )
+    return several and bool(np.abs(y - x @ weights).max() <= half)
+
+
+def _rank_is_lost(marks: Floats, noise: float) -> bool:
+    """Whether marks have no noise of their own, as those that somebody made up."""
+    sizes = np.linalg.svd(marks - marks.mean(axis=0), compute_uv=False)
+    return bool(sizes[-1] < 0.03 * noise * np.sqrt(len(marks)))
 
 
 def _guessed_wide(
@@ -551,12 +556,10 @@ def _guessed_wide(
     known = _named_columns(given)
     if given.get("option") == "option" and "option" not in source.columns:
         known |= {source.columns[0]}  # where names stand
-    texts = {
-        column: own
-        for column in source.columns
-        if column and column not in known and not is_beside(column)
-        if (own := texts_in(source, column))
+    columns = {
+        c: own for c in source.columns if c and c not in known if (own := texts_in(source, c))
     }
+    texts = {column: own for column, own in columns.items() if not is_beside(column)}
     ends: dict[str, tuple[float, float]] = {}
     shares = {column: share_of_marks(own, grades) for column, own in texts.items()}
     for column in (column for column, share in shares.items() if share):
@@ -587,28 +590,22 @@ def _guessed_wide(
         return False, ""
     whose = "on an item" if who is None or who in source.columns else "of an evaluator"
     counts = [column for column in counts if column not in found]
+    derived += [column for column in columns if is_total(column)]
+    others = [
+        c
+        for c, own in columns.items()
+        if c not in texts and c not in derived and share_of_marks(own, {})
+    ]
     return found, (
         f"There is no column of scores; {shown(found)} hold numbers and are read as the "
-        f"scores {whose} each. If not, say which are: wide=[…]."
-        + (f" Numbers that count the rows are left out: {shown(counts)}." if counts else "")
-        + (f" {_DERIVED}: {shown(derived)}." if derived else "")
-    )
+        f"scores {whose} each. If not, say which are: wide=[…]. "
+        + _left_out({"as numbers of rows": counts, _DERIVED: derived, _NONE: others})
+    ).strip()
 
 
-def _is_summed_up(source: Table, given: Mapping[str, Any]) -> bool:
-    """Whether the column of scores, which nobody named, is worked out of others beside it."""
-    roles = ("rival", "evaluator", "item")
-    if (
-        source.is_large
-        or given["score"] != "score"
-        or any(given[role] != role or is_there(source, given, role) for role in roles)
-    ):
-        return False
-    found = by_words(source, given, ("option", "score"))
-    known = {"option", *(column for column, role in found.items() if role == "option")}
-    texts = {c: own for c in source.columns[1:] if c not in known if (own := texts_in(source, c))}
-    marks = {c: own for c, own in texts.items() if share_of_marks(own, {}) > _MARKS}
-    return not {"score", *found}.isdisjoint(_worked_out(marks) if len(marks) > 2 else ())
+def _left_out(columns: Mapping[str, Sequence[str]]) -> str:
+    """Say which columns are left out, by what they hold."""
+    return " ".join(f"Left out, {what}: {shown(some)}." for what, some in columns.items() if some)
 
 
 def _named_columns(given: Mapping[str, Any]) -> set[str]:
@@ -678,12 +675,9 @@ def _turned(
             f"{'is' if columns else 'are'} {listed(columns) or 'none'}; {hint}"
         )
     table, given[across], given["score"] = _long(source, columns, across)
-    said = [
-        f"{why}: {shown(some)}."
-        for why, some in (("Left out, as they hold no scores", beside), (_DERIVED, derived))
-        if {*some} - {*columns}
-    ]
-    return table, tuple(columns), " ".join(said)
+    derived += [column for column in beside if is_total(column)]
+    left = {_NONE: [c for c in beside if c not in derived], _DERIVED: derived}
+    return table, tuple(columns), _left_out(left) if {*beside, *derived} - {*columns} else ""
 
 
 def _refuse_crossed(source: Table, columns: Sequence[str]) -> None:

@@ -15,7 +15,7 @@ from evenhand.scores.grades import as_grades, verdict_in
 from evenhand.scores.layout import Parts, shown, tells_apart, texts_in
 from evenhand.scores.roles import counts_repeats
 from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, crossed, first_repeated, spelled
-from evenhand.scores.suggest import may_name_evaluators
+from evenhand.scores.suggest import looks_wide, may_name_evaluators
 from evenhand.tables.cells import FEW, calendar_dates, spreadsheet_days
 from evenhand.tables.columns import Defects, Table
 from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
@@ -263,7 +263,19 @@ class Problems(Defects):
     def of_unnamed(self, *, repeats: bool) -> None:
         """Note a column that may say who gave the scores, where nobody has said that."""
         column = may_name_evaluators(self.source, self.parts, repeats=repeats)
-        if column is not None:
+        alone = self.score == "score" or self.score in self.parts.read_as  # nobody named it
+        alone &= len(self.read.names[str(self.parts.one("option"))]) == self.read.n_rows
+        others = self.parts.unused(self.source) if alone and not self.source.is_large else []
+        beside = [str(self.score), *others]
+        judges = max((looks_wide(self.source, beside, like=c) for c in others), key=len, default=[])
+        if column is not None and counts_repeats(column):
+            self.add(f"column {column!r} counts how often the same was asked: say repeats=True")
+        elif len(judges) > 2 and self.score in judges:
+            self.add(
+                f"{shown(judges)} look like evaluators, and what they say together: say wide=True, "
+                "or evaluator=None if nobody else gave the scores"
+            )
+        elif column is not None:
             self.add(
                 f"column {column!r} may say who gave the scores, which nobody has said: say "
                 f"evaluator={column!r} (item={column!r} if options were tried on these), or "

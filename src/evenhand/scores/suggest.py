@@ -19,7 +19,7 @@ from evenhand.scores.layout import (
     tells_apart,
     texts_in,
 )
-from evenhand.scores.roles import NEEDED, ROLES, counts_repeats
+from evenhand.scores.roles import NEEDED, ROLES
 from evenhand.tables.columns import GROUP_WORDS, Table
 from evenhand.tables.texts import written_elsewhere
 
@@ -65,7 +65,7 @@ def suggested(source: Table, given: Mapping[str, Any] | None = None) -> dict[str
             found[role] = column
 
     judges, groups = having(*ROLES["evaluator"].words), having(*GROUP_WORDS)
-    scores, numeric = having("score", *ROLES["score"].words, "note"), _numeric(source)
+    scores, numeric = having("score", *ROLES["score"].words, "note", "overall"), _numeric(source)
     take("evaluator_group", (c for c in words if c in judges & groups))
     take("evaluator", (c for c in words if c in judges - groups))
     take("option_group", (c for c in words if c in groups))
@@ -98,9 +98,12 @@ def _scored(source: Table, found: Mapping[str, str], columns: Sequence[str]) -> 
 
 
 def _numeric(source: Table) -> set[str]:
-    """Return the columns of which the first cells are numbers, as far as they are filled in."""
+    """Return the columns of which the first cells are numbers, as far as they are filled in, and
+    that do not say that these are names.
+    """
     first = {c: [t for t in texts_in(source, c)[:_FIRST] if t] for c in source.columns if c}
-    return {c for c, texts in first.items() if texts and all(map(written_elsewhere, texts))}
+    found = {c for c, texts in first.items() if texts and all(map(written_elsewhere, texts))}
+    return {c for c in found if re.search(r"(?:^|[\W_])id$", c, re.IGNORECASE) is None}
 
 
 def _naming_rows_with(source: Table, option: str, others: Collection[str]) -> list[str]:
@@ -121,8 +124,7 @@ def may_name_evaluators(source: Table, parts: Parts, *, repeats: bool) -> str | 
     """
     keys = parts.names
     repeated = not repeats and not tells_apart(source, keys)
-    unused = [] if source.is_large else parts.unused(source)
-    for column in (column for column in unused if not counts_repeats(column)):
+    for column in [] if source.is_large else parts.unused(source):
         texts = [text for text in texts_in(source, column) if text]
         words = set(re.findall(r"[^\W_]+", column.casefold()))
         called = not words.isdisjoint(ROLES["evaluator"].words) and words.isdisjoint(GROUP_WORDS)
