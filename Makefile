@@ -46,8 +46,6 @@ test: $(READY)
 # all kernels of linear algebra, kills, and some random examples.
 nightly: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --nightly
-	$(BIN)/python tests/fuzz.py --seconds 60
-	$(BIN)/python tests/mutants.py --number 2000
 
 # All combinations of policies, checks and cases; then other examples in every run, and many of them. What it finds
 # becomes a test.
@@ -55,13 +53,10 @@ fuzz: $(READY)
 	$(BIN)/python -m pytest --numprocesses 2 --nightly tests/conformance/test_policies.py tests/unit/test_certified.py
 	$(BIN)/python -m pytest --numprocesses 2 --hypothesis-profile=fuzz tests/properties
 	$(BIN)/python -m pytest --numprocesses 2 --nightly tests/integration/test_serve_fuzz.py
-	$(BIN)/python tests/fuzz.py --seconds 60
-	$(BIN)/python tests/mutants.py --number 10000
 
-# A thousand kills of workers and of servers, then many processes at once: some twenty minutes.
+# A thousand kills of workers and of servers: some twenty minutes.
 torture: $(READY)
 	$(BIN)/python tests/torture.py --kills 500
-	$(BIN)/python tests/crowd.py --processes 16 --evaluations 10000
 	$(BIN)/python tests/killed_server.py --kills 30
 	$(BIN)/python tests/killed_server.py --kills 30 --store postgres --servers 2
 

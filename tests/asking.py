@@ -1,4 +1,4 @@
-"""A policy that asks what it is told to ask, for tests of what becomes of the answers."""
+"""Answers to what policies ask, and a policy that asks what it is told to ask."""
 
 from __future__ import annotations
 
@@ -9,7 +9,33 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
-from evenhand.arrays import Counts
+from evenhand.arrays import Counts, Floats
+
+
+def evaluated(
+    counts: Counts, means: Floats, rng: np.random.Generator, noise: float | Floats = 1.0
+) -> eh.Feedback:
+    """Return scores one by one about their means, with normal noise."""
+    asked = np.repeat(np.arange(len(counts)), counts)
+    spread = np.broadcast_to(noise, counts.shape)[asked]
+    scores = np.asarray(means)[asked] + spread * rng.standard_normal(len(asked))
+    k = len(counts)
+    return eh.Feedback(
+        counts.copy(),
+        np.bincount(asked, scores, minlength=k),
+        np.bincount(asked, scores**2, minlength=k),
+    )
+
+
+def played(policy: eh.Policy, problem: eh.BiasedLinearBandit, seed: int) -> Counts:
+    """Play to the end by ask and tell; return how often each option was evaluated."""
+    evaluations = eh.SimulatedEvaluations(problem, seed)
+    total = np.zeros(len(problem.actions), dtype=np.int64)
+    while not policy.finished:
+        allocation = policy.ask()
+        total += allocation.counts
+        policy.tell(evaluations.evaluate(allocation))
+    return total
 
 
 class Wants(eh.Policy):

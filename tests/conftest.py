@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import secrets
 import signal
 import sqlite3
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ from hypothesis import HealthCheck, settings
 from rotation import rotated
 
 if TYPE_CHECKING:
+    import httpx
+
+    from evenhand.campaigns.stores import Store
     from postgres_server import Postgres
 
 # The runner makes all commands anew for every call, 60 times the work of the call itself. They are
@@ -101,6 +105,14 @@ def short_by_day(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(checks, "ROUNDS", checks.ROUNDS // 2)
 
 
+@pytest.fixture
+def tries(pytestconfig: pytest.Config) -> tuple[int, int]:
+    """A seed and how many mutations: the same ones, or others and many with `make fuzz`."""
+    if pytestconfig.getoption("--hypothesis-profile") == "fuzz":
+        return secrets.randbits(32), 10_000
+    return 0, 1_000
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     """Databases on a real PostgreSQL: one server for each process of tests."""
@@ -125,6 +137,34 @@ def store_address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
         return str(tmp_path / "store.db")
     address: str = request.getfixturevalue("postgres_address")
     return address
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """A store in a file."""
+    from evenhand.campaigns.stores import open_store  # noqa: PLC0415 # as above
+
+    with open_store(tmp_path / "store.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def address(store: Store) -> Iterator[str]:
+    """Where the pages of that store are served."""
+    from evenhand.serve import make_app  # noqa: PLC0415 # as above
+    from served import serving  # noqa: PLC0415 # as above
+
+    with serving(make_app(store)) as found:
+        yield found
+
+
+@pytest.fixture
+def http(store: Store, address: str) -> Iterator[httpx.Client]:
+    """A browser of the owner's of that store."""
+    from pages import owner_of  # noqa: PLC0415 # as above
+
+    with owner_of(store, address) as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from reference import Floats, chebyshev_value, d_optimal_nodes
+from reference import Floats, chebyshev_value
 
 
 def frozen(values: ArrayLike) -> Floats:
@@ -24,8 +24,19 @@ def frozen(values: ArrayLike) -> Floats:
     return array
 
 
+class Given:
+    """A problem whose arrays cannot be changed, whatever they were given as."""
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if name == "groups":
+                object.__setattr__(self, name, tuple(int(z) for z in value))
+            elif isinstance(value, np.ndarray | list):
+                object.__setattr__(self, name, frozen(value))
+
+
 @dataclass(frozen=True)
-class Direction:
+class Direction(Given):
     """Estimate `direction · θ` from evaluations at `points`; `value` is the closed form of κ."""
 
     name: str
@@ -38,7 +49,7 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Bias:
+class Bias(Given):
     """Estimate the bias between two groups; `value` is the closed form of κ_* or κ(gaps)."""
 
     name: str
@@ -59,20 +70,15 @@ class Bias:
 
 
 @dataclass(frozen=True)
-class Spread:
-    """Estimate all points evenly; the value is the `rank`, `weights` are one known optimum."""
+class Spread(Given):
+    """Estimate all points evenly; the value is the `rank`."""
 
     name: str
     points: Floats
     rank: int
     why: str
-    weights: Floats | None = None
     exact_rank: bool = True
     """False when the rank holds up to rounding only, so that exact arithmetic sees a larger one."""
-
-
-def signs(groups: ArrayLike) -> tuple[int, ...]:
-    return tuple(int(z) for z in np.asarray(groups))
 
 
 # ---------------------------------------------------------------- the paper's families
@@ -83,7 +89,7 @@ def worst_case(d: int, kappa: float) -> Bias:
     x = np.vstack([np.eye(d), np.zeros(d)])
     x[d, 0] = -(1.0 - 2.0 / (math.sqrt(kappa) + 1.0))
     z = [1] + [-1] * d
-    return Bias(f"worst case d={d} κ={kappa:g}", frozen(x), signs(z), "Lemma 15", value=kappa)
+    return Bias(f"worst case d={d} κ={kappa:g}", x, z, "Lemma 15", value=kappa)
 
 
 def gap_family(d: int, kappa: float) -> Bias:
@@ -91,7 +97,7 @@ def gap_family(d: int, kappa: float) -> Bias:
     x = np.vstack([np.eye(d), np.zeros(d)])
     x[d, 0] = -(1.0 - 2.0 / (math.sqrt(kappa) + 1.0))
     z = [1] * (d // 2) + [-1] * (d + 1 - d // 2)
-    return Bias(f"gap family d={d} κ={kappa:g}", frozen(x), signs(z), "Lemma 16", value=kappa)
+    return Bias(f"gap family d={d} κ={kappa:g}", x, z, "Lemma 16", value=kappa)
 
 
 def gap_parameter(d: int, delta_min: float, delta_neq: float, problem: int) -> Floats:
@@ -127,7 +133,7 @@ def gap_problem(
         family.features,
         family.groups,
         "Lemma 17" + ("" if problem == 1 else ", with the term that Δ_1 > 0 adds"),
-        gaps=frozen(gaps),
+        gaps=gaps,
         value=value,
     )
 
@@ -158,7 +164,7 @@ def slab(d: int, margin: float, radius: float, spread: float = 1.0) -> tuple[Flo
 def slab_instance(name: str, d: int, margin: float, radius: float, spread: float = 1.0) -> Bias:
     x, z = slab(d, margin, radius, spread)
     value = ((radius + margin) / (radius - margin)) ** 2
-    return Bias(name, frozen(x), signs(z), "a slab, mirrored sideways", value=value)
+    return Bias(name, x, z, "a slab, mirrored sideways", value=value)
 
 
 def cube_slab(d: int) -> tuple[Floats, list[int]]:
@@ -215,7 +221,7 @@ def bias_instances() -> list[Bias]:
         slab_instance("slab, narrow sideways", 4, 1.0, 3.0, spread=2.0**-20),
     ]
     x, z = cube_slab(6)
-    out.append(Bias("cube slab d=6", frozen(x), signs(z), "hypercube sides, all tied", value=4.0))
+    out.append(Bias("cube slab d=6", x, z, "hypercube sides, all tied", value=4.0))
     small, sides = cube_slab(3)
     for name, scales in {
         "columns 1e-6 to 1e6": decades(6, -6, 6),
@@ -226,8 +232,8 @@ def bias_instances() -> list[Bias]:
         out.append(
             Bias(
                 f"cube slab, {name}",
-                frozen(x * scales),
-                signs(z),
+                x * scales,
+                z,
                 "κ_* does not feel the units of a feature",
                 value=4.0,
             )
@@ -236,34 +242,32 @@ def bias_instances() -> list[Bias]:
     # Neither group's side: zero is inside the hull of the z_x·x.
     square = np.array(list(product((1.0, -1.0), repeat=2)))
     out += [
-        Bias(
-            "exclusive or", frozen(square), signs(square.prod(axis=1)), "not separable", value=1.0
-        ),
+        Bias("exclusive or", square, square.prod(axis=1), "not separable", value=1.0),
         Bias(
             "twins across groups",
-            frozen([[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.5, 7.0]]),
+            [[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.5, 7.0]],
             (1, -1, 1, -1),
             "e is half the difference of the twins",
             value=1.0,
         ),
         Bias(
             "an option without features",
-            frozen([[0.0, 0.0], [5.0, 1.0], [5.0, -1.0], [-5.0, 0.25]]),
+            [[0.0, 0.0], [5.0, 1.0], [5.0, -1.0], [-5.0, 0.25]],
             (1, 1, 1, -1),
             "its row is e itself",
             value=1.0,
         ),
         Bias(
             "touching groups",
-            frozen([[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [0.0, 1.0], [0.0, 1.0]]),
+            [[1.0, 1.0], [1.0, -1.0], [-1.0, 1.0], [-1.0, -1.0], [0.0, 1.0], [0.0, 1.0]],
             (1, 1, -1, -1, 1, -1),
             "separated weakly, never strictly",
             value=1.0,
         ),
         Bias(
             "many, not separable",
-            frozen(np.random.default_rng(1).standard_normal((400, 5))),
-            signs(np.random.default_rng(2).integers(0, 2, 400) * 2 - 1),
+            np.random.default_rng(1).standard_normal((400, 5)),
+            np.random.default_rng(2).integers(0, 2, 400) * 2 - 1,
             "random groups; zero is deep inside",
             value=1.0,
         ),
@@ -273,57 +277,55 @@ def bias_instances() -> list[Bias]:
     out += [
         Bias(
             "cube slab, each three times",
-            frozen(np.repeat(small, 3, axis=0)),
-            signs(np.repeat(sides, 3)),
+            np.repeat(small, 3, axis=0),
+            np.repeat(sides, 3),
             "duplicates change nothing",
             value=4.0,
         ),
         Bias(
             "two points in five dimensions",
-            frozen([[1.0, 2.0, 3.0, 4.0, 5.0], [-0.5, -1.0, -1.5, -2.0, -2.5]]),
+            [[1.0, 2.0, 3.0, 4.0, 5.0], [-0.5, -1.0, -1.5, -2.0, -2.5]],
             (1, -1),
             "k < m: e is in the span of x and −x/2",
             value=9.0,
         ),
         Bias(
             "three points in a plane of R^4",
-            frozen([[4.0, 0.0, 4.0, 0.0], [-2.0, 0.0, -2.0, 0.0], [0.0, 1.0, 0.0, 1.0]]),
+            [[4.0, 0.0, 4.0, 0.0], [-2.0, 0.0, -2.0, 0.0], [0.0, 1.0, 0.0, 1.0]],
             (1, -1, 1),
             "k < m and a point that does not help",
             value=9.0,
         ),
         Bias(
             "unused columns",
-            frozen(np.column_stack([small[:, :1], np.zeros((8, 2)), small[:, 1:]])),
-            signs(sides),
+            np.column_stack([small[:, :1], np.zeros((8, 2)), small[:, 1:]]),
+            sides,
             "two features that are always zero",
             value=4.0,
         ),
         Bias(
             "repeated columns",
-            frozen(np.column_stack([small, small, small @ [1.0, 2.0, -4.0]])),
-            signs(sides),
+            np.column_stack([small, small, small @ [1.0, 2.0, -4.0]]),
+            sides,
             "rank 3 in seven columns",
             value=4.0,
         ),
         Bias(
             "a group in a subspace",
-            frozen(
-                [
-                    [1.0, 0.0, 0.0],
-                    [2.0, 1.0, 0.0],
-                    [1.0, 0.0, 3.0],
-                    [1.5, -2.0, 1.0],
-                    [-1.0, 0.0, 0.0],
-                    [-0.25, 0.0, 0.0],
-                ]
-            ),
+            [
+                [1.0, 0.0, 0.0],
+                [2.0, 1.0, 0.0],
+                [1.0, 0.0, 3.0],
+                [1.5, -2.0, 1.0],
+                [-1.0, 0.0, 0.0],
+                [-0.25, 0.0, 0.0],
+            ],
             (1, 1, 1, 1, -1, -1),
             "one group lies on a line",
         ),
         Bias(
             "single option in a group",
-            frozen([[-2.0, 0.5], *separated(20, 2, 0.5, 5)[0][3:].tolist()]),
+            [[-2.0, 0.5], *separated(20, 2, 0.5, 5)[0][3:].tolist()],
             (-1, *([1] * 17)),
             "one against many",
         ),
@@ -335,28 +337,20 @@ def bias_instances() -> list[Bias]:
         bent[:, 1] = small[:, 0] + 2.0**-power * small[:, 1]
         bent[:, 2] = small[:, 0] - 2.0**-power * small[:, 2]
         out.append(
-            Bias(
-                f"collinear to 2^-{power}",
-                frozen(bent),
-                signs(sides),
-                "an exact change of features",
-                value=4.0,
-            )
+            Bias(f"collinear to 2^-{power}", bent, sides, "an exact change of features", value=4.0)
         )
     for epsilon in (1e-6, 1e-8):
         x, z = separated(40, 3, 0.3, 7)
         x[:, 2] = x[:, 1] + epsilon * x[:, 2]
-        out.append(
-            Bias(f"collinear to {epsilon:g}", frozen(x), signs(z), "two features nearly one")
-        )
+        out.append(Bias(f"collinear to {epsilon:g}", x, z, "two features nearly one"))
         x = np.column_stack(
             [x[:, :2], epsilon * np.random.default_rng(3).standard_normal(40) + np.array(z)]
         )
         out.append(
             Bias(
                 f"the group almost a feature, {epsilon:g}",
-                frozen(x),
-                signs(z),
+                x,
+                z,
                 "κ_* is about 1/ε² unless others help",
                 tolerance=1e-6 if epsilon < 1e-7 else 1e-7,
             )
@@ -365,57 +359,36 @@ def bias_instances() -> list[Bias]:
     # Reference only.
     for k, d, margin in ((30, 2, 1.0), (60, 5, 0.1), (60, 7, 3.0), (500, 5, 0.01), (6, 5, 0.5)):
         x, z = separated(k, d, margin, k + d)
-        out.append(
-            Bias(f"separated {k}×{d} by {margin:g}", frozen(x), signs(z), "Gaussian, separated")
-        )
+        out.append(Bias(f"separated {k}×{d} by {margin:g}", x, z, "Gaussian, separated"))
         gaps = np.random.default_rng(k).exponential(size=k)
         out.append(
-            Bias(
-                f"separated {k}×{d} by {margin:g}, gaps",
-                frozen(x),
-                signs(z),
-                "exponential gaps",
-                gaps=frozen(gaps),
-            )
+            Bias(f"separated {k}×{d} by {margin:g}, gaps", x, z, "exponential gaps", gaps=gaps)
         )
         gaps[int(np.argmin(gaps))] = 0.0
         out.append(
-            Bias(
-                f"separated {k}×{d} by {margin:g}, best known",
-                frozen(x),
-                signs(z),
-                "one gap of zero",
-                gaps=frozen(gaps),
-            )
+            Bias(f"separated {k}×{d} by {margin:g}, best known", x, z, "one gap of zero", gaps=gaps)
         )
         wild = 10.0 ** np.random.default_rng(k + 1).uniform(-9, 3, k)
         out.append(
             Bias(
                 f"separated {k}×{d} by {margin:g}, wild gaps",
-                frozen(x),
-                signs(z),
+                x,
+                z,
                 "gaps over twelve decades",
-                gaps=frozen(wild),
+                gaps=wild,
             )
         )
     x, z = separated(60, 5, 0.5, 11)
-    out.append(
-        Bias(
-            "separated, columns 1e-6 to 1e6",
-            frozen(x * decades(5, -6, 6)),
-            signs(z),
-            "units differ",
-        )
-    )
+    out.append(Bias("separated, columns 1e-6 to 1e6", x * decades(5, -6, 6), z, "units differ"))
     x = equicorrelated(80, 4, 0.99, 13)
     z_array = np.where(x[:, 0] - x[:, 1] > 0, 1, -1)
-    out.append(Bias("equicorrelated 0.99", frozen(x), signs(z_array), "nearly parallel columns"))
+    out.append(Bias("equicorrelated 0.99", x, z_array, "nearly parallel columns"))
     grid = np.array(list(product(range(-4, 5), repeat=2)), dtype=np.float64)
     out.append(
         Bias(
             "grid, shifted by one half",
-            frozen(grid + np.array([0.5, 0.0])),
-            signs(np.where(grid[:, 0] >= 0, 1, -1)),
+            grid + np.array([0.5, 0.0]),
+            np.where(grid[:, 0] >= 0, 1, -1),
             "a regular grid: ties on every side",
             value=(5.0 / 4.0) ** 2,
         )
@@ -426,68 +399,49 @@ def bias_instances() -> list[Bias]:
     some = ones.copy()
     some[:4] = 0.0  # all of group +
     out += [
-        Bias(
-            "cube slab, gaps of one",
-            frozen(small),
-            signs(sides),
-            "κ(1) = κ_*",
-            gaps=frozen(ones),
-            value=4.0,
-        ),
-        Bias(
-            "cube slab, gaps of four",
-            frozen(small),
-            signs(sides),
-            "κ(cΔ) = cκ(Δ)",
-            gaps=frozen(4 * ones),
-            value=16.0,
-        ),
+        Bias("cube slab, gaps of one", small, sides, "κ(1) = κ_*", gaps=ones, value=4.0),
+        Bias("cube slab, gaps of four", small, sides, "κ(cΔ) = cκ(Δ)", gaps=4 * ones, value=16.0),
         Bias(
             "cube slab, tiny gaps",
-            frozen(small),
-            signs(sides),
+            small,
+            sides,
             "κ(cΔ) = cκ(Δ)",
-            gaps=frozen(2.0**-40 * ones),
+            gaps=2.0**-40 * ones,
             value=2.0**-38,
         ),
         Bias(
             "cube slab, one group free",
-            frozen(small),
-            signs(sides),
+            small,
+            sides,
             "u = t(−1, 0, 0, 1) vanishes on +, and 2t ≤ 1 on −",
-            gaps=frozen(some),
+            gaps=some,
             value=0.25,
         ),
         Bias(
-            "cube slab, all free",
-            frozen(small),
-            signs(sides),
-            "nothing costs anything",
-            gaps=frozen(0 * ones),
-            value=0.0,
+            "cube slab, all free", small, sides, "nothing costs anything", gaps=0 * ones, value=0.0
         ),
         Bias(
             "twins free",
-            frozen([[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.5, 7.0]]),
+            [[1.0, 2.0], [1.0, 2.0], [3.0, -1.0], [0.5, 7.0]],
             (1, -1, 1, -1),
             "the whole support is free",
-            gaps=frozen([0.0, 0.0, 1.0, 2.0]),
+            gaps=[0.0, 0.0, 1.0, 2.0],
             value=0.0,
         ),
         Bias(
             "twins, one free",
-            frozen([[1.0, 2.0], [1.0, 2.0], [30.0, -1.0], [0.5, 70.0]]),
+            [[1.0, 2.0], [1.0, 2.0], [30.0, -1.0], [0.5, 70.0]],
             (1, -1, 1, -1),
             "w = ±½ on the twins, or costlier",
-            gaps=frozen([0.0, 1.0, 400.0, 900.0]),
+            gaps=[0.0, 1.0, 400.0, 900.0],
             value=0.25,
         ),
         Bias(
             "twins, two prices",
-            frozen([[1.0, 2.0], [1.0, 2.0], [30.0, -1.0], [0.5, 70.0]]),
+            [[1.0, 2.0], [1.0, 2.0], [30.0, -1.0], [0.5, 70.0]],
             (1, -1, 1, -1),
             "(½√4 + ½√9)²",
-            gaps=frozen([4.0, 9.0, 4000.0, 9000.0]),
+            gaps=[4.0, 9.0, 4000.0, 9000.0],
             value=6.25,
         ),
     ]
@@ -505,35 +459,28 @@ def direction_instances() -> list[Direction]:
     out: list[Direction] = []
     point = np.array([3.0, -2.0, 0.5, 0.0])
     out += [
-        Direction("one point, itself", frozen([point]), frozen(point), "w = 1", value=1.0),
-        Direction("one point, doubled", frozen([point]), frozen(-2 * point), "w = −2", value=4.0),
-        Direction(
-            "one point, with a cost",
-            frozen([point]),
-            frozen(2 * point),
-            "4·cost",
-            costs=frozen([0.25]),
-            value=1.0,
-        ),
-        Direction("one number", frozen([[5.0]]), frozen([10.0]), "m = 1", value=4.0),
+        Direction("one point, itself", [point], point, "w = 1", value=1.0),
+        Direction("one point, doubled", [point], -2 * point, "w = −2", value=4.0),
+        Direction("one point, with a cost", [point], 2 * point, "4·cost", costs=[0.25], value=1.0),
+        Direction("one number", [[5.0]], [10.0], "m = 1", value=4.0),
         Direction(
             "zero rows",
-            frozen([[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 4.0]]),
-            frozen([2.0, 4.0]),
+            [[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 4.0]],
+            [2.0, 4.0],
             "rows of zeros carry nothing; w = (1, 1)",
             value=4.0,
         ),
         Direction(
             "along a long row",
-            frozen([[1.0, 0.0], [0.0, 1.0], [8.0, 8.0]]),
-            frozen([1.0, 1.0]),
+            [[1.0, 0.0], [0.0, 1.0], [8.0, 8.0]],
+            [1.0, 1.0],
             "w = 1/8",
             value=1 / 64,
         ),
         Direction(
             "no direction but a shadow",
-            frozen([[1.0, 1.0], [1.0, -1.0]]),
-            frozen([1.0, 0.0]),
+            [[1.0, 1.0], [1.0, -1.0]],
+            [1.0, 0.0],
             "k = m, w = ½, ½",
             value=1.0,
         ),
@@ -544,8 +491,8 @@ def direction_instances() -> list[Direction]:
         out.append(
             Direction(
                 f"cross-polytope m={m}",
-                frozen(cross),
-                frozen(c),
+                cross,
+                c,
                 "Elfving's set is the l1 ball",
                 value=float(np.abs(c).sum()) ** 2,
             )
@@ -554,10 +501,10 @@ def direction_instances() -> list[Direction]:
         out.append(
             Direction(
                 f"cross-polytope m={m}, costs",
-                frozen(cross),
-                frozen(c),
+                cross,
+                c,
                 "(Σ√cost|c|)²",
-                costs=frozen(costs),
+                costs=costs,
                 value=float((2.0 ** np.arange(m) * np.abs(c)).sum()) ** 2,
             )
         )
@@ -565,8 +512,8 @@ def direction_instances() -> list[Direction]:
         out.append(
             Direction(
                 f"cross-polytope m={m}, columns 1e-6 to 1e6",
-                frozen(cross * scales),
-                frozen(c * scales),
+                cross * scales,
+                c * scales,
                 "κ_v follows the units of the columns",
                 value=float(np.abs(c).sum()) ** 2,
             )
@@ -574,17 +521,13 @@ def direction_instances() -> list[Direction]:
     for m in (3, 6):
         cube = np.array(list(product((1.0, -1.0), repeat=m)))
         c = np.linspace(-1.0, 2.0, m)
-        out.append(
-            Direction(
-                f"hypercube m={m}", frozen(cube), frozen(c), "Elfving's set is the cube", value=4.0
-            )
-        )
+        out.append(Direction(f"hypercube m={m}", cube, c, "Elfving's set is the cube", value=4.0))
         c = np.eye(m)[0]
         out.append(
             Direction(
                 f"hypercube m={m}, a facet's centre",
-                frozen(cube),
-                frozen(c),
+                cube,
+                c,
                 "all vertices of a facet tie",
                 value=1.0,
             )
@@ -594,19 +537,15 @@ def direction_instances() -> list[Direction]:
         circle = np.column_stack([np.cos(angle), np.sin(angle)])
         out.append(
             Direction(
-                f"{n}-gon, at a corner",
-                frozen(circle),
-                frozen(3 * circle[1]),
-                "w = 3 at the corner",
-                value=9.0,
+                f"{n}-gon, at a corner", circle, 3 * circle[1], "w = 3 at the corner", value=9.0
             )
         )
         middle = np.array([math.cos(math.pi / n), math.sin(math.pi / n)])
         out.append(
             Direction(
                 f"{n}-gon, between corners",
-                frozen(circle),
-                frozen(middle),
+                circle,
+                middle,
                 "the edge is at cos(π/n)",
                 value=1 / math.cos(math.pi / n) ** 2,
             )
@@ -620,8 +559,8 @@ def direction_instances() -> list[Direction]:
         out.append(
             Direction(
                 f"extrapolation of degree {degree} to {x0:g}",
-                frozen(monomials(grid, degree)),
-                frozen(c),
+                monomials(grid, degree),
+                c,
                 "T_n(x₀)²",
                 value=chebyshev_value(degree, x0) ** 2,
             )
@@ -630,8 +569,8 @@ def direction_instances() -> list[Direction]:
         out.append(
             Direction(
                 f"leading coefficient of degree {degree} ({x0:g})",
-                frozen(monomials(grid, degree)),
-                frozen(top),
+                monomials(grid, degree),
+                top,
                 "the leading coefficient of T_n, squared",
                 value=4.0 ** (degree - 1),
             )
@@ -640,8 +579,8 @@ def direction_instances() -> list[Direction]:
     out.append(
         Direction(
             "slope at zero, degree 5, fine grid",
-            frozen(uniform),
-            frozen(np.eye(6)[1]),
+            uniform,
+            np.eye(6)[1],
             "neighbours on the grid nearly tie",
         )
     )
@@ -652,8 +591,8 @@ def direction_instances() -> list[Direction]:
     out.append(
         Direction(
             "plane in R^4",
-            frozen(flat @ plane),
-            frozen(np.array([1.0, 0.5]) @ plane),
+            flat @ plane,
+            np.array([1.0, 0.5]) @ plane,
             "in the plane (1, ½) = ⅝(1, 1) − ⅛(−3, 1)",
             value=0.5625,
         )
@@ -661,18 +600,18 @@ def direction_instances() -> list[Direction]:
     out.append(
         Direction(
             "plane, a free row",
-            frozen(flat @ plane),
-            frozen(np.array([1.0, 0.5]) @ plane),
+            flat @ plane,
+            np.array([1.0, 0.5]) @ plane,
             "(1, 0) is free, ½(0, 1) is not",
-            costs=frozen([0.0, 1.0, 1.0, 4.0, 1.0]),
+            costs=[0.0, 1.0, 1.0, 4.0, 1.0],
             value=0.25,
         )
     )
     out.append(
         Direction(
             "basis of R^5",
-            frozen(np.eye(5) + np.eye(5, k=1)),
-            frozen(np.eye(5)[0]),
+            np.eye(5) + np.eye(5, k=1),
+            np.eye(5)[0],
             "k = m, bidiagonal: w = (1, −1, 1, −1, 1)",
             value=25.0,
         )
@@ -680,19 +619,15 @@ def direction_instances() -> list[Direction]:
     out.append(
         Direction(
             "basis of R^5, costs",
-            frozen(np.eye(5) + np.eye(5, k=1)),
-            frozen(np.eye(5)[0]),
+            np.eye(5) + np.eye(5, k=1),
+            np.eye(5)[0],
             "(1 + 2 + 0 + 3 + 1)²",
-            costs=frozen([1.0, 4.0, 0.0, 9.0, 1.0]),
+            costs=[1.0, 4.0, 0.0, 9.0, 1.0],
             value=49.0,
         )
     )
     nearly = np.array([[1.0, 0.0], [1.0, 2.0**-27]])
-    out.append(
-        Direction(
-            "nearly parallel basis", frozen(nearly), frozen([0.0, 1.0]), "w = ±2^27", value=2.0**56
-        )
-    )
+    out.append(Direction("nearly parallel basis", nearly, [0.0, 1.0], "w = ±2^27", value=2.0**56))
 
     rng = np.random.default_rng(20)
     for k, m in ((10, 10), (60, 6), (300, 6), (1000, 4)):
@@ -701,45 +636,32 @@ def direction_instances() -> list[Direction]:
         costs = rng.exponential(size=k)
         free = np.where(rng.uniform(size=k) < 2 / k, 0.0, costs)
         out += [
-            Direction(f"Gaussian {k}×{m}", frozen(A), frozen(c), "reference"),
-            Direction(
-                f"Gaussian {k}×{m}, costs", frozen(A), frozen(c), "reference", costs=frozen(costs)
-            ),
-            Direction(
-                f"Gaussian {k}×{m}, some free",
-                frozen(A),
-                frozen(c),
-                "reference",
-                costs=frozen(free),
-            ),
+            Direction(f"Gaussian {k}×{m}", A, c, "reference"),
+            Direction(f"Gaussian {k}×{m}, costs", A, c, "reference", costs=costs),
+            Direction(f"Gaussian {k}×{m}, some free", A, c, "reference", costs=free),
             Direction(
                 f"Gaussian {k}×{m}, row lengths 1e-6 to 1e6",
-                frozen(A * 10.0 ** rng.uniform(-6, 6, (k, 1))),
-                frozen(c),
+                A * 10.0 ** rng.uniform(-6, 6, (k, 1)),
+                c,
                 "only long rows matter",
             ),
             Direction(
                 f"Gaussian {k}×{m}, column scales 1e-6 to 1e6",
-                frozen(A * decades(m, -6, 6)),
-                frozen(c * decades(m, -6, 6)),
+                A * decades(m, -6, 6),
+                c * decades(m, -6, 6),
                 "units differ",
             ),
         ]
     out.append(
         Direction(
             "Gaussian 60×6, tiny and far",
-            frozen(1e-6 * rng.standard_normal((60, 6))),
-            frozen(1e6 * np.ones(6)),
+            1e-6 * rng.standard_normal((60, 6)),
+            1e6 * np.ones(6),
             "κ of order 1e24",
         )
     )
     out.append(
-        Direction(
-            "equicorrelated 0.99",
-            frozen(equicorrelated(200, 6, 0.99, 3)),
-            frozen(np.eye(6)[5]),
-            "reference",
-        )
+        Direction("equicorrelated 0.99", equicorrelated(200, 6, 0.99, 3), np.eye(6)[5], "reference")
     )
     return out
 
@@ -750,105 +672,64 @@ def direction_instances() -> list[Direction]:
 def spread_instances() -> list[Spread]:
     out: list[Spread] = []
 
-    def uniform(k: int) -> Floats:
-        return frozen(np.full(k, 1 / k))
-
     for m in (1, 3, 8):
-        out.append(
-            Spread(
-                f"orthonormal frame m={m}", frozen(np.eye(m)), m, "k = m: equal weights", uniform(m)
-            )
-        )
+        out.append(Spread(f"orthonormal frame m={m}", np.eye(m), m, "k = m: equal weights"))
         cross = np.vstack([np.eye(m), -np.eye(m)])
-        out.append(
-            Spread(f"cross-polytope m={m}", frozen(cross), m, "a symmetric orbit", uniform(2 * m))
-        )
+        out.append(Spread(f"cross-polytope m={m}", cross, m, "a symmetric orbit"))
     out += [
         Spread(
             "a basis, skew",
-            frozen(np.eye(5) + np.eye(5, k=1)),
+            np.eye(5) + np.eye(5, k=1),
             5,
             "k = m: equal weights whatever the basis",
-            uniform(5),
         ),
-        Spread("one point", frozen([[3.0, -2.0, 0.5]]), 1, "its own leverage is one", uniform(1)),
-        Spread("one point, repeated", frozen([[3.0, -2.0, 0.5]] * 7), 1, "rank one", uniform(7)),
+        Spread("one point", [[3.0, -2.0, 0.5]], 1, "its own leverage is one"),
+        Spread("one point, repeated", [[3.0, -2.0, 0.5]] * 7, 1, "rank one"),
         Spread(
-            "one line",
-            frozen(np.outer([1.0, -2.0, 4.0, 0.0], [1.0, 3.0])),
-            1,
-            "the longest point alone",
-            frozen([0.0, 0.0, 1.0, 0.0]),
+            "one line", np.outer([1.0, -2.0, 4.0, 0.0], [1.0, 3.0]), 1, "the longest point alone"
         ),
         Spread(
             "zero rows",
-            frozen([[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 4.0]]),
+            [[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 4.0]],
             2,
             "zeros have no leverage",
-            frozen([0.0, 0.5, 0.0, 0.5]),
         ),
         Spread(
             "three points in five dimensions",
-            frozen([[1, 2, 3, 4, 5], [0, 1, 0, 1, 0], [2, 0, 0, 0, 1]]),
+            [[1, 2, 3, 4, 5], [0, 1, 0, 1, 0], [2, 0, 0, 0, 1]],
             3,
             "k < m: independent rows share equally",
-            uniform(3),
         ),
         Spread(
             "interior points",
-            frozen(np.vstack([np.eye(4), 0.25 * np.eye(4), 0.25 * np.ones((1, 4))])),
+            np.vstack([np.eye(4), 0.25 * np.eye(4), 0.25 * np.ones((1, 4))]),
             4,
             "the frame, and points inside its ellipsoid",
-            frozen(np.r_[np.full(4, 0.25), np.zeros(5)]),
         ),
     ]
     for m in (2, 4, 7):
         # Vertices of a regular simplex, centred: rank m in R^(m+1), a symmetric orbit.
         simplex = (m + 1) * np.eye(m + 1) - 1.0
         out.append(
-            Spread(
-                f"regular simplex in R^{m}",
-                frozen(simplex),
-                m,
-                "rank one less than the columns",
-                uniform(m + 1),
-            )
+            Spread(f"regular simplex in R^{m}", simplex, m, "rank one less than the columns")
         )
     for m in (3, 6):
         cube = np.array(list(product((1.0, -1.0), repeat=m)))
-        out.append(
-            Spread(
-                f"hypercube m={m}", frozen(cube), m, "many optimal designs; all tied", uniform(2**m)
-            )
-        )
+        out.append(Spread(f"hypercube m={m}", cube, m, "many optimal designs; all tied"))
     for n in (3, 5, 64):
         angle = 2 * np.pi * np.arange(n) / n
         out.append(
             Spread(
-                f"{n}-gon",
-                frozen(np.column_stack([np.cos(angle), np.sin(angle)])),
-                2,
-                "a symmetric orbit",
-                uniform(n),
+                f"{n}-gon", np.column_stack([np.cos(angle), np.sin(angle)]), 2, "a symmetric orbit"
             )
         )
     for degree in (1, 2, 4, 6):
-        nodes = d_optimal_nodes(degree)
-        grid = np.unique(np.concatenate([np.linspace(-1, 1, 61), nodes]))
-        weights = np.where(np.isin(grid, nodes), 1 / (degree + 1), 0.0)
-        out.append(
-            Spread(
-                f"polynomial of degree {degree} on a grid",
-                frozen(monomials(grid, degree)),
-                degree + 1,
-                "zeros of (1−x²)P_n', equal weights",
-                frozen(weights),
-            )
-        )
+        grid = monomials(np.linspace(-1, 1, 61), degree)
+        out.append(Spread(f"polynomial of degree {degree}", grid, degree + 1, "a grid"))
     out.append(
         Spread(
             "polynomial of degree 6, fine uniform grid",
-            frozen(monomials(np.linspace(-1, 1, 801), 6)),
+            monomials(np.linspace(-1, 1, 801), 6),
             7,
             "neighbours nearly tie",
         )
@@ -859,56 +740,48 @@ def spread_instances() -> list[Spread]:
     gaussian = rng.standard_normal((300, 6))
     sphere = gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True)
     out += [
-        Spread("cube slab", frozen(A), 5, "a grid with groups"),
-        Spread("cube slab, each three times", frozen(np.repeat(A, 3, axis=0)), 5, "duplicates"),
-        Spread("Gaussian 300×6", frozen(gaussian), 6, "reference"),
+        Spread("cube slab", A, 5, "a grid with groups"),
+        Spread("cube slab, each three times", np.repeat(A, 3, axis=0), 5, "duplicates"),
+        Spread("Gaussian 300×6", gaussian, 6, "reference"),
         Spread(
             "Gaussian 300×6, columns 1e-6 to 1e6",
-            frozen(gaussian * decades(6, -6, 6)),
+            gaussian * decades(6, -6, 6),
             6,
             "leverage ignores units",
         ),
         Spread(
             "Gaussian 300×6, rows 1e-6 to 1e6",
-            frozen(gaussian * 10.0 ** rng.uniform(-6, 6, (300, 1))),
+            gaussian * 10.0 ** rng.uniform(-6, 6, (300, 1)),
             6,
             "few rows dominate",
         ),
-        Spread("sphere 300×6", frozen(sphere), 6, "every point is on the boundary"),
+        Spread("sphere 300×6", sphere, 6, "every point is on the boundary"),
         Spread(
-            "equicorrelated 0.99",
-            frozen(equicorrelated(300, 6, 0.99, 31)),
-            6,
-            "nearly parallel columns",
+            "equicorrelated 0.99", equicorrelated(300, 6, 0.99, 31), 6, "nearly parallel columns"
         ),
-        Spread("Gaussian 7×6", frozen(gaussian[:7]), 6, "k = m + 1"),
+        Spread("Gaussian 7×6", gaussian[:7], 6, "k = m + 1"),
         Spread(
             "plane in R^4",
-            frozen(
-                np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-3, 1]])
-                @ [[1.0, 2, 3, 4], [0, 1, -1, 2]]
-            ),
+            np.array([[1, 0], [0, 1], [1, 1], [2, -1], [-3, 1]]) @ [[1.0, 2, 3, 4], [0, 1, -1, 2]],
             2,
             "rank two as integers",
         ),
         Spread(
             "a group in a subspace",
-            frozen(
-                [
-                    [1, 0, 0, 1],
-                    [2, 1, 0, 1],
-                    [1, 0, 3, 1],
-                    [1.5, -2, 1, 1],
-                    [-1, 0, 0, -1],
-                    [-0.25, 0, 0, -1],
-                ]
-            ),
+            [
+                [1, 0, 0, 1],
+                [2, 1, 0, 1],
+                [1, 0, 3, 1],
+                [1.5, -2, 1, 1],
+                [-1, 0, 0, -1],
+                [-0.25, 0, 0, -1],
+            ],
             4,
             "one group on a line",
         ),
         Spread(
             "rank three up to rounding",
-            frozen(gaussian[:80, :3] @ rng.standard_normal((3, 6))),
+            gaussian[:80, :3] @ rng.standard_normal((3, 6)),
             3,
             "a product of factors, rounded",
             exact_rank=False,
@@ -917,7 +790,7 @@ def spread_instances() -> list[Spread]:
     for epsilon in (1e-6, 1e-8):
         bent = gaussian[:, :4].copy()
         bent[:, 3] = bent[:, 2] + epsilon * bent[:, 3]
-        out.append(Spread(f"collinear to {epsilon:g}", frozen(bent), 4, "two columns nearly one"))
+        out.append(Spread(f"collinear to {epsilon:g}", bent, 4, "two columns nearly one"))
     return out
 
 
@@ -935,83 +808,55 @@ def hopeless_instances() -> list[Bias]:
     reveal[:, 1] = (group - 0.3 * gaussian[:, 0] - 0.7 * gaussian[:, 2]) / 0.9
     one_hot = np.column_stack([group > 0, group < 0]).astype(np.float64)
     return [
+        Bias("the group is a feature", np.column_stack([x, z_array]), z, "column 4 is z"),
         Bias(
-            "the group is a feature",
-            frozen(np.column_stack([x, z_array])),
-            signs(z),
-            "column 4 is z",
-        ),
-        Bias(
-            "the group, rescaled",
-            frozen(np.column_stack([x, -1e-6 * z_array])),
-            signs(z),
-            "column 4 is −1e-6·z",
+            "the group, rescaled", np.column_stack([x, -1e-6 * z_array]), z, "column 4 is −1e-6·z"
         ),
         Bias(
             "the group is a sum of features",
-            frozen(np.column_stack([x[:, 1], z_array - x[:, 1]])),
-            signs(z),
+            np.column_stack([x[:, 1], z_array - x[:, 1]]),
+            z,
             "x₁ + x₂ = z",
         ),
-        Bias(
-            "the group up to rounding",
-            frozen(reveal),
-            signs(group),
-            "a combination of three features, rounded",
-        ),
+        Bias("the group up to rounding", reveal, group, "a combination of three features, rounded"),
         Bias(
             "one-hot groups and noise",
-            frozen(np.column_stack([gaussian, one_hot])),
-            signs(group),
+            np.column_stack([gaussian, one_hot]),
+            group,
             "z = difference of dummies",
         ),
         Bias(
             "intercept and a dummy",
-            frozen(np.column_stack([gaussian, np.ones(50), one_hot[:, :1]])),
-            signs(group),
+            np.column_stack([gaussian, np.ones(50), one_hot[:, :1]]),
+            group,
             "z = 2·dummy − 1",
         ),
         Bias(
             "independent features",
-            frozen(np.eye(4)),
+            np.eye(4),
             (1, -1, 1, -1),
             "k = d: any evaluations fit without a bias",
         ),
-        Bias(
-            "fewer options than features", frozen(rng.standard_normal((3, 6))), (1, -1, 1), "k < d"
-        ),
-        Bias("one dimension, mirrored", frozen([[2.0], [-2.0]]), (1, -1), "x = 2z"),
+        Bias("fewer options than features", rng.standard_normal((3, 6)), (1, -1, 1), "k < d"),
+        Bias("one dimension, mirrored", [[2.0], [-2.0]], (1, -1), "x = 2z"),
     ]
 
 
 def hopeless_directions() -> list[Direction]:
     plane = np.array([[1, 0], [0, 1], [1, 1]]) @ np.array([[1.0, 2, 3], [0, 1, -1]])
     return [
-        Direction(
-            "off the line",
-            frozen([[1.0, 2.0], [2.0, 4.0]]),
-            frozen([2.0, 1.0]),
-            "points on one line",
-        ),
-        Direction("off the plane", frozen(plane), frozen([0.0, 0.0, 1.0]), "points in one plane"),
+        Direction("off the line", [[1.0, 2.0], [2.0, 4.0]], [2.0, 1.0], "points on one line"),
+        Direction("off the plane", plane, [0.0, 0.0, 1.0], "points in one plane"),
         Direction(
             "off the plane, free",
-            frozen(plane),
-            frozen([0.0, 0.0, 1.0]),
+            plane,
+            [0.0, 0.0, 1.0],
             "free evaluations do not help",
-            costs=frozen([0.0, 0.0, 0.0]),
+            costs=[0.0, 0.0, 0.0],
         ),
+        Direction("only zeros", np.zeros((3, 2)), [1.0, 0.0], "nothing can be learnt from zeros"),
         Direction(
-            "only zeros",
-            frozen(np.zeros((3, 2))),
-            frozen([1.0, 0.0]),
-            "nothing can be learnt from zeros",
-        ),
-        Direction(
-            "a column never seen",
-            frozen([[1.0, 0.0], [-2.0, 0.0]]),
-            frozen([1.0, 1e-3]),
-            "second column is zero",
+            "a column never seen", [[1.0, 0.0], [-2.0, 0.0]], [1.0, 1e-3], "second column is zero"
         ),
     ]
 

@@ -13,7 +13,6 @@ from scipy import special
 
 from evenhand.arrays import Floats
 
-_RANK = 1e-10  # singular values above this share of the largest count
 _POINTS, _NOTHING = 161, 36.0  # of the trapezoidal rule, and by how much its integrand falls
 _SHOWN, _LEAST = 0.1, 0.5  # when an own variance counts,
 _QUIET, _QUIETEST = 0.05, 1e-4  # and as how much at least: of S/t, of s²

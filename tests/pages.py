@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html.parser import HTMLParser
+
+import httpx
+
+from evenhand.campaigns.stores import Store
+from evenhand.serve.access import grant
 
 VOID = {"br", "img", "input", "hr"}
 SELF_CLOSED = {"rect", "line", "circle"}
@@ -127,3 +135,19 @@ def read_document(page: str) -> DocumentReader:
     assert len(reader.all("caption")) == len(reader.all("table"))
     assert all(one["scope"] == "col" for one in reader.all("th"))
     return reader
+
+
+@contextmanager
+def owner_of(store: Store, address: str) -> Iterator[httpx.Client]:
+    """Open a browser that has come in by a link of the owner's."""
+    asks = {"Accept": "text/html"}
+    with httpx.Client(base_url=address, headers=asks, follow_redirects=True, timeout=60) as browser:
+        browser.get(f"/enter/{grant(store, 'owner')}")
+        yield browser
+
+
+def word_of(browser: httpx.Client) -> str:
+    """Return the word by which a browser's forms are known to be its own."""
+    found = re.search(r'name="csrf" value="(\w+)"', browser.get("/scores").text)
+    assert found
+    return found[1]

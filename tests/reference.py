@@ -426,53 +426,6 @@ def kappa_gaps(features: ArrayLike, groups: ArrayLike, gaps: ArrayLike) -> float
     return elfving_value(*bias_points(features, groups), gaps).kappa
 
 
-def kappa_star_by_margin(features: ArrayLike, groups: ArrayLike) -> tuple[float, Floats]:
-    """κ_* by the other route, Lemma 5: 1/min_u max_x (x·u + z_x)², and the u found.
-
-    HiGHS solves min{t : |r_x + x·v| ≤ t}; the residuals r are then recomputed exactly, blown up
-    to size one and the program is solved again for the correction: digits are gained by rounds.
-    The value is that of a feasible u in exact arithmetic: never above κ_*.
-    """
-    X = np.asarray(features, dtype=np.float64)
-    k, d = X.shape
-    exact = [[Fraction(float(value)) for value in row] for row in X]
-    scale = np.max(np.abs(X), axis=0, initial=0.0)
-    scale[scale == 0] = 1.0
-    unit = X / scale
-    residuals = [Fraction(int(z)) for z in np.asarray(groups)]
-    u = [Fraction(0)] * d
-    worst = Fraction(1)
-    for _ in range(4):
-        r = np.array([float(value / worst) for value in residuals])
-        ones = np.ones((k, 1))
-        solution = linprog(
-            np.append(np.zeros(d), 1.0),
-            A_ub=np.vstack([np.hstack([unit, -ones]), np.hstack([-unit, -ones])]),
-            b_ub=np.concatenate([-r, r]),
-            bounds=[(None, None)] * d + [(0, None)],
-            method="highs-ds",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-        )
-        if solution.status != 0:
-            break
-        correction = [
-            Fraction(float(v)) / Fraction(float(s)) * worst
-            for v, s in zip(solution.x[:d], scale, strict=True)
-        ]
-        moved = [
-            value + sum((a * b for a, b in zip(row, correction, strict=True)), Fraction(0))
-            for value, row in zip(residuals, exact, strict=True)
-        ]
-        reached = max(abs(value) for value in moved)
-        if reached >= worst:
-            break
-        residuals, worst = moved, reached
-        u = [a + b for a, b in zip(u, correction, strict=True)]
-    if worst == 0:
-        return math.inf, np.array([float(value) for value in u])
-    return float(1 / worst**2), np.array([float(value) for value in u])
-
-
 # ---------------------------------------------------------------- variances and leverages
 
 
@@ -628,14 +581,6 @@ def alpha_value(features: ArrayLike, groups: ArrayLike) -> float:
     return best
 
 
-def alpha_lower(features: ArrayLike, groups: ArrayLike, u: ArrayLike) -> float:
-    """The ratio that α maximises, at one u: the paper's definition, taken literally."""
-    X = np.asarray(features, dtype=np.float64)
-    values = X @ np.asarray(u, dtype=np.float64)
-    spread = float(values.max() - values.min())
-    return (spread / float(np.max(np.abs(np.asarray(groups) * values + 1.0)))) ** 2
-
-
 # ---------------------------------------------------------------- minimax
 
 
@@ -731,17 +676,3 @@ def chebyshev_value(degree: int, x: float) -> float:
     """T_n(x) in fifty digits, rounded once."""
     with mpmath.workdps(50):
         return float(mpmath.chebyt(degree, mpmath.mpf(x)))
-
-
-def d_optimal_nodes(degree: int) -> Floats:
-    """The zeros of (1 − x²)P_n'(x): the support of the D-optimal design for degree n on [−1, 1]."""
-    derivative = np.polynomial.Legendre.basis(degree).deriv()
-    starts = sorted(derivative.roots().real)  # complex numbers, from numpy 2.5 on
-    with mpmath.workdps(50):
-        coefficients = mpmath.taylor(lambda t: mpmath.legendre(degree, t), 0, degree)
-        slopes = [i * coefficients[i] for i in range(1, degree + 1)]
-        inner = [
-            float(mpmath.findroot(lambda t: sum(s * t**i for i, s in enumerate(slopes)), start))
-            for start in starts
-        ]
-    return np.array([-1.0, *inner, 1.0])

@@ -23,21 +23,6 @@ def rotated(dealt: int, *factors: Sequence[Any]) -> list[tuple[Any, ...]]:
     return [tuple(f[i] for f, i in zip(factors, cell, strict=True)) for cell in cells]
 
 
-def unmet(
-    combinations: Sequence[tuple[Any, ...]], *factors: Sequence[Any]
-) -> list[tuple[Any, Any]]:
-    """Return the pairs of levels of two factors that are in no combination."""
-    missing = []
-    for a, b in itertools.combinations(range(len(factors)), 2):
-        met = {(id(one[a]), id(one[b])) for one in combinations}
-        missing += [
-            (x, y)
-            for x, y in itertools.product(factors[a], factors[b])
-            if (id(x), id(y)) not in met
-        ]
-    return missing
-
-
 def nightly(levels: Iterable[Any]) -> list[Any]:
     """Return levels of a parameter, or tuples of several, that are for `make nightly`."""
     each = (level if isinstance(level, tuple) else (level,) for level in levels)

@@ -9,7 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.campaigns import ledger, tell
-from evenhand.campaigns.events import START, Event, seal
+from evenhand.campaigns.events import Event
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import Store, open_store
 
@@ -94,17 +94,6 @@ def decided(campaign: eh.Campaign, most: int = 500) -> None:
             elif ticket.reason == "finished":
                 return
     raise AssertionError(f"not finished: {campaign.status()}")
-
-
-def test_the_chain_is_whole(panel: eh.Campaign) -> None:
-    decided(panel)
-    before = START
-    for number, event in enumerate(log(panel), start=1):
-        assert event.number == number
-        assert event.hash == seal(before, event)
-        before = event.hash
-    status = panel.status()
-    assert (status.events, status.hash) == (number, before.hex())
 
 
 # ---------------------------------------------------------------------- asking
@@ -670,40 +659,6 @@ def test_what_comes_after_the_decision_is_late(store: Store, named: str) -> None
 
 
 # ---------------------------------------------------------------------- how it stands
-
-
-def test_the_status_is_what_the_log_says(panel: eh.Campaign) -> None:
-    for name in ("Paul", "Quinn", "Rita", "Paul", "Quinn"):
-        if ticket := panel.ask(name):
-            panel.tell(taken(ticket), 5.0)
-    held = [ticket for name in ("Paul", "Rita") if (ticket := panel.ask(name, worker="slow"))]
-    status, events = panel.status(), log(panel)
-    made = [t for e in events if e.kind == "proposed" for t in e.content["tickets"]]
-    told = [t for e in events if e.kind == "told" for t in e.content["evaluations"]]
-    assert status.evaluations == status.done == len(told)
-    assert status.leased == len(held)
-    assert status.open == len(made) - len(told) - len(held)
-    assert sum(one.evaluations for one in status.evaluators) == len(told)
-    assert sum(one.leased for one in status.evaluators) == len(held)
-    assert status.paid == len(told)
-    assert status.to_dict()["budget"] is None
-
-
-def test_a_status_says_what_keeps_a_policy_from_saying_where_it_stands(
-    store: Store, named: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    panel = eh.Campaign.create(store, named, PANEL, top=2)
-    assert panel.status().inside == 0
-
-    def fails(_: object) -> None:
-        raise ArithmeticError("no digits are left")
-
-    monkeypatch.setattr(eh.CertainChoice, "recommend", fails)
-    status = panel.status()
-    assert status.inside is status.outside is None
-    assert status.trouble == "no digits are left"
-    assert "Certain so far" not in str(status)
-    assert "no digits are left" in str(status)
 
 
 def test_campaigns_of_one_store_do_not_meet(panel: eh.Campaign, crew: eh.Campaign) -> None:

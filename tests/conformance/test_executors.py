@@ -17,7 +17,6 @@ from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.simulation import Results, Runs, executors, simulate
 from evenhand.research.simulation.executors import pieces_of
 from evenhand.research.simulation.experiment import Contender, Experiment, Piece
-from evenhand.research.simulation.results import OUTCOMES
 
 ACTIONS = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.1], [0.6, 0.6]], [1, -1, -1, 1])
 PROBLEM = BiasedLinearBandit(ACTIONS, gamma=[0.5, 0.7], omega=0.2, noise_scale=0.7)
@@ -68,11 +67,8 @@ def run(executor: Executor | None = None, **options: Any) -> Results:
 
 
 def assert_same(one: Results, other: Results) -> None:
-    assert len(one.runs) == len(other.runs)
-    for mine, yours in zip(one.runs, other.runs, strict=True):
-        assert (mine.policy, mine.horizon) == (yours.policy, yours.horizon)
-        for name in ("checkpoint", "regret", *OUTCOMES):
-            assert getattr(mine, name).tobytes() == getattr(yours, name).tobytes(), name
+    assert one.to_frame().equals(other.to_frame())
+    assert one.outcomes().equals(other.outcomes())
 
 
 @pytest.fixture(scope="module")

@@ -141,22 +141,6 @@ def written_together(store: Store, works: list[Callable[[Session], Any]]) -> lis
     return outcomes
 
 
-def test_threads_that_write_at_once_share_a_commit(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    transactions = []
-    plain = store._transaction
-
-    def counted(work: Callable[[Session], bool]) -> None:
-        transactions.append(1)
-        plain(work)
-
-    monkeypatch.setattr(store, "_transaction", counted)
-    assert written_together(store, [adding(i) for i in range(8)]) == list(range(8))
-    assert numbers(store) == list(range(8))
-    assert len(transactions) == 1
-
-
 def test_one_of_a_group_that_is_refused_leaves_the_others_alone(store: Store) -> None:
     def refused(session: Session) -> None:
         adding(100)(session)
@@ -178,29 +162,6 @@ def test_one_of_a_group_that_is_refused_leaves_the_others_alone(store: Store) ->
     assert [got[0], got[2], got[5]] == [1, 2, 3]
     assert [type(got[i]) for i in (1, 3, 4)] == [eh.InputError, ZeroDivisionError, eh.StoreError]
     assert numbers(store) == [1, 2, 3]
-
-
-def test_several_works_of_one_thread_share_a_commit_and_are_refused_alone(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commits, transaction = [], store._transaction
-
-    def counted(work: Callable[[Session], bool]) -> None:
-        commits.append(1)
-        transaction(work)
-
-    monkeypatch.setattr(store, "_transaction", counted)
-    assert store.write_all([adding(number) for number in range(5)]) == list(range(5))
-    assert len(commits) == 1
-
-    def half(session: Session) -> None:
-        adding(99)(session)
-        raise eh.InputError("no")
-
-    six, refused, seven = store.write_all([adding(6), half, adding(7)])
-    assert (six, seven, str(refused)) == (6, 7, "no")
-    assert numbers(store) == [0, 1, 2, 3, 4, 6, 7]
-    assert store.write_all([]) == []
 
 
 def test_an_interrupt_leaves_nothing_locked_and_the_others_work(store: Store, address: str) -> None:

@@ -106,13 +106,6 @@ def test_what_cannot_be_is_refused_before_any_work(
     assert said in " ".join(result.stderr.split())
 
 
-def test_a_store_that_is_a_file_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    result = run(*SMALL, "--suite", "skating", "--store", tmp_path / "file")
-    assert result.exit_code == 2
-    assert "cannot be made" in " ".join(result.stderr.split())
-
-
 def test_evaluators_side_by_side_are_compared_with_their_clock(tmp_path: Path) -> None:
     arguments = (*SMALL, "--suite", "skating", "--store", tmp_path / "runs")
     alone = answer(*arguments)
@@ -160,21 +153,3 @@ def test_evaluations_until_policies_are_sure(tmp_path: Path) -> None:
             assert (row["certified"], row["wrong"]) == (1.0, 0.0)
         elif row["policy"] == "lingape-usual":
             assert row["certified"] == 0.0
-
-
-def test_the_table_of_certainty_fits_a_hundred_columns() -> None:
-    result = run(*SURE, "--suite", "certain-skating", "--details")
-    assert result.exit_code == 0, result.output
-    assert max(map(len, result.stdout.splitlines())) <= 100
-    words = " ".join(result.stdout.split())
-    assert "policy ÷ limit ÷ rival worst sure wrong" in words
-    assert "uniform [1]" in words
-    assert "[1] does not take part: it never stops by itself" in words
-    assert "Until sure: a skating event (1 instance)" in words
-
-
-def test_regret_and_certainty_are_not_mixed() -> None:
-    result = run("--suite", "certain,gaps")
-    assert result.exit_code == 2
-    said = " ".join(result.stderr.split())
-    assert "'gaps' and 'certain' cannot be played at once: 'certain' counts evaluations" in said

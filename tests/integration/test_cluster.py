@@ -27,7 +27,6 @@ import evenhand as eh
 from evenhand.cli import app
 from evenhand.research.rivals.uniform import Uniform
 from evenhand.research.simulation import Results, cluster, executors, simulate
-from evenhand.research.simulation.results import OUTCOMES
 
 PROBLEM = eh.families.random(k=12, d=3, seed=4)
 FEW = ("--family", "random,k=8,d=2", "--horizon", "2000", "--replications", "20")
@@ -154,11 +153,8 @@ def pids(log: Path) -> list[int]:
 
 
 def assert_same(one: Results, other: Results) -> None:
-    assert len(one.runs) == len(other.runs)
-    for mine, yours in zip(one.runs, other.runs, strict=True):
-        assert (mine.policy, mine.horizon) == (yours.policy, yours.horizon)
-        for name in ("checkpoint", "regret", *OUTCOMES):
-            assert getattr(mine, name).tobytes() == getattr(yours, name).tobytes(), name
+    assert one.to_frame().equals(other.to_frame())
+    assert one.outcomes().equals(other.outcomes())
 
 
 def run(*arguments: str | Path) -> Result:

@@ -6,7 +6,6 @@ import io
 import json
 import re
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from evenhand.campaigns.stores import Store, open_store
 from evenhand.cli import app
 from evenhand.serve import make_app
 from evenhand.serve.access import grant
+from pages import word_of
 from served import serving
 
 OPTIONS = {"Ann": "a", "Bo": "b", "Cy": "a", "Di": "b"}
@@ -166,7 +166,6 @@ def test_sheets_imports_and_the_command_line(
 ) -> None:
     """Marks are typed on sheets, 1 the best; a log of them is taken in."""
     monkeypatch.chdir(tmp_path)
-    pd.DataFrame({"option": list(OPTIONS), "group": list(OPTIONS.values())}).to_csv("o.csv")
     judges = {"judge": list(JUDGES), "group": [group or "-" for group in JUDGES.values()]}
     pd.DataFrame(judges).to_csv("j.csv", index=False)
     pd.DataFrame({"option": list(OPTIONS), "group": list(OPTIONS.values())}).to_csv(
@@ -204,36 +203,13 @@ def test_sheets_imports_and_the_command_line(
 # ---------------------------------------------------------------------- the page
 
 
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(tmp_path / "pages.db")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def http(store: Store) -> Iterator[httpx.Client]:
-    headers = {"Accept": "text/html"}
-    with (
-        serving(make_app(store)) as address,
-        httpx.Client(base_url=address, headers=headers, follow_redirects=True) as browser,
-    ):
-        browser.get(f"/enter/{grant(store, 'owner')}")
-        yield browser
-
-
-def word(http: httpx.Client) -> str:
-    (found, *_) = re.findall(r'name="csrf" value="(\w+)"', http.get("/scores").text)
-    return str(found)
-
-
 def typed(groups: dict[str, str | None]) -> str:
     return "\n".join(f"{name}, {group or '-'}" for name, group in groups.items())
 
 
 def begun(http: httpx.Client, store: Store, name: str, **form: str) -> eh.Campaign:
     given = {"options": typed({**OPTIONS}), "evaluators": typed(JUDGES), "do": "begin"}
-    given |= {"name": name, "csrf": word(http), "kind": "scores"}
+    given |= {"name": name, "csrf": word_of(http), "kind": "scores"}
     page = http.post("/campaigns/new", data=given | form)
     assert page.status_code == 200, page.text
     assert "Lower is better." in page.text or name == "high"
@@ -286,7 +262,7 @@ def test_a_table_on_the_page_is_read_the_way_its_owner_says(
         for j, judge in enumerate(JUDGES)
     ]
     files = {"table": ("marks.csv", "\n".join(["option,judge,score", *rows]).encode())}
-    columns = http.post("/scores", data={"csrf": word(http)}, files=files)
+    columns = http.post("/scores", data={"csrf": word_of(http)}, files=files)
     assert re.findall(r'type="radio" name="best" value="(\w+)"', columns.text) == ["high", "low"]
     answer = http.get(f"{columns.url.path}/answer", params=said)
     best, name = ("Lower", "Ann") if said else ("Higher", "Di")
@@ -301,7 +277,7 @@ def test_a_table_that_says_that_1_is_the_best_is_asked_about_on_the_page(
     http: httpx.Client,
 ) -> None:
     table = b"option,judge,rank\nA,P,1\nB,P,2\nA,Q,1\nB,Q,2\n"
-    columns = http.post("/scores", data={"csrf": word(http)}, files={"table": ("t.csv", table)})
+    columns = http.post("/scores", data={"csrf": word_of(http)}, files={"table": ("t.csv", table)})
     asked = http.get(f"{columns.url.path}/answer", params={"score": "rank"})
     assert asked.status_code == 400
     assert "Lower is better" in re.findall(r"<pre>(.*?)</pre>", asked.text, re.DOTALL)[0]

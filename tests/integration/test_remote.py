@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +22,10 @@ import evenhand as eh
 from evenhand.answers import Reply
 from evenhand.campaigns import Ticket
 from evenhand.campaigns.export import events_of
-from evenhand.campaigns.stores import Store, open_store
+from evenhand.campaigns.stores import Store
 from evenhand.cli import app as commands
-from evenhand.serve import make_app
 from evenhand.serve.access import grant
-from served import Server, serving
+from served import Server
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -40,19 +38,6 @@ def worth(question: eh.Question) -> float:
     """A score with noise that is the same whenever the same is asked."""
     rng = np.random.default_rng((question.index, question.turn))
     return float(5.0 - question.option + 0.1 * rng.normal())
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(tmp_path / "server.db")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def address(store: Store) -> Iterator[str]:
-    with serving(make_app(store)) as served:
-        yield served
 
 
 def test_a_choice_there_is_the_same_as_one_here(address: str, store: Store, tmp_path: Path) -> None:

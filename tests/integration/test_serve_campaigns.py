@@ -8,8 +8,6 @@ import html
 import io
 import itertools
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from urllib.parse import unquote
 
 import httpx
@@ -19,40 +17,15 @@ import pytest
 import evenhand as eh
 from evenhand.campaigns import Ticket
 from evenhand.campaigns.holdings import due_of, holdings_of
-from evenhand.campaigns.stores import Store, open_store
-from evenhand.serve import make_app
+from evenhand.campaigns.stores import Store
 from evenhand.serve.access import grant, known, renew
-from served import serving
+from pages import word_of
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
 OPTIONS = {"Ann": "a", "Bo": "b", "Cy": "a", "Di": "c"}
 JUDGES = {"Paul": "a", "Rosa": "b", "Sven": "c"}
 PANEL = eh.Questions.panel(OPTIONS, JUDGES)
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    opened = open_store(tmp_path / "pages.db")
-    yield opened
-    opened.close()
-
-
-@pytest.fixture
-def http(store: Store) -> Iterator[httpx.Client]:
-    with (
-        serving(make_app(store)) as address,
-        httpx.Client(base_url=address, headers={"Accept": "text/html"}, timeout=60) as browser,
-    ):
-        browser.follow_redirects = True
-        browser.get(f"/enter/{grant(store, 'owner')}")
-        yield browser
-
-
-def word(http: httpx.Client) -> str:
-    found = re.search(r'name="csrf" value="(\w+)"', http.get("/scores").text)
-    assert found
-    return found[1]
 
 
 def marks(question: eh.Question) -> float:
@@ -128,7 +101,7 @@ def test_who_is_behind_is_reminded_and_gets_a_new_link(store: Store, http: httpx
     refused = http.post("/campaigns/1/remind", data={"csrf": "x"})
     assert refused.status_code == 403
     assert known(store, old) is not None
-    made = http.post("/campaigns/1/remind", data={"csrf": word(http)}).text
+    made = http.post("/campaigns/1/remind", data={"csrf": word_of(http)}).text
     assert known(store, old) is None
     table = re.search(r"data:text/csv;base64,([\w+/=]+)", made)
     assert table
@@ -152,8 +125,14 @@ def test_who_is_behind_is_reminded_and_gets_a_new_link(store: Store, http: httpx
 def test_a_score_is_withdrawn_from_the_list(store: Store, http: httpx.Client) -> None:
     campaign = begun(store, looks=None)
     answered(campaign, "Paul", 3)
-    data = {"csrf": word(http), "what": "withdraw", "whom": "2", "reason": "a slip", "blind": "1"}
-    done = http.post("/campaigns/1/do", data=data)
+    data = {
+        "csrf": word_of(http),
+        "what": "withdraw",
+        "whom": "2",
+        "reason": "a slip",
+        "blind": "1",
+    }
+    done = http.post("/campaigns/1/do", data=data | {"csrf": word_of(http)})
     assert "The score counts no more." in done.text
     (gone,) = campaign.answer().withdrawn.scores
     assert (gone.evaluation, gone.reason, gone.blind) == (2, "a slip", True)
@@ -189,7 +168,7 @@ def test_grades_are_named_beside_values(store: Store, http: httpx.Client) -> Non
 def test_lines_without_a_score_are_left_out_if_that_is_ticked(http: httpx.Client) -> None:
     rows = "".join(f"{p},{r},{i + j}\n" for i, p in enumerate("ABC") for j, r in enumerate("xyz"))
     table = f"proposal,reviewer,mark\n{rows}C,w,\n".encode()
-    kept = http.post("/scores", data={"csrf": word(http)}, files={"table": ("marks.csv", table)})
+    kept = http.post("/scores", data={"csrf": word_of(http)}, files={"table": ("marks.csv", table)})
     columns = {"option": "proposal", "evaluator": "reviewer", "score": "mark"}
     wrong = http.get(f"{kept.url.path}/answer", params=columns)
     assert wrong.status_code == 400
@@ -202,7 +181,7 @@ def test_lines_without_a_score_are_left_out_if_that_is_ticked(http: httpx.Client
 
 def test_evaluators_in_columns_are_taken_for_what_they_are(http: httpx.Client) -> None:
     table = "Proposal,Smith,Jones,Lee,Mean\nP1,7,8,6,7\nP2,5,6,7,6\nP3,9,8,9,8.67\n"
-    data = {"csrf": word(http)}
+    data = {"csrf": word_of(http)}
     kept = http.post("/scores", data=data, files={"table": ("marks.csv", table.encode())})
     assert "3 lines of data in all" in kept.text
     said = http.get(f"{kept.url.path}/answer").text
@@ -215,7 +194,7 @@ def test_evaluators_in_columns_are_taken_for_what_they_are(http: httpx.Client) -
 def test_people_are_added_on_the_page_invited_and_asked(store: Store, http: httpx.Client) -> None:
     campaign = begun(store, looks="once")
     answered(campaign, "Paul", 1)
-    where, csrf = f"/campaigns/{campaign._follower.id}", word(http)
+    where, csrf = f"/campaigns/{campaign._follower.id}", word_of(http)
     add = {"what": "add", "csrf": csrf, "evaluators": "Uma, a\nVic", "conflicts": "Bo, Uma"}
     said = http.post(f"{where}/do", data=add).text
     assert "They are in." in said
@@ -244,7 +223,7 @@ def test_nobody_joins_what_one_look_decided_but_a_new_form_is_filled_in(
         answered(campaign, name, 4)
     campaign.ask("Paul")  # there is nothing more to ask, and so it is decided
     assert campaign.status().status == "finished"
-    where, csrf = f"/campaigns/{campaign._follower.id}", word(http)
+    where, csrf = f"/campaigns/{campaign._follower.id}", word_of(http)
     page = http.get(where).text
     assert "Add them" not in page
     refused = http.post(f"{where}/do", data={"what": "add", "csrf": csrf, "evaluators": "Uma, a"})
@@ -280,7 +259,7 @@ def test_more_scores_are_refused_where_one_look_decided(
     where, more = f"/campaigns/{campaign._follower.id}", {"what": "extend", "whom": "20"}
     for _ in range(2):  # before somebody asks, by which it is written down as decided, and after
         before = campaign.status()
-        refused = http.post(f"{where}/do", data=more | {"csrf": word(http)})
+        refused = http.post(f"{where}/do", data=more | {"csrf": word_of(http)})
         assert refused.status_code == 400
         assert "could make nothing surer. Begin a new campaign" in refused.text
         assert campaign.status().hash == before.hash
@@ -300,7 +279,7 @@ def test_nothing_is_allowed_where_it_is_certain_already(store: Store, http: http
             campaign.tell(ticket, 8.0 - 2.0 * ticket.question.option + rng.uniform(-0.5, 0.5))
     before = campaign.status()
     assert campaign.answer().sure
-    more = {"what": "extend", "whom": "900", "csrf": word(http)}
+    more = {"what": "extend", "whom": "900", "csrf": word_of(http)}
     refused = http.post(f"/campaigns/{campaign._follower.id}/do", data=more)
     assert refused.status_code == 400
     assert "certain already: nothing more would be asked" in refused.text
@@ -322,7 +301,7 @@ def test_who_was_invited_need_not_be(store: Store, http: httpx.Client) -> None:
     mark = r'data-mark="(.*?)"'
     before = http.get(f"{where}/live").text
     assert "Next: invite the evaluators" in before  # in the part that is fetched again and again
-    http.post(f"{where}/links", data={"csrf": word(http), "what": "make"})
+    http.post(f"{where}/links", data={"csrf": word_of(http), "what": "make"})
     after = http.get(f"{where}/live").text
     assert "Next: invite" not in after
     assert "Next: invite" not in http.get(where).text
@@ -333,9 +312,9 @@ def test_what_is_wrong_with_a_campaign_is_said_of_its_fields(
     store: Store, http: httpx.Client
 ) -> None:
     form = {"name": "x", "options": "Ann\nBo", "evaluators": "P\nQ", "top": "2", "do": "begin"}
-    new = http.post("/campaigns/new", data=form | {"csrf": word(http)}, files={"x": b""})
+    new = http.post("/campaigns/new", data=form | {"csrf": word_of(http)}, files={"x": b""})
     assert new.status_code == 400
     assert "‘How many are wanted’ must be less than" in new.text
     where = f"/campaigns/{begun(store, at_most=9)._follower.id}/do"
-    less = http.post(where, data={"what": "extend", "whom": "4", "csrf": word(http)})
+    less = http.post(where, data={"what": "extend", "whom": "4", "csrf": word_of(http)})
     assert "‘Evaluations at most’ must be a whole number, and at least the 9" in less.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import httpx
@@ -16,12 +16,10 @@ from starlette.datastructures import QueryParams
 from test_untidy_tables import CASES, HEADER, rows, write_workbook
 
 import evenhand as eh
-from evenhand.campaigns.stores import open_store
 from evenhand.errors import InputError
-from evenhand.serve import make_app, panel
-from evenhand.serve.access import grant
+from evenhand.serve import panel
 from evenhand.serve.uploads import _reading
-from served import serving
+from pages import word_of
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -60,24 +58,9 @@ TABLES: dict[str, tuple[str, Callable[[Path], object]]] = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def http(tmp_path: Path) -> Iterator[httpx.Client]:
-    store = open_store(tmp_path / "pages.db")
-    with (
-        serving(make_app(store)) as address,
-        httpx.Client(base_url=address, headers={"Accept": "text/html"}, timeout=60) as browser,
-    ):
-        browser.follow_redirects = True
-        browser.get(f"/enter/{grant(store, 'owner')}")
-        yield browser
-    store.close()
-
-
 def given(http: httpx.Client, path: Path) -> httpx.Response:
-    word = re.search(r'name="csrf" value="(\w+)"', http.get("/scores").text)
-    assert word
     table = {"table": (path.name, path.read_bytes())}
-    return http.post("/scores", data={"csrf": word[1]}, files=table)
+    return http.post("/scores", data={"csrf": word_of(http)}, files=table)
 
 
 def cells_of(page: str) -> list[list[str]]:

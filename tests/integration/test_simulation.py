@@ -83,11 +83,8 @@ def repickled(value: Any) -> Any:
 
 
 def assert_same(one: Results, other: Results) -> None:
-    assert len(one.runs) == len(other.runs)
-    for mine, yours in zip(one.runs, other.runs, strict=True):
-        assert (mine.policy, mine.horizon) == (yours.policy, yours.horizon)
-        for name in ("checkpoint", "regret", *OUTCOMES):
-            assert getattr(mine, name).tobytes() == getattr(yours, name).tobytes(), name
+    assert one.to_frame().equals(other.to_frame())
+    assert one.outcomes().equals(other.outcomes())
 
 
 # ---------------------------------------------------------------- what is measured
@@ -307,27 +304,6 @@ def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
     assert [pq.read_metadata(path).num_rows for path in tmp_path.iterdir()] == [13] * 4
 
 
-def test_an_error_in_the_middle_keeps_what_was_done(tmp_path: Path) -> None:
-    seeds = seeds_of(12)
-    Trapped.traps.add(seeds[7])
-    options: dict[str, Any] = {"store": tmp_path, "piece_size": 2}
-    with pytest.raises(RuntimeError, match="trapped"):
-        simulate(PROBLEM, {"mine": Trapped}, 100, 12, **options)
-    parts = {path: path.read_bytes() for path in tmp_path.iterdir()}
-    assert len(parts) == 3
-    Trapped.traps.clear()
-    Trapped.made.clear()
-    whole = simulate(PROBLEM, {"mine": Trapped}, 100, 12, **options)
-    assert sorted(Trapped.made) == sorted(seeds[6:])
-    assert_same(whole, simulate(PROBLEM, {"mine": Trapped}, 100, 12))
-    # as if killed after the file was written and before its parts were dropped
-    for path, content in parts.items():
-        path.write_bytes(content)
-    assert_same(simulate(PROBLEM, {"mine": Trapped}, 100, 12, **options), whole)
-    (path,) = tmp_path.iterdir()
-    assert pq.read_metadata(path).num_rows == 12
-
-
 def test_runs_of_something_else_are_not_mixed_in(tmp_path: Path) -> None:
     louder = BiasedLinearBandit(ACTIONS, [0.5, 0.75], 0.25, noise_scale=1.5)
     fairer = BiasedLinearBandit(ACTIONS, [0.5, 0.75], 0.0)
@@ -381,25 +357,14 @@ def test_a_policy_whose_file_has_changed_is_run_again(
 
 
 def test_a_damaged_file_stops_before_anything_is_run(tmp_path: Path) -> None:
-    """Whatever bit turns, either it is said or no number is another one."""
     whole = stored(tmp_path)
     (path,) = tmp_path.iterdir()
     content = path.read_bytes()
-    said = 0
-    for place in range(0, len(content), len(content) // 60):
-        turned = bytearray(content)
-        turned[place] ^= 1 << place % 8
-        path.write_bytes(turned)
-        try:
-            assert_same(stored(tmp_path), whole)
-        except eh.InputError:
-            said += 1
-        assert path.read_bytes() == turned
-    assert said > 20
     for other in (b"", content[: len(content) // 2], b"not a table"):
         path.write_bytes(other)
         with pytest.raises(eh.InputError, match=r"is damaged: .* Put a copy back, or delete it"):
             stored(tmp_path)
+        assert path.read_bytes() == other
     path.unlink()  # as the message says
     assert_same(stored(tmp_path), whole)
 

@@ -128,19 +128,6 @@ def test_what_may_not_be_written_says_so(tmp_path: Path, file: int, folder: int)
     assert path.read_bytes() == before
 
 
-def test_a_folder_that_may_not_be_entered_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "closed" / "inner" / "store.db"
-    path.parent.mkdir(parents=True)
-    begun(path).close()
-    path.parents[1].chmod(0o000)
-    here, there = children.Pipe()
-    process = children.start(write_as_nobody, path, there)
-    said = here.recv()
-    path.parents[1].chmod(0o700)
-    assert "permission to enter" in said
-    assert children.ended(process) == 0
-
-
 # ---------------------------------------------------------------------- files that go
 
 
@@ -230,45 +217,7 @@ def test_a_writer_that_holds_the_file_for_too_long_is_named(path: Path) -> None:
     campaign.close()
 
 
-def test_a_writer_that_lets_go_in_time_is_waited_for(path: Path) -> None:
-    campaign = begun(path)
-    tell_one(campaign)
-    other = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-    other.execute("BEGIN IMMEDIATE")
-    threading.Timer(0.3, lambda: other.execute("ROLLBACK")).start()
-    assert tell_one(campaign) == 2
-    campaign.close()
-    other.close()
-
-
 # ---------------------------------------------------------------------- copies
-
-
-def test_a_backup_made_in_use_is_whole(path: Path) -> None:
-    campaign = begun(path)
-    for _ in range(5):
-        tell_one(campaign)
-    copy = path.with_name("copy.db")
-    source, target = sqlite3.connect(path), sqlite3.connect(copy)
-    source.backup(target)
-    source.close()
-    target.close()
-    tell_one(campaign)
-    campaign.close()
-    assert (count(copy), count(path)) == (5, 6)
-
-
-def test_a_copy_of_file_and_log_is_whole_if_nothing_happened_between(path: Path) -> None:
-    campaign = begun(path)
-    for _ in range(5):
-        tell_one(campaign)
-    copy = path.with_name("copy.db")
-    shutil.copy(path, copy)
-    shutil.copy(f"{path}-wal", f"{copy}-wal")
-    campaign.close()
-    again = eh.Campaign.open(copy, "prize")
-    assert tell_one(again) == 6
-    again.close()
 
 
 def test_a_copy_of_two_moments_is_refused(path: Path) -> None:
@@ -397,22 +346,6 @@ def few_connections(postgres_address: str) -> Iterator[str]:
         yield as_user(postgres_address, user)
         root.execute(f"DROP OWNED BY {user}".encode())
         root.execute(f"DROP ROLE {user}".encode())
-
-
-def test_a_connection_that_breaks_in_the_middle_is_replaced_without_a_word(
-    postgres_address: str, caplog: pytest.LogCaptureFixture
-) -> None:
-    breaks = [2]
-
-    def work(session: Any) -> str:
-        if breaks[0]:
-            breaks[0] -= 1
-            session.execute("SELECT pg_terminate_backend(pg_backend_pid())").fetchone()
-        return "done"
-
-    with open_store(postgres_address) as store:
-        assert store.write(work) == "done"
-    assert (breaks, caplog.records) == ([0], [])
 
 
 def test_a_server_whose_disk_is_full_says_so_and_goes_on_when_there_is_room(

@@ -1,4 +1,4 @@
-"""Killed processes, and many at once: by day few, and small counts of what `make torture` does."""
+"""Killed processes: by day few, and small counts of what `make torture` does."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def run(program: str, *arguments: str) -> str:
 NIGHT = [pytest.param(store, 25, marks=pytest.mark.nightly) for store in ("sqlite", "postgres")]
 
 
-@pytest.mark.parametrize(("store", "kills"), [("sqlite", 3), *NIGHT])
+@pytest.mark.parametrize(("store", "kills"), [("sqlite", 3), ("postgres", 2), *NIGHT])
 def test_nothing_is_lost_doubled_or_stuck_when_processes_are_killed(store: str, kills: int) -> None:
     said = run("torture.py", "--store", store, "--kills", str(kills), "--seed", "13")
     (total,) = [int(n) for n in re.findall(r"(\d+) killed in all", said)]
@@ -49,16 +49,3 @@ def test_nothing_acknowledged_is_lost_when_servers_are_killed(
     words = "--store", store, "--servers", str(servers), "--kills", str(kills), "--seed", "13"
     said = run("killed_server.py", *words)
     assert f"{kills} killed in all" in said
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("store", ["sqlite", "postgres"])
-def test_sixteen_processes_share_a_campaign(store: str) -> None:
-    said = run("crowd.py", "--store", store, "--processes", "16", "--evaluations", "160")
-    assert "16 processes" in said
-
-
-def test_four_processes_share_a_campaign() -> None:
-    assert "4 processes" in run(
-        "crowd.py", "--store", "postgres", "--processes", "4", "--evaluations", "40"
-    )

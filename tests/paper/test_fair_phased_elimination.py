@@ -1,4 +1,4 @@
-"""Fair Phased Elimination against a second transcription of it, and its lemmas on every run.
+"""Fair Phased Elimination against a second transcription of it; its lemmas: test_reproduce.py.
 
 `detailed_algorithm` is the paper's pseudo-code written down line by line, as the package reads it
 where it is open. It shares nothing with the policy: sums over options, pseudo-inverses, HiGHS.
@@ -18,9 +18,6 @@ from scipy.optimize import linprog
 import evenhand as eh
 from instances import gap_family, gap_parameter, separated, worst_case
 from reference import Floats
-from rotation import nightly
-
-GOOD_GROUP, OTHER_GROUP = 10.0, 42.0  # Lemma 11, in units of ε_{l+1}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +45,6 @@ class Problem:
     @property
     def gaps(self) -> Floats:
         return self.values.max() - self.values
-
-    @property
-    def best_group(self) -> int:
-        return int(self.z[np.argmax(self.values)])
-
-    @property
-    def delta_neq(self) -> float:
-        return float(self.gaps[self.z != self.best_group].min())
 
 
 def worst_case_pair(d: int, kappa: float, horizon: int, c: float) -> list[Problem]:
@@ -346,162 +335,6 @@ def next_or_none(
         return None
 
 
-# ---------------------------------------------------------------- the lemmas, on every run
-
-
-@cache
-def kappa_floored(problem: Problem, floor: float) -> float:
-    """κ(Δ ∨ ε), by HiGHS."""
-    return delta_optimal(problem.points, np.maximum(problem.gaps, floor))[1]
-
-
-def fit(points: Floats, counts: Floats, sums: Floats) -> Floats:
-    used = counts > 0
-    root = np.sqrt(counts[used])
-    return np.linalg.lstsq(points[used] * root[:, None], sums[used] / root, rcond=1e-12)[0]
-
-
-@dataclass
-class Study:
-    """What many runs came to; the lemmas themselves are asserted run by run."""
-
-    runs: int = 0
-    failures: int = 0  # of the good event
-    missed: int = 0  # runs with an interval of the bias that does not hold it, in any phase
-    removed: int = 0  # options eliminated on the good event
-    settled: int = 0  # runs that found the best group on the good event
-    recovered: int = 0  # runs that ended in a recovery phase
-
-
-def examine(problem: Problem, run: Run, delta: float, study: Study) -> None:
-    """Assert every lemma on one run, as far as its good event lasts; count the rest."""
-    points, z, gaps = problem.points, problem.z, problem.gaps
-    k, m = points.shape
-    d = m - 1
-    best, z_best = int(np.argmin(gaps)), problem.best_group
-    estimates = np.full(k, np.nan)
-    active = {-1: z == -1, 1: z == 1}
-    upper = np.full(k, 2.0)  # Δ̂
-    good, covered, group = True, True, 0
-    history = run.policy.history
-    names = dict(zip(run.policy.actions.group_names or (), (-1, 1), strict=True))
-    for record, (counts, sums) in zip(history, run.told, strict=True):
-        l, eps = record.phase, record.precision  # noqa: E741  # the paper's name
-        assert eps == 2.0 ** (2 - l)
-        if record.step == "evaluate group":
-            s = names[record.group or ""]
-            assert s != -group, "the group that lost is evaluated no more"
-            assert not counts[~active[s]].any()
-            # Lemma 12, first claim: on every event
-            size = 2 * (d + 1) / eps**2 * math.log(k * l * (l + 1) / delta)
-            assert counts.sum() <= size + (d + 1) * (d + 2) / 2
-            estimates[active[s]] = points[active[s]] @ fit(points, counts, sums)
-            errors = np.abs(estimates - problem.means)[active[s]]
-            good = good and bool((errors < eps).all())
-            before = active[s].sum()
-            active[s] = active[s].copy()
-            active[s][list(record.eliminated)] = False
-            if good:
-                study.removed += int(before - active[s].sum())
-                if s == z_best:  # Lemmas 20 and 11
-                    assert active[s][best], f"the best option is gone in phase {l}"
-                    assert (gaps[active[s]] < GOOD_GROUP * eps / 2).all()
-                else:
-                    assert (gaps[active[s]] < OTHER_GROUP * eps / 2).all()
-        elif record.step == "estimate bias":
-            assert record.bias is not None
-            assert record.kappa is not None
-            omega = float(fit(points, counts, sums)[-1])
-            assert omega == pytest.approx(record.bias.value, abs=1e-9 + 1e-7 * abs(omega))
-            covered = covered and record.bias.covers(problem.omega)
-            if good:
-                examine_price(problem, l, eps, counts, upper, record.kappa, delta)
-            good = good and abs(omega - problem.omega) < eps
-            both = active[-1] | active[1]
-            values = estimates - z * omega
-            upper[both] = np.minimum(values[both].max() - values[both] + 4 * eps, 2.0)
-            lead = {s: values[active[s]].max() - values[active[-s]].max() for s in (-1, 1)}
-            group = next((s for s in (-1, 1) if lead[s] >= 4 * eps), 0)
-            said = [s for name, s in names.items() if record.verdict.endswith(f"group {name}")]
-            assert said == ([group] if group else [])
-            if good:
-                assert group != -z_best, "the best group is gone"  # Lemma 20
-                if eps <= problem.delta_neq / 8:
-                    assert group == z_best  # Lemma 14
-                study.settled += group == z_best
-        else:
-            candidates = active[names[record.group]] if record.group else active[-1] | active[1]
-            assert (counts > 0).sum() == 1
-            assert candidates[np.argmax(counts)]
-            study.recovered += record.step == "recovery"
-    study.runs += 1
-    study.failures += not good
-    study.missed += not covered
-
-
-def examine_price(
-    problem: Problem, l: int, eps: float, counts: Floats, upper: Floats, kappa: float, delta: float  # noqa: E741
-) -> None:  # fmt: skip
-    """Assert Lemma 12, second claim, and Lemma 13, both on the good event."""
-    d = problem.features.shape[1]
-    assert (problem.gaps <= upper + 1e-12).all()
-    assert upper.min() >= eps
-    price = 2 * kappa / eps**2 * math.log(l * (l + 1) / delta) + 2 * (d + 1)
-    assert counts @ problem.gaps <= counts @ upper <= price * (1 + 1e-9)
-    assert kappa >= kappa_floored(problem, eps) * (1 - 1e-6)
-    for tau in (eps / 16, eps, 4 * eps):
-        assert kappa <= 513 * (1 + eps / tau) * kappa_floored(problem, tau)
-
-
-def study_runs(problem: Problem, horizon: int, delta: float, runs: int) -> Study:
-    study, rng = Study(), np.random.default_rng([runs, horizon])
-    for _ in range(runs):
-        examine(problem, play(problem, horizon, rng, delta=delta), delta, study)
-    return study
-
-
-STUDIED = [
-    (worst_case_pair(2, 1.0, 10**4, 12.0)[0], 10**6, "settled"),
-    (worst_case_pair(3, 4.0, 10**4, 9.0)[1], 10**6, "settled"),
-    (gap_problem(4, 2.0, 0.25, 0.5, 2), 10**6, "settled"),
-    (gap_problem(6, 4.0, 0.125, 0.25, 4), 10**7, "settled"),
-    (scattered(12, 3, 2), 10**6, "settled"),
-    (worst_case_pair(3, 4.0, 10**6, 1.0)[0], 10**6, "recovered"),
-]
-
-
-@pytest.mark.parametrize(
-    ("problem", "horizon", "end", "runs"),
-    [*((*STUDIED[n], 60) for n in (0, 3, 5)), *nightly((*one, 200) for one in STUDIED)],
-    ids=lambda one: getattr(one, "name", None),
-)
-def test_lemmas_hold_on_every_run_of_the_good_event(
-    problem: Problem, horizon: int, end: str, runs: int
-) -> None:
-    """Lemmas 12, 20, 11, 14 and 13, δ = 0.2.
-
-    A large δ makes phases short and estimates wild, so that the lemmas are tried. The gaps decide
-    how a good run ends: the best group is found, or the search given up.
-    """
-    study = study_runs(problem, horizon, delta=0.2, runs=runs)
-    assert getattr(study, end) >= study.runs - study.failures
-    assert study.removed > 0
-    assert study.missed > 0
-    assert study.failures > 0 or runs < 200
-
-
-@pytest.mark.parametrize(("delta", "runs"), [(0.2, 500), *nightly([(0.2, 1_500), (0.1, 1_500)])])
-def test_failures_are_as_rare_as_promised(delta: float, runs: int) -> None:
-    """Lemma 10, P(F) ≤ 2δ, and all intervals of a run hold ω with probability ≥ 1 − δ.
-
-    Up to four standard errors; both failures do happen.
-    """
-    study = study_runs(worst_case_pair(2, 1.0, 400, 2.0)[0], 400, delta, runs)
-    for failures, bound in ((study.failures, 2 * delta), (study.missed, delta)):
-        error = math.sqrt(bound * (1 - bound) / study.runs)
-        assert 0 < failures / study.runs <= bound + 4 * error
-
-
 # ---------------------------------------------------------------- measured regret
 
 
@@ -540,12 +373,6 @@ def test_horizons_from_one_to_a_million_millions(exponent: int) -> None:
             assert int(run.pulls.sum()) == run.policy.spent == T
             complete = [h.phase for h in run.policy.history if h.step == "estimate bias"]
             assert len(complete) <= max(1.0, math.log(T, 4))
-
-
-@pytest.mark.parametrize("delta", [0.0, -0.1, 1.5, np.nan, np.inf, -np.inf])
-def test_delta_is_a_probability(delta: float) -> None:
-    with pytest.raises(eh.InputError, match="delta"):
-        eh.FairPhasedElimination(action_set(SMALL_SETS[0]), 100, delta=delta)
 
 
 def test_delta_is_one_over_the_horizon_unless_given() -> None:

@@ -10,6 +10,7 @@ from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from evenhand.actions import ActionSet
+from evenhand.arrays import Floats
 from evenhand.errors import InputError
 
 # Whole numbers of units, so that a column's spread is well above the rounding of its values.
@@ -38,26 +39,25 @@ def identifiable(numbers: list[int], colours: list[str], groups: list[str]) -> b
     return len(pairs) > 2 and not tells(list(colours))
 
 
-@given(columns, units, offsets, st.booleans(), st.booleans())
-def test_options_come_back_as_they_were(
-    table: tuple[list[int], list[str], list[str]],
-    unit: float,
-    offset: float,
-    intercept: bool,
-    standardize: bool,
-) -> None:
+Table = tuple[list[int], list[str], list[str]]
+
+
+def read(table: Table, unit: float, offset: float, **settings: bool) -> tuple[Floats, ActionSet]:
+    """Return the numbers in these units, and the options that a frame with them holds."""
     numbers, colours, groups = table
     assume(identifiable(numbers, colours, groups))
     assume(not (offset == 1e9 and unit < 1e-2))
     x = offset + unit * np.array(numbers)
     frame = pl.DataFrame({"x": x, "colour": colours, "g": groups})
-    actions = ActionSet.from_frame(
-        frame,
-        group="g",
-        features=["x", "colour"],
-        intercept=intercept,
-        standardize=standardize,
-    )
+    return x, ActionSet.from_frame(frame, group="g", features=["x", "colour"], **settings)
+
+
+@given(columns, units, offsets, st.booleans(), st.booleans())
+def test_options_come_back_as_they_were(
+    table: Table, unit: float, offset: float, intercept: bool, standardize: bool
+) -> None:
+    _, colours, groups = table
+    x, actions = read(table, unit, offset, intercept=intercept, standardize=standardize)
     for option, (number, colour) in enumerate(zip(x, colours, strict=True)):
         row = actions.describe(option)
         assert row["colour"] == colour
@@ -69,18 +69,10 @@ def test_options_come_back_as_they_were(
 
 @given(columns, units, offsets, st.booleans(), st.integers(0, 10**6))
 def test_a_function_of_features_is_the_same_function_in_user_units(
-    table: tuple[list[int], list[str], list[str]],
-    unit: float,
-    offset: float,
-    intercept: bool,
-    seed: int,
+    table: Table, unit: float, offset: float, intercept: bool, seed: int
 ) -> None:
-    numbers, colours, groups = table
-    assume(identifiable(numbers, colours, groups))
-    assume(not (offset == 1e9 and unit < 1e-2))
-    x = offset + unit * np.array(numbers)
-    frame = pl.DataFrame({"x": x, "colour": colours, "g": groups})
-    actions = ActionSet.from_frame(frame, group="g", features=["x", "colour"], intercept=intercept)
+    colours = table[1]
+    x, actions = read(table, unit, offset, intercept=intercept)
     c = np.random.default_rng(seed).normal(size=actions.n_features)
     told = actions.in_user_units(c)
     again = told["(constant)"] + told["x"] * x
@@ -90,7 +82,7 @@ def test_a_function_of_features_is_the_same_function_in_user_units(
 
 
 @given(columns)
-def test_files_and_frames_agree(table: tuple[list[int], list[str], list[str]]) -> None:
+def test_files_and_frames_agree(table: Table) -> None:
     numbers, colours, groups = table
     assume(identifiable(numbers, colours, groups))
     frame = pl.DataFrame({"x": np.array(numbers) / 8, "colour": colours, "g": groups})
@@ -102,9 +94,7 @@ def test_files_and_frames_agree(table: tuple[list[int], list[str], list[str]]) -
 
 
 @given(columns, st.data())
-def test_a_bad_cell_is_found_wherever_it_is(
-    table: tuple[list[int], list[str], list[str]], data: st.DataObject
-) -> None:
+def test_a_bad_cell_is_found_wherever_it_is(table: Table, data: st.DataObject) -> None:
     numbers, _, groups = table
     assume(len(set(groups)) == 2)
     row = data.draw(st.integers(0, len(numbers) - 1))

@@ -23,7 +23,6 @@ from reference import (
     design_variance,
     elfving_value,
     exact_rank,
-    g_optimal_check,
     in_range,
     minimax_value,
 )
@@ -252,18 +251,3 @@ def test_any_direction_is_exact(data: st.DataObject) -> None:
     u = np.asarray(design.certificate.dual)
     root = np.ones(k) if costs is None else np.sqrt(costs)
     assert (np.abs(A @ u) <= root * (1 + 1e-9) + 1e-12 * (1 + np.abs(A) @ np.abs(u))).all()
-
-
-@given(st.data())
-def test_g_optimal_design_passes_kiefer_wolfowitz(data: st.DataObject) -> None:
-    k, m = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 4))
-    A = data.draw(matrices(k, m))
-    rank = exact_rank(A)
-    assume(rank > 0)
-    design = eh.g_optimal_design(A, tol=1e-6)
-    check = g_optimal_check(A, design.weights)
-    assert check.rank == rank
-    assert check.gap <= 1e-6 + 1e-9
-    assert len(design.support) <= rank * (rank + 1) // 2
-    assert design.certificate.bound == pytest.approx(rank)
-    assert design.verify(A)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import faulthandler
 import json
+import resource
 import sqlite3
 import traceback
 import warnings
@@ -50,14 +51,6 @@ def _told(work: Callable[..., None], args: tuple[Any, ...], pipe: Any) -> None:
         pipe.send(traceback.format_exc())
     else:
         pipe.send("well")
-
-
-@pytest.fixture
-def tries(pytestconfig: pytest.Config) -> tuple[int, int]:
-    """A seed and how many mutations: the same ones, or others and many with `make fuzz`."""
-    if pytestconfig.getoption("--hypothesis-profile") == "fuzz":
-        return int(np.random.SeedSequence().generate_state(1)[0]), 10_000
-    return 0, 1_000
 
 
 # ---------------------------------------------------------------------- questions and options
@@ -123,6 +116,89 @@ def test_one_changed_sign_is_refused() -> None:
     content["rows"]["starts"][-1] *= -1
     with pytest.raises(eh.InputError, match=r"no questions as to_dict.*rows\.starts contradict"):
         eh.Questions.from_dict(content)
+
+
+# ---------------------------------------------------------------------- states of policies
+
+OPTIONS = eh.ActionSet(
+    [[1.0, 0.2], [0.3, 1.0], [-0.4, 0.5], [0.5, 0.5]], ["home", "away", "away", "home"]
+)
+SETTINGS: tuple[dict[str, Any], ...] = (
+    {},
+    {"noise_scale": 0.5, "budget": 0.05},  # of an envelope: its core plays
+    {"horizon_known": False},
+    {"batch": 3},
+    {"cost": "evaluation", "worth": 50.0},
+    {"comparisons": "pairs", "beta": "log", "factor": 0.5},
+    {"exploration": 50.0, "delta": 0.1, "value_bound": 2.0, "seed": 5},
+    {"threshold": "usual", "confidence": 0.9, "tolerance": 0.1},
+    {"omega": 0.25},
+)
+
+
+def states() -> list[dict[str, Any]]:
+    """Return states of all policies, at several moments of a run, on all that they play."""
+    panel = eh.Questions.panel(NAMES, JUDGES, capacity=None)
+    limited = eh.Questions.panel(NAMES, JUDGES, capacity=9, prices=[1.0, 2.0])
+    found: dict[str, dict[str, Any]] = {}
+    for name in eh.registered_policies():
+        for asked in (OPTIONS, panel, limited):
+            for settings in SETTINGS:
+                try:
+                    policy = eh.policy(name, asked, 400, **settings)
+                except (TypeError, eh.EvenhandError):  # it knows none of that, or cannot play it
+                    continue
+                for _ in range(4):
+                    text = json.dumps(policy.state())
+                    found[text] = json.loads(text)
+                    for _ in range(4):
+                        if (counts := policy.ask().counts).any():
+                            policy.tell(some_scores(counts, policy.spent))
+    return list(found.values())
+
+
+def some_scores(counts: Any, seed: int) -> eh.Feedback:
+    """Return scores by the number of the question and a little noise, however many they are."""
+    noise = np.random.default_rng(seed % 2**32).standard_normal(len(counts))
+    means = np.sin(np.arange(len(counts))) + 0.3 * noise
+    squares = counts * (means**2 + np.where(counts > 1, 0.1, 0.0))
+    return eh.Feedback(counts, counts * means, squares)
+
+
+def restore_and_use(seed: int, n: int) -> None:
+    """Restore mutated states, and go on with those that are restored."""
+    size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    given, used, words = states(), 0, list[str]()
+    resource.setrlimit(resource.RLIMIT_AS, (size + 3 * 2**30,) * 2)
+    resource.setrlimit(resource.RLIMIT_CPU, (60 + n,) * 2)  # a second each, and more to begin
+    for i in range(n):
+        rng = np.random.default_rng([seed, i])
+        state = given[int(rng.integers(len(given)))]
+        try:
+            policy = eh.restore(mutated(state, rng, places(state)))
+            for _ in range(3):
+                counts = policy.ask().counts
+                assert counts.shape == (len(policy.actions),), (seed, i)
+                assert 0 <= counts.min() <= counts.sum() <= policy.remaining, (seed, i)
+                some = np.minimum(counts, 5)
+                policy.ask(2, some)
+                if some.any():
+                    policy.tell(some_scores(some, policy.spent))
+                assert 0 <= policy.recommend().option < len(policy.options), (seed, i)
+                bias = policy.bias()
+                assert not bias.low > bias.high, (seed, i)
+            json.dumps(policy.state())
+        except eh.EvenhandError as error:
+            words.append(str(error).strip())
+            continue
+        used += 1
+    assert all(words)
+    assert n // 20 < used < n // 2
+
+
+def test_mutated_states_are_refused_or_go_on(tries: tuple[int, int]) -> None:
+    seed, n = tries
+    ended_well(restore_and_use, seed, n)
 
 
 # ---------------------------------------------------------------------- records

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import evenhand as eh
-from evenhand.assumptions import assumed, hardly_checked, model, spare_options, without_constant
-from evenhand.geometry.figure import bias_picture
+from evenhand.assumptions import assumed, hardly_checked, spare_options, without_constant
 from evenhand.research.environments.problem_files import load_problem, save_problem
 from reference import exact_rank
 
@@ -98,48 +97,6 @@ def test_without_a_constant_votes_are_misread_and_with_one_they_are_not() -> Non
     )
 
 
-def test_two_options_and_one_feature_give_no_verdict_without_its_condition() -> None:
-    few = eh.inspect(eh.ActionSet([[1.0], [1.0]], ["home", "away"]))
-    assert "as easily as can be, if values are linear in the features" in few.to_dict()["verdict"]
-    assert any("No evaluations can check that" in said for said in few.to_dict()["assumptions"])
-    assert "Values are taken to be linear" in bias_picture(few.told[0]).subtitle
-    many = eh.ActionSet(np.ones((9, 1)), [1, -1] * 4 + [1])
-    assert "if values" not in eh.inspect(many).to_dict()["verdict"]
-    assert eh.inspect(many).assumptions == (assumed(many)[0],)
-    assert "linear" not in bias_picture(eh.bias_geometry(many)).subtitle
-
-
-def crossed(**settings) -> eh.Questions:
-    return eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr", "Q": "it"}, **settings)
-
-
-@pytest.mark.parametrize(
-    ("questions", "words"),
-    [
-        (
-            crossed(),
-            "A score is taken to be what the option is worth, what the evaluator adds to "
-            "everybody, and one favour for the own group, the same for all evaluators.",
-        ),
-        (crossed(bias="evaluator", leniency=False), "worth, and one favour of each evaluator, the"),
-        (crossed(bias="group"), "and one favour for each own group, the same for all its"),
-        (crossed(partial=None, leniency=False), "A score is taken to be what the option is worth."),
-        (
-            eh.Questions.comparisons({"a": "A", "b": "B", "c": "C"}, {"J": "A", "K": "B"}),
-            "by how much one option is worth more than the other, what being named first adds, and",
-        ),
-        (
-            eh.Questions([[1.0], [2.0]], [[1.0], [2.0]], [[0.5], [0.1]]),
-            "Values are taken to be linear in the features, exactly. A score is taken to be what "
-            "the option is worth, and what is linear in the attributes.",
-        ),
-    ],
-)
-def test_the_model_of_questions_is_said_in_words(questions: eh.Questions, words: str) -> None:
-    assert words in model(questions)
-    assert assumed(questions)[0] == model(questions)
-
-
 @given(st.integers(2, 4), st.integers(1, 4), st.data())
 def test_questions_are_left_to_check_with_beyond_the_rank(k, e, data) -> None:
     """By ranks in rational arithmetic, of those questions that can be asked at all."""
@@ -160,13 +117,3 @@ def test_questions_are_left_to_check_with_beyond_the_rank(k, e, data) -> None:
         "No evaluations" if spare == 0 else "Evaluations can hardly check that here: "
     )
     assert f"{len(rows)} questions are " in said
-
-
-def test_options_without_a_constant_are_said_to_start_at_0() -> None:
-    options = [[1.0], [2.0]], ["home", "away"]
-    said = without_constant(eh.ActionSet(*options))
-    assert said is not None
-    assert said.startswith("The features hold no constant: an option whose features are all 0")
-    assert without_constant(eh.ActionSet(*options, intercept=True)) is None
-    assert len(assumed(eh.ActionSet(*options))) == 3
-    assert model(eh.ActionSet(*options)).endswith("add one and the same bias for each group.")

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import evenhand as eh
 from evenhand.geometry.figure import BiasPicture, bias_picture, draw_bias_picture
-from evenhand.report.pictures import checked_format, save_figure
+from evenhand.report.pictures import save_figure
 
 Floats = NDArray[np.float64]
 
@@ -183,13 +183,6 @@ def test_names_are_written_as_they_are() -> None:
     assert all(not text.get_parse_math() for text in figure.axes[0].get_legend().get_texts())
 
 
-def test_margin_and_radius_are_labelled_with_their_length() -> None:
-    third = -(1 - 2 / (math.sqrt(9.0) + 1))
-    actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [third, 0.0]], [1, -1, -1])
-    texts = [text.get_text() for text in draw_bias_picture(picture_of(actions)).axes[0].texts]
-    assert {"margin 0.354", "radius 0.707"} <= set(texts)
-
-
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_the_same_options_make_the_same_bytes(kind: str, tmp_path: Path) -> None:
     actions = separated(20, 2, seed=1)
@@ -198,14 +191,6 @@ def test_the_same_options_make_the_same_bytes(kind: str, tmp_path: Path) -> None
     one, two = ((tmp_path / f"{name}.{kind}").read_bytes() for name in ("one", "two"))
     assert one == two
     assert one[:5] in (b"\x89PNG\r", b"<?xml", b"%PDF-")
-
-
-def test_files_that_cannot_be_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(eh.InputError, match=r"\.png, \.svg, \.pdf"):
-        checked_format("bias.jpg")
-    figure = draw_bias_picture(picture_of(separated(20, 2, seed=1)))
-    with pytest.raises(eh.InputError, match="No such file or directory"):
-        save_figure(figure, tmp_path / "nowhere" / "bias.png")
 
 
 def test_attributes_have_no_picture() -> None:

@@ -13,7 +13,6 @@ from typer.testing import CliRunner
 
 import evenhand as eh
 from evenhand.campaigns import ask
-from evenhand.campaigns.replica import Replica
 from evenhand.cli import app
 
 ITEMS, JUDGES = {"Ann": "x", "Bo": "y"}, {"P": "x", "Q": "y", "R": "z"}
@@ -150,18 +149,6 @@ def test_what_is_no_file_is_no_store(where: str) -> None:
 # ---------------------------------------------------------------------- places and processes
 
 
-def test_a_program_may_change_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path)
-    campaign = eh.Campaign.create("store.db", "it", PANEL)
-    ticket = ticket_of(campaign, "P")
-    monkeypatch.chdir(tmp_path / "elsewhere")
-    assert campaign.tell(ticket, 1.0).counted
-    campaign.close()
-    assert ticket_of(campaign, "P").id != ticket.id
-    assert list(Path().iterdir()) == []
-
-
 def test_a_worker_may_be_called_like_a_run(panel: eh.Campaign) -> None:
     for worker in ("run 2", "Run for it now", "run a b c"):
         ticket_of(panel, "P", worker=worker, lease=0.1)
@@ -187,29 +174,6 @@ def test_a_child_does_not_wait_for_a_thread_of_its_parent(panel: eh.Campaign) ->
     may_go.set()
     thread.join()
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-
-
-def test_a_ticket_asks_the_same_while_questions_are_added(
-    panel: eh.Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Another thread looks a ticket up when the policy is extended, and its numbers not yet."""
-    ticket = ticket_of(panel, "P")
-    replica = panel._followed()
-    row = panel._follower.read(lambda page: page.ticket(ticket.number))
-    assert row is not None
-    seen = []
-    numbers = Replica.numbers
-
-    def look(self: Replica, new: Any) -> None:
-        if self is replica:
-            seen.append(panel._follower.question(row))
-        numbers.fset(self, new)  # type: ignore[attr-defined] # a property has it
-
-    monkeypatch.setattr(Replica, "numbers", property(numbers.fget, look))  # type: ignore[attr-defined]
-    more = eh.Questions.panel({"Abe": "y"} | ITEMS, {"P": "x", "N": "z"} | JUDGES, capacity=None)
-    panel.extend(questions=more)
-    assert panel._followed().questions.items == ("Abe", "Ann", "Bo")
-    assert [(q.label, q.evaluator) for q in seen] == [(ticket.question.label, "P")]
 
 
 # ---------------------------------------------------------------------- what is withdrawn

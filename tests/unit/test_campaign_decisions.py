@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.campaigns import ledger, status
+from evenhand.campaigns import ledger
 from evenhand.campaigns.events import Event
 from evenhand.policies import checks_of, policy_class
 from rotation import nightly
@@ -196,32 +196,6 @@ def test_to_ask_for_the_answer_changes_nothing(tmp_path: Path) -> None:
     assert (
         replica.policy.state()["run"]["checks"] == told_by_hand(campaign).state()["run"]["checks"]
     )
-
-
-def test_a_decision_is_not_worked_out_while_others_wait(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    campaign = eh.Campaign.create(tmp_path / "store.db", "it", ONCE)
-    inside: list[bool] = []
-    write, decision = campaign.store._transaction, status.answer_from
-    open_now: list[bool] = []
-
-    def transaction(work: Any) -> None:
-        open_now.append(True)
-        try:
-            write(work)
-        finally:
-            open_now.pop()
-
-    def answer_from(replica: Any) -> Any:
-        inside.append(bool(open_now))
-        return decision(replica)
-
-    monkeypatch.setattr(campaign.store, "_transaction", transaction)
-    monkeypatch.setattr(status, "answer_from", answer_from)
-    played(campaign, seed=1)
-    assert inside
-    assert not any(inside)
 
 
 @pytest.mark.parametrize(

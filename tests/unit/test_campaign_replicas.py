@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import Counter
 from pathlib import Path
 from typing import Any, ClassVar
@@ -15,7 +14,6 @@ import evenhand as eh
 from evenhand.campaigns import ask, follower, ledger
 from evenhand.campaigns import campaign as campaigns
 from evenhand.campaigns.events import Event
-from evenhand.campaigns.replica import Replica
 
 pytestmark = pytest.mark.usefixtures("hasty")
 
@@ -79,24 +77,6 @@ def reopened(campaign: eh.Campaign) -> eh.Campaign:
     return eh.Campaign.open(campaign.store, campaign.name)
 
 
-def test_whoever_opens_a_campaign_reads_the_newest_snapshot_and_what_came_since(
-    campaign: eh.Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    after: list[int] = []
-    read = ledger.events_after
-
-    def events_after(session: Any, id: int, start: int, most: int) -> list[Event]:
-        after.append(start)
-        return read(session, id, start, most)
-
-    assert 1 <= len(kept(campaign)) <= 3
-    monkeypatch.setattr(ledger, "events_after", events_after)
-    again = reopened(campaign)
-    assert again.status().evaluations == 45
-    assert after == [kept(campaign)[0]]
-    assert same(again, campaign)
-
-
 @pytest.mark.parametrize(
     "damage", [{"format": 99}, {"body": b"nothing"}, {"digest": b"0" * 32}, {"event": 7}]
 )
@@ -111,25 +91,6 @@ def test_a_snapshot_that_is_not_what_it_should_be_is_left_aside(
     answered(again, 60)
     assert same(reopened(campaign), campaign)
     assert len(kept(campaign)) <= 3
-
-
-def test_a_snapshot_costs_no_commit_of_its_own(
-    campaign: eh.Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    newest, commits = kept(campaign)[0], []
-    write = campaign.store._transaction
-
-    def transaction(work: Any) -> None:
-        heads = [len(log(campaign))]
-        write(work)
-        commits.append((heads[0], len(log(campaign))))
-
-    monkeypatch.setattr(campaign.store, "_transaction", transaction)
-    answered(campaign, 30)
-    assert kept(campaign)[0] > newest
-    idle = [before for before, after in commits if before == after]
-    asked_in_vain = sum(event.kind in ("planned", "proposed") for event in log(campaign, newest))
-    assert len(idle) <= asked_in_vain
 
 
 def test_after_a_withdrawal_only_what_came_before_it_is_taken_from_a_snapshot(
@@ -361,138 +322,3 @@ def test_what_another_process_put_in_meanwhile_is_not_put_in_twice(
     assert nothing.reason == "waiting"
     made = [t for event in log(one) if event.kind == "proposed" for t in event.content["tickets"]]
     assert len(made) == 8
-
-
-def test_who_proposed_last_adds_tickets_before_they_run_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ask, "_LEAST_REFILLED", 8)
-    made = eh.Campaign.create(tmp_path / "c.db", "c", OPTIONS, noise_scale=1.0, at_most=10_000)
-    answered(made, 600)
-    first, other = (eh.Campaign.open(tmp_path / "c.db", "c") for _ in range(2))
-
-    def proposals() -> list[int]:
-        events = [event for event in log(made) if event.kind == "proposed"]
-        return [len(event.content["tickets"]) for event in events]
-
-    before, held = len(proposals()), 0
-    while len(proposals()) == before:  # what is left of the last, and the first of a new one
-        first.ask(f"first {(held := held + 1)}")
-    issued = proposals()[-1]
-    assert issued >= 8
-    for i in range(issued // 2 + 1):
-        other.ask(f"other {i}")
-    assert len(proposals()) == before + 1, "the other process leaves it to the first"
-    first.ask("again")
-    assert len(proposals()) == before + 2, "which sees to it, though tickets wait"
-    first.ask("and again")
-    assert len(proposals()) == before + 2, "once"
-
-
-class Refusing:
-    """A lock that counts those who did not get it at once."""
-
-    def __init__(self) -> None:
-        self.lock, self.refused = threading.Lock(), 0
-        self.release = self.lock.release
-
-    def acquire(self, blocking: bool = True) -> bool:
-        got = self.lock.acquire(blocking)
-        self.refused += not got
-        return got
-
-    def __enter__(self) -> None:
-        self.lock.acquire()
-
-    def __exit__(self, *_: object) -> None:
-        self.lock.release()
-
-
-def test_of_many_who_find_nothing_one_has_the_policy_asked(
-    store_address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    many = eh.ActionSet(np.arange(400.0).reshape(200, 2), ["a", "b"] * 100)  # six are asked ahead
-    campaign = eh.Campaign.create(store_address, "it", many, policy="uniform", at_most=1000)
-    lock = campaign._follower.preparing = Refusing()  # type: ignore[assignment] # it counts
-    work_out, begun, go_on = ask._proposal, threading.Event(), threading.Event()
-    worked_out: list[int] = []
-    got: list[Any] = []
-
-    def slowly(*given: Any) -> Any:
-        worked_out.append(1)
-        begun.set()
-        assert go_on.wait(60)
-        return work_out(*given)
-
-    monkeypatch.setattr(ask, "_proposal", slowly)
-
-    def take(number: int) -> None:
-        got.append(campaign.ask(f"evaluator {number}"))
-
-    threads = [threading.Thread(target=take, args=(number,)) for number in range(5)]
-    threads[0].start()
-    assert begun.wait(60)
-    for thread in threads[1:]:
-        thread.start()
-    while lock.refused < 4:
-        time.sleep(0.001)
-    go_on.set()
-    for thread in threads:
-        thread.join(60)
-    assert len({ticket.number for ticket in got if ticket}) == 5
-    assert len(worked_out) == 1
-    campaign.close()
-
-
-def test_when_scores_last_came_is_what_the_rows_say(tmp_path: Path, often: None) -> None:
-    campaign = eh.Campaign.create(
-        tmp_path / "store.db", "prize", PANEL, at_most=60, noise_scale=1.0
-    )
-    rows = """
-        SELECT v.evaluator, max(e.at) FROM evaluation v
-        JOIN event e ON e.campaign = v.campaign AND e.number = v.event GROUP BY v.evaluator
-    """
-    answered(campaign, 39, *"PQR")
-    ticket = campaign.ask("Q")
-    assert isinstance(ticket, eh.campaigns.Ticket)
-    campaign.withdraw(campaign.tell(ticket, 1.0), "a slip")  # it came, though it counts no more
-    held = campaign.ask("R")
-    assert isinstance(held, eh.campaigns.Ticket)
-    campaign.leave("R", "ill")
-    assert not campaign.tell(held, 2.0).counted  # late, and it came
-    answered(campaign, 1, *"PQ")
-    assert kept(campaign)
-    for one in (campaign, reopened(campaign)):
-        last = one._followed().last
-        assert last == dict(one.store.read(lambda session: session.rows(rows)))
-        assert min(last.values()) < last["R"] < max(last.values())
-
-
-def test_nobody_waits_for_a_snapshot_while_tickets_are_made_ahead(
-    tmp_path: Path, often: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What is made ahead is written first, and the snapshot after it."""
-    campaign = eh.Campaign.create(
-        tmp_path / "store.db", "prize", PANEL, at_most=10**6, noise_scale=1.0
-    )
-    monkeypatch.setattr(ask, "_LATER", np.inf)  # nobody who waits for a ticket makes one
-    answered(campaign, 21, *"PQR")
-    assert not kept(campaign)
-    order: list[str] = []
-    made, taken = ask._propose, Replica.snapshot
-
-    def propose(*given: Any) -> Any:
-        done = made(*given)
-        order.append("tickets")
-        return done
-
-    def snapshot(replica: Replica) -> tuple[bytes, bytes]:
-        order.append("snapshot")
-        return taken(replica)
-
-    monkeypatch.setattr(ask, "_propose", propose)
-    monkeypatch.setattr(Replica, "snapshot", snapshot)
-    ask.refill(campaign._follower)
-    assert order == ["tickets", "snapshot"]
-    assert len(kept(campaign)) == 1
-    assert same(reopened(campaign), campaign)

@@ -101,21 +101,3 @@ def test_nothing_is_proposed_or_changed_on_the_strength_of_what_was_taken_back(
     assert known[0] not in seals  # what it was worked out from is gone, and so is it
     assert set(known[1:]) <= seals
     assert len(known) > 1
-
-
-def test_a_snapshot_of_what_was_taken_back_is_not_used(
-    store: Store, campaign: eh.Campaign, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(follower, "_LEAST_BYTES", 1)
-    ticket = campaign.ask("Paul")
-    before = all_rows(store)
-    campaign.tell(ticket, 7.0)
-    campaign.ask("Paul", n=8)
-    kept = all_rows(store)["snapshot"]
-    assert kept
-    take_back(store, before | {"snapshot": kept})
-    other = eh.Campaign.open(store, "prize")
-    for n in range(max(event for _, event, *_ in kept)):
-        other.pause(f"{n}")
-        other.resume()
-    assert eh.Campaign.open(store, "prize").answer().spent == 0

@@ -11,7 +11,8 @@ import pytest
 from scipy.stats import binom, t
 
 import evenhand as eh
-from evenhand.arrays import Counts, Floats
+from asking import evaluated
+from evenhand.arrays import Floats
 
 
 def groups_of(k: int) -> Floats:
@@ -27,19 +28,8 @@ def judged(policy: eh.Policy, means: Floats, seed: int = 0, scale: float = 1.0) 
     """Play to the end with Gaussian scores."""
     rng = np.random.default_rng(seed)
     while (wanted := policy.ask()).total:
-        policy.tell(drawn(wanted.counts, means, rng, scale))
+        policy.tell(evaluated(wanted.counts, means, rng, scale))
     return policy
-
-
-def drawn(counts: Counts, means: Floats, rng: np.random.Generator, scale: float) -> eh.Feedback:
-    rows = np.repeat(np.arange(len(counts)), counts)
-    scores = means[rows] + scale * rng.standard_normal(len(rows))
-    k = len(counts)
-    return eh.Feedback(
-        counts.copy(),
-        np.bincount(rows, scores, minlength=k),
-        np.bincount(rows, scores**2, minlength=k),
-    )
 
 
 def test_a_plain_leader_is_sure_by_own_scores() -> None:
@@ -184,13 +174,6 @@ def test_the_lucky_that_fall_behind_are_no_drift() -> None:
     assert not any(finding.alarm for finding in policy.findings())
 
 
-def test_one_kind_of_attribute_needs_no_features() -> None:
-    """All options have the same attribute, so own scores alone compare them."""
-    actions = eh.ActionSet(np.ones((3, 1)), attributes=np.full((3, 1), 2.0))
-    policy = judged(eh.certainty.CarefulChoice(actions, at_most=2_000), np.array([0.0, 1.0, 3.0]))
-    assert (policy.recommend().option, policy.recommend().certainty) == (2, "own scores")
-
-
 def test_several_attributes() -> None:
     rng = np.random.default_rng(6)
     z = np.eye(3)[np.arange(18) % 3][:, 1:]
@@ -204,40 +187,12 @@ def test_several_attributes() -> None:
     assert (policy.recommend().option, policy.recommend().certainty) == (10, "own scores")
 
 
-def test_an_evaluator_who_repeats_himself_makes_nobody_sure() -> None:
-    policy = judged(eh.certainty.CarefulChoice(options(9), at_most=500), np.arange(9.0), scale=0.0)
-    assert policy.recommend().certainty is None
-    assert policy.recommend().warnings[0].assumption == "repeats"
-
-
 def test_what_no_scores_can_show_is_always_said() -> None:
     policy = eh.certainty.CarefulChoice(options(9))
     (note,) = policy.findings()
     assert not note.alarm
     assert "outside the groups" in str(note)
     assert policy.horizon == 9_000
-
-
-def test_sixteen_evaluators_side_by_side_and_a_break_in_between() -> None:
-    k = 8
-    means = np.arange(k) * 1.0
-    policy: eh.Policy = eh.certainty.CarefulChoice(options(k), at_most=1_000)
-    rng = np.random.default_rng(2)
-    pending = np.zeros(k, dtype=np.int64)
-    most = 0
-    while True:
-        free = 16 - int(pending.sum())
-        pending += policy.ask(free, pending).counts if free else 0
-        if not pending.any():
-            break
-        most = max(most, int(pending.sum()))
-        x = int(rng.choice(np.repeat(np.arange(k), pending)))
-        policy.tell(drawn(np.eye(k, dtype=np.int64)[x], means, rng, 1.0))
-        pending[x] -= 1
-        if policy.spent % 40 == 0:
-            policy = eh.restore(json.loads(json.dumps(policy.state())))
-    assert most == 16
-    assert policy.recommend().option == k - 1
 
 
 def test_more_may_be_allowed_and_settles_what_was_too_close() -> None:
@@ -257,91 +212,6 @@ def test_more_may_be_allowed_and_settles_what_was_too_close() -> None:
     assert policy.spent == copy.spent
     with pytest.raises(eh.InputError, match="at_most"):
         policy.allow(before)  # type: ignore[attr-defined]
-
-
-def test_what_is_certain_stays_certain_with_more_allowed() -> None:
-    """Levels are shared out among the looks that were allowed when a batch was planned."""
-    k = 12
-    u = np.random.default_rng(3).normal(0.0, 0.3, k)
-    u[5] = 6.0
-    policy = judged(eh.certainty.CarefulChoice(options(k), at_most=3_000), u)
-    before, spent = policy.recommend(), policy.spent
-    policy.allow(10**6)  # type: ignore[attr-defined]
-    assert policy.finished
-    assert (repr(policy.recommend()), policy.spent) == (repr(before), spent)
-    assert before.certainty == "own scores"
-
-
-def test_an_alarm_in_a_batch_ends_the_asking_when_it_is_whole() -> None:
-    policy = eh.certainty.CarefulChoice(options(9), at_most=500)
-    rng = np.random.default_rng(1)
-    while not any(finding.alarm for finding in policy.findings()):
-        policy.tell(drawn(policy.ask(1).counts, np.arange(9.0), rng, 0.0))
-    assert policy.stopped_because is None
-    while not policy.finished:
-        policy.tell(drawn(policy.ask(1).counts, np.arange(9.0), rng, 0.0))
-    assert policy.spent == 36
-    assert str(policy.stopped_because).startswith("An assumption failed. ")
-    assert policy.forecast() == 0.0
-
-
-def test_logged_scores_are_refused() -> None:
-    policy = eh.certainty.CarefulChoice(options(6), at_most=100)
-    with pytest.raises(eh.InputError, match="learns only from evaluations that it asked for"):
-        policy.observe(eh.Feedback(np.ones(6), np.ones(6), np.ones(6)))
-    with pytest.raises(eh.InputError, match="takes every option to be its own question"):
-        eh.certainty.CarefulChoice(eh.Questions.panel(["Ann", "Bo"], ["P"]))  # type: ignore[arg-type]
-
-
-def test_a_batch_is_for_the_leader_and_its_closest_rival() -> None:
-    policy = eh.certainty.CarefulChoice(options(9), at_most=500)
-    assert policy.purpose() == {"what": "open", "stage": 0}
-    policy.tell(drawn(policy.ask().counts, np.arange(9.0) / 4, np.random.default_rng(1), 1.0))
-    leader = policy.recommend().label
-    policy.ask()
-    why = policy.purpose()
-    assert (why["what"], why["stage"], why["for"], len(why["against"])) == ("compare", 1, leader, 1)
-    assert eh.restore(json.loads(json.dumps(policy.state()))).purpose() == why  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize("stated", [None, 0.0])
-def test_new_options_are_asked_about_first_and_join_the_comparison(stated: float | None) -> None:
-    """The batch under way is finished; an answer among the old ones is none among all."""
-    old = options(8)
-    wide = eh.ActionSet(
-        np.vstack([[1.0, 5.0], old.features]), [1, *groups_of(8)], ["new", *old.labels]
-    )
-    means = old.features @ [0.0, 1.0] + 0.5 * groups_of(8)
-    policy = judged(eh.certainty.CarefulChoice(old, at_most=3_000, deviation=stated), means)
-    assert policy.recommend().certainty is not None
-    new = policy.extended(wide)  # type: ignore[attr-defined]
-    assert (new.spent, new.recommend().certainty) == (policy.spent, None)
-    assert new.recommend().label == policy.recommend().label
-    assert new.ask().counts.tolist() == [4] + 8 * [0]
-    judged(new, np.append(5.5, means), seed=4)
-    assert (new.recommend().label, new.recommend().certainty is None) == ("new", False)
-    same = policy.extended(old)  # type: ignore[attr-defined]
-    assert same.finished
-    assert repr(same.recommend()) == repr(policy.recommend())
-
-
-def test_an_extension_leaves_the_batch_under_way_as_it_is() -> None:
-    old, rng = options(6), np.random.default_rng(5)
-    wide = eh.ActionSet(
-        np.vstack([[1.0, 0.3], old.features]), [1, *groups_of(6)], ["new", *old.labels]
-    )
-    policy = eh.certainty.CarefulChoice(old, at_most=2_000)
-    policy.tell(drawn(policy.ask().counts, np.arange(6.0) / 3, rng, 1.0))
-    policy.tell(drawn(policy.ask(3).counts, np.arange(6.0) / 3, rng, 1.0))
-    rest, new = policy.ask().counts, policy.extended(wide)
-    assert new.ask().counts.tolist() == [0, *rest.tolist()]
-    told = drawn(rest, np.arange(6.0) / 3, rng, 1.0)
-    policy.tell(told)
-    new.tell(eh.Feedback(*(np.append(0, part) for part in told.parts)))
-    assert new.recommend().label == policy.recommend().label
-    leads = new.recommend().leads
-    assert leads is not None
-    assert leads[0].tolist()[1:] == [-math.inf, math.inf]  # nothing is known of the new one
 
 
 @pytest.mark.parametrize(

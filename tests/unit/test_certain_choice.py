@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
 
@@ -11,24 +10,11 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
-from evenhand.arrays import Counts, Floats
+from asking import evaluated
 from evenhand.certainty import StageReading
 from evenhand.research.environments.skating import skate_canada
 
 THREE = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1], labels=["A", "B", "C"])
-
-
-def evaluated(
-    counts: Counts, means: Floats, rng: np.random.Generator, noise: float = 1.0
-) -> eh.Feedback:
-    options = np.repeat(np.arange(len(counts)), counts)
-    scores = means[options] + noise * rng.standard_normal(len(options))
-    k = len(counts)
-    return eh.Feedback(
-        counts.copy(),
-        np.bincount(options, scores, minlength=k),
-        np.bincount(options, scores**2, minlength=k),
-    )
 
 
 def played(
@@ -245,21 +231,6 @@ def test_the_order_in_which_a_stage_comes_back_does_not_matter() -> None:
     assert leads[0] == pytest.approx(leads[1], rel=1e-6)
 
 
-def test_a_copy_says_the_same_and_what_it_learns_is_its_own() -> None:
-    problem, rng = problem_of(0.05), np.random.default_rng(3)
-    policy = eh.CertainChoice(THREE, at_most=30_000, noise_scale=1.0)
-    while policy.spent < 300:
-        policy.tell(evaluated(policy.ask(1).counts, problem.evaluations, rng))
-    before = repr(policy.recommend())
-    anew = eh.restore(json.loads(json.dumps(policy.state())))
-    for other in (copy.copy(policy), copy.deepcopy(policy), anew):
-        assert repr(other.recommend()) == before
-        while other.spent < 500:
-            other.tell(evaluated(other.ask(7).counts, problem.evaluations, rng))
-        assert repr(other.recommend()) != before
-        assert (policy.spent, repr(policy.recommend())) == (300, before)
-
-
 # ---------------------------------------------------------------------- bounds and arguments
 
 
@@ -319,8 +290,3 @@ def test_looks_reach_every_option() -> None:
     policy = eh.CertainChoice(problem.actions, at_most=400, looks=0.2, seed=3)
     played(policy, problem, seed=1, n=4)
     assert policy.limits.asked.min() >= 2
-
-
-def test_it_can_be_simulated() -> None:
-    results = eh.simulate(problem_of(0.6), ["certain-choice"], 2_000, replications=3, seed=1)
-    assert (results.summary()["n"] == 3).all()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from asking import evaluated
 from evenhand.questions import Questions
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us", "Di": "fr", "Ed": "it"}
@@ -30,15 +31,7 @@ def problem_on(questions: Questions, gap: float = 1.0, bias: float = 0.7) -> eh.
 def answers(
     problem: eh.BiasedLinearBandit, counts: np.ndarray, rng: np.random.Generator
 ) -> eh.Feedback:
-    places = np.repeat(np.arange(len(counts)), counts)
-    noise = np.broadcast_to(problem.noise, counts.shape)
-    scores = problem.evaluations[places] + noise[places] * rng.standard_normal(len(places))
-    q = len(counts)
-    return eh.Feedback(
-        counts.copy(),
-        np.bincount(places, scores, minlength=q),
-        np.bincount(places, scores**2, minlength=q),
-    )
+    return evaluated(counts, problem.evaluations, rng, problem.noise)
 
 
 def played(

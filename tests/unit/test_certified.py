@@ -13,6 +13,7 @@ import pytest
 from scipy.stats import binom
 
 import evenhand as eh
+from asking import played
 from evenhand.policies import BoundaryExploration, Certified, Play
 from evenhand.policies import core as core_module
 from evenhand.policies._sequential import Stepper
@@ -90,17 +91,6 @@ class Unsure(Uniform):
 
 def worst_case(d: int, kappa: float, c: float) -> tuple[eh.BiasedLinearBandit, ...]:
     return eh.families.worst_case(d, kappa, HORIZON, c)
-
-
-def played(policy: eh.Policy, problem: eh.BiasedLinearBandit, seed: int) -> np.ndarray:
-    """Play to the end by ask and tell; return how often each option was evaluated."""
-    evaluations = SimulatedEvaluations(problem, seed)
-    total = np.zeros(len(problem.actions), dtype=np.int64)
-    while not policy.finished:
-        allocation = policy.ask()
-        total += allocation.counts
-        policy.tell(evaluations.evaluate(allocation))
-    return total
 
 
 def guarantee(kappa: float, horizon: float) -> float:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,6 @@ from evenhand.research.comparison.figure import (
 )
 from evenhand.research.comparison.instances import Shape
 from evenhand.research.rivals.uniform import Uniform
-from evenhand.research.simulation.experiment import Experiment
 from reference import exact_rank
 
 SEEDS = st.integers(0, 10_000)
@@ -234,29 +232,6 @@ def test_all_registered_policies_that_play_on_take_part_once() -> None:
     (problem,) = Shape("skating").problems(100)
     for entrant in entrants():
         entrant.with_options(value_bound=15.0).policy(problem, 100, seed=0)
-
-
-def test_names_that_are_not_there_are_refused() -> None:
-    with pytest.raises(eh.InputError, match="Did you mean 'uniform'"):
-        entrants(["unifrom"])
-    with pytest.raises(eh.InputError, match="no suite 'gap'; there are worst-case"):
-        QUICK.only(["gap"])
-
-
-def test_what_is_stored_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    benchmark_ = small("gaps", 300, 3)
-    players = entrants(["uniform", "fair-phased-elimination"])
-    first = measure(benchmark_, players, store=tmp_path / "runs")
-    assert len(list((tmp_path / "runs").glob("*.parquet"))) == 2 * steps(benchmark_)
-
-    def refuse(*_: Any) -> None:
-        raise AssertionError("a run that is stored was run again")
-
-    monkeypatch.setattr(Experiment, "run", refuse)
-    again = measure(benchmark_, players, store=tmp_path / "runs")
-    for one, two in zip(first, again, strict=True):
-        np.testing.assert_array_equal(one.cost, two.cost)
-        np.testing.assert_array_equal(one.wrong, two.wrong)
 
 
 # ---------------------------------------------------------------- until they are sure

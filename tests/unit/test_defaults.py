@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import math
 
 import numpy as np
@@ -49,7 +48,6 @@ def play(policy: eh.Policy, rounds: int = 40, seed: int = 3) -> list[list[int]]:
 def test_no_policy_has_a_scale_of_its_own(name: str) -> None:
     more = {"omega": 0.25} if name == "oracle" else {}
     policy = eh.policy(name, ACTIONS, 100, **more)
-    assert policy.stated_noise is None
     assert policy.stated_noise is None
     assert policy.stated_bound == math.inf
     told = eh.policy(name, ACTIONS, 100, noise_scale=2.0, value_bound=3.0, **more)
@@ -186,17 +184,3 @@ def test_an_envelope_learns_no_noise_from_an_evaluator_who_repeats_himself() -> 
         assert policy.recommend().loss == math.inf
     assert policy.spent == 20_000
     assert policy._round < 2_000
-
-
-def test_states_keep_what_was_not_said() -> None:
-    for name in NAMES:
-        policy = eh.policy(name, ACTIONS, 500)
-        play(policy, rounds=3)
-        again = eh.restore(json.loads(json.dumps(policy.state())))
-        assert (again.stated_noise, again.stated_bound) == (None, math.inf)
-        assert repr(again.bias()) == repr(policy.bias())
-
-
-def test_a_wrong_scale_is_refused_with_a_way_out() -> None:
-    with pytest.raises(eh.InputError, match="Leave it out if it is not known"):
-        eh.policy("uniform", ACTIONS, 10, noise_scale=0.0)

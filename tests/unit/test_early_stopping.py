@@ -100,15 +100,6 @@ def test_a_stop_that_was_not_announced_is_an_error() -> None:
         simulate(PROBLEM, {"mine": Silent}, 100, 2)
 
 
-def test_the_summary_has_the_largest_loss_and_the_share_of_wrong_choices() -> None:
-    results = simulate(PROBLEM, {"mine": Satisfied}, 1000, 12)
-    row = results.summary().iloc[0]
-    late = odd(results)  # they recommend the best option
-    assert row["max"] == pytest.approx(2.5 + 7.75)
-    assert row["wrong"] == pytest.approx(1 - late.mean())
-    assert row["mean_regret"] == pytest.approx(2.5 + 7.75 * late.mean())
-
-
 # ---------------------------------------------------------------- on disk
 
 

@@ -82,32 +82,6 @@ def test_points_almost_on_a_sphere(noise: float) -> None:
     assert len(design.support) <= 55
 
 
-def test_small_integers_of_low_rank() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(200):
-        k, m = int(rng.integers(2, 60)), int(rng.integers(1, 7))
-        rank = int(rng.integers(1, m + 1))
-        points = (rng.integers(-2, 3, (k, rank)) @ rng.integers(-2, 3, (rank, m))).astype(float)
-        points = points[rng.integers(0, k, k)]
-        if not points.any():
-            continue
-        design = eh.g_optimal_design(points)
-        true_rank = np.linalg.matrix_rank(points)
-        assert design.certificate.bound == true_rank
-        assert design.certificate.gap <= 1e-6
-        assert len(design.support) <= true_rank * (true_rank + 1) // 2
-        assert design.verify(points)
-
-
-def test_alignment_does_not_depend_on_the_order_of_options() -> None:
-    features = np.array([[0, 0], [1, 1], [-1, -1], [1, -1], [-1, 1.0]])
-    groups = np.array([1, 1, -1, 1, -1])
-    forwards = eh.bias_geometry(eh.ActionSet(features, groups)).alpha()
-    backwards = eh.bias_geometry(eh.ActionSet(features[::-1], groups[::-1])).alpha()
-    assert forwards == pytest.approx(16, rel=1e-9)
-    assert backwards == pytest.approx(16, rel=1e-9)
-
-
 def test_free_rows_of_very_different_length() -> None:
     points = np.array([[1e-6, 0, 0], [0, 1e5, 0], [1, 1, 1.0], [3, -1, 2.0]])
     costs = np.array([0.0, 0.0, 1.0, 2.0])
@@ -153,13 +127,6 @@ def test_verify_is_not_fooled() -> None:
         assert not design.verify(spoilt)
         with pytest.raises(eh.InputError, match="50, 3"):
             design.verify(points[:, :2])
-
-
-def test_a_design_does_not_change_with_the_callers_array() -> None:
-    points, costs = gaussian(50, 3), np.random.default_rng(0).random(50)
-    design = eh.c_optimal_design(points, [0, 0, 1.0], costs)
-    costs[:] = 5.0
-    assert design.verify(points)
 
 
 @pytest.mark.parametrize(

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 import importlib
 import json
-import pickle
 import sys
 from collections.abc import Iterable, Iterator
 from importlib.metadata import EntryPoint
@@ -192,19 +190,6 @@ def test_bad_arguments_are_named(label: str, wrong: tuple[Any, ...]) -> None:
     for value in wrong:
         with pytest.raises(eh.InputError, match=label):
             eh.policy("uniform", ACTIONS, **({"horizon": 10} | {label: value}))
-
-
-@pytest.mark.parametrize("name", ["uniform", "phased-elimination", "certain-choice", "oful"])
-def test_copies_and_pickles_go_on_the_same(name: str) -> None:
-    policy = eh.policy(name, ACTIONS, 60)
-    counts = policy.ask().counts
-    policy.tell(eh.Feedback(counts, 0.5 * counts, 0.3 * counts))
-    pending = policy.ask(2).counts
-    state = json.dumps(policy.state())
-    for twin in (copy.copy(policy), copy.deepcopy(policy), pickle.loads(pickle.dumps(policy))):
-        assert json.dumps(twin.state()) == state
-        assert np.array_equal(twin.ask(3, pending).counts, policy.ask(3, pending).counts)
-        assert repr(twin.recommend()) == repr(policy.recommend())
 
 
 def test_what_is_asked_is_the_same_until_it_is_told_and_cannot_be_written_to() -> None:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 import evenhand as eh
+from asking import played
 from evenhand.policies import (
     BoundaryExploration,
     Ellipsoid,
@@ -344,16 +345,6 @@ def test_a_compiled_run_is_the_run_that_is_asked_and_told(
         )
     assert runs[0] == runs[1]
     assert (runs[0][1] < horizon) == ("cost" in options)
-
-
-def played(policy: eh.Policy, problem: BiasedLinearBandit, seed: int) -> Counts:
-    evaluations = SimulatedEvaluations(problem, seed)
-    total = np.zeros(len(problem.actions), dtype=np.int64)
-    while not policy.finished:
-        allocation = policy.ask()
-        total += allocation.counts
-        policy.tell(evaluations.evaluate(allocation))
-    return total
 
 
 EASY = BiasedLinearBandit(

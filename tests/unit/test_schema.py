@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import signal
 import sqlite3
 from collections.abc import Iterator
@@ -16,10 +15,8 @@ import pytest
 
 import children
 import evenhand as eh
-from evenhand.campaigns import ledger
 from evenhand.campaigns.stores import open_store, postgres, schema, sqlite
 from evenhand.campaigns.stores.session import Session
-from evenhand.campaigns.stores.wire import _numbered
 from postgres_server import Postgres
 
 
@@ -62,45 +59,6 @@ def a_campaign(address: str) -> eh.Campaign:
 
 
 # ---------------------------------------------------------------------- what is made
-
-
-STATEMENTS = {
-    name: value
-    for name, value in vars(ledger).items()
-    if isinstance(value, str) and re.match(r"\s*(SELECT|INSERT|UPDATE|DELETE) ", value)
-}
-
-
-@pytest.mark.parametrize("name", STATEMENTS)
-def test_no_statement_looks_through_all_of_a_campaign(name: str, tmp_path: Path) -> None:
-    """An index of what waits, or a key: what a statement costs does not grow with the campaign."""
-    path = tmp_path / "store.db"
-    open_store(path).close()
-    words = sqlite._SqliteSession.text(STATEMENTS[name])
-    given = dict.fromkeys(re.findall(r":(\w+)", words), 1)
-    connection = sqlite3.connect(path)
-    plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {words}", given)]
-    connection.close()
-    for step in plan:
-        assert not re.search(r"SCAN (ticket|evaluation|event)", step), step
-        assert not re.search(r"(ticket|evaluation)_1 \(campaign=\?\)", step), step
-        assert not re.search(r"PRIMARY KEY \(campaign=\?\)", step), step
-
-
-def test_a_server_finds_the_way_to_every_row_while_the_tables_are_empty(
-    postgres_address: str,
-) -> None:
-    """It keeps to that way: it is not to look for another one as a campaign grows."""
-    all_of_it = re.compile(r"Seq Scan|_pkey on (ticket|evaluation|event)\b")
-    with psycopg.connect(postgres_address, autocommit=True) as connection:
-        connection.execute(postgres._MANNERS)
-        for name, statement in STATEMENTS.items():
-            words, _ = _numbered(postgres._PostgresSession.text(statement))
-            plan = connection.execute(b"EXPLAIN (GENERIC_PLAN, COSTS OFF) " + words).fetchall()
-            steps = [row[0].strip() for row in plan]
-            for step, then in zip(steps, [*steps[1:], ""], strict=True):
-                if all_of_it.search(step):
-                    assert re.search(r"Index Cond: .*\bnumber\b", then), (name, steps)
 
 
 def open_when_told(address: str, go: Any) -> None:

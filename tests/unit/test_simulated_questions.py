@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.numerics import identifying
 from evenhand.research.comparison import QUICK
 from evenhand.research.comparison.instances import Shape, Suite
 from evenhand.research.comparison.measure import entrants, measure
@@ -38,39 +37,6 @@ def test_the_best_option_of_a_panel_is_found(values: list[float], bias: float) -
         policy = policy_for(problem, "uniform", 400, seed=seed)
         play_out(policy, eh.SimulatedEvaluations(problem, seed=seed), problem.question_gaps)
         assert policy.recommend().option in problem.best_all, f"seed {seed}"
-
-
-def test_the_opening_identifies_the_leads_with_nothing_to_spare() -> None:
-    rng = np.random.default_rng(0)
-    for _ in range(20):
-        k, e = int(rng.integers(2, 6)), int(rng.integers(2, 5))
-        partial = rng.integers(0, 2, (k, e)).astype(float)
-        questions = eh.Questions.panel(
-            [f"o{x}" for x in range(k)], [f"e{x}" for x in range(e)], partial=partial, capacity=None
-        )
-        rows, prices = questions.points, rng.integers(1, 4, len(questions)).astype(float)
-        leads = np.zeros((k - 1, rows.shape[1]))
-        leads[:, :k] = np.eye(k)[1:] - np.eye(k)[0]
-        found = identifying(rows, leads, np.lexsort((rng.permutation(len(rows)), prices)))
-
-        def spanned(some: np.ndarray, rows: np.ndarray = rows, leads: np.ndarray = leads) -> bool:
-            rank = np.linalg.matrix_rank(rows[some])
-            return bool(np.linalg.matrix_rank(np.vstack([rows[some], leads])) == rank)
-
-        if not spanned(np.arange(len(rows))):
-            continue
-        assert spanned(found)
-        for x in found:
-            assert not spanned(found[found != x])
-
-
-def test_a_dear_evaluator_is_not_needed_to_begin_with() -> None:
-    questions = eh.Questions.panel(
-        ["Ann", "Bo", "Cy"], ["P", "Q"], partial=None, capacity=None, prices=[50.0, 1.0]
-    )
-    leads = np.array([[-1.0, 1.0, 0.0, 0.0], [-1.0, 0.0, 1.0, 0.0]])
-    found = identifying(questions.points, leads, np.argsort(questions.prices, kind="stable"))
-    assert questions.evaluator[found].tolist() == [1, 1, 1]
 
 
 def test_what_a_question_loses_is_what_its_options_lose() -> None:

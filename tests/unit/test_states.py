@@ -1,6 +1,6 @@
 """A state is data, never trusted: what once ended the process, or never ended, is refused in words.
 
-`tests/mutants.py` changes states at random; what it found, and what is too rare for it, is here.
+`test_strangers.py` changes states at random; what was found so, and what is too rare, is here.
 """
 
 from __future__ import annotations

@@ -136,12 +136,6 @@ def _asker(follower: Follower, evaluator: Any, worker: Any, n: Any, lease: Any) 
 # ---------------------------------------------------------------------- tickets that are there
 
 
-def at_once(session: Session, follower: Follower, evaluator: str) -> TicketRow | None:
-    """Return, in a transaction of the caller's, what an evaluator has or can have; else None."""
-    rows = _handed_out(session, follower, _Asker((evaluator,), evaluator, "", 1))
-    return rows[0] if rows else None
-
-
 def _handed_out(session: Session, follower: Follower, asker: _Asker) -> list[TicketRow] | None:
     """Return tickets that are held, or wait to be; None if the campaign does not run."""
     foresee_held(session, follower.id, asker.holder, asker.worker, asker.want)

@@ -61,9 +61,6 @@ _NO_ONE: Indices = np.zeros(0, dtype=np.intp)
 _SHOWN = 5  # rivals that are named,
 _MANY = 12  # and options that are chosen
 
-SCALE = "which scores can be given (scale)"
-"""What helps where scores agree to the last digit."""
-
 
 class Expected(NamedTuple):
     """What is expected of a plan's leads when it is frozen: all that its priors depend on."""

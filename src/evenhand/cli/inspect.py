@@ -19,9 +19,9 @@ from evenhand.cli.columns import (
     OPTION_GROUP,
     PRICES,
 )
-from evenhand.cli.options import AsJson, Figure
+from evenhand.cli.options import AsJson, Figure, numeric, whole
 from evenhand.cli.tables import check_files, scores_at, table_at
-from evenhand.cli.terminal import names_in, show, typed_number, typed_whole
+from evenhand.cli.terminal import names_in, show
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
@@ -104,16 +104,15 @@ def inspect(
     ] = True,
     precision: Annotated[
         float | None,
-        typer.Option(
-            parser=typed_number,
-            metavar="P",
-            help="Know the bias to ±P (95%), in standard deviations of one evaluation's noise; "
+        numeric(
+            "P",
+            "Know the bias to ±P (95%), in standard deviations of one evaluation's noise; "
             "0.5 if nothing is given.",
         ),
     ] = None,
     evaluations: Annotated[
         int | None,
-        typer.Option(parser=typed_whole, metavar="N", help="Instead: divide N evaluations."),
+        whole("N", "Instead: divide N evaluations."),
     ] = None,
     evaluators: Annotated[
         Path | None,

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from evenhand.cli.terminal import typed_number, typed_whole
 
 _MOST_WORKERS = 1024  # every one is a process with its own copy of the libraries, about 0.1 GB
+
+
+def numeric(metavar: str, help: str, panel: str | None = None, *flags: str) -> Any:
+    """Return an option that is a number, as people write it."""
+    return typer.Option(
+        *flags, parser=typed_number, metavar=metavar, help=help, rich_help_panel=panel
+    )
+
+
+def whole(metavar: str, help: str, panel: str | None = None) -> Any:
+    """Return an option that is a whole number, as people write it."""
+    return typer.Option(parser=typed_whole, metavar=metavar, help=help, rich_help_panel=panel)
+
 
 Seed = Annotated[int, typer.Option(min=0, metavar="N", help="Number all randomness comes from.")]
 Cluster = Annotated[
@@ -24,6 +37,12 @@ Cluster = Annotated[
 Workers = Annotated[
     int | None,
     typer.Option(min=1, max=_MOST_WORKERS, metavar="N", help="Processes; one per processor."),
+]
+Runs = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Keep the runs in this folder; what it holds already is not run again."
+    ),
 ]
 Figure = Annotated[
     Path | None,
@@ -46,21 +65,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and 
 WANTED = "What is wanted"
 Top = Annotated[
     int | None,
-    typer.Option(
-        parser=typed_whole,
-        metavar="M",
-        help="The M best, such as those to be funded; the best one if nothing is said.",
-        rich_help_panel=WANTED,
-    ),
+    whole("M", "The M best, such as those to be funded; the best one if nothing is said.", WANTED),
 ]
 Bar = Annotated[
     float | None,
-    typer.Option(
-        parser=typed_number,
-        metavar="X",
-        help="Instead: those better than X, by the average evaluator.",
-        rich_help_panel=WANTED,
-    ),
+    numeric("X", "Instead: those better than X, by the average evaluator.", WANTED),
 ]
 Against = Annotated[
     str | None,
@@ -72,13 +81,11 @@ Against = Annotated[
 ]
 Tolerance = Annotated[
     float,
-    typer.Option(
+    numeric(
+        "X",
+        "What may be lost at each place; with --against or --bar, by how much it may be worse.",
+        WANTED,
         "--tolerance",
         "--margin",
-        parser=typed_number,
-        metavar="X",
-        help="What may be lost at each place; with --against or --bar, by how much it may be "
-        "worse.",
-        rich_help_panel=WANTED,
     ),
 ]

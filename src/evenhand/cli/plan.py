@@ -9,9 +9,9 @@ import typer
 
 from evenhand.cli.campaign.tables import PanelTables
 from evenhand.cli.columns import BEST, takes
-from evenhand.cli.options import WANTED, Against, AsJson, Figure, Tolerance, Top
+from evenhand.cli.options import WANTED, Against, AsJson, Figure, Tolerance, Top, numeric
 from evenhand.cli.tables import check_files, table_at
-from evenhand.cli.terminal import console, print_json, show, typed_number
+from evenhand.cli.terminal import console, print_json, show
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.inference.target import Target
 from evenhand.planning import plan as planned
@@ -29,65 +29,42 @@ def plan(
     tables: PanelTables,
     lead: Annotated[
         float | None,
-        typer.Option(
-            parser=typed_number,
-            metavar="X",
-            help="For a certain choice, if the best leads all others by X.",
-        ),
+        numeric("X", "For a certain choice, if the best leads all others by X."),
     ] = None,
     spread: Annotated[
         float | None,
-        typer.Option(
-            parser=typed_number,
-            metavar="X",
-            help="Instead: if the options' values have a standard deviation of X.",
-        ),
+        numeric("X", "Instead: if the options' values have a standard deviation of X."),
     ] = None,
     noise: Annotated[
         float | None,
-        typer.Option(
-            parser=typed_number,
-            metavar="X",
-            help="Standard deviation of one evaluation; if not given, it is the unit of all "
-            "others.",
+        numeric(
+            "X", "Standard deviation of one evaluation; if not given, it is the unit of all others."
         ),
     ] = None,
-    confidence: Annotated[
-        float, typer.Option(parser=typed_number, metavar="P", help="Of the choice.")
-    ] = 0.95,
+    confidence: Annotated[float, numeric("P", "Of the choice.")] = 0.95,
     chance: Annotated[
         float,
-        typer.Option(
-            parser=typed_number,
-            metavar="P",
-            help="Wanted probability of being certain after one look.",
-        ),
+        numeric("P", "Wanted probability of being certain after one look."),
     ] = 0.8,
     tolerance: Tolerance = 0.0,
     reviews: Annotated[
         float | None,
-        typer.Option(
-            parser=typed_number,
-            metavar="R",
-            help="For a hand-out: R evaluations of each option, each by another evaluator; 3.5 for "
+        numeric(
+            "R",
+            "For a hand-out: R evaluations of each option, each by another evaluator; 3.5 for "
             "three or four. As many as --workload allows, if not said.",
         ),
     ] = None,
     top: Top = None,
     bar: Annotated[
         float | None,
-        typer.Option(
-            parser=typed_number,
-            metavar="X",
-            help="Instead: those worth X more than the average one.",
-            rich_help_panel=WANTED,
-        ),
+        numeric("X", "Instead: those worth X more than the average one.", WANTED),
     ] = None,
     against: Against = None,
     best: Annotated[str | None, BEST] = None,
     budget: Annotated[
         float | None,
-        typer.Option(parser=typed_number, metavar="X", help="What may be spent, at these prices."),
+        numeric("X", "What may be spent, at these prices."),
     ] = None,
     hand_out: Annotated[
         Path | None,

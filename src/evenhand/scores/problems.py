@@ -299,12 +299,11 @@ class Problems(Defects):
         self._of_spellings(scores.groups, groups)
 
     def _of_spellings(self, names: Sequence[str], columns: Sequence[tuple[str, Codes]]) -> None:
-        seen: dict[str, int] = {}
-        alike = [
-            (first, code)
-            for code, name in enumerate(names[:_MOST_NAMES])
-            if (first := seen.setdefault(spelled(name), code)) != code
-        ]
+        bare, seen = [*map(spelled, names[:_MOST_NAMES])], dict[str, int]()
+        if len({*bare}) == len(bare):  # as most are, of millions of names fast
+            return
+        pairs = [(seen.setdefault(name, code), code) for code, name in enumerate(bare)]
+        alike = [(first, code) for first, code in pairs if first != code]
         for one, other in alike[:1]:
             role, codes = next((c for c in columns if (c[1] == other).any()), columns[0])
             self.add(

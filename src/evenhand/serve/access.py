@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -31,10 +30,6 @@ _GRANT = """
 _FIND = """
     SELECT a.role, a.campaign, c.name, a.evaluator, a.until, @clock
     FROM access a LEFT JOIN campaign c ON c.id = a.campaign WHERE a.hash = :hash
-"""
-_UNTIL = "SELECT until, @clock FROM access WHERE hash = :hash"
-_ALL_WHO_LOOK = """
-    SELECT hash FROM access WHERE role <> 'evaluator' AND until > (@clock + :offset)
 """
 _REVOKE = """
     UPDATE access SET until = :now
@@ -144,21 +139,6 @@ def known(store: Store, token: str) -> Access | None:
     if until <= float(clock) + store.clock_offset:
         return None
     return Access(role, number, campaign, evaluator, csrf_of(token))
-
-
-def still_good(session: Session, tokens: Iterable[str]) -> set[str]:
-    """Return, in a transaction of the caller's, which tokens are neither revoked nor over."""
-    hashes = {token: _hash(token) for token in tokens}
-    for digest in hashes.values():
-        session.foresee(_UNTIL, hash=digest)
-    found = {token: session.row(_UNTIL, hash=digest) for token, digest in hashes.items()}
-    return {token for token, row in found.items() if row and row[0] > session.time(row[1])}
-
-
-def may_still_look(session: Session, tokens: Iterable[str]) -> set[str]:
-    """Return which tokens of owners and viewers are neither revoked nor over, by one statement."""
-    good = {bytes(row[0]) for row in session.rows(_ALL_WHO_LOOK, offset=session.clock_offset)}
-    return {token for token in tokens if _hash(token) in good}
 
 
 def csrf_of(token: str) -> str:

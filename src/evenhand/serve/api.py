@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Request, Security
-from fastapi.responses import Response
-from fastapi.routing import APIRoute
+from fastapi import APIRouter, Depends, Request, Security
 from fastapi.security import HTTPBearer
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from starlette.types import ASGIApp, Receive, Scope, Send
+from pydantic import BaseModel, ConfigDict, Field
 
-from evenhand.errors import EvenhandError, StoreError
-from evenhand.serve.guard import JUDGE, RefusedError, token_in
-from evenhand.serve.seat import Nothing
+from evenhand.serve.guard import RefusedError
+from evenhand.serve.seat import Nothing, Seat
 
 _BEARER = HTTPBearer(description="The token of an evaluator's link.", auto_error=False)
 router = APIRouter(prefix="/api/v1", tags=["campaign"], dependencies=[Security(_BEARER)])
@@ -113,10 +109,18 @@ _REFUSALS: dict[int | str, dict[str, object]] = {
 }
 
 
+def _is_json(request: Request) -> None:
+    """Refuse a body that a form of another site could have sent, with this browser's cookie."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise RefusedError(415, "Content-Type must be application/json.")
+
+
 @router.post("/ask", responses=_REFUSALS)
-async def ask(request: Request) -> Asked | NotAsked:
+def ask(request: Request) -> Asked | NotAsked:
     """Return the ticket that this evaluator is to answer next; the same until it is told."""
-    seat, asked = await request.app.state.desk.ask(token_in(request, JUDGE))
+    seat = Seat.at(request)
+    asked = seat.ask()
     if isinstance(asked, Nothing):
         words: dict[str, Any] = {"reason": asked.reason, "why": asked.why}
         return NotAsked(evaluator=seat.name, again_in=asked.again_in, **words)
@@ -127,77 +131,24 @@ async def ask(request: Request) -> Asked | NotAsked:
     )  # fmt: skip
 
 
-@router.post("/tell", responses=_REFUSALS)
-async def tell(request: Request, told: Told) -> Receipt:
+@router.post("/tell", responses=_REFUSALS, dependencies=[Depends(_is_json)])
+def tell(request: Request, told: Told) -> Receipt:
     """Take a score; telling the same again returns the first receipt."""
-    receipt = await request.app.state.desk.tell(
-        token_in(request, JUDGE), told.ticket, told.score, told.note, told.attempt
-    )
+    seat = Seat.at(request)
+    score = seat.typed(told.score) if isinstance(told.score, str) else told.score
+    receipt = seat.tell(told.ticket, score, told.note, told.attempt)
     return Receipt(counted=receipt.counted, repeated=receipt.repeated, why=receipt.why)
 
 
-@router.post("/decline", responses=_REFUSALS)
-async def decline(request: Request, given: Declined) -> Notice:
-    """Give a ticket back that this evaluator must not judge; others are asked."""
-    notice = await request.app.state.desk.decline(
-        token_in(request, JUDGE), given.ticket, given.reason
-    )
+@router.post("/decline", responses=_REFUSALS, dependencies=[Depends(_is_json)])
+def decline(request: Request, given: Declined) -> Notice:
+    """Give a ticket back that this evaluator must not judge."""
+    notice = Seat.at(request).decline(given.ticket, given.reason)
     return Notice(done=notice.done, why=notice.why)
 
 
 @router.get("/status", responses=_REFUSALS)
-async def status(request: Request) -> Progress:
+def status(request: Request) -> Progress:
     """Return how this evaluator stands."""
-    seat, progress = await request.app.state.desk.progress(token_in(request, JUDGE))
-    return Progress(evaluator=seat.name, **progress)
-
-
-class Verbs:
-    """Middleware that serves the API by itself: read, call, answer.
-
-    The application documents the same functions, and would serve them, too; what it does for pages
-    on the way takes longer than to ask and tell.
-    """
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-        self._verbs = {
-            (route.path, method): (route.endpoint, _body_of(route.endpoint))
-            for route in router.routes
-            if isinstance(route, APIRoute)
-            for method in route.methods or ()
-        }
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a verb; have the application serve all else."""
-        known = scope["type"] == "http" and (scope["path"], scope["method"]) in self._verbs
-        if not known:
-            await self._app(scope, receive, send)
-            return
-        request = Request(scope, receive)
-        answer = await self._called(request, *self._verbs[scope["path"], scope["method"]])
-        response = Response(answer.model_dump_json(), media_type="application/json")
-        await response(scope, receive, send)
-
-    async def _called(self, request: Request, verb: Any, body: type[BaseModel] | None) -> BaseModel:
-        try:
-            if body is None:
-                return await verb(request)  # type: ignore[no-any-return] # a model, as declared
-            kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-            if kind != "application/json":
-                raise RefusedError(415, "Content-Type must be application/json.")
-            given = body.model_validate_json(await request.body())
-            return await verb(request, given)  # type: ignore[no-any-return] # as above
-        except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-            where = ".".join(str(part) for part in first["loc"]) or "The body"
-            raise RefusedError(422, f"{where}: {first['msg']}.") from None
-        except EvenhandError as error:
-            status = 503 if isinstance(error, StoreError) else 400
-            raise RefusedError(status, str(error)) from None
-
-
-def _body_of(verb: Any) -> type[BaseModel] | None:
-    """Return what a verb takes besides the request."""
-    models = [kind for kind in get_type_hints(verb).values() if kind in (Told, Declined)]
-    return models[0] if models else None
+    seat = Seat.at(request)
+    return Progress(evaluator=seat.name, **seat.progress())

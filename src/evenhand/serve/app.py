@@ -19,9 +19,7 @@ from evenhand.campaigns.stores import Store
 from evenhand.errors import EvenhandError, StoreError
 from evenhand.serve import api, campaigns, invitations, judging, runs, uploads
 from evenhand.serve.access import known
-from evenhand.serve.desk import Desk
 from evenhand.serve.guard import JUDGE, OWNER, Guard, RefusedError
-from evenhand.serve.live import Live
 from evenhand.serve.pages import page, said
 
 _HERE = Path(__file__).parent
@@ -44,11 +42,8 @@ def make_app(store: Store, hosts: Sequence[str] = (), secure: bool = False) -> F
         description="The right choice from unfair evaluations: campaigns over HTTP.",
     )  # fmt: skip
     app.state.store = store
-    app.state.answers = {}
+    app.state.answers, app.state.looks = {}, {}
     app.state.opened = lru_cache(maxsize=256)(lambda name: Campaign.open(store, name))
-    app.state.desk = Desk(store, app.state.opened)
-    app.add_middleware(api.Verbs)
-    app.add_middleware(Live)
     app.add_middleware(Guard, hosts=hosts)
     app.mount("/static", StaticFiles(directory=_HERE / "static"), name="static")
     for room in (uploads, campaigns, invitations, judging, api, runs):

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import re
 import tempfile
+import threading
 import time
 import zipfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -41,6 +42,7 @@ _ALL = "SELECT id, name, status, counted FROM campaign ORDER BY id DESC"
 _ONE = "SELECT name FROM campaign WHERE id = :number"
 _ON_A_PAGE = 100  # scores
 _PATIENCE = 50.0  # times as long as it took to find an answer, before another is looked for
+_FRESH, _LONGEST = 1.0, 60.0  # seconds for which one look serves all viewers, at least and at most
 _FIELDS = {"at_most": "Evaluations at most", "budget": "Money at most"}
 _LIMITS = re.compile(r"\b(at_most|budget)(?= must be )")
 _DONE = {
@@ -144,9 +146,35 @@ def watch(request: Request, number: Number, done: str = "") -> Response:
 
 @router.get("/campaigns/{number}/live")
 def live(request: Request, number: Number) -> Response:
-    """Return the part of the page that changes, the same for all who look at the same time."""
+    """Return the part of the page that changes, the same for all viewers who look at that time."""
     access, name = known_campaign(request, number, "viewer", without_scores=True)
-    return page(request, "live.html", access, **_standing(request, name))
+
+    def looked() -> Response:
+        return page(request, "live.html", access, **_standing(request, name))
+
+    if access.role == "owner":  # who sees at once what he does
+        return looked()
+    looks: dict[int, _Look] = request.app.state.looks
+    return HTMLResponse(looks.setdefault(number, _Look()).body(looked))
+
+
+class _Look:
+    """What all viewers are shown for a moment, so that looking takes a small share of the time."""
+
+    def __init__(self) -> None:
+        self._lock, self._body, self._until = threading.Lock(), b"", 0.0
+
+    def body(self, look: Callable[[], Response]) -> bytes:
+        """Return what was seen; look anew if it is old, one at a time."""
+        if time.monotonic() > self._until and self._lock.acquire(blocking=not self._body):
+            try:
+                begun = time.monotonic()
+                self._body = bytes(look().body)
+                now = time.monotonic()
+                self._until = now + min(max(_FRESH, _PATIENCE * (now - begun)), _LONGEST)
+            finally:
+                self._lock.release()
+        return self._body
 
 
 @router.post("/campaigns/{number}/do")

@@ -40,8 +40,7 @@ NOT_KNOWN = "This needs the link that you were given; it may be over, or was rev
 _MOST_REQUESTS, _MOST_STRANGERS = 6_000, 120  # in a minute
 _MOST_KNOWN = 10_000  # who asked of late, of whom it is known how often
 _TOKEN = re.compile(r"(/enter/)[^/?\s\"]+")
-LIVE = re.compile(r"/campaigns/([0-9]{1,15})/live")
-"""Where open pages ask for progress, again and again."""
+_LIVE = re.compile(r"/campaigns/[0-9]{1,15}/live")  # what open pages ask for again and again
 _ENTER = "/enter/"
 _TOO_OFTEN = "Too many requests in a minute; come back in one.\n"
 _FREE = ("/static/", "/healthz")  # paths that anybody may ask for as often as they like
@@ -141,7 +140,7 @@ class Guard:
         limit = _limit(self._holders, token, _MOST_REQUESTS)
         if not limit.has_room():
             raise RefusedError(429, _TOO_OFTEN)
-        if not LIVE.fullmatch(request.scope["path"]):  # many pages may be open by one link
+        if not _LIVE.fullmatch(request.scope["path"]):  # many pages may be open by one link
             limit.take()
         return stranger
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, TypeGuard
 
 from fastapi import Request
 
 from evenhand.campaigns import Campaign
 from evenhand.campaigns.arguments import checked_reason
-from evenhand.campaigns.ask import at_once
 from evenhand.campaigns.ledger import (
     EvaluationRow,
     Page,
@@ -32,8 +31,6 @@ from evenhand.campaigns.tickets import Notice, Receipt, Ticket, parsed
 from evenhand.errors import ConflictError, EvenhandError, InputError, StoreError
 from evenhand.serve.access import Access
 from evenhand.serve.guard import JUDGE, NOT_KNOWN, RefusedError, holder
-
-Result = TypeVar("Result")
 
 NOTHING_NOW = {
     "waiting": "There is nothing for you just now; more may come.",
@@ -115,10 +112,6 @@ class Seat:
         soon = again if again is not None and again < 1e9 else None
         return Nothing(next_one.reason, NOTHING_NOW[next_one.reason], soon)
 
-    def waiting(self, session: Session) -> TicketRow | None:
-        """Return, in a transaction, a ticket that is held or waits; None: `ask` says why."""
-        return at_once(session, self.follower, self.name)
-
     def typed(self, text: str) -> float | str:
         """Return the score that somebody typed: a number, or one of the words of the scale."""
         if not text.strip():
@@ -127,12 +120,6 @@ class Seat:
 
     def tell(self, ticket: str, score: float | str, note: str, attempt: int) -> Receipt:
         """Take a score; the same again is the first receipt again."""
-        return self._written(self.telling(ticket, score, note, attempt))
-
-    def telling(
-        self, ticket: str, score: float | str, note: str, attempt: int
-    ) -> Callable[[Session], Receipt]:
-        """Return what takes a score, in a transaction."""
 
         def work(session: Session) -> Receipt:
             number, key = _parsed(ticket)[0], key_of(ticket, attempt)
@@ -150,20 +137,10 @@ class Seat:
                 ) from None
             return receipt
 
-        return work
+        return self.follower.store.write(work)
 
     def decline(self, ticket: str, reason: str) -> Notice:
         """Give a ticket back that the evaluator must not judge; others are asked."""
-        return self._written(self.declining(ticket, reason))
-
-    def _written(self, work: Callable[[Session], Result]) -> Result:
-        done = self.follower.store.write(lambda session: refusable(work, session))
-        if isinstance(done, Exception):
-            raise done
-        return done
-
-    def declining(self, ticket: str, reason: str) -> Callable[[Session], Notice]:
-        """Return what gives a ticket back, in a transaction."""
         why = checked_reason(reason.strip() or "no reason given")
 
         def work(session: Session) -> Notice:
@@ -173,7 +150,7 @@ class Seat:
             page.close()
             return notice
 
-        return work
+        return self.follower.store.write(work)
 
     def can_undo(self, ticket: str) -> bool:
         """Tell whether a score can be taken back: nothing was decided or asked by it since."""
@@ -282,16 +259,6 @@ class Seat:
         if len(since) == _MOST_EVENTS or any(event.kind in rests for event in since):
             return None
         return found
-
-
-def refusable(work: Callable[[Session], Result], session: Session) -> Result | Exception:
-    """Do work that refuses before it writes; a refusal need not undo what others do meanwhile."""
-    try:
-        return work(session)
-    except StoreError:
-        raise
-    except (EvenhandError, RefusedError) as refused:
-        return refused
 
 
 def _parsed(ticket: str) -> tuple[int, str]:

@@ -21,7 +21,7 @@ import threading
 import time
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Self, TypeVar
 
@@ -90,33 +90,22 @@ class Store(ABC):
 
     def write(self, work: Work[Result]) -> Result:
         """Run work in one durable transaction, perhaps together with other threads' work."""
-        (request,) = self._written([_Request(work)])
-        return request.outcome()  # type: ignore[no-any-return] # of its own work
-
-    def write_all(self, works: Sequence[Work[Any]]) -> list[Any]:
-        """Run several works as if threads had written them at the same time: in one commit.
-
-        Returns what each returned, or the exception that it raised and that undid it alone.
-        """
-        requests = self._written([_Request(work) for work in works])
-        return [request.error or request.result for request in requests]
-
-    def _written(self, requests: list[_Request]) -> list[_Request]:
+        request = _Request(work)
         with self._line:
-            self._queue += requests
+            self._queue.append(request)
         batch: list[_Request] = []
         try:
             with self._desk:
-                if not all(request.done for request in requests):
+                if not request.done:
                     with self._line:
                         batch, self._queue = self._queue, []
                     self._serve(batch, self.patience)
         except BaseException:  # an interrupt is for this thread; the others' work is still to do
             with self._line:
                 waiting = [*batch, *self._queue]
-                self._queue = [r for r in waiting if r not in requests and not r.done]
+                self._queue = [r for r in waiting if r is not request and not r.done]
             raise
-        return requests
+        return request.outcome()  # type: ignore[no-any-return] # of its own work
 
     def read(self, work: Work[Result]) -> Result:
         """Run work that writes nothing."""

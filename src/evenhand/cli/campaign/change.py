@@ -11,7 +11,7 @@ from evenhand.campaigns.export import evaluation_of
 from evenhand.cli.campaign.store import Because, CampaignName, StoreName, opened, say, seat
 from evenhand.cli.campaign.tables import WHO, Tables
 from evenhand.cli.columns import takes
-from evenhand.cli.terminal import typed_number, typed_whole
+from evenhand.cli.options import numeric, whole
 from evenhand.questions import Questions
 
 TicketId = Annotated[
@@ -43,17 +43,11 @@ def extend(
     *,
     at_most: Annotated[
         int | None,
-        typer.Option(
-            parser=typed_whole, metavar="N", help="Most evaluations in all, those before included."
-        ),
+        whole("N", "Most evaluations in all, those before included."),
     ] = None,
     budget: Annotated[
         float | None,
-        typer.Option(
-            parser=typed_number,
-            metavar="X",
-            help="What may be spent in all, at the campaign's prices.",
-        ),
+        numeric("X", "What may be spent in all, at the campaign's prices."),
     ] = None,
     options: Annotated[
         Path | None,

@@ -13,9 +13,9 @@ from evenhand.campaigns import Campaign
 from evenhand.cli.campaign.store import CampaignName, StoreName, command
 from evenhand.cli.campaign.tables import NewTables
 from evenhand.cli.columns import takes
-from evenhand.cli.options import Against, Bar, Seed, Tolerance, Top
+from evenhand.cli.options import Against, Bar, Seed, Tolerance, Top, numeric, whole
 from evenhand.cli.tables import grades_in, scale_in
-from evenhand.cli.terminal import console, typed_number, typed_whole
+from evenhand.cli.terminal import console
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, HandOut, Questions
 from evenhand.report.words import counted
@@ -78,20 +78,14 @@ def new(
     ] = None,
     noise: Annotated[
         float | None,
-        typer.Option(
-            parser=typed_number,
-            metavar="X",
-            help="Standard deviation of one score, if it is known.",
-            rich_help_panel=_SCORES,
-        ),
+        numeric("X", "Standard deviation of one score, if it is known.", _SCORES),
     ] = None,
     deviation: Annotated[
         float | None,
-        typer.Option(
-            parser=typed_number,
-            metavar="X",
-            help="Standard deviation of what the features do not explain; 0: they are exact.",
-            rich_help_panel=_SCORES,
+        numeric(
+            "X",
+            "Standard deviation of what the features do not explain; 0: they are exact.",
+            _SCORES,
         ),
     ] = None,
     checks: Annotated[
@@ -104,12 +98,7 @@ def new(
     ] = True,
     confidence: Annotated[
         float,
-        typer.Option(
-            parser=typed_number,
-            metavar="P",
-            help="How sure the choice is to be.",
-            rich_help_panel=_END,
-        ),
+        numeric("P", "How sure the choice is to be.", _END),
     ] = 0.95,
     tolerance: Tolerance = 0.0,
     top: Top = None,
@@ -117,18 +106,11 @@ def new(
     against: Against = None,
     at_most: Annotated[
         int | None,
-        typer.Option(
-            parser=typed_whole, metavar="N", help="Most evaluations in all.", rich_help_panel=_END
-        ),
+        whole("N", "Most evaluations in all.", _END),
     ] = None,
     budget: Annotated[
         float | None,
-        typer.Option(
-            parser=typed_number,
-            metavar="X",
-            help="What may be spent, at these prices.",
-            rich_help_panel=_END,
-        ),
+        numeric("X", "What may be spent, at these prices.", _END),
     ] = None,
     looks: Annotated[
         Literal["once"] | None,

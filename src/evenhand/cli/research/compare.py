@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from evenhand.cli.options import AsJson, Cluster, Seed, Workers
+from evenhand.cli.options import AsJson, Cluster, Runs, Seed, Workers
 from evenhand.cli.research.workers import POLICIES, processors, worker_pool
 from evenhand.cli.tables import check_files
 from evenhand.cli.terminal import console, names_in, print_json, progress, whole_number
@@ -72,13 +72,7 @@ def compare(
     seed: Seed = 0,
     workers: Workers = None,
     cluster: Cluster = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Keep the runs in this folder; what it holds already is not run again.",
-        ),
-    ] = None,
+    store: Runs = None,
     details: Annotated[
         bool, typer.Option("--details", help="Print a table for every instance as well.")
     ] = False,

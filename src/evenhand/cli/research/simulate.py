@@ -10,10 +10,10 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from evenhand.cli.options import AsJson, Cluster, Seed, Workers
+from evenhand.cli.options import AsJson, Cluster, Runs, Seed, Workers, numeric, whole
 from evenhand.cli.research.workers import POLICIES, worker_pool
 from evenhand.cli.tables import check_files
-from evenhand.cli.terminal import console, print_json, typed_number, typed_whole, whole_number
+from evenhand.cli.terminal import console, print_json, whole_number
 from evenhand.errors import InputError
 from evenhand.report.model import print_result
 from evenhand.report.words import number
@@ -64,28 +64,19 @@ def simulate(
         list[str],
         typer.Option(metavar="T", help="Evaluations of a run, such as 1e6; may be repeated."),
     ] = ["1e5"],  # noqa: B006  # typer wants a list, and copies it
-    replications: Annotated[
-        int, typer.Option(parser=typed_whole, metavar="N", help="Runs per policy and horizon.")
-    ] = 100,
+    replications: Annotated[int, whole("N", "Runs per policy and horizon.")] = 100,
     seed: Seed = 0,
     value_bound: Annotated[
         float | None,
-        typer.Option(
-            parser=typed_number,
-            metavar="B",
-            help="What policies are told of the values: no two differ by more than 2B. If not "
+        numeric(
+            "B",
+            "What policies are told of the values: no two differ by more than 2B. If not "
             "given: 1, or half of the largest gap where that is more.",
         ),
     ] = None,
     workers: Workers = None,
     cluster: Cluster = None,
-    store: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Keep the runs in this folder; what it holds already is not run again.",
-        ),
-    ] = None,
+    store: Runs = None,
     figure: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Draw regret over time to FILE.png, .svg or .pdf."),

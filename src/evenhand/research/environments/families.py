@@ -223,11 +223,7 @@ def random(
     >>> round(float(problem.evaluations[wrong] - problem.evaluations[problem.best]), 9)
     0.5
     """
-    if d < 1 or k < max(d + 1, 2):
-        raise InputError(
-            f"d must be at least 1 and k at least d + 1, so that the bias can be "
-            f"estimated; got k = {k}, d = {d}."
-        )
+    _check_options(k, d)
     _check_trap("separation", separation, lead)
     check_room(k, d)
     rng = _generator(seed)
@@ -236,8 +232,7 @@ def random(
     features = rng.standard_normal((k, d))
     along = groups * (separation + np.abs(rng.standard_normal(k)))
     features += np.outer(along - features @ normal, normal)
-    gamma = _unit_vector(d, rng)
-    gamma /= np.abs(features @ gamma).max()
+    gamma = _admissible(features, rng)
     actions = ActionSet(features, groups)
     fair = BiasedLinearBandit(actions, gamma, 0.0)
     # In evaluations the best of the other group leads x* by 2|ω| − Δ_≠.
@@ -303,8 +298,7 @@ def random_groups(
     group = rng.permutation(np.arange(k) % n_groups)
     means = separation * np.array([_unit_vector(d, rng) for _ in range(n_groups)])
     features = means[group] + rng.standard_normal((k, d))
-    gamma = _unit_vector(d, rng)
-    gamma /= np.abs(features @ gamma).max()
+    gamma = _admissible(features, rng)
     fair = BiasedLinearBandit(
         ActionSet(features, attributes=np.eye(n_groups)[group]), gamma, np.zeros(n_groups)
     )
@@ -357,11 +351,7 @@ def random_attribute(
     >>> round(float(problem.evaluations[wrong] - problem.evaluations[problem.best]), 9)
     0.5
     """
-    if d < 1 or k < max(d + 1, 2):
-        raise InputError(
-            f"d must be at least 1 and k at least d + 1, so that the bias can be "
-            f"estimated; got k = {k}, d = {d}."
-        )
+    _check_options(k, d)
     _check_trap("independence", independence, lead)
     if independence == 0:
         raise InputError("independence must be larger than 0, or the features tell the attribute.")
@@ -369,8 +359,7 @@ def random_attribute(
     rng = _generator(seed)
     features = rng.standard_normal((k, d))
     attribute = features @ _unit_vector(d, rng) + independence * rng.standard_normal(k)
-    gamma = _unit_vector(d, rng)
-    gamma /= np.abs(features @ gamma).max()
+    gamma = _admissible(features, rng)
     fair = BiasedLinearBandit(ActionSet(features, attributes=attribute[:, None]), gamma, 0.0)
     above = attribute - attribute[fair.best]
     side = 1.0 if (above > 0).sum() >= (above < 0).sum() else -1.0
@@ -527,6 +516,14 @@ def comparisons(
     return BiasedLinearBandit(questions, values, omega, noise_scale)
 
 
+def _check_options(k: int, d: int) -> None:
+    if d < 1 or k < max(d + 1, 2):
+        raise InputError(
+            f"d must be at least 1 and k at least d + 1, so that the bias can be "
+            f"estimated; got k = {k}, d = {d}."
+        )
+
+
 def _check_panel(k: int, e: int, n_groups: int, neutral: int) -> None:
     if k < 2 or e < 2:
         raise InputError(
@@ -549,6 +546,12 @@ def _check_trap(name: str, distance: float, lead: float) -> None:
 def _unit_vector(d: int, rng: np.random.Generator) -> Floats:
     vector = rng.standard_normal(d)
     return np.asarray(vector / np.linalg.norm(vector))
+
+
+def _admissible(features: Floats, rng: np.random.Generator) -> Floats:
+    """Return γ of a random direction, with max|x·γ| = 1."""
+    gamma = _unit_vector(features.shape[1], rng)
+    return np.asarray(gamma / np.abs(features @ gamma).max())
 
 
 def _basis(d: int, kappa: float, n_positive: int) -> ActionSet:
