@@ -122,6 +122,9 @@ def test_unknown_lines_between_totals_are_none_and_films_called_max_are() -> Non
     lines = pd.DataFrame([MARKS.mean(), MARKS.std(), MARKS.sum()], ["Mean", "Streuung", "Total"])
     table = pd.concat([MARKS, lines.round(2)]).reset_index(names="film")
     assert names(eh.read_scores(table)) == (FILMS, JUDGES)
+    few = pd.DataFrame({"P": [1, 4, 2, 4], "Q": [3, 3, 1, 3], "R": [2, 3, 3, 1]})
+    few.index = ["A", "B", "C", "Max"]  # each mark is the most, the least or the number of others
+    assert "Max" in eh.read_scores(few.reset_index(names="film")).option.names
     for at in (3, 7):
         films = [*FILMS[:at], "Max", *FILMS[at + 1 :]]
         assert names(eh.read_scores(MARKS.set_axis(films).reset_index(names="film")))[0] == films

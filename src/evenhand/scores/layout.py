@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Unpack
@@ -28,7 +29,7 @@ from evenhand.scores.scores import Codes, baseline_in, crossed, first_repeated
 from evenhand.tables.cells import as_text, coded, coded_among, is_number, plain_numbers
 from evenhand.tables.columns import Cells, Table, found_columns, no_such_column
 from evenhand.tables.opened import holds_marks, open_table
-from evenhand.tables.texts import is_beside, is_date, is_statistic, is_total, listed
+from evenhand.tables.texts import is_beside, is_date, is_statistic, is_summed, is_total, listed
 
 _WORDED = [role.name for role in ROLES.values() if role.words]
 _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
@@ -413,29 +414,28 @@ def _without_totals(source: Table) -> tuple[Table, str]:
     """
     columns = [column for column in source.columns if column]
     for first in [] if source.is_large else columns[:2]:
-        names, others = texts_in(source, first), [c for c in columns if c != first]
-        n = len(names)
-        for last in range(max(2, n - _LAST), n):
-            ends = [name or "" for name in names[last:]]
-            if not (is_total(ends[0]) or is_statistic(ends[0])):
-                continue
-            if not _adds_up(source, others, last, last, strict=not is_total(ends[0])):
-                continue
-            if all(
-                is_total(name) or _adds_up(source, others, last, last + k, strict=True)
-                for k, name in enumerate(ends)
-            ):
-                where = ", ".join(source.where(list(range(last, n))))
-                kept = _selected(source, np.arange(n) < last)
-                return kept, f"{where}, {listed(ends)}, is taken for totals and left out."
+        with suppress(InputError):  # of lists, say
+            cells, others = source.cells(first), [c for c in columns if c != first]
+            n, start = len(cells), max(2, len(cells) - _LAST)
+            names = [name or "" for name in as_text(cells.slice(start)).to_pylist()]
+            for k in (k for k, name in enumerate(names) if is_total(name) or is_statistic(name)):
+                ends, last = names[k:], start + k
+                if all(
+                    (is_total(name) and row > last)
+                    or _adds_up(source, others, last, row, strict=not is_total(name))
+                    for row, name in enumerate(ends, last)
+                ):
+                    where = ", ".join(source.where(list(range(last, n))))
+                    kept = _selected(source, np.arange(n) < last)
+                    return kept, f"{where}, {listed(ends)}, is taken for totals and left out."
     return source, ""
 
 
 def _adds_up(source: Table, columns: Sequence[str], last: int, row: int, *, strict: bool) -> bool:
-    """Whether a row has statistics of the first rows, or lacks a name that all these have; a strict
-    reading asks for them in all columns of numbers, and to the last digit.
+    """Whether a row has a statistic of the first rows, or lacks a name that all these have: the
+    same in all columns of numbers, to the last digit; or, not strictly, a mean or sum in one.
     """
-    found = list[bool]()
+    found = list[NDArray[np.bool_]]()
     for texts in (own for column in columns if (own := texts_in(source, column))):
         marks = _numbers_in(texts[:last])
         text = texts[row] or ""
@@ -448,8 +448,8 @@ def _adds_up(source: Table, columns: Sequence[str], last: int, row: int, *, stri
         elif own is not None:
             likely = _statistics(marks[np.newaxis])[: None if strict else 3, 0]
             near = _rounding([text]) if strict else 0.06 * np.maximum(1.0, np.abs(likely) * 0.1)
-            found.append(bool((np.abs(own - likely) <= near).any()))
-    return all(found or [False]) if strict else any(found)
+            found.append(np.abs(own - likely) <= near)
+    return bool(found) and bool((np.all if strict else np.any)(found, axis=0).any())
 
 
 def _numbers_in(texts: Iterable[str | None]) -> Floats:
@@ -590,7 +590,7 @@ def _guessed_wide(
         return False, ""
     whose = "on an item" if who is None or who in source.columns else "of an evaluator"
     counts = [column for column in counts if column not in found]
-    derived += [column for column in columns if is_total(column)]
+    derived += [column for column in columns if is_summed(column)]
     others = [
         c
         for c, own in columns.items()
@@ -654,7 +654,7 @@ def _turned(
         beside = [
             c
             for c, own in cells.items()
-            if is_total(c) or (own and not share_of_marks(own, grades))
+            if is_summed(c) or (own and not share_of_marks(own, grades))
         ]
         derived = _worked_out({c: own for c, own in cells.items() if c not in beside})
         if len(columns) - len(beside) - len(derived) > 1:
@@ -675,7 +675,7 @@ def _turned(
             f"{'is' if columns else 'are'} {listed(columns) or 'none'}; {hint}"
         )
     table, given[across], given["score"] = _long(source, columns, across)
-    derived += [column for column in beside if is_total(column)]
+    derived += [column for column in beside if is_summed(column)]
     left = {_NONE: [c for c in beside if c not in derived], _DERIVED: derived}
     return table, tuple(columns), _left_out(left) if {*beside, *derived} - {*columns} else ""
 

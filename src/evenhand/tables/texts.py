@@ -241,6 +241,8 @@ _TOTALS = {
     *("mean", "average", "avg", "total", "totals", "sum", "median", "overall", "grand total"),
     *("mittelwert", "mittel", "durchschnitt", "summe", "gesamt", "schnitt"),
     *("moyenne", "somme", "promedio", "media", "suma", "totale", "somma", "gemiddelde", "totaal"),
+}
+_SUMMED = {
     *("score", "final", "final score", "panel score", "total score", "overall score", "mean score"),
     *("average score", "weighted total", "weighted mean", "weighted average", "weighted score"),
 }
@@ -258,6 +260,11 @@ def is_total(text: str) -> bool:
     return text.strip().rstrip(":.").casefold() in _TOTALS
 
 
+def is_summed(text: str) -> bool:
+    """Whether a name is that of a column with totals or means."""
+    return is_total(text) or text.strip().rstrip(":.").casefold() in _SUMMED
+
+
 def is_statistic(text: str) -> bool:
     """Whether a name may be that of a line or a column with another statistic, or of a Max."""
     return " ".join(re.sub(r"[-.:_]", " ", text.casefold()).split()) in _STATISTICS
@@ -273,7 +280,7 @@ _BESIDE = {
 def is_beside(text: str) -> bool:
     """Whether a column of this name holds numbers that are no scores."""
     bare = re.sub(r"\s*[(\[].*?[)\]]\s*$", "", text.strip()).rstrip(":.")  # Budget (€)
-    return is_total(bare) or bare.casefold() in _BESIDE
+    return is_summed(bare) or bare.casefold() in _BESIDE
 
 
 # ---------------------------------------------------------------------- options in memory
