@@ -39,6 +39,7 @@ _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 _MARKS = 0.5  # share of cells that may be scores, of a column that holds an evaluator's
 _LAST = 10  # lines at the end of a table that may be totals
 _DERIVED, _NONE = "as worked out of others", "as they hold no scores"
+_ADDRESS = re.compile(r"\S+@\S+[.]\S+")
 _BY_CHANCE = 1e-4  # with which somebody's marks may be worked out of those of others
 
 
@@ -467,22 +468,15 @@ def _rounding(texts: Iterable[str | None]) -> float:
 
 
 def _statistics(marks: Floats) -> Floats:
-    """Return (10, n) what people work out of n rows of marks, some of them NaN: mean, sum, median,
-    largest, least, range, two standard deviations, variance and number.
+    """Return (10, n) what people work out of n rows of marks, not all of them NaN: mean, sum,
+    median, largest, least, range, two standard deviations, variance and number.
     """
-    there = np.isfinite(marks)
-    n = there.sum(axis=1)
-    total = np.where(there, marks, 0.0).sum(axis=1)
-    mean = total / np.maximum(n, 1)
-    high, low = (sign * np.where(there, sign * marks, -np.inf).max(axis=1) for sign in (1.0, -1.0))
-    squares = (np.where(there, marks - mean[:, np.newaxis], 0.0) ** 2).sum(axis=1)
+    high, low, n = np.nanmax(marks, 1), np.nanmin(marks, 1), np.isfinite(marks).sum(axis=1)
+    squares = np.nanvar(marks, 1) * n
     variance = squares / np.maximum(n - 1, 1)
-    middle = np.sort(np.where(there, marks, np.inf), axis=1)
-    rows, half = np.arange(len(marks)), np.maximum(n - 1, 0) // 2
-    median = 0.5 * (middle[rows, half] + middle[rows, np.maximum(n, 1) // 2])
-    spreads = [high - low, np.sqrt(squares / np.maximum(n, 1)), np.sqrt(variance), variance]
-    found = np.array([mean, total, median, high, low, *spreads, n])
-    return np.where(n > 0, found, np.nan)
+    middle = np.nanmean(marks, 1), np.nansum(marks, 1), np.nanmedian(marks, 1)
+    spreads = high - low, np.sqrt(squares / n), np.sqrt(variance), variance
+    return np.array([*middle, high, low, *spreads, n])
 
 
 def _worked_out(columns: Mapping[str, Sequence[str | None]]) -> list[str]:
@@ -560,17 +554,15 @@ def _guessed_wide(
         c: own for c in source.columns if c and c not in known if (own := texts_in(source, c))
     }
     texts = {column: own for column, own in columns.items() if not is_beside(column)}
-    ends: dict[str, tuple[float, float]] = {}
-    shares = {column: share_of_marks(own, grades) for column, own in texts.items()}
-    for column in (column for column, share in shares.items() if share):
-        numbers = _numbers_in(texts[column])
-        some = numbers[np.isfinite(numbers)]
-        ends[column] = (some.min(), some.max()) if len(some) else (0.0, 0.0)
-    counts = [column for column in ends if _counts(source, column)]
-    ranked = [column for column in ends if column not in counts and _is_order(source, column)]
+    shares = {c: share for c, own in texts.items() if (share := share_of_marks(own, grades))}
+    numbers = {column: _numbers_in(texts[column]) for column in shares}
+    some = {column: own[np.isfinite(own)] for column, own in numbers.items()}
+    ends = {c: (own.min(), own.max()) if len(own) else (0.0, 0.0) for c, own in some.items()}
+    counts = [c for c, own in numbers.items() if len(own) > 2 and (np.diff(own) == 1.0).all()]
     sure = [c for c in ends if c not in counts and shares[c] > _MARKS]
-    if ranked == sure or len(sure) < 2:  # so are orders, one of which is that of the rows
-        sure, counts = [c for c in ends if c in sure or (ranked and c in counts)], []
+    order = 1.0 + np.arange(len(next(iter(texts.values()), ())))
+    if sure and all(np.array_equal(np.sort(numbers[c]), order) for c in sure):
+        sure, counts = [c for c in ends if c in sure or c in counts], []  # an order, too
     derived = _worked_out({column: texts[column] for column in sure})
     found = [column for column in sure if column not in derived]
     if len(found) < 2 or holds_marks(found):  # a table without a header: not its first line
@@ -582,13 +574,14 @@ def _guessed_wide(
         return False, ""
     # Nobody numbers rows from 3, and marks among other words are marks.
     found = [c for c in fits if c not in derived and (c not in counts or ends[c][0] > 1.0)]
-    _refuse_crossed(source, found)
     who = given.get("evaluator")
     if who in source.columns and not any(
         tells_apart(source, [who, c]) for c in source.columns if c and c not in (who, *found)
     ):  # rows are scores, and not what an evaluator scored
         return False, ""
     whose = "on an item" if who is None or who in source.columns else "of an evaluator"
+    if whose == "of an evaluator":
+        _refuse_crossed(source, found)
     counts = [column for column in counts if column not in found]
     derived += [column for column in columns if is_summed(column)]
     others = [
@@ -611,18 +604,6 @@ def _left_out(columns: Mapping[str, Sequence[str]]) -> str:
 def _named_columns(given: Mapping[str, Any]) -> set[str]:
     """Return the columns that were named, but for that of the scores."""
     return {column for role, value in given.items() if role != "score" for column in named(value)}
-
-
-def _counts(source: Table, column: str) -> bool:
-    """Whether a column numbers the rows."""
-    numbers = plain_numbers(as_text(source.cells(column)))
-    return numbers is not None and len(numbers) > 2 and bool((np.diff(numbers) == 1).all())
-
-
-def _is_order(source: Table, column: str) -> bool:
-    """Whether a column has all numbers from 1 on, each once."""
-    numbers = plain_numbers(as_text(source.cells(column)))
-    return numbers is not None and bool((np.sort(numbers) == 1 + np.arange(len(numbers))).all())
 
 
 def _turned(
@@ -659,7 +640,8 @@ def _turned(
         derived = _worked_out({c: own for c, own in cells.items() if c not in beside})
         if len(columns) - len(beside) - len(derived) > 1:
             columns = [c for c in columns if c not in beside and c not in derived]
-        _refuse_crossed(source, columns)
+        if across == "evaluator":
+            _refuse_crossed(source, columns)
         hint = "name those with scores: wide=['…', '…']"
     else:
         columns = [wide] if isinstance(wide, str) else list(wide)
@@ -688,12 +670,12 @@ def _refuse_crossed(source: Table, columns: Sequence[str]) -> None:
     for cut in (1, -1):
         pairs = [(" ".join(own[:cut]), " ".join(own[cut:])) for own in words]
         n_first, n_last = (len({pair[i] for pair in pairs}) for i in (0, 1))
-        if min(n_first, n_last) > 1 and 2 * len(columns) > n_first * n_last:
+        if min(n_first, n_last) > 1 and len(columns) > 0.7 * n_first * n_last:
             of = pairs[0][1]
             some = [c for c, pair in zip(columns, pairs, strict=True) if pair[1] == of]
             raise InputError(
                 f"{source.name}: {shown(columns)} look like {n_first} × {n_last}, as of evaluators "
-                f"and criteria, and marks of one evaluator do not err by themselves. Say wide=[…] "
+                "and criteria, and marks of one evaluator share errors. Say wide=[…] "
                 f"with the columns of one criterion, such as wide={some!r}; or give a row for each "
                 "score, with columns option, evaluator, item and score. If all are evaluators, "
                 "name all in wide=[…]"
@@ -706,7 +688,10 @@ def _first_names(source: Table) -> str:
     """
     first = source.columns[0]
     texts = {c: [t for t in texts_in(source, c) if t] for c in source.columns[:3] if c}
-    kinds = {c: {"@" in t or (is_date(t) and "time") for t in own} for c, own in texts.items()}
+    kinds = {
+        c: {_ADDRESS.fullmatch(t) is not None or (is_date(t) and "time") for t in own}
+        for c, own in texts.items()
+    }
     if kinds.get(first) in ({True}, {"time"}):
         who = next((c for c, kind in kinds.items() if kind == {True}), first)
         raise InputError(
