@@ -86,13 +86,15 @@ def test_words_and_tables_say_who_and_what() -> None:
 def test_winners_that_change_are_listed() -> None:
     table = tasting(favour=30.0)
     table.to_csv("partial.csv", index=False)
-    flips = eh.audit(table, **PARTS).flips
-    flips = flips[flips["flipped"]]
-    assert len(flips)
+    audit = eh.audit(table, **PARTS)
+    flips = audit.flips.pivot(index="event", columns="rule", values="winner")
+    flipped = audit.flips[audit.flips["flipped"]]
+    assert len(flipped)
     result = run("partial.csv", *NAMED, *GROUPS)
     listed = said(result).split("Winners that change event")[1]
-    for row in flips.head(5).itertuples():
-        assert f"{row.event} {row.rule} {row.baseline} {row.winner}" in listed
+    for row in flipped.itertuples():
+        unbiased, fair = flips.loc[row.event]
+        assert f"{row.event} {row.baseline} {unbiased} {fair}" in listed
 
 
 def test_a_picture_and_a_report_are_written() -> None:
@@ -108,17 +110,12 @@ def test_files_of_other_kinds_and_pipes_say_the_same() -> None:
     right = json.loads(run("scores.csv", *NAMED, *GROUPS, "--json").stdout)
     frame = tasting()
     frame.to_parquet("scores.parquet")
+    frame.to_excel("scores.xlsx", index=False)
     frame.to_csv("german.csv", index=False, sep=";", decimal=",")
-    for name in ("scores.parquet", "german.csv"):
+    for name in ("scores.parquet", "german.csv", "scores.xlsx"):
         assert json.loads(run(name, *NAMED, *GROUPS, "--json").stdout) == right
     piped = run("-", *NAMED, *GROUPS, "--json", input=Path("scores.csv").read_bytes())
     assert json.loads(piped.stdout) == right
-
-
-def test_a_workbook_says_the_same() -> None:
-    tasting().to_excel("scores.xlsx", index=False)
-    right = json.loads(run("scores.csv", *NAMED, *GROUPS, "--json").stdout)
-    assert json.loads(run("scores.xlsx", *NAMED, *GROUPS, "--json").stdout) == right
 
 
 def test_wide_tables_with_groups_written_out() -> None:

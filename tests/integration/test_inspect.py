@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 import re
 import subprocess
 import sys
@@ -45,65 +44,26 @@ def skaters() -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def skating_points() -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The example as a matrix, read without evenhand: intercept, features, group."""
-    rows = skaters()
-    X = np.array([[float(row[name]) for name in FEATURES] for row in rows])
-    X = (X - X.mean(axis=0)) / X.std(axis=0)
-    z = np.array([1.0 if row["side"] == "home" else -1.0 for row in rows])
-    return np.c_[np.ones(len(X)), X, z]
+def library(**choices: Any) -> eh.ActionSet:
+    settings: dict[str, Any] = {"group": "side", "label": "skater", "features": FEATURES}
+    return eh.ActionSet.from_csv(SKATING, **settings | choices)
 
 
-def test_the_example_agrees_with_the_library_and_with_a_linear_program() -> None:
-    found = answer(SKATING, *ARGUMENTS)
-    actions = eh.ActionSet.from_csv(SKATING, group="side", label="skater", features=FEATURES)
-    geometry = eh.bias_geometry(actions)
-    assert found["kappa_star"] == geometry.kappa_star
-    assert found["margin"] == geometry.margin
-    assert found["radius"] == geometry.radius
-    assert found["alpha"] == pytest.approx(geometry.alpha())
-    assert found["kappa_minimax"] == pytest.approx(geometry.kappa_minimax())
-    # √κ_* = min Σ|w| such that Σ w a = e (Elfving)
-    A = skating_points()
-    k, m = A.shape
-    program = linprog(np.ones(2 * k), A_eq=np.c_[A.T, -A.T], b_eq=np.eye(m)[-1])
-    assert found["kappa_star"] == pytest.approx(program.fun**2, rel=1e-7)
-    root = math.sqrt(program.fun**2)
-    assert found["margin_over_radius"] == pytest.approx((root - 1) / (root + 1), rel=1e-6)
-    assert 4 * found["kappa_star"] <= found["alpha"] <= 16 * found["kappa_star"]
-
-
-def test_the_design_attains_what_is_claimed() -> None:
-    found = answer(SKATING, *ARGUMENTS)
-    names = [row["skater"] for row in skaters()]
-    weights = np.zeros(len(names))
-    for item in found["design"]:
-        weights[names.index(item["option"])] = item["share"]
-    assert weights.sum() == pytest.approx(1.0)
-    A = skating_points()
-    V = A.T @ (weights[:, None] * A)
-    assert np.linalg.pinv(V, hermitian=True)[-1, -1] == pytest.approx(found["kappa_star"])
-    for item in found["design"]:
-        row = skaters()[names.index(item["option"])]
-        assert item["group"] == row["side"]
-        assert item["features"] == pytest.approx({name: float(row[name]) for name in FEATURES})
-    needed = math.ceil(found["kappa_star"] * (1.959963984540054 / 0.5) ** 2)
-    assert (found["evaluations"], found["precision"]) == (needed, 0.5)
-
-
-def test_the_certificate_and_the_hyperplane_hold_on_the_file_itself() -> None:
-    found = answer(SKATING, *ARGUMENTS)
-    certificate, plane = found["certificate"], found["hyperplane"]
-    distances = []
-    for row in skaters():
-        sign = 1 if row["side"] == "home" else -1
-        terms = {name: float(row[name]) for name in FEATURES} | {"(constant)": 1.0}
-        bound = sum(certificate["features"][name] * value for name, value in terms.items())
-        assert abs(bound + sign * certificate["group"]) <= 1 + 1e-9
-        distances.append(sign * sum(plane["distance"][name] * v for name, v in terms.items()))
-    assert certificate["group"] ** 2 == pytest.approx(found["proven_bound"], rel=1e-9)
-    assert min(distances) == pytest.approx(plane["margin"], rel=1e-9)
-    assert max(distances) == pytest.approx(plane["radius"], rel=1e-9)
+@pytest.mark.parametrize(
+    ("flags", "choices", "wishes"),
+    [
+        ([], {}, {}),
+        (["--no-standardize"], {"standardize": False}, {}),
+        (["--no-intercept"], {"intercept": False}, {}),
+        (["--evaluations", "1000"], {}, {"evaluations": 1000}),
+        (["--precision", "0.1"], {}, {"precision": 0.1}),
+    ],
+)
+def test_the_command_is_the_library(
+    flags: list[str], choices: dict[str, Any], wishes: dict[str, Any]
+) -> None:
+    found = eh.inspect(library(**choices), **wishes, full=True).to_dict()
+    assert answer(SKATING, *ARGUMENTS, *flags) == json.loads(json.dumps(found))
 
 
 def test_the_words_carry_the_numbers() -> None:
@@ -149,40 +109,12 @@ def test_what_is_assumed_is_said_where_it_matters(tmp_path: Path) -> None:
 
 
 def test_which_group_is_positive_turns_the_hyperplane_and_nothing_else() -> None:
-    home, away = (
-        eh.inspect(
-            eh.ActionSet.from_csv(
-                SKATING, group="side", label="skater", features=FEATURES, positive=positive
-            )
-        ).to_dict()
-        for positive in ("home", "away")
-    )
-    assert answer(SKATING, *ARGUMENTS)["hyperplane"] == home["hyperplane"]
+    home, away = (eh.inspect(library(positive=one)).to_dict() for one in ("home", "away"))
     assert home["kappa_star"] == pytest.approx(away["kappa_star"], rel=1e-12)
     for name, value in home["hyperplane"]["distance"].items():
         assert away["hyperplane"]["distance"][name] == pytest.approx(-value)
     assert [group["name"] for group in home["groups"]] == ["away", "home"]
     assert [group["name"] for group in away["groups"]] == ["home", "away"]
-
-
-def test_standardising_is_a_matter_of_units_with_an_intercept() -> None:
-    plain = answer(SKATING, *ARGUMENTS, "--no-standardize")
-    assert plain["kappa_star"] == pytest.approx(answer(SKATING, *ARGUMENTS)["kappa_star"])
-    assert plain["hyperplane"]["unit"] == "units of the features"
-
-
-def test_without_an_intercept_the_hyperplane_goes_through_zero() -> None:
-    found = answer(SKATING, *ARGUMENTS, "--no-intercept", "--no-standardize")
-    actions = eh.ActionSet.from_csv(
-        SKATING,
-        group="side",
-        label="skater",
-        features=FEATURES,
-        intercept=False,
-        standardize=False,
-    )
-    assert found["kappa_star"] == eh.bias_geometry(actions).kappa_star
-    assert found["features"] == FEATURES
 
 
 def test_gaps_are_costs_and_not_features(tmp_path: Path) -> None:
@@ -192,15 +124,6 @@ def test_gaps_are_costs_and_not_features(tmp_path: Path) -> None:
     assert found["features"] == ["intercept", "x"]
     actions = eh.ActionSet.from_csv(table, group="side", features=["x"])
     assert found["kappa_gaps"] == eh.kappa(actions, [0, 3, 2, 1, 4])
-
-
-def test_evaluations_and_precision_can_be_chosen() -> None:
-    found = answer(SKATING, *ARGUMENTS, "--evaluations", "1000")
-    assert found["evaluations"] == 1000
-    expected = 1.959963984540054 * math.sqrt(found["kappa_star"] / 1000)
-    assert found["precision"] == pytest.approx(expected)
-    finer = answer(SKATING, *ARGUMENTS, "--precision", "0.1")
-    assert finer["evaluations"] == math.ceil(found["kappa_star"] * (1.959963984540054 / 0.1) ** 2)
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ def test_the_verdict_goes_by_the_interval_and_has_no_more_digits(
 
 def test_a_winner_whom_the_bias_makes_is_wrong_if_that_is_sure() -> None:
     # by the mean Ann leads by 1/6, and without the favour she is 1/2 behind
-    for loud, low, said in ((0.01, 3.8, "wrong"), (0.01, 0.9, "fragile"), (0.5, 3.8, "fragile")):
-        made = audit_of(panel(FAVOUR, [("Ann", "P")], loud), 4.0, low, 4.2).decisions
+    for loud, off, said in ((0.01, 0.2, "wrong"), (0.01, 3.2, "fragile"), (0.5, 0.2, "fragile")):
+        made = audit_of(panel(FAVOUR, [("Ann", "P")], loud), 4.0, 4.0 - off, 4.0 + off).decisions
         assert (made.names(made.winner), made.names(made.fair_winner)) == (["Ann"], ["Bo"])
         assert made.verdict == (said,)
     ahead = panel(FAVOUR | {"Bo": [6.5] * 6}, [("Ann", "P")], 0.3)
@@ -107,7 +107,8 @@ def test_nobody_is_named_whose_interval_holds_zero(favours: list[float]) -> None
     sure = frame[frame["flagged"] & ((frame["shrunk_low"] > 0) | (frame["shrunk_high"] < 0))]
     who = " ".join(re.split(r"\n(?=\w)", str(audit).split("\nWho")[1])[0].split())
     named = re.findall(r"\b([A-F]) \(\+?([−\d.]+), ([−\d.]+) to ([−\d.]+)\)", who)
-    assert len(named) == min(len(sure), 3)
+    apart = audit.spread.evaluators.sd > 0.0  # else each has the bias of all, and no own
+    assert len(named) == (min(len(sure), 3) if apart else 0)
     for name, *numbers in named:
         found = [float(x.replace("−", "-")) for x in numbers]
         assert name in sure.index
@@ -153,7 +154,7 @@ def test_the_record_is_json_with_stable_names() -> None:
     record = json.loads(json.dumps(audit.to_dict(), allow_nan=False))
     names = (
         "verdict scores best options evaluators events bias here naive position attributes ranking "
-        "placebo spread by_evaluator by_group pair flips decisions wanted identified ask warnings "
+        "placebo spread by_evaluator by_group flips decisions wanted identified ask warnings "
         "cannot_tell"
     )
     assert list(record) == names.split()

@@ -6,9 +6,11 @@ import itertools
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
+import evenhand as eh
 from evenhand.findings import findings_of
 from evenhand.scores import Factor, Finding, Scores
 
@@ -221,6 +223,25 @@ def test_copies_are_seen_over_several_events() -> None:
     y[:, :, 4] = y[:, :, 0]
     scores = Scores(y.ravel(), names(option, "o"), names(judge, "e"), event=names(event, "v"))
     assert [one.assumption for one in found_in(scores) if one.alarm] == ["copies"]
+
+
+def test_decide_is_not_sure_where_a_judge_is_anothers_copy() -> None:
+    rng = np.random.default_rng(5)
+    scores = 3.0 * np.arange(6)[:, None] + rng.normal(scale=0.5, size=(6, 4))
+    options, judges = [f"o{i}" for i in range(6)], ["P", "Q", "R", "S"]
+
+    def decided(y: np.ndarray) -> eh.Answer:
+        rows = [(o, j, y[a, b]) for a, o in enumerate(options) for b, j in enumerate(judges)]
+        frame = pd.DataFrame(rows, columns=["option", "evaluator", "score"])
+        return eh.decide(scores=frame)
+
+    honest = decided(scores)
+    assert honest.sure
+    assert not honest.alarms
+    scores[:, 3] = scores[:, 0] + 1.0
+    copied = decided(scores)
+    assert not copied.sure
+    assert any("P" in one.message and "S" in one.message for one in copied.alarms)
 
 
 # ------------------------------------------------------------------ ends of the scale

@@ -2,11 +2,11 @@
 
 The bias is that of the one fit of a table (`inference.TableFit`), as `decide` has it.
 
-- `identified`: can these scores tell the bias, and whom to ask if not;
+- `identified`: where these scores cannot tell the bias, why not and whom to ask;
 - `placebo`: permutation test, the same bias with groups dealt out at random;
 - `each`: that of each evaluator, and towards each group, and how much they differ;
-- `events`: each event as a small panel, with biases taken off;
-- `decisions`, `shortlist`: which winners, and who else is wanted, would change by which rule;
+- `decisions`: each event as a small panel, with biases taken off: which winners, and who else is
+  wanted, would change by which rule;
 - `audit`: all of it together;
 - `page`, `figure`: what is said, in sentences, tables and a record, and drawn.
 """

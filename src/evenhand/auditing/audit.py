@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,61 +10,25 @@ from typing import TYPE_CHECKING, Any, Unpack
 import numpy as np
 
 from evenhand.arrays import is_number
-from evenhand.auditing.decisions import Decisions, decisions
+from evenhand.auditing.decisions import Decisions, decisions, refuse_unfit
 from evenhand.auditing.each import Each, Spreads, of_evaluators, of_favoured
-from evenhand.auditing.identified import Identified, identified
+from evenhand.auditing.identified import Identified, why_not
 from evenhand.auditing.page import cannot_tell, record_of, report_of
 from evenhand.auditing.placebo import Placebo, placebo
-from evenhand.auditing.shortlist import refuse_unfit
 from evenhand.errors import InputError
-from evenhand.findings import findings_of
+from evenhand.findings import findings_of, unlinked
 from evenhand.inference import Target
 from evenhand.inference.biases import BiasEstimate, TableFit
 from evenhand.readers import read_scores
 from evenhand.report.model import Report, Result
 from evenhand.scores import Factor, Scores
 from evenhand.scores.roles import ReadOptions
-from evenhand.scores.scores import Finding, against_baseline, as_scores, crossed, sums_over
+from evenhand.scores.scores import Finding, against_baseline, as_scores, crossed
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-
-@dataclass(frozen=True)
-class PairEffect:
-    """How much of what is left over stays with a pair of evaluator and option."""
-
-    # standard deviation of what stays with a pair; NaN where nobody scored anything twice
-    pair: float = math.nan
-    noise: float = math.nan  # standard deviation of what comes anew with every score
-    pairs: int = 0  # how many pairs there is more than one score of
-
-    @property
-    def share(self) -> float:
-        """What share of the variance stays; NaN where that is not known."""
-        total = self.pair**2 + self.noise**2
-        return self.pair**2 / total if total > 0.0 else math.nan
-
-    @classmethod
-    def of(cls, table: TableFit) -> PairEffect:
-        """Return what stays with pairs and what is noise: the scatter of residuals within pairs
-        that have several, against that of all.
-        """
-        scores, e, freedom = table.scores, table.residual, table.panel.freedom
-        if scores.evaluator is None or scores.rival is not None or freedom < 1:
-            return cls()
-        pair, n = crossed(scores.evaluator.codes, scores.option.codes)
-        times = sums_over(pair, n)
-        several = int((times > 1.0).sum())
-        again = float((times - 1.0).sum())
-        squares, sums = (float(x.sum()) for x in (e * e, sums_over(pair, n, e) ** 2 / times))
-        if not several or squares <= 0.0:
-            return cls(pairs=several)
-        noise = (squares - sums) / again * len(e) / freedom
-        total = squares / freedom
-        return cls(math.sqrt(max(total - noise, 0.0)), math.sqrt(min(noise, total)), several)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -131,7 +94,7 @@ class Audit(Result):
     @cached_property
     def identified(self) -> Identified:
         """Whether the scores tell the bias; if not, why not, and whom to ask about what."""
-        return identified(self.scores, bool(self.table.own.any()))
+        return Identified(True) if self.table.own.any() else why_not(self.scores)
 
     @cached_property
     def attributes(self) -> dict[str, BiasEstimate]:
@@ -177,27 +140,29 @@ class Audit(Result):
         return placebo(self.table, self.seed)
 
     @cached_property
+    def by_evaluator(self) -> Each:
+        """The biases of evaluators, one by one."""
+        return of_evaluators(self.table, self.bias.level)
+
+    @cached_property
+    def by_favoured(self) -> Each:
+        """The biases towards groups one by one; towards options, where there are no groups."""
+        return of_favoured(self.table, self.bias.level)
+
+    @cached_property
     def spread(self) -> Spreads:
         """How much biases differ: among evaluators, and among those whom they favour."""
-        return Spreads(self._of_evaluators.spread, self._of_favoured.spread)
+        return Spreads(self.by_evaluator.spread, self.by_favoured.spread)
 
     @property
     def evaluators(self) -> pd.DataFrame:
-        """Evaluators one by one; see `Each.frame`."""
-        return self._of_evaluators.frame
+        """Evaluators one by one; see `Each.columns`."""
+        return self.by_evaluator.frame
 
     @property
     def groups(self) -> pd.DataFrame:
         """Those who are favoured, one by one: groups, or options where there are none."""
-        return self._of_favoured.frame
-
-    @cached_property
-    def _of_evaluators(self) -> Each:
-        return of_evaluators(self.table, self.bias.level)
-
-    @cached_property
-    def _of_favoured(self) -> Each:
-        return of_favoured(self.table, self.bias.level)
+        return self.by_favoured.frame
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -210,17 +175,12 @@ class Audit(Result):
         return self.decisions.flips()
 
     @cached_property
-    def pair(self) -> PairEffect:
-        """What stays with a pair of evaluator and option, against noise."""
-        return PairEffect.of(self.table)
-
-    @cached_property
     def warnings(self) -> tuple[Finding, ...]:
         """What the scores say about the model: alarms first, then notes."""
         panel = self.table.panel
         found = [
             *findings_of(self.scores, self.table.residual, panel.leverage, float(panel.freedom)),
-            *self.identified.notes,
+            *(unlinked(self.scores) if self.identified.told else ()),
             *self.scores.notes,
         ]
         return tuple(sorted(found, key=lambda finding: not finding.alarm))

@@ -1,78 +1,286 @@
-"""Which winners would change: by which rule, at which bias, and how sure that is.
+"""Decisions of a table of scores: who is wanted at each event, and what would change that.
 
 Notation
 --------
-mean        (entries,) by the scores as given, and with the bias off
-v(y) − β v(p)   fair values, with leniency, position and attributes off, too (`events`)
-favour      what all evaluators together may add to the winner's group before another group wins
-δ           1 less the confidence
+y, x_j, β_j     scores, regressors (partiality first, then attributes) and their slopes
+v(·)            (k,) values of an event's options by a fit of it alone, linear in the rows
+s_j             standard error of β_j
+δ               1 less the confidence
 
-An option w stays ahead of another, j, for β on one side of (v_w − v_j)(y)/(v_w − v_j)(p); ahead of
-all, on an interval. If the interval of the bias lies within it, the winner does not hang on the
-bias; if it lies outside, another is ahead at every plausible bias. All of this is by the mean of
+An event is a small panel with values by three rules: the mean of scores as given; the mean with the
+bias off; and v(y) − Σ β_j v(x_j), with leniency, position and attributes off, too. Slopes are those
+of the whole table, and are not known exactly: a lead of a over b errs by s_j (v_a − v_b)(x_j)
+beside the noise of the event, from which the slopes are independent. What slopes cost in degrees of
+freedom is shared by all events.
+
+What is sure is so by the values with all taken off, as in `inference.conclusion`: the best is, if
+its lead over every rival has a chance below δ/2; who surely is not, if that of the best over it has
+one below δ/(k − 1). Within noise nothing is said to be wrong. Of a target (the m best, those above
+a bar, or better than one option) the conclusion itself says who is in or out. A bar is on the scale
+of the average evaluator of the event, where attributes are average. All of this is by the mean of
 these scores, which need not be how a committee or a sport decides.
-
-Who is ahead may be so by luck. The fair winner is the best if its lead over every rival has a
-chance below δ, two-sided, and the winner by the mean is not the best if that of the lead over it
-has: the rules of `inference.conclusion`, which also says who is surely wanted of a target.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import Floats, Indices
-from evenhand.auditing.events import Contests, Panel, panels
-from evenhand.auditing.shortlist import Shortlist, shortlist
-from evenhand.inference import Target
-from evenhand.inference.biases import BiasEstimate
+from evenhand.best import sign
+from evenhand.errors import InputError
+from evenhand.inference import Target, conclude
+from evenhand.inference.biases import BiasEstimate, TableFit
+from evenhand.linear import Design, Fit, Spread
+from evenhand.linear.design import design_of_values, whose_position
+from evenhand.linear.large import LargeFit, is_large
 from evenhand.numerics.tolerance import TIE
-from evenhand.scores import Scores
+from evenhand.scores import Factor, Scores
 from evenhand.scores.scores import Codes
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RULES = {
-    "bias": "the mean with the bias off, against the mean",
-    "bias and leniency": "values without bias, leniency, position and attributes, against the mean",
-    "reference": "the mean of the references, against the mean of scores",
+Flags = NDArray[np.bool_]
+
+_REASONS = {
+    (True, True): "the bias or leniency, each alone",
+    (True, False): "the bias",
+    (False, True): "leniency",
+    (False, False): "the bias and leniency together",
 }
-"""What each rule compares: who wins by it, against who wins without."""
+_LARGE = 30_000_000  # rows times effects of a table on items that are fitted at once
+_NEAREST = 8  # rivals whose leads are looked at in a table that is fitted step by step
+
+
+class Slopes(NamedTuple):
+    """(r,) slopes of the whole table, partiality first; 0 for what is not known."""
+
+    value: Floats
+    se: Floats
+    freedom: float  # of the standard errors
+    taken: float  # share of all degrees of freedom that went into slopes
+
+    @classmethod
+    def of(cls, scores: Scores, biases: Iterable[BiasEstimate], n_events: int) -> Slopes:
+        """Return the slopes that these biases are."""
+        given = [(one.value, one.se, one.freedom) for one in biases]
+        known = [one for one in given if math.isfinite(one[0])]
+        levels = scores.chairs[1] + (0 if scores.rival is not None else scores.scored[1])
+        left = max(len(scores) - levels + n_events, 1)
+        value, se, _ = np.where(np.isfinite([[one[0]] for one in given]), given, 0.0).T
+        freedom = min((max(one[2], 0.3) for one in known), default=1.0)
+        return cls(value, np.minimum(se, 1e100), freedom, min(len(known) / left, 0.9))
+
+
+class EventFit(Fit):
+    """The fit of one event, whose contrasts lean on slopes that are not known exactly; ``off``: (k,
+    r) what one standard error of each slope moves values by.
+    """
+
+    def __init__(self, design: Design, slopes: Slopes) -> None:
+        super().__init__(design)
+        self.slopes, self.off = slopes, np.zeros((design.n_options, 1))
+
+    def leads(self, a: ArrayLike, b: ArrayLike) -> Spread:
+        """Return by how much options a are better than options b, pair by pair."""
+        a, b = np.asarray(a, dtype=np.intp), np.asarray(b, dtype=np.intp)
+        return self._wider(super().leads(a, b), self.off[a] - self.off[b])
+
+    def level(self, like: bool = True) -> Spread:
+        """Return the values with errors, for judges like these or for these alone."""
+        return self._wider(super().level(like), self.off)
+
+    def _wider(self, spread: Spread, off: Floats) -> Spread:
+        kept = 1.0 - self.slopes.taken
+        own = Spread(spread.estimate, spread.variance / kept, spread.freedom * kept)
+        return leaning(own, off, self.slopes.freedom)
+
+
+def leaning(spread: Spread, off: Floats, freedom: float) -> Spread:
+    """Return contrasts that also err by (K, r) independent parts (Welch)."""
+    more = (off * off).sum(axis=1)
+    variance = spread.variance + more
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(np.isfinite(variance) & (more > 0.0), more / variance, 0.0)
+    least = 1.0 / ((1.0 - share) ** 2 / np.maximum(spread.freedom, 1e-3) + share**2 / freedom)
+    return Spread(spread.estimate, variance, least)
 
 
 @dataclass(frozen=True, eq=False)
-class RuleComparison:
-    """Who wins at every event by a rule, and who without it."""
+class Panel:
+    """One event: (k,) which options compete, and (4, k) their values by the mean, with the bias
+    off, with leniency off, and with both; and how sure leads are.
+    """
 
-    rule: str
-    winner: Indices  # (events,) the entry that wins by the rule; −1 where options cannot be ranked
-    baseline: Indices  # (events,) the one that wins without it
-    flipped: NDArray[np.bool_]  # (events,) whether another wins; a tie changes nothing
-    margin: Floats  # (events,) lead by the rule: 0 in a tie, infinite without a rival
-    # (entries,) whether each wins without the rule, alone or in a tie
-    first_before: NDArray[np.bool_]
+    name: str
+    options: Indices
+    values: Floats
+    fit: EventFit | LargeFit | None = None  # with both off; None where references say what is true
+    off: Floats | None = None  # (k, r) what one standard error of each slope moves values by
+    freedom: float = 1.0
+
+    def leads(self, first: int, also: Iterable[int]) -> tuple[Indices, Spread]:
+        """Return rivals, and the leads of an option over them: all, or in a large table those who
+        are nearest and ``also`` some.
+        """
+        fit, v = self.fit, self.values[3]
+        rivals = np.delete(np.arange(len(v)), first)
+        if isinstance(fit, LargeFit) and self.off is not None:
+            times = np.bincount(fit.design.option, minlength=len(v))
+            near = np.argsort((v[first] - v[rivals]) * np.sqrt(times[rivals]), kind="stable")
+            rivals = np.union1d(rivals[near[:_NEAREST]], np.array([*also], dtype=np.intp))
+            found = fit.leads(np.full(len(rivals), first), rivals)
+            return rivals, leaning(found, self.off[[first]] - self.off[rivals], self.freedom)
+        if isinstance(fit, EventFit):
+            return rivals, fit.leads(np.full(len(rivals), first), rivals)
+        exact = np.zeros(len(rivals)), np.ones(len(rivals))
+        return rivals, Spread(v[first] - v[rivals], *exact)
+
+
+def panels(scores: Scores, biases: Iterable[BiasEstimate], names: Iterable[str]) -> Iterator[Panel]:
+    """Yield the events of a table whose highest scores are the best; ``biases`` are slopes of the
+    whole table: along partiality, and attributes of these ``names``.
+    """
+    y, p = scores.centred, scores.partial
+    X = [np.zeros(len(y)) if p is None else p, *(scores.attributes[name] for name in names)]
+    worth, position, rows = y, True, _rows(scores)
+    slopes = Slopes.of(scores, biases, len(rows))
+    if scores.rival is not None and len(rows) > 1:  # where one stands is told by all events
+        worth, position = y - TableFit(scores).panel.severities[whose_position(scores)[0]], False
+    for some in rows:
+        event = scores.event
+        name = "" if event is None else event.names[int(event.codes[some[0]])]
+        options, part = _of_event(scores, some)
+        mean = _means(part, y[some])
+        unbiased = mean - slopes.value[0] * _means(part, X[0][some])
+        if scores.reference is not None:
+            known = _means(part, scores.reference[some] - scores.level.origin)
+            yield Panel(name, options, np.array([mean, unbiased, known, known]))
+            continue
+        x = np.column_stack([column[some] for column in X])
+        made = _reduced(design_of_values(part, position=position, y=worth[some], x=x))
+        none = np.zeros((len(made), 0))
+        left = replace(made, y=made.y - made.x @ slopes.value, x=none, grain=scores.level.grain)
+        fit = LargeFit(left) if is_large(left) else EventFit(left, slopes)
+        lean = np.column_stack([fit.values_of(column) for column in made.x.T])
+        size = np.abs(made.x).max(axis=0, initial=1e-100)
+        off = np.round(lean / size, 9) * size * slopes.se
+        if isinstance(fit, EventFit):
+            fit.off = off
+        fair = fit.values if fit.compared else np.full(len(mean), np.nan)
+        values = np.array([mean, unbiased, fair + slopes.value[0] * lean[:, 0], fair])
+        yield Panel(name, options, values, fit, off, slopes.freedom)
+
+
+def _rows(scores: Scores) -> list[Any]:
+    """Return the rows of each event that has any."""
+    if scores.event is None:
+        return [slice(None)]
+    order = np.argsort(scores.event.codes, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(scores.event.codes[order])) + 1)
+
+
+def _of_event(scores: Scores, rows: Any) -> tuple[Indices, Scores]:
+    """Return the options in some rows, and who scored what, with the names alone that are there."""
+
+    def of(factor: Factor | None, also: Codes | None = None) -> tuple[Indices, Any, Codes | None]:
+        if factor is None:
+            return np.zeros(0, dtype=np.intp), None, None
+        codes = factor.codes[rows]
+        there = np.bincount(codes, minlength=len(factor))
+        if also is not None:
+            there += np.bincount(also, minlength=len(factor))
+        present = np.flatnonzero(there)
+        number = np.zeros(len(factor), dtype=np.int32)
+        number[present] = np.arange(len(present))
+        names = tuple(factor.names[one] for one in present.tolist())
+        return present, Factor(number[codes], names), None if also is None else number[also]
+
+    seconds = None if scores.rival is None else scores.rival[rows]
+    options, option, rival = of(scores.option, seconds)
+    evaluator, item, cluster = (of(x)[1] for x in (scores.evaluator, scores.item, scores.cluster))
+    return options, Scores(scores.score[rows], option, evaluator, rival, item, cluster=cluster)
+
+
+def _means(part: Scores, column: Floats) -> Floats:
+    """Return (k,) the mean of a column over the rows of each option; turned for second ones."""
+    codes = part.option.codes
+    if part.rival is not None:
+        codes, column = np.concatenate([codes, part.rival]), np.concatenate([column, -column])
+    return np.bincount(codes, column) / np.bincount(codes)
+
+
+def _reduced(design: Design) -> Design:
+    """Return a design that can be fitted step by step where items make it too large: items take the
+    place of evaluators if there is one, else each pair of evaluator and option has its mean.
+    """
+    effects = design.n_options + design.n_evaluators
+    if design.item is None or design.evaluator is None or len(design) * effects <= _LARGE:
+        return design
+    if design.n_evaluators == 1:
+        return replace(
+            design, item=None, n_items=0, evaluator=design.item, n_evaluators=design.n_items
+        )
+    mine = {"evaluator": design.evaluator}
+    return replace(design, item=None, n_items=0, clusters=mine).averaged()
+
+
+# ---------------------------------------------------------------------- what is decided
+
+
+class Lead(NamedTuple):
+    """Who is first by some values, who next, and by how much: 0 in a tie, infinite without a next
+    one; −1 and NaN where values are not known. Of those that tie, others say who is first.
+    """
+
+    first: int
+    second: int
+    size: float
 
     @classmethod
-    def of(cls, rule: str, contests: Contests, values: Floats, before: Floats) -> RuleComparison:
-        """Return who wins by some values, against who wins by others; (entries,) both."""
-        ranked = ~contests.any_of(np.isnan(values))
-        leading, earlier = contests.leading(values, before), contests.leading(before, values)
-        return cls(
-            rule,
-            np.where(ranked, leading[:, 0], -1),
-            np.where(ranked, earlier[:, 0], -1),
-            ranked & (leading[:, 0] != earlier[:, 0]),
-            np.where(ranked, contests.lead(values, leading), np.nan),
-            contests.places(before) == 0,
-        )
+    def of(cls, values: Floats, also: Floats, grain: float) -> Lead:
+        """Return who is first by (k,) values, of those that tie by others."""
+        if np.isnan(values).any():
+            return cls(-1, -1, math.nan)
+        places = _places(values, grain)
+        first, *others = np.lexsort((_places(also, grain), places))[:2].tolist()
+        if not others:
+            return cls(first, -1, math.inf)
+        tied = places[first] == places[others[0]]
+        return cls(first, others[0], 0.0 if tied else float(values[first] - values[others[0]]))
+
+
+def _places(values: Floats, grain: float) -> Indices:
+    """Return (k,) the place of each, from 0; those that tie share it."""
+    order = np.argsort(-values, kind="stable")
+    places = np.zeros(len(order), dtype=np.intp)
+    places[order[1:]] = np.cumsum(-np.diff(values[order]) > _enough(values, grain))
+    return places
+
+
+def _enough(values: Floats, grain: float) -> float:
+    """Return up to what difference values tie."""
+    return max(TIE * float(np.abs(values).max(initial=0.0, where=np.isfinite(values))), grain)
+
+
+class RuleComparison(NamedTuple):
+    """Who wins at every event by a rule, and who without it: (events,) options."""
+
+    winner: Indices  # −1 where options cannot be ranked
+    baseline: Indices
+    margin: Floats  # the lead by the rule: 0 in a tie, infinite without a rival
+
+    @property
+    def flipped(self) -> Flags:
+        """(events,) whether another wins; a tie changes nothing."""
+        return np.asarray(self.winner != self.baseline)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,27 +289,27 @@ class Decisions:
 
     Parameters
     ----------
-    contests
-        The events, and who competes at each.
+    events, sizes
+        Names of the events, and (events,) how many options compete at each.
     options
         Names of the options.
     bias
         The bias that is taken off.
     rules
-        Who wins by each rule.
+        Who wins, by the name of the rule.
+    firsts
+        The options that win by the mean at each event, alone or in a tie.
     winner, fair_winner, runner_up
-        (events,) the entry that wins by the mean, the one that wins with bias and leniency off, and
-        who is next to the latter; −1 for nobody.
+        (events,) the option that wins by the mean, the one that wins with bias and leniency off,
+        and who is next to the latter; −1 for nobody.
     lead, lead_se
         (events,) by how much the fair winner leads, and the standard error of that.
     chance
-        (events,) of the fair winner the largest chance, over all rivals, of such a
-        lead if the rival were as good.
+        (events,) of the fair winner the largest chance, over all rivals, of such a lead if the
+        rival were as good.
     chance_of_winner
-        (events,) the same of the winner by the mean alone; NaN where that is the fair winner.
-    wins_from, wins_to
-        (events,) the biases between which the winner by the mean has the highest corrected value;
-        from ∞ to −∞ where it never has.
+        (events,) the same of its lead over the winner by the mean alone; NaN where that is the
+        same.
     tipping_favour
         (events,) how much all evaluators together would have to favour the fair winner's group (or
         it alone, where there are no groups) for somebody else to be best; infinite where nobody
@@ -111,10 +319,12 @@ class Decisions:
         better than one option; None if nobody said what is wanted.
     """
 
-    contests: Contests
+    events: tuple[str, ...]
+    sizes: Indices
     options: tuple[str, ...]
     bias: BiasEstimate
-    rules: tuple[RuleComparison, ...]
+    rules: Mapping[str, RuleComparison]
+    firsts: tuple[tuple[int, ...], ...]
     winner: Indices
     fair_winner: Indices
     runner_up: Indices
@@ -122,17 +332,15 @@ class Decisions:
     lead_se: Floats
     chance: Floats
     chance_of_winner: Floats
-    wins_from: Floats
-    wins_to: Floats
     tipping_favour: Floats
     shortlist: Shortlist | None = None
 
     def __len__(self) -> int:
         """Return how many events there are."""
-        return len(self.contests)
+        return len(self.events)
 
     @cached_property
-    def sure(self) -> NDArray[np.bool_]:
+    def sure(self) -> Flags:
         """(events,) whether the fair winner is better than all others by more than noise."""
         return self.chance < 1.0 - self.bias.level
 
@@ -140,64 +348,28 @@ class Decisions:
     def verdict(self) -> tuple[str, ...]:
         """For every event: wrong, fragile, safe or unknown.
 
-        wrong: at every plausible bias another is ahead of the winner by the mean, and by more than
-        noise. safe: at every plausible bias it is ahead of all others, and by more than noise.
-        unknown: options cannot be compared, or the bias is not known. fragile: all else.
+        wrong: the winner by the mean is surely not the best. safe: it surely is. Both by more than
+        noise, and than what is not known of the bias. unknown: options cannot be compared, or the
+        bias is not known. fragile: all else.
         """
-        low, high = self.bias.low, self.bias.high
-        with np.errstate(invalid="ignore"):
-            outside = (low > self.wins_to) | (high < self.wins_from)
-            inside = (low >= self.wins_from) & (high <= self.wins_to)
-            behind = self.chance_of_winner < 1.0 - self.bias.level
-        said = np.where(outside & behind, "wrong", np.where(inside & self.sure, "safe", "fragile"))
-        nobody = np.isnan(self.wins_from) | np.isnan(self.lead)
-        return tuple(np.where(nobody | np.isnan(self.bias.value), "unknown", said).tolist())
+        least = 2.0 * (1.0 - self.bias.level) / np.maximum(self.sizes - 1, 2)  # two-sided
+        other = self.winner != self.fair_winner
+        wrong = other & (self.sure | (self.chance_of_winner < least))
+        said = np.where(wrong, "wrong", np.where(self.sure & ~other, "safe", "fragile"))
+        nobody = np.isnan(self.lead) | math.isnan(self.bias.value)
+        return tuple(np.where(nobody, "unknown", said).tolist())
 
-    def names(self, entries: Indices) -> list[str | None]:
-        """Return the names of the options of some entries; None for nobody."""
-        codes = self.contests.option[np.maximum(entries, 0)].tolist()
-        there = (entries >= 0).tolist()
-        return [
-            self.options[code] if is_one else None
-            for code, is_one in zip(codes, there, strict=True)
-        ]
-
-    def rule(self, name: str) -> RuleComparison | None:
-        """Return who wins by a rule; None where it cannot be followed."""
-        return next((one for one in self.rules if one.rule == name), None)
-
-    def tied(self, rule: RuleComparison) -> list[str]:
-        """Return, for every event, who ties with the winner without a rule; "" for nobody."""
-        entries, contests = np.flatnonzero(rule.first_before), self.contests
-        event = contests.event[entries]
-        others = entries != rule.baseline[event]
-        found: dict[int, list[str]] = {}
-        for one, name in zip(event[others].tolist(), self.names(entries[others]), strict=True):
-            found.setdefault(one, []).append(str(name))
-        there = (rule.baseline >= 0).tolist()
-        return [", ".join(found.get(one, ())) if there[one] else "" for one in range(len(self))]
+    def names(self, options: Indices) -> list[str | None]:
+        """Return the names of some options; None for nobody."""
+        return [None if x < 0 else self.options[x] for x in options.tolist()]
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row for every event."""
         import pandas as pd  # noqa: PLC0415 # slow to load
 
-        return pd.DataFrame(
-            {
-                "event": self.contests.names,
-                "options": self.contests.sizes,
-                "winner": self.names(self.winner),
-                "fair_winner": self.names(self.fair_winner),
-                "runner_up": self.names(self.runner_up),
-                "lead": self.lead,
-                "lead_se": self.lead_se,
-                "chance": self.chance,
-                "sure": self.sure,
-                "wins_from": self.wins_from,
-                "wins_to": self.wins_to,
-                "tipping_favour": self.tipping_favour,
-                "verdict": self.verdict,
-            }
-        )
+        who = {name: self.names(getattr(self, name)) for name in _WHO}
+        numbers = {name: getattr(self, name) for name in _NUMBERS}
+        return pd.DataFrame({"event": self.events, "options": self.sizes} | who | numbers)
 
     def flips(self) -> pd.DataFrame:
         """Return a data frame with a row for every event and rule.
@@ -206,29 +378,21 @@ class Decisions:
         """
         import pandas as pd  # noqa: PLC0415 # slow to load
 
-        n = len(self)
-        rules = self.rules
-        return pd.DataFrame(
-            {
-                "event": list(self.contests.names) * len(rules),
-                "rule": [rule.rule for rule in rules for _ in range(n)],
-                "winner": [name for rule in rules for name in self.names(rule.winner)],
-                "baseline": [name for rule in rules for name in self.names(rule.baseline)],
-                "tied": [names for rule in rules for names in self.tied(rule)],
-                "flipped": np.concatenate([rule.flipped for rule in rules]),
-                "margin": np.concatenate([rule.margin for rule in rules]),
-            }
-        )
+        frames = []
+        for name, rule in self.rules.items():
+            tied = [
+                ", ".join(self.options[x] for x in firsts if one not in (-1, x))
+                for firsts, one in zip(self.firsts, rule.baseline.tolist(), strict=True)
+            ]
+            columns: dict[str, Any] = {"event": self.events, "rule": name}
+            columns |= {who: self.names(getattr(rule, who)) for who in ("winner", "baseline")}
+            columns |= {"tied": tied, "flipped": rule.flipped, "margin": rule.margin}
+            frames.append(pd.DataFrame(columns))
+        return pd.concat(frames, ignore_index=True)
 
-    def changed(self) -> pd.DataFrame:
-        """Return the rows of `flips` whose winner changes; a tie without the rule is named."""
-        frame = self.flips()
-        frame = frame[frame["flipped"]] if len(frame) else frame
-        named = [
-            f"{name} (tied with {tied})" if tied else name
-            for name, tied in zip(frame["baseline"], frame["tied"], strict=True)
-        ]
-        return frame.assign(baseline=named)
+
+_WHO = ("winner", "fair_winner", "runner_up")
+_NUMBERS = ("lead", "lead_se", "chance", "sure", "tipping_favour", "verdict")
 
 
 def decisions(
@@ -240,109 +404,218 @@ def decisions(
     """Return what scores decide, and what a common bias changes; ``attributes``: what scores rise
     with each of them; ``target``: what is wanted.
     """
-    attributes = attributes or {}
-    if scores.best == "low":  # rules and tests maximise
-        found = decisions(
-            scores.maximised,
-            -bias,
-            {name: -one for name, one in attributes.items()},
-            None if target is None else target.turned,
-        )
-        short = found.shortlist
-        return replace(
-            found,
-            bias=bias,
-            wins_from=-found.wins_to,
-            wins_to=-found.wins_from,
-            shortlist=None if short is None else replace(short, target=short.target.turned),
-        )
-    contests, made = Contests.of(scores), list(panels(scores, bias, attributes))
-    known = bool(np.isfinite(bias.value))
-    beta = bias.value if known else 0.0
-    mean, partial, at_zero, per_bias = (
-        np.concatenate([getattr(one, name) for one in made])
-        for name in ("mean", "mean_partial", "at_zero", "per_bias")
-    )
-    unbiased, fair = mean - beta * partial, at_zero - beta * per_bias
-    values = {"bias": unbiased} if known else {}
-    values["bias and leniency" if scores.reference is None else "reference"] = fair
-    winner, leading = contests.leading(mean, fair)[:, 0], contests.leading(fair, mean)
-    ranked = ~contests.any_of(np.isnan(fair))
-    fair_winner, runner_up = (np.where(ranked, entries, -1) for entries in leading.T)
-    who = np.column_stack([fair_winner, runner_up, winner]) - contests.starts[:, None]
-    tests = [
-        _tested(one, *entries) if there else (math.nan,) * 3
-        for one, entries, there in zip(made, who.tolist(), ranked.tolist(), strict=True)
-    ]
+    beside, side = attributes or {}, sign(scores.best)
+    scores = scores.maximised  # rules and tests maximise
+    slopes = [one if side > 0.0 else -one for one in (bias, *beside.values())]
+    made, grain = list(panels(scores, slopes, beside)), scores.level.grain
+    rules = {"bias": 1} if math.isfinite(bias.value) else {}
+    rules["bias and leniency" if scores.reference is None else "reference"] = 3
     groups = scores.option_group
     if groups is None:
         groups = np.arange(len(scores.option), dtype=np.int32)
     short = None
     if target is not None:
-        added = sum(float(scores.attributes[x].mean()) * b.value for x, b in attributes.items()
-                    if math.isfinite(b.value))  # fmt: skip
-        by = mean, unbiased, at_zero, fair
-        short = shortlist(scores, contests, made, target, by, 1.0 - bias.level, added)
-    lead_se, chance, of_winner = (np.array(part) for part in zip(*tests, strict=True))
-    wins_from, wins_to = _wins(contests, at_zero, per_bias, winner)
+        added = sum(
+            one.value * float(scores.attributes[name].mean())
+            for name, one in zip(beside, slopes[1:], strict=True)
+            if math.isfinite(one.value)
+        )
+        aim = target if side > 0.0 else target.turned
+        short = replace(_shortlist(scores, made, aim, 1.0 - bias.level, added), target=target)
+    rows = [_decided(one, groups, grain) for one in made]
+    winner, fair_winner, runner_up = np.array([row[:3] for row in rows], dtype=np.intp).T
+    lead, lead_se, chance, of_winner, tips = np.array([row[3:] for row in rows]).T
     return Decisions(
-        contests,
+        tuple(one.name for one in made),
+        np.array([len(one.options) for one in made]),
         scores.option.names,
         bias,
-        tuple(RuleComparison.of(rule, contests, of, mean) for rule, of in values.items()),
+        {name: _compared(made, row, grain) for name, row in rules.items()},
+        tuple(tuple(one.options[_places(one.values[0], grain) == 0].tolist()) for one in made),
         winner,
         fair_winner,
         runner_up,
-        np.where(ranked, contests.lead(fair, leading), np.nan),
+        lead,
         lead_se,
         chance,
         of_winner,
-        wins_from,
-        wins_to,
-        _tipping_favour(contests, fair, fair_winner, groups),
+        tips,
         short,
     )
 
 
-def _tested(panel: Panel, first: int, second: int, by_mean: int) -> tuple[float, float, float]:
-    """Return the standard error of the lead of an event's fair winner over the next, its chance
-    over any rival, and over who wins by the mean (NaN where that is the same).
+def _compared(made: Iterable[Panel], row: int, grain: float) -> RuleComparison:
+    """Return who wins by values in this row, against who wins by the mean."""
+    rows = []
+    for one in made:
+        mean, values = one.values[0], one.values[row]
+        lead = Lead.of(values, mean, grain)
+        before = lead.first if lead.first < 0 else Lead.of(mean, values, grain).first
+        named = (-1 if x < 0 else int(one.options[x]) for x in (lead.first, before))
+        rows.append((*named, lead.size))
+    winner, baseline, margin = zip(*rows, strict=True)
+    return RuleComparison(np.array(winner), np.array(baseline), np.array(margin))
+
+
+def _decided(one: Panel, groups: Codes, grain: float) -> tuple[float, ...]:
+    """Return of an event who wins by the mean, the fair winner, who is next, its lead with error,
+    its chance over any rival, that over who wins by the mean, and the favour that would tip it.
     """
+    mean, fair = one.values[0], one.values[3]
+    known = not np.isnan(fair).any()
+    by_mean = Lead.of(mean, fair if known else mean, grain).first
+    first, second, lead = Lead.of(fair, mean, grain)
+    who = [-1 if x < 0 else int(one.options[x]) for x in (by_mean, first, second)]
+    if not known:
+        return (*who, *[math.nan] * 5)
     if second < 0:
-        return 0.0, 0.0, math.nan
-    rivals, found = panel.leads(first, (one for one in (second, by_mean) if one != first))
+        return (*who, lead, 0.0, 0.0, math.nan, math.inf)
+    rivals, found = one.leads(first, (x for x in (second, by_mean) if x != first))
     chances = np.where(found.estimate > 0.0, np.minimum(2.0 * found.above, 1.0), 1.0)
     error = math.sqrt(float(found.variance[rivals == second][0]))
+    error = error if math.isfinite(error) else math.nan
     over = math.nan if by_mean == first else float(chances[rivals == by_mean][0])
-    return error if math.isfinite(error) else math.nan, float(chances.max()), over
+    group = groups[one.options]
+    others = (group != group[first]) | (group < 0)
+    others[first] = False
+    tips = float(fair[first] - fair[others].max()) if others.any() else math.inf
+    return (*who, lead, error, float(chances.max()), over, max(tips, 0.0))
 
 
-def _wins(
-    contests: Contests, at_zero: Floats, slope: Floats, entry: Indices
-) -> tuple[Floats, Floats]:
-    """(events,) from which bias to which an entry of each event is the best, of values that fall
-    with the bias by their slopes.
+# ---------------------------------------------------------------------- a target
+
+
+@dataclass(frozen=True, eq=False)
+class Shortlist:
+    """Who is wanted at every event by each rule, (entries,) each."""
+
+    events: tuple[str, ...]  # (entries,) names of the events
+    option: tuple[str, ...]  # (entries,) and of the options
+    target: Target
+    by_mean: Flags
+    without_bias: Flags  # by the mean, with the bias off
+    without_leniency: Flags  # with leniency, or what standing first adds, off; the bias is in it
+    fair: Flags  # with both off
+    inside: Flags  # surely wanted
+    outside: Flags  # surely not
+    itself: Flags  # the option that others are held against
+
+    @property
+    def wanted(self) -> str:
+        """What is wanted, as it follows 'is' or 'are'."""
+        top = self.target.top
+        return self.target.words if top is None else f"among the best {top:,}"
+
+    @property
+    def changed(self) -> Indices:
+        """Entries that are wanted by the mean and not with both off, or turned round."""
+        return np.flatnonzero(self.by_mean != self.fair)
+
+    @property
+    def wrong(self) -> Indices:
+        """Entries whose place by the mean is wrong beyond noise."""
+        return np.flatnonzero((self.by_mean & self.outside) | (~self.by_mean & self.inside))
+
+    def reason(self, entry: int) -> str:
+        """Return what changes the place of an entry: what does so by itself, else both."""
+        alone = self.without_bias, self.without_leniency
+        bias, leniency = (bool(one[entry] != self.by_mean[entry]) for one in alone)
+        return _REASONS[bias, leniency]
+
+    def verdict(self, entry: int) -> str:
+        """Return what is sure of an entry: in, out or at the line."""
+        sure = {"in": self.inside, "itself": self.itself, "out": self.outside}
+        return next((said for said, flags in sure.items() if flags[entry]), "at the line")
+
+    def names(self, entries: Indices) -> list[str]:
+        """Return the names of the options of some entries."""
+        return [self.option[x] for x in entries.tolist()]
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame with a row for every option of every event."""
+        import pandas as pd  # noqa: PLC0415 # slow to load
+
+        every, changed = range(len(self.fair)), set(self.changed.tolist())
+        return pd.DataFrame(
+            {
+                "event": self.events,
+                "option": self.option,
+                "by_mean": self.by_mean,
+                "without_bias": self.without_bias,
+                "without_leniency": self.without_leniency,
+                "fair": self.fair,
+                "verdict": [self.verdict(x) for x in every],
+                "changed_by": [self.reason(x) if x in changed else "" for x in every],
+            }
+        )
+
+
+def refuse_unfit(scores: Scores, target: Target) -> None:
+    """Raise an error unless options can have the target: some event has more than are wanted."""
+    if target.top is None:
+        target.among(scores.option.names, scores.rival is not None)
+        return
+    k, sides = len(scores.option), [scores.option.codes]
+    sides += [] if scores.rival is None else [scores.rival]
+    event = np.zeros(1, dtype=np.int64) if scores.event is None else scores.event.codes.astype(int)
+    there = np.unique(np.concatenate([event * k + side for side in sides]))
+    most = int(np.bincount(there // k).max(initial=0))
+    if target.top >= most:
+        raise InputError(
+            f"top must be less than the number of options that compete, which is {most:,} at most; "
+            f"got {target.top:,}."
+        )
+
+
+def _shortlist(
+    scores: Scores, made: Iterable[Panel], target: Target, delta: float, added: float
+) -> Shortlist:
+    """Return who is wanted at every event by each rule, and who surely; ``added``: what attributes
+    add.
     """
-    event, starts = contests.event, contests.starts
-    ahead, steeper = at_zero[entry][event] - at_zero, slope[entry][event] - slope
-    steep = TIE * np.abs(slope).max(initial=0.0, where=np.isfinite(slope))
-    rises, falls = steeper < -steep, steeper > steep
-    crossing = np.full(len(event), np.nan)
-    np.divide(ahead, steeper, out=crossing, where=rises | falls)
-    never = ~(rises | falls) & (ahead < -contests.enough(at_zero))
-    first = np.where(rises, crossing, np.where(never, np.inf, -np.inf))
-    last = np.where(falls, crossing, np.where(never, -np.inf, np.inf))
-    wins_from, wins_to = np.maximum.reduceat(first, starts), np.minimum.reduceat(last, starts)
-    nowhere, unknown = wins_from > wins_to, contests.any_of(np.isnan(ahead))
-    wins_from = np.where(nowhere, np.inf, wins_from)
-    wins_to = np.where(nowhere, -np.inf, wins_to)
-    return np.where(unknown, np.nan, wins_from), np.where(unknown, np.nan, wins_to)
+    names, grain = scores.option.names, scores.level.grain
+    rival, bar = target.rival(names), (target.bar or 0.0) - scores.level.origin
+    aim = target if target.bar is None else replace(target, bar=bar - added)
+    lines = np.array([[bar], [bar], [bar - added], [bar - added]])
+    flags, entries = list[Flags](), list[tuple[str, str]]()
+    for one in made:
+        mean, fair, k = one.values[0], one.values[3], len(one.options)
+        known, itself = not np.isnan(fair).any(), one.options == (-1 if rival is None else rival)
+        if target.top is not None:
+            also = fair, mean, mean, mean
+            lists = [_first(*by, target.top, grain) for by in zip(one.values, also, strict=True)]
+        elif rival is not None and not itself.any():
+            lists = [np.zeros(k, dtype=np.bool_)] * 4
+        else:
+            away = one.values - (lines if rival is None else one.values[:, itself])
+            lists = [_above(by, target.tolerance, grain) & ~itself for by in away]
+            lists = lists if known else [*lists[:2], lists[0], lists[0]]
+        inside, outside = np.zeros((2, k), dtype=np.bool_)
+        if k <= (target.top or 1) or (rival is not None and not itself.any()):
+            pass  # nobody to choose from
+        elif one.fit is None:  # references are known
+            inside, outside = lists[3], ~(lists[3] | itself)
+        elif isinstance(one.fit, EventFit) and known:
+            against = int(itself.argmax()) if rival is not None else None
+            said = conclude(one.fit, aim, delta, rival=against)
+            inside[list(said.inside)] = True
+            outside[list(said.outside if target.top is not None else said.short)] = True
+        flags.append(np.array([*lists, inside, outside, itself]))
+        entries += [(one.name, names[x]) for x in one.options.tolist()]
+    events, option = zip(*entries, strict=True)
+    return Shortlist(events, option, target, *np.hstack(flags))
 
 
-def _tipping_favour(contests: Contests, values: Floats, winner: Indices, groups: Codes) -> Floats:
-    """(events,) the lead of the winner over the best of another group; NaN where nobody wins."""
-    group = groups[contests.option]
-    others = (group != group[winner][contests.event]) | (group < 0)
-    others[winner[winner >= 0]] = False
-    best = np.maximum.reduceat(np.where(others, values, -np.inf), contests.starts)
-    return np.where(winner < 0, np.nan, np.maximum(values[winner] - best, 0.0))
+def _first(values: Floats, also: Floats, top: int, grain: float) -> Flags:
+    """Return (k,) who is among the first; of those that tie, by ``also``."""
+    places = [np.zeros(len(x), np.intp) if np.isnan(x).any() else _places(x, grain)
+              for x in (also, values)]  # fmt: skip
+    found = np.zeros(len(values), dtype=np.bool_)
+    found[np.lexsort(places)[:top]] = True
+    return found
+
+
+def _above(away: Floats, tolerance: float, grain: float) -> Flags:
+    """Return (k,) who is above, or below by no more than a tolerance."""
+    rounding = _enough(away, grain)
+    return away >= -tolerance - rounding if tolerance else away > rounding

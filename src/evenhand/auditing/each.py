@@ -11,15 +11,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy import special
 
 from evenhand.arrays import Floats
 from evenhand.inference.biases import TableFit
 from evenhand.linear import Spread
-from evenhand.numerics.intervals import student_quantile, student_quantiles
 from evenhand.numerics.shrinkage import Population, population
 from evenhand.scores.scores import Codes
 
@@ -48,8 +46,7 @@ class BiasSpread:
 
     Examples
     --------
-    >>> own = Spread(np.array([1.0, 2.0, 4.0, 5.0]), np.full(4, 0.5), np.full(4, 100.0))
-    >>> found = BiasSpread.of(own, 0.95)
+    >>> found = BiasSpread.of(np.array([1.0, 2.0, 4.0, 5.0]), np.full(4, 0.5), 0.95)
     >>> found.n, round(found.mean, 6), round(found.sd**2, 6)
     (4, 3.0, 2.833333)
     """
@@ -65,26 +62,26 @@ class BiasSpread:
     chance: float
 
     @classmethod
-    def of(cls, own: Spread, level: float) -> BiasSpread:
-        """Return how much biases differ; intervals are infinite where too few are known."""
-        found = population(own.estimate, own.variance)
+    def of(
+        cls, biases: Floats, variances: Floats, level: float, among: Population | None = None
+    ) -> BiasSpread:
+        """Return how much biases differ; intervals are infinite where too few are known. What they
+        are ``among`` is worked out unless it is given.
+        """
+        found, nowhere = among or population(biases, variances), (-math.inf, math.inf)
         if found is None:
-            b = own.estimate[np.isfinite(own.variance)]
+            b = biases[np.isfinite(variances)]
             mean = float(b.mean()) if len(b) else math.nan
-            nowhere = (-math.inf, math.inf)
             return cls(len(b), mean, *nowhere, math.nan, *nowhere, level, math.nan)
-        failure, mean = 0.5 * (1.0 - level), found.mean
-        width = student_quantile(failure, found.n - 1) * math.sqrt(found.mean_variance)
-        further = math.inf
-        if found.n > 2:
-            ahead = math.sqrt(found.between + found.mean_variance)
-            further = student_quantile(failure, found.next_freedom) * ahead
-        ends = mean - width, mean + width, math.sqrt(found.between), mean - further, mean + further
-        return cls(found.n, mean, *ends, level, found.chance)
+        around = np.array([found.mean_variance, found.between + found.mean_variance])
+        freedom = np.array([found.n - 1.0, max(found.next_freedom, 0.1)])
+        ends = Spread(np.full(2, found.mean), around, freedom).ends(1.0 - level).tolist()
+        next_low, next_high = ends[1][1:] if found.n > 2 else nowhere
+        sd, (mean, low, high) = math.sqrt(found.between), ends[0]
+        return cls(found.n, mean, low, high, sd, next_low, next_high, level, found.chance)
 
 
-@dataclass(frozen=True)
-class Spreads:
+class Spreads(NamedTuple):
     """How much biases differ: among evaluators, and among groups that are favoured (options,
     without any).
     """
@@ -119,32 +116,22 @@ class Each:
         return self.table.each(self.codes, len(self.names))
 
     @cached_property
-    def spread(self) -> BiasSpread:
-        """How much they differ."""
-        return BiasSpread.of(self.own, self.level)
-
-    def _shrunken(self, own: Spread) -> Floats:
-        """Return (m, 3) biases drawn to their mean, with intervals."""
-        among: Population | None = population(own.estimate, own.variance)
-        if among is None:
-            return own.ends(1.0 - self.level)
-        noise, known = among.noise(own.variance), np.isfinite(own.variance)
-        bias = among.shrunken(own.estimate, own.variance)
-        variance = noise * among.between + noise**2 * among.mean_variance
-        freedom = np.where(known, np.maximum(own.freedom, 1.0), among.n - 1.0)
-        half = student_quantiles(0.5 * (1.0 - self.level), freedom) * np.sqrt(variance)
-        return np.column_stack([bias, bias - half, bias + half])
+    def among(self) -> Population | None:
+        """What the biases say of those that are like them; None unless two are known."""
+        return population(self.own.estimate, self.own.variance)
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
-        """A row for each; whoever has no partial scores has no bias of his own.
+    def spread(self) -> BiasSpread:
+        """How much they differ."""
+        return BiasSpread.of(*self.own[:2], self.level, self.among)
 
-        Columns: the name; what else is known about them; ``scores``, and how many of these are
-        ``own`` (partial); ``bias`` from ``low`` to ``high``; ``shrunk`` to the mean, from
-        ``shrunk_low`` to ``shrunk_high``; ``p`` and ``q`` for a bias of 0; ``flagged``.
+    @cached_property
+    def columns(self) -> dict[str, Any]:
+        """Columns, of everybody: the name; what else is known of them; ``scores``, and how many of
+        these are ``own`` (partial); ``bias`` from ``low`` to ``high``; ``shrunk`` to the mean, from
+        ``shrunk_low`` to ``shrunk_high``; ``p`` and ``q`` for a bias of 0; ``flagged``. Whoever has
+        no partial scores has no bias of his own.
         """
-        import pandas as pd  # noqa: PLC0415 # slow to load
-
         size, there, partial = len(self.names), self.codes >= 0, self.table.scores.partial
         mine = np.zeros(size, dtype=np.intp)
         if partial is not None:
@@ -152,22 +139,40 @@ class Each:
         who = np.flatnonzero(mine)
         own = Spread(*(part[who] for part in self.own))
         known = np.isfinite(own.variance) & (own.variance > 0.0)
-        t = np.where(known, own.t, 0.0)
-        p = 2.0 * special.stdtr(np.maximum(own.freedom, 1.0), -np.abs(t))
-        ends, numbers = own.ends(1.0 - self.level), np.full((size, 8), np.nan)
+        p = np.where(known, 2.0 * own._replace(estimate=np.abs(own.estimate)).above, 1.0)
+        ends, numbers = own.ends(1.0 - self.level), np.full((8, size), np.nan)
         ends[np.isnan(own.estimate)] = np.nan
-        numbers[who] = np.column_stack([ends, self._shrunken(own), p, _false_discovery(p)])
-        names = ["bias", "low", "high", "shrunk", "shrunk_low", "shrunk_high", "p", "q"]
-        return pd.DataFrame(
-            {
-                self.kind: list(self.names),
-                **self.about,
-                "scores": np.bincount(self.codes[there], minlength=size),
-                "own": mine,
-                **dict(zip(names, numbers.T, strict=True)),
-                "flagged": numbers[:, -1] <= 1.0 - self.level,
-            }
-        )
+        numbers[:, who] = np.vstack([ends.T, self._shrunken(own), p, _false_discovery(p)])
+        scores = np.bincount(self.codes[there], minlength=size)
+        return {
+            self.kind: list(self.names),
+            **self.about,
+            "scores": scores,
+            "own": mine,
+            **dict(zip(_NUMBERS, numbers, strict=True)),
+            "flagged": numbers[-1] <= 1.0 - self.level,
+        }
+
+    def _shrunken(self, own: Spread) -> Floats:
+        """Return (3, m) biases drawn to their mean, with intervals."""
+        among = self.among
+        if among is None:
+            return own.ends(1.0 - self.level).T
+        noise, known = among.noise(own.variance), np.isfinite(own.variance)
+        bias = among.shrunken(own.estimate, own.variance)
+        variance = noise * among.between + noise**2 * among.mean_variance
+        freedom = np.where(known, np.maximum(own.freedom, 1.0), among.n - 1.0)
+        return Spread(bias, variance, freedom).ends(1.0 - self.level).T
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """A data frame of `columns`, with a row for each."""
+        import pandas as pd  # noqa: PLC0415 # slow to load
+
+        return pd.DataFrame(self.columns)
+
+
+_NUMBERS = ("bias", "low", "high", "shrunk", "shrunk_low", "shrunk_high", "p", "q")
 
 
 def of_evaluators(table: TableFit, level: float) -> Each:

@@ -34,7 +34,7 @@ _MOST_EVALUATORS = 30
 _LEAST_ROWS = 5
 _MOST_EVENTS = 400
 _MANY_EVENTS = 24  # from which on events have no names on the axis
-_FAR = 30.0  # times the smallest favour, from which on the axis counts in powers of ten
+_FAR = 30.0  # times the smallest favour, from which on the axis is drawn together beyond the median
 
 _VERDICTS = {
     "safe": (STYLES[2][0], "o", "safe"),
@@ -69,49 +69,41 @@ class AuditPicture:
 def audit_picture(audit: Audit) -> AuditPicture:
     """Work out whose bias to draw, and which events."""
     bias, made = audit.bias, audit.decisions
+    every = zip(made.events, made.tipping_favour.tolist(), made.verdict, strict=True)
     marks = sorted(
-        (
-            EventMark(name, float(tipping), said)
-            for name, tipping, said in zip(
-                made.contests.names, made.tipping_favour, made.verdict, strict=True
-            )
-            if math.isfinite(tipping)
-        ),
-        key=lambda one: one.tipping,
+        (EventMark(*one) for one in every if math.isfinite(one[1])), key=lambda one: one.tipping
     )
     ranks = np.linspace(0, len(marks) - 1, min(len(marks), _MOST_EVENTS))  # evenly, of many
-    shown = tuple(marks[i] for i in np.round(ranks).astype(int).tolist())
-    shown = shown if len(made) > 1 else ()
+    shown = tuple(marks[i] for i in np.round(ranks).astype(int).tolist()) * (len(made) > 1)
     few = f"{len(shown):,} of " if len(shown) < len(marks) else ""
-    more = len(made) - len(marks)
+    more = f"; {len(made) - len(marks):,} more that none can tip" * (len(made) > len(marks))
     return AuditPicture(
-        title=verdict(audit),
-        direction=direction(audit.scores.best).lower()[:-1],
-        band=(bias.low, bias.high) if math.isfinite(bias.high - bias.low) else None,
-        level=bias.level,
-        rows=(
+        verdict(audit),
+        direction(audit.scores.best).lower()[:-1],
+        (bias.low, bias.high) if math.isfinite(bias.high - bias.low) else None,
+        bias.level,
+        (
             ForestRow("all evaluators", bias.value, bias.low, bias.high, (INK, "D"), strong=True),
             *_evaluators(audit),
         ),
-        events=shown,
-        heading=f"{few}{counted(len(marks), 'decision')}, the easiest to tip first"
-        + (f"; {more:,} more that none can tip" if more else ""),
+        shown,
+        f"{few}{counted(len(marks), 'decision')}, the easiest to tip first{more}",
     )
 
 
 def _evaluators(audit: Audit) -> list[ForestRow]:
     """Return the evaluators' shrunken biases; of many, the largest and the smallest."""
-    frame = audit.evaluators
-    frame = frame[np.isfinite(frame["shrunk"])]
-    frame = frame.sort_values("shrunk", ascending=sign(audit.scores.best) < 0, kind="stable")
-    groups = frame["group"].tolist() if "group" in frame else [None] * len(frame)
+    each = audit.by_evaluator.columns
+    order = np.argsort(-sign(audit.scores.best) * each["shrunk"], kind="stable")
+    groups = each.get("group", [None] * len(order))
     rows = [
         ForestRow(
-            one.evaluator if group is None else f"{one.evaluator} ({group})",
-            one.shrunk, one.shrunk_low, one.shrunk_high,
-            _NAMED if one.flagged else _OTHER,
+            each["evaluator"][x] if groups[x] is None else f"{each['evaluator'][x]} ({groups[x]})",
+            float(each["shrunk"][x]), float(each["shrunk_low"][x]), float(each["shrunk_high"][x]),
+            _NAMED if each["flagged"][x] else _OTHER,
         )
-        for one, group in zip(frame.itertuples(), groups, strict=True)
+        for x in order.tolist()
+        if math.isfinite(each["shrunk"][x])
     ]  # fmt: skip
     if len(rows) <= _MOST_EVALUATORS:
         return rows
@@ -162,20 +154,16 @@ def _draw_events(axes: Axes, picture: AuditPicture) -> None:
     tipping = np.array([one.tipping for one in events])
     positive = tipping[tipping > 0.0]
     if len(positive) > 1 and positive.max() > _FAR * positive.min():
-        axes.set_xscale("log")  # what takes hardly any favour stands at the edge
+        axes.set_xscale("symlog", linthresh=float(np.median(positive)))
         axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-        axes.xaxis.set_minor_formatter(lambda x, _: "")
-        tipping = np.maximum(tipping, max(float(positive.min()), float(positive.max()) * 1e-3))
     if picture.band is not None:
         near, far = sorted(abs(x) for x in picture.band)
-        if picture.band[0] <= 0.0 <= picture.band[1]:
-            near = 0.0 if axes.get_xscale() == "linear" else float(tipping.min())
+        near = 0.0 if picture.band[0] <= 0.0 <= picture.band[1] else near
         axes.axvspan(near, far, color=INK, alpha=0.18, lw=0)
     for said, (colour, marker, _) in _VERDICTS.items():
         at = [i for i, one in enumerate(events) if one.verdict == said]
         axes.plot(tipping[at], at, marker=marker, color=colour, ms=4.5, ls="", mew=0.6)
-    if axes.get_xscale() == "linear":
-        axes.set_xlim(left=-0.02 * axes.get_xlim()[1])
+    axes.set_xlim(left=-0.02 * axes.get_xlim()[1])
     axes.set_ylim(len(events) - 0.3, -0.7)
     axes.set_yticks(range(len(events)) if names else [])
     for label in axes.set_yticklabels([abridged(one.name) for one in events] if names else []):
@@ -187,16 +175,14 @@ def _draw_events(axes: Axes, picture: AuditPicture) -> None:
 
 def _legend(picture: AuditPicture) -> list[Line2D | Patch]:
     """Return what is drawn, and only that: first of evaluators, then of events."""
-    handles: list[Line2D | Patch] = []
-    if picture.band is not None:
-        label = f"common bias ({percent(picture.level)})"
-        handles.append(Patch(color=INK, alpha=0.18, lw=0, label=label))
     said = {_NAMED: "evaluator whose bias is not 0", _OTHER: "other evaluator"}
     styles = {row.style for row in picture.rows}
-    marks = [(*style, label) for style, label in said.items() if style in styles]
     there = {one.verdict for one in picture.events}
+    marks = [(*style, label) for style, label in said.items() if style in styles]
     marks += [style for verdict, style in _VERDICTS.items() if verdict in there]
-    return [
-        *handles,
-        *(Line2D([], [], ls="", marker=m, color=c, ms=5, label=label) for c, m, label in marks),
-    ]
+    handles: list[Line2D | Patch]
+    handles = [Line2D([], [], ls="", marker=m, color=c, ms=5, label=label) for c, m, label in marks]
+    if picture.band is None:
+        return handles
+    label = f"common bias ({percent(picture.level)})"
+    return [Patch(color=INK, alpha=0.18, lw=0, label=label), *handles]

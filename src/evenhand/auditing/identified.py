@@ -1,4 +1,4 @@
-"""Identification of the bias: do these scores identify it, and if not, whom to ask about what.
+"""Identification of the bias: where scores do not identify it, why not, and whom to ask about what.
 
 Whom to ask is worked out as for questions that were not asked yet (`questions.advice`), of a few
 options and evaluators at one event, on one item: rows that identify the bias there do so in the
@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from evenhand.questions import Questions
 from evenhand.questions.advice import advise
 from evenhand.questions.identifiable import identified_by, in_order
 from evenhand.scores import Factor, Scores
-from evenhand.scores.scores import Codes, Finding, crossed
+from evenhand.scores.scores import Codes, crossed
 from evenhand.tables import listed
 
 _MOST = 24  # options, and evaluators, among whom advice is looked for
@@ -45,16 +43,13 @@ class Identified:
     why: str = ""  # why not, in plain words; empty if it is
     advice: str = ""
     asks: tuple[MissingScore, ...] = ()  # scores to add, after which it is; empty if none was found
-    notes: tuple[Finding, ...] = ()  # what scores do not tell beside a bias that they tell
 
     def __str__(self) -> str:
         return f"{self.why} {self.advice}".strip()
 
 
-def identified(scores: Scores, told: bool) -> Identified:
-    """Return whether the bias is identified (``told``), and whom to ask if it is not."""
-    if told:
-        return Identified(True, notes=_unlinked(scores))
+def why_not(scores: Scores) -> Identified:
+    """Return why the bias is not identified by scores that do not, and whom to ask."""
     if scores.partial is None:
         return Identified(
             False,
@@ -80,21 +75,26 @@ def identified(scores: Scores, told: bool) -> Identified:
             "of them scores rise with cannot be told.",
             "Leave these attributes out, or add scores in which they differ.",
         )
-    no_leads, bias = np.empty((0, 2), dtype=np.intp), np.zeros(1, dtype=np.intp)
-    advice = advise(questions, order, no_leads, [bias])[1]
+    advice = advise(questions, order, np.empty((0, 2), dtype=np.intp), [np.zeros(1, np.intp)])[1]
     assert advice is not None  # since a neutral evaluator can be asked about everything
-    sides = dict(zip(questions.evaluators, questions.evaluator_groups or (), strict=True))
     groups = dict(zip(questions.options.labels, questions.options.groups or (), strict=True))
-    asks = []
-    for ask in advice.add:
-        option, *rivals = ask.about
-        place = (rivals[0] if rivals else None), where.get("item"), where.get("event")
-        who = str(ask.evaluator)
-        asks.append(MissingScore(option, who, *place, groups.get(option), sides.get(who)))
+    sides = dict(zip(questions.evaluators, questions.evaluator_groups or (), strict=True))
+    asks = [
+        MissingScore(
+            option,
+            str(ask.evaluator),
+            rivals[0] if rivals else None,
+            where.get("item"),
+            where.get("event"),
+            groups.get(option),
+            sides.get(str(ask.evaluator)),
+        )
+        for ask in advice.add
+        for option, *rivals in [ask.about]
+    ]
     of = ", ".join(f"{kind} {name!r}" for kind, name in where.items())
-    return Identified(
-        False, _reason(scores), f"{advice.text}{f' (Of {of}.)' if of else ''}", tuple(asks)
-    )
+    text = f"{advice.text}{f' (Of {of}.)' if of else ''}"
+    return Identified(False, _reason(scores), text, tuple(asks))
 
 
 def _reason(scores: Scores) -> str:
@@ -114,31 +114,6 @@ def _reason(scores: Scores) -> str:
         "Who is partial to what follows from the option and the evaluator in all of these scores: "
         "a bias looks the same as differences of worth and leniency."
     )
-
-
-def _unlinked(scores: Scores) -> tuple[Finding, ...]:
-    """Return a note if options of an event fall into parts that no evaluator links."""
-    if scores.reference is not None:
-        return ()
-    at = np.zeros(len(scores), dtype=np.int32) if scores.event is None else scores.event.codes
-    if scores.rival is None:
-        (first, k), (second, n) = scores.scored, scores.chairs
-        second, n = second + k, n + k
-    else:
-        both, n = crossed(np.append(scores.option.codes, scores.rival), np.append(at, at))
-        first, second = both[: len(at)], both[len(at) :]
-    edges = sparse.coo_array((np.ones(len(at)), (first, second)), shape=(n, n))
-    _, part = csgraph.connected_components(edges, directed=False)
-    rows = np.unique(part[first], return_index=True)[1]  # one of each part
-    split = int((np.bincount(at[rows]) > 1).sum())
-    if not split:
-        return ()
-    events = "" if scores.event is None else f" at {split:,} of {len(scores.event):,} events"
-    said = (
-        f"Options fall into parts{events} that no evaluator links, {len(rows):,} in all: values "
-        "and leniencies of two parts have no common measure. The bias is told within parts."
-    )
-    return (Finding.note("overlap", said),)
 
 
 def _panel(scores: Scores) -> tuple[Questions, dict[str, str]] | None:

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.auditing.decisions import RULES
 from evenhand.best import Best, direction, sign
 from evenhand.inference.biases import BiasEstimate
 from evenhand.report import model
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evenhand.auditing.audit import Audit
-    from evenhand.auditing.shortlist import Shortlist
+    from evenhand.auditing.decisions import Decisions, Shortlist
 
 _MOST_NAMES = 3
 _FEW = 10  # evaluators or options: more of them would tell more than more scores
@@ -49,9 +48,9 @@ _FIRST = "standing first adds {}".format
 _UNTOLD = "These scores can't tell whether there is a bias."
 _FRAGILE = "fragile (within noise, or dependent on how large the bias is)"
 _VERDICTS = {
-    "safe": "are safe",
+    "safe": "are safe (surely the best)",
     "fragile": f"are {_FRAGILE}",
-    "wrong": "are wrong (another is better at every plausible bias, by more than noise)",
+    "wrong": "are wrong (surely not the best)",
     "unknown": "are not known",
 }
 
@@ -71,9 +70,9 @@ def report_of(audit: Audit) -> Report:
             Section("Against the baseline", partial(_ranking, audit), "brief"),
             Section("Whose bias is how large", partial(_each, audit, "evaluator"), "brief"),
             Section("Who is favoured", partial(_each, audit, audit.favoured)),
-            Section("Winners that change", partial(_changed, audit), "brief"),
+            Section("Winners that change", partial(_events, audit, True), "brief"),
             Section("Who is wanted, and what changes that", partial(_wanted, audit), "brief"),
-            Section("Decisions in doubt", partial(_doubtful, audit)),
+            Section("Decisions in doubt", partial(_events, audit, False)),
             Section("What was assumed, and what became of it", partial(_assumptions, audit)),
             Section("How it was computed", partial(_method, audit)),
         ],
@@ -174,36 +173,41 @@ def _how_sure(audit: Audit) -> str:
         at_most = "at most " if test.chance * (len(test.draws) + 1) < 2.0 else ""
         said.append(
             "With groups dealt out at random a bias as large is found with probability "
-            f"{at_most}{number(test.chance)} (permutation test)."
+            f"{at_most}{number(test.chance, 3 if test.chance < 0.01 else 2)} (permutation test)."
         )
     return " ".join(said)
 
 
 def _who(audit: Audit) -> str:
     """Return whose bias is not 0, the largest first, and what to expect of others."""
-    frame, failure = audit.evaluators, 1.0 - audit.bias.level
-    known = frame[frame["own"] > 0]
-    if not audit.identified.told or not audit.bias.low < audit.bias.high or not len(known):
+    each, spread, failure = audit.by_evaluator.columns, audit.spread, 1.0 - audit.bias.level
+    known = each["own"] > 0
+    if not audit.identified.told or not audit.bias.low < audit.bias.high or not known.any():
         return ""
-    beyond = (known["shrunk_low"] > 0.0) | (known["shrunk_high"] < 0.0)
-    named = known[known["flagged"] & beyond].sort_values("shrunk", key=abs, ascending=False)
-    of = f"of {counted(len(known), 'evaluator')} with partial scores"
+    low, high, size = each["shrunk_low"], each["shrunk_high"], each["shrunk"]
+    named = np.flatnonzero(known & each["flagged"] & ((low > 0.0) | (high < 0.0)))
+    named = named[np.argsort(-np.abs(size[named]), kind="stable")]
+    of = f"of {counted(int(known.sum()), 'evaluator')} with partial scores"
     said = f"Nobody {of} can be named: single biases are within noise."
-    if len(named):
+    if not np.isfinite(each["bias"]).any():
+        said = f"Nobody {of} can be named: single biases can't be told from those of others."
+    elif len(named) and spread.evaluators.sd == 0.0:
+        said = (
+            f"Nobody {of} stands out: they do not differ by more than noise, and the bias of all "
+            "is the best guess for each."
+        )
+    elif len(named):
         names = [
-            f"{short(one.evaluator)} ({_between(one.shrunk, one.shrunk_low, one.shrunk_high)})"
-            for one in named.itertuples()
+            f"{short(each['evaluator'][x])} ({_between(size[x], low[x], high[x])})"
+            for x in named.tolist()
         ]
         said = (
             f"{len(named):,} {of} can be named, with shrunken biases (at most {percent(failure)} "
             f"by chance): {joined(names, _MOST_NAMES)}."
         )
-        if len(known) > len(named) and not audit.spread.evaluators.chance <= failure:
+        if known.sum() > len(named) and not spread.evaluators.chance <= failure:
             said += " Others need not have less: evaluators do not differ by more than noise."
-    for kind, one in (
-        ("evaluator", audit.spread.evaluators),
-        (audit.favoured, audit.spread.groups),
-    ):
+    for kind, one in (("evaluator", spread.evaluators), (audit.favoured, spread.groups)):
         if math.isfinite(one.next_high - one.next_low) and one.sd > 0.0:
             ends = _between(math.nan, one.next_low, one.next_high)
             said += f" Another {kind}'s would be {ends}."
@@ -221,50 +225,55 @@ def _decided(audit: Audit) -> str:
     """Return what the mean scores decide, what changes that, and whether it is more than noise."""
     made = audit.decisions
     if made.shortlist is not None:
-        return changes(made.shortlist, made.shortlist.wrong.tolist())
-    rivals, by_bias = made.contests.sizes > 1, made.rule("bias")
+        return _changes(made.shortlist)
+    rivals, by_bias = made.sizes > 1, made.rules.get("bias")
     n, event = int(rivals.sum()), int(rivals.argmax())
     if n == 0 or by_bias is None:
         return ""
-    fair = next(rule for rule in made.rules if rule is not by_bias)
+    fair = next(rule for name, rule in made.rules.items() if name != "bias")
     off = "by the references" if audit.scores.reference is not None else "with leniency off, too"
-    if n == 1:
-        if made.verdict[event] == "unknown":
-            return ""
-        firsts = np.flatnonzero(by_bias.first_before & (made.contests.event == event))
-        by_mean = listed([str(name) for name in made.names(firsts)], _MOST_NAMES)
-        biased, fairly = (
-            short(str(made.names(by)[event])) for by in (by_bias.winner, made.fair_winner)
+    if n > 1:
+        counts = Counter(np.array(made.verdict)[rivals].tolist())
+        kinds = [f"{counts[kind]:,} {said}" for kind, said in _VERDICTS.items() if counts[kind]]
+        return (
+            f"Of {n:,} winners by the mean scores {int(by_bias.flipped.sum()):,} change with the "
+            f"bias off and {int(fair.flipped.sum()):,} {off}; {joined(kinds)}."
         )
-        said = f"By the mean scores {by_mean} {'tie' if len(firsts) > 1 else 'wins'}; with the "
-        said += f"bias off, {biased}; {off}, {fairly}"
-        if {biased, fairly} == {by_mean}:
-            said = f"{by_mean} wins by the mean scores, with the bias off, and {off}"
-        beyond = made.verdict[event] in ("safe", "wrong")
-        return f"{said}: {'by more than noise at every plausible bias' if beyond else _FRAGILE}."
-    counts = Counter(np.array(made.verdict)[rivals].tolist())
-    kinds = joined([f"{counts[kind]:,} {said}" for kind, said in _VERDICTS.items() if counts[kind]])
-    return (
-        f"Of {n:,} winners by the mean scores {int(by_bias.flipped.sum()):,} change with the bias "
-        f"off and {int(fair.flipped.sum()):,} {off}; {kinds}."
-    )
+    firsts = made.firsts[event]
+    by_mean = listed([made.options[x] for x in firsts], _MOST_NAMES)
+    biased, fairly = (short(str(made.names(by)[event])) for by in (by_bias.winner, fair.winner))
+    said = f"By the mean scores {by_mean} {'tie' if len(firsts) > 1 else 'wins'}; with the bias "
+    said += f"off, {biased}; {off}, {fairly}"
+    if {biased, fairly} == {by_mean}:
+        said = f"{by_mean} wins by the mean scores, with the bias off, and {off}"
+    sure = {"safe": f"{fairly} is the best", "wrong": f"{by_mean} is not the best"}
+    sure["fragile"] = _FRAGILE
+    how = sure.get(made.verdict[event])
+    if how is None:
+        return ""
+    return f"{said}: {how}{'' if how == _FRAGILE else ', by more than noise'}."
 
 
-def changes(found: Shortlist, wrong: Sequence[int]) -> str:
-    """Return who is wanted by the mean only, and who with all taken off only, what changes it, and
-    of which entries (``wrong``) that is more than noise.
+def _changes(found: Shortlist) -> str:
+    """Return who is wanted by the mean only, and who with all taken off only, what changes it, of
+    which that is more than noise, and who is surely wanted.
     """
 
     def named(entries: Sequence[int]) -> str:
         names = found.names(np.array(entries, dtype=np.intp))
-        if len(found.contests) > 1:
-            at = [found.contests.names[found.contests.event[x]] for x in entries]
-            names = [f"{name} at {abridged(event)}" for name, event in zip(names, at, strict=True)]
+        if found.events[0] != found.events[-1]:
+            names = [f"{found.option[x]} at {abridged(found.events[x])}" for x in entries]
         return listed(names, _MOST_NAMES)
 
-    changed = found.changed.tolist()
+    changed, wrong = found.changed.tolist(), found.wrong.tolist()
+    sure, n = np.flatnonzero(found.fair & found.inside).tolist(), int(found.fair.sum())
+    surely = f"surely so {len(sure):,}: {named(sure)}" if sure else "none of them surely"
+    if not changed and not n:
+        return f"Nobody is {found.wanted}, by the mean scores or with all taken off."
     if not changed:
-        return f"The same are {found.wanted} by the mean scores."
+        they = "one is" if n == 1 else f"{n:,} are"
+        also = "by the mean scores and with all taken off"
+        return f"The same {they} {found.wanted} {also}, {surely}."
     parts = [
         f"{how}: {named(some)}"
         for how, flag in (("by the mean scores only", True), ("with all taken off only", False))
@@ -272,8 +281,11 @@ def changes(found: Shortlist, wrong: Sequence[int]) -> str:
     ]
     causes = Counter(found.reason(entry) for entry in changed)
     by = joined([f"{cause} ({n:,})" for cause, n in sorted(causes.items())])
-    beyond = f"More than noise: {named(wrong)}." if wrong else "All is within noise."
-    return f"{capital(found.wanted)} {'; '.join(parts)}. What changes it: {by}. {beyond}"
+    beyond = f"More than noise: {named(wrong)}." if wrong else "All of that is within noise."
+    said = f"{capital(found.wanted)} {'; '.join(parts)}. What changes it: {by}. {beyond}"
+    return (
+        f"{said} With all taken off {counted(n, 'option')} {'is' if n == 1 else 'are'}, {surely}."
+    )
 
 
 def _next(audit: Audit) -> str:
@@ -283,9 +295,12 @@ def _next(audit: Audit) -> str:
         return audit.identified.advice
     if not bias.covers(0.0):
         said = "The bias is identified: take it off (`decide` does), or let nobody score the own."
-        made = audit.decisions.verdict
-        said += " What is safe may be trusted as it stands." if "safe" in made else ""
-        return said + (" What is fragile needs more scores." if "fragile" in made else "")
+        made, short = audit.decisions, audit.decisions.shortlist
+        if short is not None:
+            open_ = ~(short.inside | short.outside | short.itself)
+            return said + (" Who is at the line needs more scores." if open_.any() else "")
+        said += " What is safe may be trusted as it stands." if "safe" in made.verdict else ""
+        return said + (" What is fragile needs more scores." if "fragile" in made.verdict else "")
     if 0.5 * (bias.high - bias.low) <= audit.noise:
         return "The bias is identified, and small if there is one: nothing has to be taken off."
     kind, n = min(bias.clusters.items(), key=lambda one: one[1], default=("scores", _FEW))
@@ -318,17 +333,29 @@ def _shared_favour(audit: Audit) -> str:
     tips = np.flatnonzero(np.isfinite(favour))
     if scores.reference is not None or not tips.size:
         return ""
+    never = "No score shows a favour that all evaluators share: it looks like worth."
+    if made.shortlist is not None:
+        return never
     closest = int(tips[np.argmin(favour[tips])])
-    option = int(made.contests.option[made.fair_winner[closest]])
+    option, who = int(made.fair_winner[closest]), scores.evaluator
     whom = short(scores.option.names[option])
     if scores.option_group is not None and scores.option_group[option] >= 0:
         whom = f"{short(scores.groups[scores.option_group[option]])} (the group of {whom})"
-    at = f" at {abridged(made.contests.names[closest])}" if len(made) > 1 else ""
+    at = f" at {abridged(made.events[closest])}" if len(made) > 1 else ""
+    they = "all evaluators" if who is None or len(who) > 1 else short(who.names[0])
     return (
-        f"If all evaluators favoured {whom} by more than {number(favour[closest])}, somebody else "
-        f"would be best{at}. No score shows a favour that all evaluators share: it looks like "
-        "worth."
+        f"If {they} favoured {whom} {_size_of_lead(made, closest)}, somebody else would be "
+        f"best{at}. {never}"
     )
+
+
+def _size_of_lead(made: Decisions, event: int) -> str:
+    """Return by more than what an event tips, to the digits that its lead deserves."""
+    size, error = float(made.tipping_favour[event]), 2.0 * float(made.lead_se[event])
+    if size == 0.0:
+        return "at all"
+    written = number(size, decimals(error)) if 0.0 < error < math.inf else number(size)
+    return f"by more than {written if written.strip('0.') else f'{size:.1g}'}"
 
 
 def _picture(audit: Audit) -> list[Part]:
@@ -400,13 +427,28 @@ def _of_events(audit: Audit, caption: str, frame: pd.DataFrame, names: dict[str,
     return frame_table(caption, frame, several | names)
 
 
-def _changed(audit: Audit) -> list[Part]:
-    frame = audit.decisions.changed()
-    if not audit.identified.told or not len(frame):
+def _events(audit: Audit, changed: bool) -> list[Part]:
+    """Return the decisions that change by a rule; or the others that are wrong or fragile."""
+    made, by_bias = audit.decisions, audit.decisions.rules.get("bias")
+    flipped = np.any([rule.flipped for rule in made.rules.values()], axis=0)
+    frame = made.to_frame().assign(
+        mean=[", ".join(made.options[x] for x in firsts) for firsts in made.firsts],
+        unbiased=None if by_bias is None else made.names(by_bias.winner),
+    )
+    frame = frame[flipped if changed else frame["verdict"].isin(["wrong", "fragile"]) & ~flipped]
+    of_winners = made.shortlist is None and (audit.identified.told or not changed)
+    if not len(frame) or not of_winners:
         return []
-    names = {"rule": "rule", "baseline": "wins", "winner": "would win"}
-    rules = "; ".join(f"{one}: {RULES[one]}" for one in dict.fromkeys(frame["rule"]))
-    return [_of_events(audit, "Who wins, and would by the rule", frame, names), Note(f"{rules}.")]
+    frame = frame.sort_values(["verdict", "tipping_favour"], ascending=[False, True], kind="stable")
+    names = {"mean": "wins by the mean", "unbiased": "bias off", "fair_winner": "both off"}
+    names |= {"verdict": "verdict", "lead": "lead", "tipping_favour": "tipping favour"}
+    read = (
+        "Both off: bias and leniency, with position and attributes; or by the references. Wrong: "
+        "with both off, who wins by the mean is surely not the best. Fragile: nobody can tell, "
+        "which is no reproach. The lead is that with both off, the tipping favour what all "
+        "evaluators would have to favour the winner's group by for another to be best."
+    )
+    return [_of_events(audit, "Who wins, and would", frame, names), Note(read)]
 
 
 def _wanted(audit: Audit) -> list[Part]:
@@ -426,22 +468,6 @@ def _wanted(audit: Audit) -> list[Part]:
     return [_of_events(audit, caption, frame, names), Note(read)]
 
 
-def _doubtful(audit: Audit) -> list[Part]:
-    frame = audit.decisions.to_frame()
-    frame = frame[frame["verdict"].isin(["wrong", "fragile"])]
-    frame = frame.sort_values(["verdict", "tipping_favour"], ascending=[False, True], kind="stable")
-    columns = ("verdict", "winner", "fair_winner", "lead", "tipping_favour")
-    names = {name: name.replace("_", " ") for name in columns}
-    read = (
-        "Wrong: at every plausible bias another is better than the winner by the mean, by more "
-        "than noise. Fragile: nobody can tell, which is no reproach. The fair winner is the one "
-        "with bias and leniency off, the lead is its lead, the tipping favour what all evaluators "
-        "would have to favour its group by for another to be best."
-    )
-    table = _of_events(audit, "Decisions that are wrong or fragile", frame, names)
-    return [table, Note(read)] if len(frame) else []
-
-
 def _assumptions(audit: Audit) -> list[Part]:
     scores, left = audit.scores, audit.bias.freedom > 0
     worth = "what the option is worth" if scores.reference is None else "the reference"
@@ -451,11 +477,11 @@ def _assumptions(audit: Audit) -> list[Part]:
     few = "Too few scores are left."
     timed = "No column says when scores were given." if scores.time is None else few
     entries = [
-        ("The bias and the use of the scale are the same all over.", ("slopes",), left, few),
         ("Noise is the same for all evaluators and options.", ("noise",), left, few),
         ("Nothing drifts.", ("drift",), left and scores.time is not None, timed),
         ("Scores do not pile up at the ends of the scale.", ("ceiling", "floor"), True, few),
         ("No score lies far off what the others explain.", ("outliers",), left, few),
+        ("Nobody copied another.", ("copies",), left, few),
     ]
     return [
         f"{taken}, a bias where the evaluator is partial, and noise. Held says that nothing was "
@@ -465,13 +491,12 @@ def _assumptions(audit: Audit) -> list[Part]:
 
 
 def _method(audit: Audit) -> list[Part]:
-    scores, pair = audit.scores, audit.pair.share
+    scores = audit.scores
     called = [f"{part}: {name}" for part, name in scores.called.items() if name != part]
     entries: dict[str, model.Cell] = {
         "table": str(scores).splitlines()[0],
         "columns": ", ".join(called) or None,
         "noise": audit.noise,
-        "reliability: share of it that stays with a pair of evaluator and option": pair,
         "confidence": percent(audit.bias.level),
         "seed": audit.seed,
         "software": f"evenhand {version('evenhand')}",
@@ -512,8 +537,7 @@ def record_of(audit: Audit) -> dict[str, Any]:
         },
         "by_evaluator": rows(audit.evaluators),
         f"by_{audit.favoured}": rows(audit.groups),
-        "pair": parts(audit.pair, "pair", "noise", "pairs", "share"),
-        "flips": {rule.rule: int(rule.flipped.sum()) for rule in made.rules},
+        "flips": {name: int(rule.flipped.sum()) for name, rule in made.rules.items()},
         "decisions": rows(made.to_frame()),
         "wanted": None if made.shortlist is None else rows(made.shortlist.to_frame()),
         "identified": audit.identified.told,

@@ -20,7 +20,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import islice, permutations
+from functools import partial
+from itertools import permutations
 
 import numpy as np
 
@@ -94,27 +95,23 @@ def placebo(table: TableFit, seed: int = 0) -> Placebo:
     naive, reason = table.naive(0.5).value, _impossible(table)
     if reason:
         return Placebo(naive, np.zeros(0), reason)
-    scores, panel, n = table.scores, table.panel, len(table.scores)
+    panel, n, dealt, own = table.panel, len(table.scores), _dealt(table.scores), table.own
     most = int(np.clip(_CELLS // n, _LEAST_DRAWS, DRAWS))
-    places = _places(_event_of_chairs(scores), np.random.default_rng(seed), most)
-    dealt, own = _dealt(scores), table.own
     left, least = table.residual + naive * own, PROJECTED * float(own @ own)
-    draws: list[float] = []
-    if isinstance(panel, Fit):
-        every = slice(0, n)
-        while some := list(islice(places, max(1, _AT_ONCE // n))):
-            P = np.column_stack([dealt(place)(every) for place in some])
-            size = (panel.basis.off_effects(P) ** 2).sum(axis=0)
-            draws += (P.T @ left / np.where(size > least, size, np.nan)).tolist()
-    else:
+    sums: list[tuple[Floats, Floats]] = []  # along what is left of the scores, and of squares
+    for places in _places(table.scores, seed, most, max(1, _AT_ONCE // n)):
+        if isinstance(panel, Fit):
+            P = dealt(places, slice(0, n))
+            sums.append((P @ left, (panel.basis.off_effects(P.T) ** 2).sum(axis=0)))
+            continue
         for place in places:
-            partial = dealt(place)
-            size = panel._met.left_over(partial)
-            along = sum(float(partial(rows) @ left[rows]) for rows in chunks(n))
-            draws.append(along / size if size > least else math.nan)
+            product = sum(float(dealt(place, rows) @ left[rows]) for rows in chunks(n))
+            square = panel._met.left_over(partial(dealt, place))
+            sums.append((np.array([product]), np.array([square])))
+    if not isinstance(panel, Fit):
         panel._met.forget()
-    found = np.array(draws)
-    found = found[np.isfinite(found)]
+    along, size = (np.concatenate(part) for part in zip(*sums, strict=True))
+    found = along[size > least] / size[size > least]
     return Placebo(naive, found, "" if len(found) else "no other dealing shows a bias")
 
 
@@ -140,62 +137,54 @@ def _event_of_chairs(scores: Scores) -> Indices:
     return event
 
 
-def _places(event: Indices, rng: np.random.Generator, most: int) -> Iterator[Indices]:
-    """Yield permutations of chairs, each at its event; all but the true one where they are few."""
-    if event.min() == event.max() and len(event) <= _FEW and math.factorial(len(event)) <= most:
-        yield from (np.array(way) for way in islice(permutations(range(len(event))), 1, None))
+def _places(scores: Scores, seed: int, most: int, at_once: int) -> Iterator[Indices]:
+    """Yield (draws, chairs) permutations of chairs, each at its event, some at once; all but the
+    true one where they are few.
+    """
+    event, rng = _event_of_chairs(scores), np.random.default_rng(seed)
+    n, alone = len(event), event.min() == event.max()
+    if alone and n <= _FEW and math.factorial(n) <= most:
+        yield np.array([*permutations(range(n))])[1:]
         return
     order = np.argsort(event, kind="stable")
-    for _ in range(most):
-        place = np.empty(len(event), dtype=np.int64)
-        place[order] = np.lexsort((rng.random(len(event)), event))
-        yield place
+    for start in range(0, most, at_once):
+        drawn = rng.random((min(at_once, most - start), n))
+        places = np.argsort(drawn, axis=1)
+        if not alone:
+            for place, one in zip(places, drawn, strict=True):
+                place[order] = np.lexsort((one, event))
+        yield places
 
 
-def _dealt(scores: Scores) -> Callable[[Indices], Callable[[slice], Floats]]:
-    """Return what gives the partiality where chairs have changed places, some rows at a time."""
-    if scores.stated is not None:
-        return _stated(scores)
-    chairs, n_chairs = scores.chairs
-    assert scores.evaluator is not None
-    assert scores.evaluator_group is not None
-    groups = scores.option_group
-    assert groups is not None
-    group = np.zeros(n_chairs, dtype=np.int32)
-    group[chairs] = scores.evaluator_group[scores.evaluator.codes]
-    options = [scores.option.codes, *([] if scores.rival is None else [scores.rival])]
+def _dealt(scores: Scores) -> Callable[[Indices, slice], Floats]:
+    """Return what gives (…, rows) the partiality where chairs have changed places."""
+    (chairs, n_chairs), stated = scores.chairs, scores.stated
+    codes = [scores.option.codes, *([] if scores.rival is None else [scores.rival])]
+    if stated is None:
+        who, groups, of_judges = scores.evaluator, scores.option_group, scores.evaluator_group
+        assert who is not None
+        assert groups is not None
+        assert of_judges is not None
+        group = np.zeros(n_chairs, dtype=np.int32)
+        group[chairs] = of_judges[who.codes]
+        sides = [groups[one] for one in codes]
 
-    def dealt(place: Indices) -> Callable[[slice], Floats]:
-        moved = group[place]
-
-        def partial(rows: slice) -> Floats:
-            side = moved[chairs[rows]]
-            first, *second = (
-                ((groups[codes[rows]] == side) & (side >= 0)).astype(np.float64)
-                for codes in options
-            )
+        def by_groups(place: Indices, rows: slice) -> Floats:
+            side = group[place][..., chairs[rows]]
+            first, *second = (((of[rows] == side) & (side >= 0)).astype(float) for of in sides)
             return np.asarray(first - second[0] if second else first)
 
-        return partial
-
-    return dealt
-
-
-def _stated(scores: Scores) -> Callable[[Indices], Callable[[slice], Floats]]:
-    assert scores.stated is not None
-    (chairs, _), (scored, n_scored) = scores.chairs, scores.scored
+        return by_groups
+    scored, n_scored = scores.scored
     if scores.rival is not None:
         scored, n_scored = crossed(scored, scores.rival)
     key = chairs.astype(np.int64) * n_scored + scored
     order = np.argsort(key, kind="stable")
-    ordered, known = key[order], scores.stated[order]
+    ordered, known = key[order], stated[order]
 
-    def dealt(place: Indices) -> Callable[[slice], Floats]:
-        def partial(rows: slice) -> Floats:
-            wanted = place[chairs[rows]] * n_scored + scored[rows]
-            found = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
-            return np.asarray(np.where(ordered[found] == wanted, known[found], 0.0))
+    def as_stated(place: Indices, rows: slice) -> Floats:
+        wanted = place[..., chairs[rows]] * n_scored + scored[rows]
+        found = np.minimum(np.searchsorted(ordered, wanted), len(ordered) - 1)
+        return np.asarray(np.where(ordered[found] == wanted, known[found], 0.0))
 
-        return partial
-
-    return dealt
+    return as_stated

@@ -48,12 +48,6 @@ _EXACT = 1e-9  # share of its distance from the start that the end is known to
 _TUNED = 0.15  # a mixture of prior precision 0.15 J is narrowest about the information J
 
 
-def student_quantiles(failure: float, freedom: Floats) -> Floats:
-    """Return (n,) what Student's variables exceed with a chance of ``failure`` each."""
-    normal = np.isinf(freedom)
-    return -np.where(normal, special.ndtri(failure), special.stdtrit(freedom, failure))
-
-
 def student_quantile(failure: float, freedom: float) -> float:
     """Return what Student's variable exceeds with a chance of ``failure``; see `student_tail`."""
     if math.isinf(freedom):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,9 @@ from evenhand.arrays import Counts, Floats, is_number
 from evenhand.best import Best, checked_best, sign
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.inference.target import Target
-from evenhand.planning import advice
+from evenhand.planning import page
 from evenhand.planning.assumed import Assumed, assumed
-from evenhand.planning.plan import Kind, Plan
+from evenhand.planning.plan import Plan
 from evenhand.planning.reviews import Reviews
 from evenhand.planning.until_certain import UntilCertain
 from evenhand.planning.ways import (
@@ -128,41 +128,54 @@ def plan(
     target = Target.of(top, bar, against, tolerance, best)
     if values is not None and np.ndim(values):
         values = sign(best) * np.asarray(values, dtype=np.float64)
+    sigma = 1.0 if noise_scale is None else float(noise_scale)
+    terms = Terms(confidence, tolerance / sigma, sigma)
+    made = Plan(
+        given,
+        "one look" if given.limited else "until certain",
+        np.zeros(len(given), dtype=np.int64),
+        confidence=confidence,
+        tolerance=tolerance,
+        noise_scale=noise_scale,
+        chance=chance,
+        budget=budget,
+        target=Target(top=1, best=best),
+    )
+    k, said = len(given.options), leads is not None or values is not None
     if reviews is not None or target is not None:
-        target = Target(top=1, tolerance=tolerance, best=best) if target is None else target
+        target = target or Target(top=1, tolerance=tolerance, best=best)
         target.among(given.options.labels)
-        sigma = 1.0 if noise_scale is None else float(noise_scale)
-        said = leads is not None or values is not None
         assume = values if said else sigma
-        prior = assumed(
-            len(given.options), leads, assume, tolerance, sigma, best=target.top is not None
-        )
+        premise = assumed(k, leads, assume, tolerance, sigma, best=target.top is not None)
         if not said:
-            prior = replace(prior, words=f"{prior.words}, as is assumed here,")
-        prior = _with_line(prior, target)
-        terms = Terms(confidence, tolerance / sigma, sigma, _first_bias(given))
-        told = _Told(given, noise_scale, tolerance, chance, budget, prior, terms, "hand-out", best)
+            premise = replace(premise, words=f"{premise.words}, as is assumed here,")
+        premise = _with_line(premise, target)
+        made = replace(made, kind="hand-out", premise=premise.words, target=target)
+        terms = replace(terms, bias=_first_bias(given))
         ours = target if best == "high" else target.turned
-        found = _handed_out(told, Reviews(given, terms, prior, ours), reviews)
-        return replace(found, target=target)
-    if leads is None and values is None:
+        return _handed_out(made, Reviews(given, terms, premise, ours), reviews)
+    if not said:
         raise InputError(
             "say what the plan is for: leads= or values= (what is assumed of the options), for a "
             "choice that is certain; or reviews=, how many evaluations every option is to have."
         )
-    sigma = 1.0 if noise_scale is None else float(noise_scale)
-    terms = Terms(confidence, tolerance / sigma, sigma)
-    kind: Kind = "one look" if given.limited else "until certain"
-    told = _Told(given, noise_scale, tolerance, chance, budget, None, terms, kind, best)
-    if len(given.options) == 1:
-        return told.made(None, (), ())
-    premise = assumed(len(given.options), leads, values, tolerance, sigma)
-    told = replace(told, premise=premise)
+    if k == 1:
+        return made
+    premise = assumed(k, leads, values, tolerance, sigma)
+    made = replace(made, premise=premise.words)
     _refuse_unidentifiable(given)
-    return _one_look(told, premise) if given.limited else _until_certain(told, premise)
+    return (_one_look if given.limited else _until_certain)(made, terms, premise)
 
 
-def _handed_out(told: _Told, way: Reviews, reviews: float | None) -> Plan:
+def _found(made: Plan, counts: Floats | Counts, chosen: Sequence[str], **more: Any) -> Plan:
+    """Return the plan with what was found: (q,) evaluations, of these evaluators."""
+    whole = _whole(np.asarray(counts, dtype=np.float64))
+    asked = {made.questions.evaluator_of(x) for x in np.flatnonzero(whole).tolist()}
+    names = tuple(name for name in chosen if name in asked)
+    return replace(made, counts=whole, chosen=names, **more)
+
+
+def _handed_out(made: Plan, way: Reviews, reviews: float | None) -> Plan:
     """Return the plan of a hand-out: as many evaluations of each option as wanted, or as may be."""
     k, e, said = len(way.questions.options), len(way.questions.evaluators), []
     if reviews is not None and not (is_number(reviews) and 0.0 < reviews <= e):
@@ -172,7 +185,7 @@ def _handed_out(told: _Told, way: Reviews, reviews: float | None) -> Plan:
     n = way.most if reviews is None else round(reviews * k)
     enough = n <= way.most
     if not enough:
-        said.append(advice.too_few(way.most, k, reviews or 0.0))
+        said.append(page.too_few(way.most, k, reviews or 0.0))
     counts = way.counts(min(n, way.most))
     if counts is None:
         raise InputError(
@@ -180,21 +193,27 @@ def _handed_out(told: _Told, way: Reviews, reviews: float | None) -> Plan:
             "these are other questions, or more than can be handed out."
         )
     price = price_of(way.questions, counts)
-    if told.budget is not None and not told.can_pay(price):
+    if made.budget is not None and not made.can_pay(price):
         enough = False
-        said.append(advice.budget_for_reviews(told.budget, price, int(counts.sum())))
-        fewer = way.counts(math.floor(counts.sum() * told.budget / price))
+        said.append(page.budget_for_reviews(made.budget, price, int(counts.sum())))
+        fewer = way.counts(math.floor(counts.sum() * made.budget / price))
         assert fewer is not None
         counts = fewer
     expected = way.step(counts)
-    steps = way.curve(expected)
+    steps = tuple(way.curve(expected))
     comparable = math.isfinite(expected.difference)
-    enough &= comparable
     robust = comparable and way.without_one(counts)
-    said += advice.of_reviews(steps, expected, way.target, way.calls, robust=robust)
-    found = WayOutcome(counts.astype(float), expected.settled)
-    made = told.made(found, way.questions.evaluators, said, enough=enough)
-    return replace(made, target=way.target, reviews_curve=tuple(steps), expected=expected)
+    made = _found(
+        made,
+        counts,
+        way.questions.evaluators,
+        probability=expected.settled,
+        enough=enough and comparable,
+        reviews_curve=steps,
+        expected=expected,
+    )
+    said += page.of_reviews(steps, expected, way.target, way.calls, robust=robust)
+    return replace(made, advice=tuple(said))
 
 
 def _with_line(prior: Assumed, target: Target) -> Assumed:
@@ -213,108 +232,61 @@ def _with_line(prior: Assumed, target: Target) -> Assumed:
     return replace(prior, words=f"{prior.words} and the bar is {where} the average option")
 
 
-@dataclass(frozen=True, eq=False)
-class _Told:
-    """What was asked for, to be put into the plan."""
-
-    questions: Questions
-    noise_scale: float | None
-    tolerance: float
-    chance: float
-    budget: float | None
-    premise: Assumed | None
-    terms: Terms
-    kind: Kind
-    best: Best
-
-    def can_pay(self, price: float) -> bool:
-        """Whether the budget is large enough."""
-        return self.budget is None or price <= self.budget * (1 + 1e-9)
-
-    def made(
-        self,
-        found: WayOutcome | None,
-        chosen: Sequence[str],
-        said: Sequence[str],
-        *,
-        enough: bool = True,
-        limit: float = math.nan,
-    ) -> Plan:
-        """Return the plan of what was found; of nothing, where nothing needs to be asked."""
-        q = len(self.questions)
-        counts = _whole(np.zeros(q) if found is None else found.counts[:q])
-        asked = {self.questions.evaluator_of(x) for x in np.flatnonzero(counts).tolist()}
-        return Plan(
-            questions=self.questions,
-            kind=self.kind,
-            counts=counts,
-            price=float(counts @ self.questions.prices),
-            limit=limit,
-            probability=math.nan if found is None else found.probability,
-            enough=enough,
-            chosen=tuple(name for name in chosen if name in asked),
-            advice=tuple(said),
-            confidence=self.terms.confidence,
-            tolerance=self.tolerance,
-            noise_scale=self.noise_scale,
-            chance=self.chance,
-            budget=self.budget,
-            premise="" if self.premise is None else self.premise.words,
-            target=Target(top=1, best=self.best),
-        )
-
-
-def _one_look(told: _Told, premise: Assumed) -> Plan:
+def _one_look(made: Plan, terms: Terms, premise: Assumed) -> Plan:
     """Return the plan of one look with the fewest evaluators that are enough, or with all."""
-    questions, names = told.questions, told.questions.evaluators
-    way, e, said = OneLookWay(questions, told.terms, premise), len(names), list[str]()
+    questions, names = made.questions, made.questions.evaluators
+    way, e, said = OneLookWay(questions, terms, premise), len(names), list[str]()
 
     def first(n: int) -> WayOutcome:
         return way.outcome(np.arange(e) < n if e else None)
 
     def enough_beside(m: int) -> bool:
         more = replace(way, questions=with_neutral(questions, m))
-        return more.outcome().probability >= told.chance
+        return more.outcome().probability >= made.chance
 
     low, n, found = 0, e, first(e)
-    enough = found.probability >= told.chance
+    enough = found.probability >= made.chance
     while enough and n - low > 1:
         middle = (low + n) // 2
         tried = first(middle)
         low, n, found = (
-            (low, middle, tried) if tried.probability >= told.chance else (middle, n, found)
+            (low, middle, tried) if tried.probability >= made.chance else (middle, n, found)
         )
     if enough and n < e:
-        said.append(advice.some_will_do(names[:n], e))
+        said.append(page.some_will_do(names[:n], e))
     if not enough and e:
-        said.append(advice.more_neutral(enough_beside, e))
+        said.append(page.more_neutral(enough_beside, e))
     if not enough:
-        again = UntilCertain(_unlimited(questions), told.terms, premise)
-        said.append(advice.asked_again(again.outcome()))
+        again = questions._changed(capacity=None, workload=None)
+        said.append(page.asked_again(UntilCertain(again, terms, premise).outcome().counts))
     price = price_of(questions, found.counts)
-    if told.budget is not None and not told.can_pay(price):
+    if made.budget is not None and not made.can_pay(price):
         enough = False
-        said.append(advice.budget_for_evaluators(told.budget, price, n))
-        while n and not told.can_pay(price_of(questions, found.counts)):
+        said.append(page.budget_for_evaluators(made.budget, price, n))
+        while n and not made.can_pay(price_of(questions, found.counts)):
             n -= 1
             found = first(n)
-    return told.made(found, names[:n], said, enough=enough)
+    return _found(
+        made,
+        found.counts,
+        names[:n],
+        probability=found.probability,
+        enough=enough,
+        advice=tuple(said),
+    )
 
 
-def _until_certain(told: _Told, premise: Assumed) -> Plan:
+def _until_certain(made: Plan, terms: Terms, premise: Assumed) -> Plan:
     """Return the plan of asking all evaluators until it is certain."""
-    way, said = UntilCertain(told.questions, told.terms, premise), list[str]()
-    found = way.outcome()
-    price = price_of(told.questions, found.counts)
-    enough = told.can_pay(price)
-    if told.budget is not None and not enough:
-        said.append(advice.budget_for_certainty(told.budget, price))
-    return told.made(found, told.questions.evaluators, said, enough=enough, limit=way.limit())
-
-
-def _unlimited(questions: Questions) -> Questions:
-    """Return the same questions, to be asked as often as one likes."""
-    return questions._changed(capacity=None, workload=None)
+    way, said = UntilCertain(made.questions, terms, premise), tuple[str, ...]()
+    counts = way.outcome().counts
+    price = price_of(made.questions, counts)
+    enough = made.can_pay(price)
+    if made.budget is not None and not enough:
+        said = (page.budget_for_certainty(made.budget, price),)
+    return _found(
+        made, counts, made.questions.evaluators, enough=enough, advice=said, limit=way.limit()
+    )
 
 
 def _first_bias(questions: Questions) -> Floats | None:

@@ -14,8 +14,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
 from evenhand.arrays import Counts, Floats
+from evenhand.planning.page import verdict
 from evenhand.planning.plan import Plan
-from evenhand.planning.sections import verdict
 from evenhand.report.pictures import FAINT, INK, STYLES, frame, literal, new_figure
 from evenhand.report.words import short
 

@@ -39,8 +39,6 @@ class Plan(Result):
         evaluators.
     counts
         (q,) how often each question is asked.
-    price
-        What that costs.
     limit
         Price below which no policy is certain, in the mean; NaN unless asked until certain.
     probability
@@ -72,21 +70,29 @@ class Plan(Result):
     questions: Questions
     kind: Kind
     counts: Counts
-    price: float
-    limit: float
-    probability: float
-    enough: bool
-    chosen: tuple[str, ...]
-    advice: tuple[str, ...]
-    confidence: float
-    tolerance: float
-    noise_scale: float | None
-    chance: float
-    budget: float | None
-    premise: str
+    limit: float = math.nan
+    probability: float = math.nan
+    enough: bool = True
+    chosen: tuple[str, ...] = ()
+    advice: tuple[str, ...] = ()
+    confidence: float = 0.95
+    tolerance: float = 0.0
+    noise_scale: float | None = None
+    chance: float = 0.8
+    budget: float | None = None
+    premise: str = ""
     target: Target = field(default_factory=lambda: Target(top=1))
     expected: ReviewStep | None = None
     reviews_curve: tuple[ReviewStep, ...] = ()
+
+    @property
+    def price(self) -> float:
+        """What the evaluations cost."""
+        return float(self.counts @ self.questions.prices)
+
+    def can_pay(self, price: float) -> bool:
+        """Tell whether the budget is large enough."""
+        return self.budget is None or price <= self.budget * (1 + 1e-9)
 
     @property
     def top(self) -> int | None:
@@ -163,7 +169,7 @@ class Plan(Result):
         )
 
     def _report(self) -> Report:
-        from evenhand.planning.sections import report_of  # noqa: PLC0415 # it speaks of plans
+        from evenhand.planning.page import report_of  # noqa: PLC0415 # it speaks of plans
 
         return report_of(self)
 

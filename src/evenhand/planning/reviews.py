@@ -1,10 +1,10 @@
 """What comes of a hand-out, in which every option is evaluated by some of the evaluators.
 
-Values are drawn as assumed, and what is made of them is what `decide` does: least squares, so that
-it does not matter how lenient evaluators are or by how much they favour their own; the m of largest
-estimates are chosen, or those that look better than a bar or than one option. How many stand at the
-line, and how often the whole list is settled, is found by scores that are drawn and tested as real
-ones are; the noise is then heard from them.
+Tables of scores are drawn by values as assumed, and what is made of them is what `decide` does:
+least squares, so that it does not matter how lenient evaluators are or by how much they favour
+their own; the m of largest estimates are chosen, or those that look better than a bar or than one
+option. How many stand at the line, and how often all of it is settled, is concluded from some of
+the tables, and counted.
 """
 
 from __future__ import annotations
@@ -16,13 +16,11 @@ import numpy as np
 from scipy import special
 
 from evenhand.arrays import ArrayValue, Counts, Floats, Indices
-from evenhand.certainty.aim import model_of
 from evenhand.inference import Target, conclude, design_of_answers
 from evenhand.inference.chances import Drawn
-from evenhand.linear import Fit
+from evenhand.linear import Design, Fit
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.ways import Terms, price_of
-from evenhand.policies.messages import Feedback
 from evenhand.questions import UNLIMITED, HandOut, Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
 from evenhand.questions.hand_outs import hand_out, own_pairs
@@ -120,17 +118,9 @@ class Reviews:
         given, terms = HandOut(self.questions, counts), self.terms
         found = accuracy(self.questions, counts.astype(np.float64))
         apart = math.sqrt(found.mean_lead_variance()) * terms.quantile * terms.sigma
-        right = lost = settled = 0.0
-        m, at_line, sure = self.target.top, float(self.calls), math.nan
-        if m is None:
-            sure = 0.0
-        if math.isfinite(apart) and m is None:
-            right, lost = self._called(counts)
-            at_line, settled, sure = self._tested(counts)
-        elif math.isfinite(apart) and m is not None:
-            right, lost, settled = self._chosen(found, m)
-            if m > 1:
-                at_line, settled, _ = self._tested(counts)
+        said = 0.0, 0.0, float(self.calls), 0.0, math.nan if self.target.top else 0.0
+        if math.isfinite(apart):
+            said = self._drawn(counts, found)
         own = given.own if own_pairs(self.questions).any() else np.zeros(1, dtype=np.int64)
         return ReviewStep(
             float(given.reviews.mean()),
@@ -140,12 +130,70 @@ class Reviews:
             (int(own.min()), int(own.max())),
             apart,
             terms.half_width(found),
-            right,
-            lost * terms.sigma,
-            math.nan if m == 1 else at_line,
-            settled,
-            sure,
+            *said,
         )
+
+    def _drawn(self, counts: Counts, found: Accuracy) -> tuple[float, float, float, float, float]:
+        """Return how many are right, what is lost, how many stand at the line, how often all of it
+        is certain, and how many are surely on one side of a line: by tables that are drawn.
+        """
+        questions, target, rival = self.questions, self.target, self._rival
+        k, m, rng = len(questions.options), target.top, np.random.default_rng(0)
+        on, bar = np.flatnonzero(counts), ((target.bar or 0.0) - self.assumed.origin)
+        aim = replace(target, tolerance=self.terms.tolerance)
+        if target.bar is not None:
+            aim = replace(aim, bar=bar / self.terms.sigma)
+        design = design_of_answers(questions, on, np.zeros(len(on)))
+        n = max(100, min(_ROUNDS, _ROUNDS * 100 // k))  # fewer of many options
+        true = self.assumed.draws(n, rng)
+        tables = true[:, questions.about[on, 0]] + rng.standard_normal((n, len(on)))
+        seen = _values(Fit(design), tables)
+        if m is not None:
+            best, chosen = (np.argsort(-values, axis=1)[:, :m] for values in (true, seen))
+            right = float((best[:, :, None] == chosen[:, None, :]).sum()) / n
+            worth = [np.take_along_axis(true, some, axis=1).sum(axis=1) for some in (best, chosen)]
+            lost = float((worth[0] - worth[1]).mean()) / m
+        else:
+            held = self._held
+            away, looks = (
+                (values if rival is None else values - values[:, [rival]])[:, held]
+                - (aim.bar or 0.0)
+                + aim.tolerance
+                for values in (true, seen)
+            )
+            wrong = (away > 0.0) != (looks > 0.0)
+            right = float((~wrong).sum()) / n
+            lost = float(np.abs(away[wrong]).mean()) if wrong.any() else 0.0
+        lost *= self.terms.sigma
+        if m == 1:
+            certain = self.terms.certain(true + found.errors(n, rng), found)
+            return right, lost, math.nan, float(certain.mean()), math.nan
+        most = min(max(_WORK // (k * k), _TABLES[0]), _TABLES[1])
+        return right, lost, *self._concluded(design, aim, tables[:most])
+
+    def _concluded(self, design: Design, aim: Target, tables: Floats) -> tuple[float, float, float]:
+        """Return how many stand at the line, how often all is settled, and how many are surely on
+        one side of it, by some tables; NaN of very many options.
+        """
+        k, m, delta = design.n_options, aim.top, 1.0 - self.terms.confidence
+        if k > _MOST:
+            return math.nan, math.nan, math.nan
+        found = []
+        for y in tables:
+            fit = Fit(replace(design, y=y))
+            if fit.silent:
+                return math.nan, 0.0, 0.0 if m is None else math.nan
+            if m is None:
+                said = conclude(fit, aim, delta, rival=self._rival)
+                chances = said.chances[self._held]
+                settled, sure = said.sure, float(len(self._held) - len(said.undecided))
+            else:  # `conclude` asks for all leads, these are those across the line
+                chances, settled = _across(fit, m, delta)
+                sure = math.nan
+            at_line = (chances > delta) & (chances < 1.0 - delta)
+            found.append((float(at_line.sum()), float(settled), sure))
+        at, settled_share, sure_mean = np.mean(found, axis=0).tolist()
+        return at, settled_share, sure_mean
 
     def curve(self, planned: ReviewStep) -> list[ReviewStep]:
         """Return what fewer and more evaluations of each option come to, beside those planned."""
@@ -174,73 +222,6 @@ class Reviews:
             for e in range(len(self.questions.evaluators))
         )
 
-    def _chosen(self, found: Accuracy, m: int) -> tuple[float, float, float]:
-        """Return how many are right, what is lost per place, and how often the best is certain."""
-        rng = np.random.default_rng(0)
-        true = self._drawn(rng)
-        n = len(true)
-        seen = true + found.errors(n, rng)
-        best, chosen = (np.argsort(-values, axis=1)[:, :m] for values in (true, seen))
-        both = (best[:, :, None] == chosen[:, None, :]).any(axis=2)
-        worth = [np.take_along_axis(true, some, axis=1).sum(axis=1) for some in (best, chosen)]
-        certain = float(self.terms.certain(seen, found).mean()) if m == 1 else math.nan
-        return float(both.sum(axis=1).mean()), float((worth[0] - worth[1]).mean()) / m, certain
-
-    def _called(self, counts: Counts) -> tuple[float, float]:
-        """Return how many look to be on the side of the line on which they are, and how far from it
-        the others are.
-        """
-        nothing: Floats = np.zeros(len(self.questions))
-        fit = model_of(self.questions).fit(Feedback(counts, nothing, nothing), 1.0)
-        if self._rival is None:
-            variances = fit.values(self.questions.neutral_among(counts)).variances
-        else:
-            variances = fit.leads(self._rival, self._held).variances
-        rng = np.random.default_rng(0)
-        true = self._drawn(rng)
-        from_ = self._bar if self._rival is None else true[:, [self._rival]]
-        away = true[:, self._held] - from_ + self.terms.tolerance
-        seen = away + np.sqrt(variances) * rng.standard_normal(away.shape)
-        wrong = (away > 0.0) != (seen > 0.0)
-        lost = float(np.abs(away[wrong]).mean()) if wrong.any() else 0.0
-        return float((~wrong).sum(axis=1).mean()), lost
-
-    def _tested(self, counts: Counts) -> tuple[float, float, float]:
-        """Return how many stand at the line, how often nobody does for certain, and how many are
-        surely on one side: by tables of scores that are drawn, and concluded from as real ones are.
-        """
-        k, delta = len(self.questions.options), 1 - self.terms.confidence
-        if k > _MOST:
-            return math.nan, math.nan, math.nan
-        rng, on = np.random.default_rng(0), np.flatnonzero(counts)
-        target = replace(self.target, tolerance=self.terms.tolerance)
-        if target.bar is not None:
-            target = replace(target, bar=self._bar)
-        design = design_of_answers(self.questions, on, np.zeros(len(on)))
-        n = min(max(_WORK // (k * k), _TABLES[0]), _TABLES[1])
-        open_, settled, sure = 0, 0, 0
-        for true in self.assumed.draws(n, rng):
-            y = true[self.questions.about[on, 0]] + rng.standard_normal(len(on))
-            fit = Fit(replace(design, y=y))
-            if fit.silent:
-                return math.nan, 0.0, 0.0
-            if target.top is not None:
-                C, freedom = fit.covariance
-                chances = Drawn.of(fit.values, C, freedom).among(target.top)
-                settled += _settled(fit, target, delta)
-            else:
-                found = conclude(fit, target, delta, rival=self._rival)
-                chances = found.chances[self._held]
-                settled += found.sure
-                sure += len(self._held) - len(found.undecided)
-            open_ += int(((chances > delta) & (chances < 1.0 - delta)).sum())
-        return open_ / n, settled / n, sure / n
-
-    @property
-    def _bar(self) -> float:
-        """What options must be worth, as values are drawn."""
-        return ((self.target.bar or 0.0) - self.assumed.origin) / self.terms.sigma
-
     @property
     def _rival(self) -> int | None:
         """The option that others are held against, if any."""
@@ -248,25 +229,31 @@ class Reviews:
 
     @property
     def _held(self) -> Indices:
-        """Options that are held to the bar, or against one."""
+        """Options that are chosen among, or held to the bar, or against one."""
         everybody = np.arange(len(self.questions.options))
         return everybody if self._rival is None else np.delete(everybody, self._rival)
 
-    def _drawn(self, rng: np.random.Generator) -> Floats:
-        """Return (n, k) values as they may be, fewer of many options."""
-        k = len(self.questions.options)
-        return self.assumed.draws(max(100, min(_ROUNDS, _ROUNDS * 100 // k)), rng)
+
+def _values(fit: Fit, tables: Floats) -> Floats:
+    """Return (tables, k) values by (tables, n) scores, in which they are linear."""
+    n = tables.shape[1]
+    if len(tables) <= n:
+        return np.array([fit.values_of(y) for y in tables])
+    weights = np.array([fit.values_of(unit) for unit in np.eye(n)])
+    return np.asarray(tables @ weights)
 
 
-def _settled(fit: Fit, target: Target, delta: float) -> bool:
-    """Tell whether the m best are sure by all leads across the line, as if noise were alike."""
-    assert target.top is not None
+def _across(fit: Fit, m: int, delta: float) -> tuple[Floats, bool]:
+    """Return (k,) chances to be among the m best, and whether all of them are sure by all leads
+    across the line, as if noise were alike.
+    """
     C, freedom = fit.covariance
-    first, rest = fit.order[: target.top], fit.order[target.top :]
+    first, rest = fit.order[:m], fit.order[m:]
     own = C.diagonal()
     errors = np.sqrt(own[first][:, None] + own[rest] - 2.0 * C[np.ix_(first, rest)])
-    leads = fit.values[first][:, None] - fit.values[rest] + target.tolerance
-    return bool((leads > special.stdtrit(freedom, 1.0 - 0.5 * delta) * errors).all())
+    leads = fit.values[first][:, None] - fit.values[rest]
+    sure = bool((leads > special.stdtrit(freedom, 1.0 - 0.5 * delta) * errors).all())
+    return Drawn.of(fit.values, C, freedom).among(m), sure
 
 
 def calls_of(target: Target, k: int) -> int:

@@ -168,6 +168,11 @@ def less_means(values: Floats, codes: Codes, size: int) -> Floats:
     return np.asarray(values - means[codes])
 
 
+def sums(codes: Codes, size: int, columns: Floats) -> Floats:
+    """Return (size, r) the sums of columns over clusters."""
+    return np.column_stack([sums_over(codes, size, column) for column in columns.T])
+
+
 def taken_together(parts: Sequence[Factor]) -> Factor:
     """Return several columns of names as one, such as a competition and a programme as an event."""
     if len(parts) == 1:

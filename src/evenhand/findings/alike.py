@@ -1,11 +1,17 @@
-"""Columns that nobody named, by which scores hang together: a template, a school, a session.
+"""Scores that are alike beyond chance: evaluators who copied another, columns that nobody named.
 
 Notation
 --------
+d           differences of two evaluators' scores of what both scored, n of them
+q           the share of pairs of such differences that are equal, among all other evaluators, or of
+            pairs of one evaluator's scores if that is more
 e           what additive effects of options, evaluators and items leave of a score
 u           units of a column: items (a template), evaluators (a school), or single scores (a
             session, where pairs of option and evaluator come again)
 C           Σ (Σ e)²/n over cells of an option and a name of the column
+
+By chance all d are the same with a chance of about q^(n − 1): small for scores with decimals.
+Votes, whole marks and orders, of which q is large, are left alone.
 
 Scores of one name that favour the same options make C large. If they hang together by nothing, the
 names might as well be dealt out to the units otherwise (those of single scores, among scores of the
@@ -21,6 +27,7 @@ evaluator gave to the same.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +44,65 @@ FEW_CLUSTERS = 6
 _FEWEST_SHARING = 4  # the same of evaluators or of scores, whose errors are shared as in sessions
 _DRAWS, _ENOUGH = 999, 50  # draws, and how many of them as large end the test
 _MOST = 200_000  # scores: more are not looked at
+_MOST_EVALUATORS = 60  # evaluators, and
+_MOST_CELLS = 2_000  # options and items, that are looked at for copies
+_FEWEST = 3  # scores in common
+_RARE = 0.05  # q from which on two who agree may well give the same
+
+
+def copies(scores: Scores) -> list[Finding] | None:
+    """Return alarms on pairs of evaluators whose scores are equal, up to a constant; None where it
+    cannot be asked: of one or two evaluators, of very many, in comparisons and repeats.
+    """
+    table = _by_evaluator(scores)
+    if table is None or scores.evaluator is None:
+        return None
+    unit = 1e-9 * float(np.nanmax(np.abs(table))) or 1.0
+    first, second = np.array([*combinations(range(len(table)), 2)]).T
+    apart = table[first] - table[second]
+    common = np.isfinite(apart).sum(axis=1)
+    own, ties = _ties(table / unit).sum(axis=0), _ties(apart / unit)
+    ties[common < _FEWEST] = 0.0
+    others = ties.sum(axis=0) - ties
+    q = np.maximum((others[:, 0] + 1.0) / (others[:, 1] + 1.0), own[0] / max(own[1], 1.0))
+    same = (ties[:, 1] > 0.0) & (ties[:, 0] == ties[:, 1]) & (q < _RARE)
+    names = scores.evaluator.names
+    return [
+        Finding(
+            "copies",
+            f"{short(names[first[i]])} and {short(names[second[i]])} gave the same scores "
+            "throughout, up to a constant, which is one opinion counted twice: leave one of them "
+            "out.",
+            p_value=min(1.0, len(first) * float(q[i] ** (common[i] - 1))),
+        )
+        for i in np.flatnonzero(same).tolist()
+    ]
+
+
+def _ties(rows: Floats) -> Floats:
+    """Return (m, 2) how many pairs of a row's values are equal, up to 1, and how many there are."""
+    m, size = rows.shape
+    known = np.isfinite(rows).sum(axis=1)
+    rows = np.sort(np.rint(rows), axis=1)  # unknown ones last, each by itself
+    new = np.ones((m, size), dtype=np.bool_)
+    new[:, 1:] = rows[:, 1:] != rows[:, :-1]
+    starts = np.flatnonzero(new)
+    often = np.diff(starts, append=m * size)
+    equal = np.bincount(starts // size, 0.5 * often * (often - 1), m)
+    return np.column_stack([equal, 0.5 * known * (known - 1)])
+
+
+def _by_evaluator(scores: Scores) -> Floats | None:
+    """Return (evaluators, cells) scores, NaN where there is none."""
+    if scores.evaluator is None or scores.rival is not None:
+        return None
+    e, who, (cell, n) = len(scores.evaluator), scores.evaluator.codes, scores.scored
+    if not 2 < e <= _MOST_EVALUATORS or crossed(cell, who)[1] < len(scores):
+        return None
+    some = cell < _MOST_CELLS
+    found = np.full((e, min(n, _MOST_CELLS)), np.nan)
+    found[who[some], cell[some]] = scores.centred[some]
+    return found
 
 
 def clusters(scores: Scores, beside: Mapping[str, Factor]) -> list[Finding]:
@@ -49,14 +115,14 @@ def clusters(scores: Scores, beside: Mapping[str, Factor]) -> list[Finding]:
     parts = [f.codes for f in (scores.option, scores.evaluator, scores.item) if f is not None]
     left, rng = swept(scores.centred, parts) if units else np.zeros(0), np.random.default_rng(0)
     return [
-        _finding(
+        _cluster(
             column, len(beside[column]), unit.of, _chance(left, scores, beside[column], unit, rng)
         )
         for column, unit in units.items()
     ]
 
 
-def _finding(column: str, n: int, of: str, chance: float) -> Finding:
+def _cluster(column: str, n: int, of: str, chance: float) -> Finding:
     return Finding(
         "clusters",
         f"Scores with the same {short(column)} hang together beyond chance ({p_value(chance)}), so "
