@@ -29,7 +29,15 @@ from evenhand.scores.scores import Codes, baseline_in, crossed, first_repeated
 from evenhand.tables.cells import as_text, coded, coded_among, is_number, plain_numbers
 from evenhand.tables.columns import Cells, Table, found_columns, no_such_column
 from evenhand.tables.opened import holds_marks, open_table
-from evenhand.tables.texts import is_beside, is_date, is_statistic, is_summed, is_total, listed
+from evenhand.tables.texts import (
+    is_beside,
+    is_date,
+    is_statistic,
+    is_summed,
+    is_total,
+    listed,
+    parsed,
+)
 
 _WORDED = [role.name for role in ROLES.values() if role.words]
 _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
@@ -40,6 +48,7 @@ _MARKS = 0.5  # share of cells that may be scores, of a column that holds an eva
 _LAST = 10  # lines at the end of a table that may be totals
 _DERIVED, _NONE = "as worked out of others", "as they hold no scores"
 _ADDRESS = re.compile(r"\S+@\S+[.]\S+")
+_ENOUGH = 1000  # rows that show what is worked out of others
 _BY_CHANCE = 1e-4  # with which somebody's marks may be worked out of those of others
 
 
@@ -437,9 +446,8 @@ def _adds_up(source: Table, columns: Sequence[str], last: int, row: int, *, stri
     same in all columns of numbers, to the last digit; or, not strictly, a mean or sum in one.
     """
     found = list[NDArray[np.bool_]]()
-    for texts in (own for column in columns if (own := texts_in(source, column))):
-        marks = _numbers_in(texts[:last])
-        text = texts[row] or ""
+    for texts in filter(None, (texts_in(source, column) for column in columns)):
+        marks, text = _numbers_in(texts[:last]), texts[row] or ""
         own = loose_number(text)
         if np.isfinite(marks).sum() * 2 <= sum(map(bool, texts[:last])):
             if not text and all(texts[:last]):
@@ -455,8 +463,12 @@ def _adds_up(source: Table, columns: Sequence[str], last: int, row: int, *, stri
 
 def _numbers_in(texts: Iterable[str | None]) -> Floats:
     """Return the numbers in cells, NaN where there is none."""
-    found = (loose_number(text) if text else None for text in texts)
-    return np.array([np.nan if number is None else number for number in found], dtype=np.float64)
+    plain = [text or "nan" for text in texts]
+    found, fits = parsed(plain)
+    for row in np.flatnonzero(~fits).tolist():
+        number = loose_number(plain[row])
+        found[row] = np.nan if number is None else number
+    return found
 
 
 def _rounding(texts: Iterable[str | None]) -> float:
@@ -483,6 +495,7 @@ def _worked_out(columns: Mapping[str, Sequence[str | None]]) -> list[str]:
     """Return columns that are worked out of others: statistics of them, or weighted sums, closer
     than somebody's own marks would be (or called so, and equal to one).
     """
+    columns = {column: texts[:_ENOUGH] for column, texts in columns.items()}
     marks = {column: _numbers_in(texts) for column, texts in columns.items()}
     found = list[str]()
     for order in (list(marks), list(marks)[::-1]):

@@ -79,14 +79,17 @@ def refuse_unclear(notes: Sequence[str], columns: Sequence[str], table: str) -> 
 
 def refuse_ranks(scores: Scores, table: str) -> None:
     """Raise an error if all evaluators gave each number from 1 on once, as ranks are given."""
-    if scores.evaluator is None:
+    y = scores.score
+    if scores.evaluator is None or y.min() != 1.0 or (y != np.rint(y)).any():
         return
     factors = (scores.evaluator, scores.item, scores.event)
     codes, _ = crossed(*(factor.codes for factor in factors if factor is not None))
     counts = np.bincount(codes)
-    order = np.lexsort((scores.score, codes))
+    if counts.min() < _LEAST_RANKED or counts.max() != y.max():
+        return
+    order = np.lexsort((y, codes))
     ranks = 1 + np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
-    if counts.min(initial=_LEAST_RANKED) >= _LEAST_RANKED and (scores.score[order] == ranks).all():
+    if (y[order] == ranks).all():
         raise _unclear(table, "Everybody gave each number from 1 on once, as ranks are given.")
 
 

@@ -260,8 +260,8 @@ def read_columns(
     who, option = parts.one("evaluator"), str(parts.one("option"))
     barred: list[tuple[str, str]] = []
     if who and aside.any() and not rival:
-        of = [as_text(cells[c].filter(pa.array(aside))).to_pylist() for c in (option, who)]
-        barred = [*dict.fromkeys(zip(*of, strict=True))]
+        pair = [as_text(cells[c].filter(pa.array(aside))).to_pylist() for c in (option, who)]
+        barred = [*dict.fromkeys(zip(*pair, strict=True))]
     for column in drop:
         lost = of_numbers[column] if column in of_numbers else as_text(cells[column])
         gone |= pc.is_null(lost).to_numpy(zero_copy_only=False)
