@@ -217,6 +217,26 @@ def is_number(value: object) -> TypeGuard[float]:
         return False
 
 
+def whole_number(name: str, value: object, least: int, most: int) -> int:
+    """Return a whole number of a range, or refuse what is none."""
+    if not is_number(value) or value != int(value) or not least <= value <= most:
+        raise InputError(f"{name} must be a whole number from {least} to {most:,}; got {value!r}.")
+    return int(value)
+
+
+def checked_aim(confidence: object, tolerance: object, least: float = 0.0) -> tuple[float, float]:
+    """Return how sure a choice is to be and what it may lose, or say what is wrong with it."""
+    if not is_number(confidence) or not max(least, 1e-300) <= confidence < 1.0:
+        raise InputError(
+            f"confidence must be at least {least:g} and less than 1; got {confidence!r}."
+            if least
+            else f"confidence must lie between 0 and 1; got {confidence!r}."
+        )
+    if not is_number(tolerance) or tolerance < 0.0:
+        raise InputError(f"tolerance must be a number ≥ 0, in units of value; got {tolerance!r}.")
+    return float(confidence), float(tolerance)
+
+
 def read_only(array: Floats) -> Floats:
     """Return the array, which can no longer be written to."""
     array.flags.writeable = False

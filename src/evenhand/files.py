@@ -150,11 +150,11 @@ def refuse_cells(name: str, rows: int, columns: int) -> None:
 
 
 class Watch:
-    """Refuses what does not end, or has a line that does not, while it comes in; counts lines."""
+    """Refuses what does not end, or has a line that does not, while it comes in."""
 
     def __init__(self, name: str, most: int | None = MOST_BYTES, *, lines: bool = True) -> None:
         self._name, self._most, self._of_lines = name, most, lines
-        self.total = self.lines = self.longest = self._line = 0
+        self.total = self.longest = self._line = 0
 
     def take(self, chunk: bytes) -> None:
         """Look at the next bytes."""
@@ -163,7 +163,6 @@ class Watch:
             refuse_bomb(self._name, self.total, self._most)
         if not self._of_lines:
             return
-        self.lines += chunk.count(b"\n")
         first = chunk.find(b"\n")
         ended = self._line + (len(chunk) if first < 0 else first)
         self._line = ended if first < 0 else len(chunk) - chunk.rfind(b"\n") - 1

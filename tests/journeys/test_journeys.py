@@ -57,7 +57,7 @@ def of_answer(answer: eh.Answer) -> dict[str, Any]:
         "sure": answer.sure,
         "loss": answer.loss,
         "confidence": answer.confidence,
-        "scores": answer.scores,
+        "scores": answer.to_dict()["scores"],
         "alarms": sorted(finding.assumption for finding in answer.alarms),
         "bias": _ends(answer.bias),
         "biases": {
@@ -67,7 +67,7 @@ def of_answer(answer: eh.Answer) -> dict[str, Any]:
             one.option: [one.raw, *_ends(one), one.lead, one.evaluations] for one in answer.ranking
         },
     }
-    if answer.target is not None:
+    if answer.conclusion.target.top != 1 or answer.categories is not None:
         found["in"], found["out"] = list(answer.inside), list(answer.outside)
         places = answer.standings.set_index("option")[["chance", "rank_low", "rank_high"]]
         found["places"] = {name: row.tolist() for name, row in places.iterrows()}

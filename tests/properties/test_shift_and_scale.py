@@ -62,7 +62,7 @@ def decided(given: Table, frame: Any, scale: float, added: float, assigned: str)
     ]
     levels = [x for one in answer.ranking for x in (one.raw, one.value, one.low, one.high)]
     named = answer.label, answer.sure, answer.comparable, [one.assumption for one in answer.alarms]
-    off = 0.0 if answer.compared else added
+    off = 0.0 if answer.scale.compared else added
     return named, np.array([*numbers, *(np.array(levels) - off)]) / scale
 
 

@@ -113,7 +113,7 @@ def are_mirrors(low: eh.Answer, high: eh.Answer, a: float) -> None:
     alike(one["lead"], other["lead"])
     for mine, theirs in (("raw", "raw"), ("value", "value"), ("low", "high"), ("high", "low")):
         alike(one[mine], a - other[theirs])
-    if low.target is not None:
+    if low.conclusion.target.top != 1:
         alike(one["chance"], other["chance"], drawn)
         alike(one[["rank_low", "rank_high"]], other[["rank_low", "rank_high"]])
     for b, c in zip(low.biases, high.biases, strict=True):

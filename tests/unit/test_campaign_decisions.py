@@ -221,6 +221,7 @@ def test_to_ask_for_the_answer_changes_nothing(tmp_path: Path) -> None:
         ({"scores": "stars"}, "scores must be"),
         ({"bounds": (1, 1)}, "bounds="),
         ({"looks": "twice"}, "looks must be"),
+        ({"looks": "once"}, "asked once, or 4 times at most"),
         ({"display": {"Zoe": {}}}, "'Zoe', which is no option"),
         ({"display": {"Ann": {"title": 7}}}, "'title' of 'Ann'"),
         ({"display": ["Ann"]}, "display must"),

@@ -549,7 +549,7 @@ def test_a_careful_choice_goes_on_with_more() -> None:
     again = eh.restore(answer.policy.state())
     np.testing.assert_array_equal(again.ask().counts, twin.ask().counts)
     more = eh.choose(options, evaluate, policy=answer.policy, at_most=30_000)
-    assert more.at_most == 30_000
+    assert more.policy.horizon == 30_000
     assert more.spent == more.standings["evaluations"].sum() > before
     assert more.certainty is not None
     with pytest.raises(eh.InputError, match="at least the 30,000 evaluations allowed so far"):

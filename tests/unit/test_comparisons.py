@@ -158,6 +158,19 @@ def test_both_orders_with_0_and_1_invent_no_bias_of_position() -> None:
     assert eh.decide(table).label == "strong"
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "sure"), [(10, 10, True), (3, 3, True), (2, 2, False), (19, 1, False)]
+)
+def test_verdicts_that_all_agree_are_sure_by_the_sign_test(
+    first: int, second: int, sure: bool
+) -> None:
+    """2⁻ⁿ is below 2.5% from n = 6 on; who is always named first may win by that."""
+    rows = [("Ann", "Bo", 1)] * first + [("Bo", "Ann", -1)] * second
+    table = pd.DataFrame(rows, columns=["option", "rival", "score"])
+    answer = eh.decide(table.assign(evaluator=[f"judge {i}" for i in range(len(rows))]))
+    assert (answer.label, answer.sure) == ("Ann", sure)
+
+
 def test_battles_of_an_arena_are_read_by_the_names_of_their_columns(tmp_path: Path) -> None:
     lines = ["question_id,model_a,model_b,winner"]
     lines += [f"q{i},haiku,opus,{'model_a' if i % 5 == 0 else 'model_b'}" for i in range(60)]

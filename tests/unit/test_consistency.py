@@ -70,13 +70,15 @@ def contradictions(answer: eh.Answer) -> list[str]:
         refuse((high >= k + 1 - r).sum() < r, "too few may have the last places")
     refuse((said.values[:, 0] < said.values[:, 1]).any(), "a value below its interval")
     refuse((said.values[:, 0] > said.values[:, 2]).any(), "a value above its interval")
+    # who is surely worse may be so by less than the tolerance, and is wanted then
+    fails = said.short if answer.tolerance and target.top is None else said.outside
     chance = said.chances
     known = np.isfinite(chance)
     refuse((chance[known] <= 0.0) | (chance[known] >= 1.0), "a chance of 0 or 1")
     for x in np.flatnonzero(known).tolist():
         if x in said.inside:
             refuse(chance[x] < 1.0 - delta, "surely in, and improbable")
-        elif x in said.outside:
+        elif x in fails:
             refuse(chance[x] > delta, "surely out, and probable")
         else:
             refuse(not 0.005 < chance[x] < 0.995, "not sure, and a chance of 100% or 0%")
@@ -93,7 +95,7 @@ def contradictions(answer: eh.Answer) -> list[str]:
     else:
         refuse(answer.sure != (not said.undecided), "sure, and something is undecided")
         refuse(set(said.inside) - set(said.chosen), "surely wanted, and not chosen")
-        refuse(set(said.outside) & set(said.chosen), "surely not wanted, and chosen")
+        refuse(set(fails) & set(said.chosen), "surely not wanted, and chosen")
     if target.top is not None and answer.comparable:
         worst = min(said.chances[list(said.chosen)], default=np.nan)
         others = np.delete(np.arange(k), said.chosen)

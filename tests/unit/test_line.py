@@ -152,10 +152,10 @@ def test_against_one_of_two_is_their_difference() -> None:
         two = answer.compare("o0", "o1")
         verdict = answer.standings.set_index("option").loc["o0", "verdict"]
         seen.add(verdict)
-        assert (verdict == "better") == (two.low > 0.0)
-        assert (verdict == "worse") == (two.high < 0.0 and two.at_least <= -2.0)
+        assert (verdict == "surely better") == (two.low > 0.0)
+        assert (verdict == "surely worse") == (two.high < 0.0 and two.at_least <= -2.0)
         assert (verdict == "not worse") == (two.at_least > -2.0 and two.low <= 0.0)
-    assert {"better", "worse", "not worse"} <= seen
+    assert {"surely better", "surely worse", "not worse"} <= seen
 
 
 def test_an_alarm_withdraws_what_was_sure() -> None:
@@ -241,12 +241,13 @@ def test_the_next_question_lowers_the_expected_loss_most(top: int | None) -> Non
     table = panel(rng, np.array([2.0, 1.2, 1.0, 0.0, -1.0]), 4)
     table = table.drop(index=[1, 6, 7, 12, 15, 19]).reset_index(drop=True)
     answer = eh.decide(table, top=top, next_n=1, noise_scale=noise)
-    questions = answer.questions
-    X, rows = questions.options.features, questions.matrix.toarray()
-    p, k = questions.n_attributes, len(X)
-    asked = questions.find(table["option"].tolist(), table["evaluator"].tolist())
-    counts, means = np.zeros((2, len(questions)))
-    counts[asked], means[asked] = 1.0, table["score"] - table["score"].mean()
+    k, p = 5, 4
+    pairs = [(f"o{o}", f"j{j}") for o in range(k) for j in range(p)]
+    X = np.eye(k)
+    rows = np.hstack([np.repeat(X, p, axis=0), np.tile(np.eye(p), (k, 1))])
+    told = {(row.option, row.evaluator): row.score for row in table.itertuples()}
+    counts = np.array([pair in told for pair in pairs], dtype=float)
+    means = np.array([told.get(pair, 0.0) for pair in pairs]) - table["score"].mean() * counts
     scatter = max(float(np.std(means[counts > 0])), noise)
     spread = answer.conclusion.spread
     H = np.hstack([X - X.mean(axis=0), np.zeros((k, p))])
@@ -266,7 +267,7 @@ def test_the_next_question_lowers_the_expected_loss_most(top: int | None) -> Non
         for x, row in enumerate(rows)
     ]
     (found,) = answer.next_questions
-    assert found.question == int(np.argmin(after))
+    assert (*found.options, found.evaluator) == pairs[int(np.argmin(after))]
     assert found.error_after < found.error
 
 

@@ -63,7 +63,7 @@ def test_of_two_options_the_other_one_is_meant() -> None:
 def test_worse_within_the_margin_is_no_proof_of_more_than_it() -> None:
     """Surely worse, but by how much is not clear: neither passed nor failed."""
     answer = eh.decide(runs({"new": -0.03}, 30, 0.05), against="base", tolerance=0.03)
-    assert answer.standings.set_index("option").loc["new", "verdict"] == "worse"
+    assert answer.standings.set_index("option").loc["new", "verdict"] == "surely worse"
     assert outcome(answer) is None
 
 

@@ -156,7 +156,7 @@ def test_a_campaign_finds_its_target_and_verifies(tmp_path: Path, given: dict[st
     with eh.Campaign.create(tmp_path / "grants.db", "grants", PANEL, **given) as campaign:
         answer = campaign.run(evaluate)
         assert answer.sure
-        assert all(getattr(answer.target, name) == x for name, x in given.items())
+        assert all(getattr(answer.conclusion.target, name) == x for name, x in given.items())
         assert campaign.verify()
         if "top" not in given:
             assert answer.undecided == ()
@@ -182,4 +182,4 @@ def test_people_who_are_asked_once_are_looked_at_as_decide_does(given: dict[str,
     assert set(answer.outside) == set(decided.outside)
     assert set(answer.inside) == set(decided.inside)
     assert answer.inside
-    assert answer.target == decided.target
+    assert answer.conclusion.target == decided.conclusion.target

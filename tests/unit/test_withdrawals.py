@@ -156,7 +156,7 @@ def test_without_the_score_sure_and_with_it_not_is_not_sure_unless_it_was_blind(
 def test_a_search_goes_on_to_be_sure_though_an_early_score_was_withdrawn(tmp_path: Path) -> None:
     jury = Jury(tmp_path, 8, lead(0.8), capacity=None, at_most=800)
     jury.answer(rounds=3)
-    assert jury.campaign.answer().forecast > 0.0
+    assert jury.campaign.status().forecast > 0.0
     jury.campaign.withdraw(1, "a slip")
     jury.campaign.withdraw(2, "a slip")
     answer = jury.answer()

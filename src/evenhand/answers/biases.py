@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +17,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.inference.biases import TableFit
 from evenhand.inference.designs import biases_by
 from evenhand.linear import Fit
+from evenhand.linear.design import regressors
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.shrinkage import population
 from evenhand.questions import Column, Questions
@@ -107,52 +108,79 @@ class Biases(tuple[NamedBias, ...]):
         names = [entry.name for entry in fields(NamedBias)]
         return pd.DataFrame({name: [getattr(one, name) for one in self] for name in names})
 
+    @property
+    def _ends(self) -> Floats:
+        """(n, 4) estimates, lower and upper ends, and what is shrunken."""
+        rows = [(one.estimate, one.low, one.high, one.shrunk) for one in self]
+        return np.array(rows).reshape(-1, 4)
+
+    def _with(self, ends: Floats) -> Biases:
+        """Return the same biases with other (n, 4) numbers."""
+        return _made(self, ends[:, :3], ends[:, 3])
+
     def widened(self, others: Biases | None) -> Biases:
         """Return the estimates with intervals as wide as those of both; everything if of none."""
-        if others is None:
-            return self.without_intervals()
-        known = {(other.name, other.kind): other for other in others}
-        nothing = NamedBias("", "bias", None, None, math.nan, -math.inf, math.inf, math.nan)
-        pairs = ((one, known.get((one.name, one.kind), nothing)) for one in self)
-        return Biases(
-            replace(one, low=min(one.low, other.low), high=max(one.high, other.high))
-            for one, other in pairs
-        )
+        known = {(one.name, one.kind): (one.low, one.high) for one in others or ()}
+        theirs = [known.get((one.name, one.kind), (-math.inf, math.inf)) for one in self]
+        low, high = np.array(theirs).reshape(-1, 2).T
+        ends = self._ends
+        ends[:, 1], ends[:, 2] = np.minimum(ends[:, 1], low), np.maximum(ends[:, 2], high)
+        return self._with(ends)
 
     def turned(self) -> Biases:
         """Return the same of scores with the other sign."""
-        return Biases(
-            replace(b, estimate=-b.estimate, low=-b.high, high=-b.low, shrunk=-b.shrunk)
-            for b in self
-        )
+        return self._with(0.0 - self._ends[:, [0, 2, 1, 3]])
 
     def without_intervals(self) -> Biases:
         """Return the estimates alone."""
-        return Biases(replace(one, low=-math.inf, high=math.inf) for one in self)
+        return self.widened(None)
+
+    def first(self, level: float) -> Estimate:
+        """Return the first bias, unknown where there are severities only."""
+        if not self or self[0].kind == "leniency":
+            return Estimate.without_interval()
+        return Estimate(self[0].estimate, self[0].low, self[0].high, level)
+
+    def within(self, most: float, sizes: Sequence[float]) -> Biases:
+        """Return them as far as they add to a score what its scale allows, which is ``most``;
+        ``sizes`` are how large is at most what they are times of, by default 1.
+        """
+        if math.isinf(most):
+            return self
+        times = [size or 1.0 for size in sizes] + [1.0] * (len(self) - len(sizes))
+        far, ends = most / np.array(times)[:, None], self._ends
+        return self._with(np.where(np.isfinite(ends), np.clip(ends, -far, far), ends))
 
 
-def biases_of(table: TableFit, confidence: float) -> Biases:
+def _made(columns: Sequence[Column | NamedBias], ends: Floats, drawn: Floats) -> Biases:
+    """Return biases by what they are, (n, 3) ends and (n,) what is shrunken."""
+    rows = np.column_stack([ends, drawn]).tolist()
+    return Biases(
+        NamedBias(one.name, one.kind, one.evaluator, one.group, value, low, high, better)
+        for one, (value, low, high, better) in zip(columns, rows, strict=True)
+    )
+
+
+def biases_of(table: TableFit, confidence: float, most: float = math.inf) -> Biases:
     """Return the biases of a table of scores: of the own group, of attributes, of standing first,
-    and severities, shrunken.
+    and severities, shrunken; they add ``most`` to a score at most.
     """
-    scores, fit, found = table.scores, table.values, list[NamedBias]()
-    for name in table.names:
-        kind: Kind = "bias" if name == table.partiality else "attribute"
-        one = table.bias(confidence, name)
-        found.append(NamedBias(name, kind, None, None, one.value, one.low, one.high, one.value))
+    scores = table.scores
+    sizes = [float(np.abs(column).max()) for column in regressors(scores).values()]
+    columns = [Column(x, "bias" if x == table.partiality else "attribute") for x in table.names]
+    found = [table.bias(confidence, name) for name in table.names]
     if (first := table.standing_first(confidence)) is not None and table.position:
-        at = (first.value, first.low, first.high, first.value)
-        found.append(NamedBias("position", "position", None, None, *at))
-    if scores.evaluator is None or scores.rival is not None or len(scores.evaluator) < 2:
-        return Biases(found)
-    spread = fit.severity()
-    sign = -1.0 if scores.best == "low" else 1.0
-    ends = spread.ends(1.0 - confidence)
-    drawn = shrunk(spread.estimate, spread.variance)
-    for x, name in enumerate(scores.evaluator.names):
-        value, low, high = (ends[x] * sign)[[0, 1, 2] if sign > 0 else [0, 2, 1]].tolist()
-        found.append(NamedBias(name, "leniency", name, None, value, low, high, sign * drawn[x]))
-    return Biases(found)
+        columns, found = [*columns, Column("position", "position")], [*found, first]
+    ends = np.array([(one.value, one.low, one.high) for one in found]).reshape(-1, 3)
+    drawn = ends[:, 0]
+    if scores.evaluator is not None and scores.rival is None and len(scores.evaluator) > 1:
+        columns += [Column(name, "leniency", name) for name in scores.evaluator.names]
+        spread = table.values.severity()
+        own, better = spread.ends(1.0 - confidence), shrunk(spread.estimate, spread.variance)
+        if scores.best == "low":
+            own, better = 0.0 - own[:, [0, 2, 1]], 0.0 - better
+        ends, drawn = np.vstack([ends, own]), np.append(drawn, better)
+    return _made(columns, ends, drawn).within(most, sizes)
 
 
 def biases_of_answers(
@@ -160,6 +188,7 @@ def biases_of_answers(
     questions: Questions,
     which: Indices,
     confidence: float,
+    most: float = math.inf,
     known: Sequence[tuple[Column, Estimate]] | None = None,
 ) -> Biases:
     """Return the biases of answers to given questions; (n,) the question of each row of the fit.
@@ -167,36 +196,30 @@ def biases_of_answers(
     Where a policy looked at scores as they came, only those intervals hold that are ``known``.
     """
     named = biases_by(questions, which, fit, 1.0 - confidence)
-    ends = np.array([ends for _, ends in named]).reshape(-1, 3)
+    columns, ends = [column for column, _ in named], np.array([ends for _, ends in named])
+    ends = ends.reshape(-1, 3)
     spread = np.where(np.isfinite(ends[:, 2]), (ends[:, 2] - ends[:, 1]) / 4.0, np.inf) ** 2
     if known is not None:
         ends[:, 1:] = -np.inf, np.inf
         said = {_key(column): one for column, one in known if math.isfinite(one.value)}
-        for row, (column, _) in zip(ends, named, strict=True):
+        for row, column in zip(ends, columns, strict=True):
             if (one := said.get(_key(column))) is not None:
                 row[:] = one.value, one.low, one.high
     drawn = ends[:, 0].copy()
-    families = [_family(column) for column, _ in named]
-    for kind in dict.fromkeys(families):
-        mine = np.array([family == kind for family in families])
+    # those are shrunken to the same mean that are of one kind
+    kinds = [(c.kind, c.evaluator is not None, c.group is not None) for c in columns]
+    for kind in dict.fromkeys(kinds):
+        mine = np.array([own == kind for own in kinds])
         drawn[mine] = shrunk(ends[mine, 0], spread[mine])
-    return Biases(
-        NamedBias(c.name, c.kind, c.evaluator, c.group, value, low, high, better)
-        for (c, _), (value, low, high), better in zip(
-            named, ends.tolist(), drawn.tolist(), strict=True
-        )
-    )
+    sizes = abs(questions.matrix[:, questions.n_features :]).max(axis=0).toarray().ravel()
+    own = [column.kind != "leniency" for column in questions.columns]
+    return _made(columns, ends, drawn).within(most, sizes[own].tolist())
 
 
 def _key(column: Column) -> tuple[str, str | None, str | None, str]:
     """Return what tells columns apart; a leniency is its evaluator's, whatever it is called."""
     name = "" if column.kind == "leniency" else column.name
     return column.kind, column.evaluator, column.group, name
-
-
-def _family(column: Column) -> tuple[str, bool, bool]:
-    """Return what columns share that are shrunken to the same mean."""
-    return column.kind, column.evaluator is not None, column.group is not None
 
 
 def shrunk(estimates: Floats, variances: Floats) -> Floats:

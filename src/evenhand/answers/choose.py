@@ -7,12 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from evenhand.actions import ActionSet
-from evenhand.answers.answer import Answer, answer_of, as_scored
-from evenhand.answers.crews import Evaluate, crew_for
-from evenhand.answers.run import Attendance, Available, Run, run
+from evenhand.answers.answer import Answer
+from evenhand.answers.crews import Evaluate, checked_functions, crew_for
+from evenhand.answers.of_policy import answer_of
+from evenhand.answers.run import Available, Run, run
 from evenhand.answers.scale import Bounds, Kind, ReplyScale, compares
 from evenhand.answers.watch import Progress, watching
-from evenhand.arrays import is_number
+from evenhand.arrays import is_number, whole_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import Best, oriented, sign
 from evenhand.certainty.careful_choice import CarefulChoice
@@ -54,7 +55,6 @@ def choose(
     *,
     budget: float | None = None,
     available: Available | None = None,
-    looks: Looks | None = None,
     store: Any = None,
     top: int = 1,
     bar: float | None = None,
@@ -66,6 +66,8 @@ def choose(
     Scores may be noisy, and may favour one group. What is asked next depends on what came back; the
     asking ends when the choice is sure, when it can be seen that no more scores would settle it, or
     when ``at_most`` evaluations or the ``budget`` are spent.
+    Where every question can be asked once, or four times at most, what is asked is planned before,
+    and looked at once.
 
     Parameters
     ----------
@@ -123,18 +125,13 @@ def choose(
     available
         A function that returns the names of those evaluators who can be asked now; it is called
         before every question. Everybody who has not left, if not given.
-    looks
-        "once": have all that was planned answered, and look once. That is what is done where every
-        question can be asked once, or four times at most, whether it is said or not; for others it
-        is refused.
     store
         A file, or "postgresql://…", that keeps every score as it comes: a `Campaign`. After a crash
         the same call goes on where it was; several programs may work on the same choice. Or the
         owner's link to `evenhand serve`, "https://…/enter/…#name", which keeps it on that machine.
     top
         How many options are wanted. With more than one it is asked until the ``top`` best are sure
-        as a set: in a panel, in comparisons, or by exact features (``deviation=0``). Where every
-        question can be asked once, or four times at most, all are, and looked at once.
+        as a set: in a panel, in comparisons, or by exact features (``deviation=0``).
     bar, against
         Instead of ``top``: those are wanted that are worth more than the ``bar``, on the scale of
         the average evaluator's scores, or than one option, ``against``, by name. It is asked until
@@ -183,69 +180,38 @@ def choose(
     ('Ann', True, 'own scores')
     """
     checked_askable(options)
-    if not callable(evaluate):
-        raise InputError(f"evaluate must be a function of a question; got {evaluate!r}.")
+    checked_functions(evaluate, available)
     parallel = whole_number("parallel", parallel, 1, _MOST_PARALLEL)
     retries = whole_number("retries", retries, 0, 1_000)
     seed = whole_number("seed", seed, 0, 2**63 - 1)
-    if deviation is not None and (not is_number(deviation) or deviation < 0.0):
-        raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
-    if available is not None and not callable(available):
-        raise InputError(
-            f"available must be a function that returns names of evaluators; got {available!r}."
-        )
     bounds, best = oriented(bounds, best, "bounds")
     best = best or "high"
+    settings: dict[str, Any] = {
+        "confidence": confidence,
+        "tolerance": tolerance,
+        "noise_scale": noise_scale,
+        "bounds": bounds,
+        "seed": seed,
+        "top": top,
+        "bar": bar,
+        "against": against,
+    }
     if store is not None:
         from evenhand.campaigns.run import choose_on  # noqa: PLC0415 # the door upstairs
 
-        made = {
-            "policy": policy,
-            "at_most": at_most,
-            "budget": budget,
-            "display": None,
-            "looks": looks,
-            "settings": {
-                "confidence": confidence,
-                "tolerance": tolerance,
-                "lease": _LEASE,
-                "retries": retries,
-                "noise_scale": noise_scale,
-                "deviation": deviation,
-                "scores": scores,
-                "bounds": bounds,
-                "grades": None,
-                "checks": checks,
-                "seed": seed,
-                "top": top,
-                "bar": bar,
-                "against": against,
-                "best": best,
-            },
-        }
-        run_by = {
-            "evaluate": evaluate,
-            "parallel": parallel,
-            "available": available,
-            "progress": progress,
-        }
-        return choose_on(store, options, made, run_by)
+        more = {"retries": retries, "deviation": deviation, "scores": scores, "checks": checks}
+        settings |= more | {"best": best, "lease": _LEASE, "grades": None}
+        made = {"policy": policy, "at_most": at_most, "budget": budget, "display": None}
+        run_by = {"parallel": parallel, "available": available, "progress": progress}
+        return choose_on(
+            store, options, made | {"settings": settings}, run_by | {"evaluate": evaluate}
+        )
     asked = asked_of(options, deviation)
     reading = ReplyScale(scores, bounds, comparing=compares(Questions.of(asked)), best=best)
     bar = -bar if best == "low" and is_number(bar) else bar
     if policy is None:
-        settings: dict[str, Any] = {
-            "at_most": at_most,
-            "confidence": confidence,
-            "tolerance": tolerance,
-            "noise_scale": noise_scale,
-            "bounds": reading.limits,
-            "seed": seed,
-            "top": top,
-            "bar": bar,
-            "against": against,
-        }
-        policy = policy_for(asked, deviation, checks, looks, budget, settings)
+        settings |= {"at_most": at_most, "bounds": reading.limits, "bar": bar}
+        policy = policy_for(asked, deviation, checks, None, budget, settings)
     else:
         _adopt(policy, asked, at_most, budget)
         refuse_other_target(policy, top, bar, against)
@@ -262,12 +228,12 @@ def choose(
                 read=reading.read,
                 seed=seed,
                 watch=watch,
-                attendance=Attendance(policy, available),
+                available=available,
             )
         )
     if policy.spent + policy.observed > 0:
         checks_of(policy).look()  # at all there is, before anything is said
-    answer = answer_of(
+    return answer_of(
         policy,
         confidence=confidence,
         tolerance=tolerance,
@@ -277,8 +243,8 @@ def choose(
         attempts=ran.attempts,
         notes=[*absences(ran.left), *notes_on(policy, checks)],
         scale=reading.limits,
+        best=best,
     )
-    return as_scored(answer, best)
 
 
 def refuse_other_target(
@@ -299,6 +265,8 @@ def refuse_other_target(
 
 def asked_of(options: Askable, deviation: float | None) -> Askable:
     """Return what is asked: about options that are what their features say, if they are exact."""
+    if deviation is not None and (not is_number(deviation) or deviation < 0.0):
+        raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
     if isinstance(options, ActionSet) or deviation != 0:
         return options
     if options.options.stand_alone and options.options.known_features is None:
@@ -404,10 +372,3 @@ def notes_on(policy: Policy, checks: bool = True) -> list[Finding]:
     """Return what is taken for granted of a policy's scores, whatever they are."""
     exact = policy.recommend().certainty == "features exact"
     return taken_for_granted(policy.actions, exact, checks)
-
-
-def whole_number(name: str, value: object, least: int, most: int) -> int:
-    """Return a whole number of a range, or refuse what is none."""
-    if not is_number(value) or value != int(value) or not least <= value <= most:
-        raise InputError(f"{name} must be a whole number from {least} to {most:,}; got {value!r}.")
-    return int(value)

@@ -48,6 +48,16 @@ class Crew(Protocol):
         """Let go of what is on its way."""
 
 
+def checked_functions(evaluate: object, available: object) -> None:
+    """See that what evaluates, and what says who is there, are functions."""
+    if not callable(evaluate):
+        raise InputError(f"evaluate must be a function of a question; got {evaluate!r}.")
+    if available is not None and not callable(available):
+        raise InputError(
+            f"available must be a function that returns names of evaluators; got {available!r}."
+        )
+
+
 def crew_for(evaluate: Evaluate, parallel: int) -> Crew:
     """Return who calls `evaluate`: a loop if it is async, threads if parallel, or the caller."""
     if is_async(evaluate):

@@ -2,7 +2,7 @@
 
 The table is read, fitted (`linear`), concluded from (`inference`) and looked through for faults
 (`findings`); the answer says what came of that. Where the lowest scores are the best, fits have the
-scores turned, and `as_scored` turns the answer back.
+scores turned.
 """
 
 from __future__ import annotations
@@ -13,67 +13,61 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.actions import ActionSet
 from evenhand.answers.answer import (
     Answer,
-    Standing,
+    RawScores,
+    Scale,
     answer_from,
-    as_scored,
-    options_of,
-    places_of,
+    raw_scores,
+    scope_of,
     with_notes,
 )
-from evenhand.answers.biases import Biases, NamedBias, biases_of, biases_of_answers
+from evenhand.answers.biases import Biases, biases_of, biases_of_answers
 from evenhand.answers.categories import Categories, categories_of
-from evenhand.answers.choose import whole_number
-from evenhand.answers.logged import SOMEBODY, Log, log_of
+from evenhand.answers.logged import Log, has_constant, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
-from evenhand.answers.scale import Scale
-from evenhand.arrays import Floats, is_number
+from evenhand.answers.of_policy import answer_of
+from evenhand.answers.watch import steps
+from evenhand.arrays import Floats, Indices, checked_aim, is_number, whole_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import sign, turned
 from evenhand.certainty.any_design import by_any_design
-from evenhand.certainty.choice import checked_aim
 from evenhand.errors import InputError
 from evenhand.findings import FEW_CLUSTERS, findings_of
-from evenhand.inference import Conclusion, Target, Verdict, conclude
+from evenhand.inference import Conclusion, Target, conclude
 from evenhand.inference.biases import TableFit
 from evenhand.inference.designs import design_of_answers
+from evenhand.inference.expected_loss import askable_in, askable_in_table
 from evenhand.linear import Design, Fit
 from evenhand.linear.design import design_of_values
-from evenhand.numerics.intervals import Estimate
 from evenhand.policies.conclusion import Scope
+from evenhand.policies.messages import Certainty
 from evenhand.questions import Options, Questions
 from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
 from evenhand.scores.roles import ReadOptions
 from evenhand.scores.scores import LEAST, MOST, Finding, against_baseline, as_scores
-from evenhand.tables import listed
+from evenhand.tables import Names, listed
 
 Assigned = Literal["before", "adaptively"]
 
 _MOST_NEXT = 1_000
 _MOST_PARTS = 6  # that are named, of options that cannot be compared
-_NOBODY_SAID = (
-    "Nobody says who gave the scores: they are taken to be independent, and what lenient and "
-    "severe evaluators add is part of the noise. Where some scored only some options it is part of "
-    "the values, too: name the column of the evaluators if there is one."
-)
 _NOBODY_PARTIAL = (
     "Nobody is taken to favour anybody: options have groups, and nobody says of which groups the "
     "evaluators are (evaluator_group)."
 )
 _BEFORE = (
-    "What was scored is taken to have been decided without looking at any score; so one look will "
-    "do, and no price is paid for looking at any time. If scores decided what was scored next, or "
-    "when to stop, say that they were assigned 'adaptively'."
+    "What was scored is taken to have been decided without looking at any score; if scores decided "
+    "what was scored next, or when to stop, say assigned='adaptively'."
 )
 _ADAPTIVELY = (
-    "What was scored may have been chosen by looking at earlier scores; so bounds are used that "
-    "hold whoever chose what, at any time. They are wider; scores that were assigned without "
-    "looking at any are assigned 'before'."
+    "What was scored may have been chosen by looking at earlier scores, so intervals hold whoever "
+    "chose what, at any time; they are wider than for scores that were assigned before."
 )
 _ITEMS = "Options are compared on {items}, which were drawn independently; "
 _OWN_ITEMS = "Every option has items of its own, {items} in all, taken to be drawn alike; "
@@ -93,6 +87,14 @@ _BY_ONE = (
 _SILENT = (
     "the scores {seen}, and without any scatter they cannot tell how sure it is that {name!r} is "
     "the best. Ask further evaluators, or, if it is known, say how large noise is (noise_scale)."
+)
+_APART = (
+    "the scores fall into {n} parts ({parts}), and none tells by how much the options of one part "
+    "are better than those of another."
+)
+_ONE_ORDER = (
+    "All were named in one order, and what being named first adds looks like value; if nobody knew "
+    "the order, or it was drawn each time, say position=False."
 )
 _EQUAL = (
     "All scores are equal. That others are not worse by more than the tolerance rests on the "
@@ -247,34 +249,36 @@ def decide(
     if target is not None and table.best == "low":
         target = replace(target, best="low").turned
     like = scope == "like these"
-    told = _fitted(questions, table, like, position, noise_scale, trusted)
-    labels = told.options.labels
-    aim = target or Target(top=1, tolerance=tolerance)
-    if target is not None:
-        aim = target.among(labels, told.paired)
-    categories = None
-    if within is not None and aim.top is not None:
-        categories = categories_of(within, table, labels, aim.top)
-    beside = table.beside if searched and table.cluster is None else {}
-    found = told.findings(beside)
-    doubted = np.zeros(len(labels), dtype=np.bool_)
-    for alarm in (one for one in found if one.alarm):
-        doubted |= np.isin(labels, alarm.concerns) if alarm.concerns else True
-    from_origin = aim if aim.bar is None else replace(aim, bar=aim.bar - told.origin)
-    said = conclude(
-        told.fit,
-        from_origin,
-        1.0 - confidence,
-        rival=aim.rival(labels),
-        like=like,
-        doubted=doubted,
-        parts=None if categories is None else categories.parts,
-    )
-    if same := _equal_scores(told, aim, said):
-        chosen = tuple(x for x, verdict in enumerate(same) if verdict == "not worse")
-        said = replace(said, verdicts=same, chosen=chosen)
-        found = [*found, Finding.note("bounds", _EQUAL)]
-    return _answer(told, said, found, aim, target is not None, categories, next_n)
+    with steps("fitting", "looking for faults", "concluding", "wording the answer") as done:
+        told = _fitted(questions, table, like, position, noise_scale, trusted)
+        done()
+        labels = told.options.labels
+        aim = target or Target(top=1, tolerance=tolerance)
+        if target is not None:
+            aim = target.among(labels, told.paired)
+        categories = None
+        if within is not None and aim.top is not None:
+            categories = categories_of(within, table, labels, aim.top)
+        beside = table.beside if searched and table.cluster is None else {}
+        found = told.findings(beside)
+        done()
+        doubted = np.zeros(len(labels), dtype=np.bool_)
+        for alarm in (one for one in found if one.alarm):
+            doubted |= np.isin(labels, alarm.concerns) if alarm.concerns else True
+        from_origin = aim if aim.bar is None else replace(aim, bar=aim.bar - told.origin)
+        said = conclude(
+            told.fit,
+            from_origin,
+            1.0 - confidence,
+            rival=aim.rival(labels),
+            like=like,
+            doubted=doubted,
+            parts=None if categories is None else categories.parts,
+        )
+        done()
+        if (equal := _equal_scores(told, aim, said)) is not said:
+            said, found = equal, [*found, Finding.note("bounds", _EQUAL)]
+        return _answer(told, replace(said, target=aim), found, tolerance, categories, next_n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -286,6 +290,7 @@ class _Fitted:
     options: Options
     asked: Questions | ActionSet | None  # what could be asked, where that was said
     log: Log | None = None
+    heard: Scores | None = None  # those of who is trusted, where others are not
 
     @property
     def scores(self) -> Scores:
@@ -303,17 +308,27 @@ class _Fitted:
         residual = sign(scores.best) * fit.residual
         return list(findings_of(scores, residual, fit.leverage, float(fit.freedom), beside=beside))
 
-    def biases(self, confidence: float) -> Biases:
-        """Return the biases, on the scale of the scores turned."""
+    def biases(self, confidence: float, most: float) -> Biases:
+        """Return the biases, which add ``most`` to a score at most."""
         if self.log is None:
-            found = biases_of(self.table, confidence)
-            return found.turned() if self.scores.best == "low" else found
-        return biases_of_answers(self.fit, self.log.questions, self.log.which, confidence)
+            return biases_of(self.table, confidence, most)
+        asked, which = self.log.questions, self.log.which
+        found = biases_of_answers(self.fit, asked, which, confidence, most)
+        return found.turned() if self.scores.best == "low" else found
 
     @property
     def origin(self) -> float:
         """What was taken off the scores, turned."""
         return self.scores.maximised.level.origin if self.fit.design.features is None else 0.0
+
+
+def _options_of(scores: Scores) -> Options:
+    """Return the options of a table."""
+    groups = None
+    if scores.option_group is not None:
+        codes = scores.option_group.tolist()
+        groups = tuple(None if code < 0 else scores.groups[code] for code in codes)
+    return Options(Names(scores.option.names), groups)
 
 
 def _fitted(
@@ -331,10 +346,12 @@ def _fitted(
     high = table.maximised
     if trusted is not None:
         judges = () if table.evaluator is None else table.evaluator.names
-        design = design_of_trusted(high, trusted_among(trusted, judges), like)
-        return _Fitted(given, Fit(design, noise_scale), options_of(table), None)
+        names = trusted_among(trusted, judges)
+        design = design_of_trusted(high, names, like)
+        heard = high.among(np.flatnonzero(_by(high, names)))
+        return _Fitted(given, Fit(design, noise_scale), _options_of(table), None, heard=heard)
     if questions is None:
-        return _Fitted(given, given.values, options_of(table), None)
+        return _Fitted(given, given.values, _options_of(table), None)
     log = log_of(questions, high, position, table.where)
     asked = log.asked
     y = log.scores
@@ -359,8 +376,7 @@ def design_of_trusted(scores: Scores, names: Sequence[str], like: bool) -> Desig
     left out.
     """
     assert scores.evaluator is not None
-    judge = scores.evaluator.codes
-    own = np.isin(judge, [scores.evaluator.names.index(name) for name in names])
+    judge, own = scores.evaluator.codes, _by(scores, names)
     people, others = np.flatnonzero(own), np.flatnonzero(~own)
     design = design_of_values(scores.among(people), like)
     design = replace(design, x=design.x[:, design.x.any(axis=0)])  # biases that others alone have
@@ -377,225 +393,143 @@ def design_of_trusted(scores: Scores, names: Sequence[str], like: bool) -> Desig
     return replace(design, x=np.column_stack([x, design.x]), control=said)
 
 
+def _by(scores: Scores, names: Sequence[str]) -> NDArray[np.bool_]:
+    """Tell (n,) which scores some evaluators gave."""
+    assert scores.evaluator is not None
+    own = [scores.evaluator.names.index(name) for name in names]
+    return np.isin(scores.evaluator.codes, own)
+
+
 def _means(values: Floats, codes: Any, size: int) -> Floats:
     times = np.maximum(np.bincount(codes, minlength=size), 1)
     return np.asarray(np.bincount(codes, values, minlength=size) / times)
 
 
-def _equal_scores(told: _Fitted, aim: Target, said: Conclusion) -> tuple[Verdict, ...]:
-    """Return verdicts where all scores on a stated scale of width W are equal: who is not worse
-    than the one that all are held against, by more than the tolerance ε.
+def _equal_scores(told: _Fitted, aim: Target, said: Conclusion) -> Conclusion:
+    """Return the conclusion where all scores on a stated scale of width W are equal: who is not
+    worse than the one that all are held against, by more than the tolerance ε.
     """
     # If x is worse by more than ε on average, its scores are lower on a share of ε/W at least of
     # what is drawn, since no difference is below −W: none of n is, with a chance of (1 − ε/W)^n.
-    table, slack = told.scores, aim.tolerance
+    table, slack, design = told.scores, aim.tolerance, told.fit.design
     rival = aim.rival(told.options.labels)
     if rival is None or table.scale is None or not slack or np.ptp(table.score) > 0.0:
-        return ()
-    drawn = next(iter(told.fit.design.clusters.values()), None)
-    if (unit := table.cluster or table.item) is not None:
-        drawn = unit.codes
-    option, width = told.fit.design.option, abs(table.scale[1] - table.scale[0])
-    each = drawn if drawn is not None and len(drawn) == len(option) else np.arange(len(option))
-    own = [np.unique(each[option == x]) for x in range(len(told.options))]
+        return said
+    unit = table.cluster or table.item
+    drawn = next(iter(design.clusters.values()), None) if unit is None else unit.codes
+    shared = drawn is not None and len(drawn) == len(design.option)
+    each = drawn if drawn is not None and shared else np.arange(len(design.option))
+    own = [np.unique(each[design.option == x]) for x in range(len(told.options))]
+    least = math.log(said.delta / max(len(own) - 1, 1))
+    step = math.log1p(-min(slack / abs(table.scale[1] - table.scale[0]), 1.0 - 1e-12))
     verdicts = list(said.verdicts)
     for x, mine in enumerate(own):
-        n = min(len(mine), len(own[rival]))
-        if drawn is not None:
-            n = len(np.intersect1d(mine, own[rival]))
-        chance = n * math.log1p(-min(slack / width, 1.0 - 1e-12))
-        if x != rival and chance < math.log(said.delta / max(len(own) - 1, 1)):
+        both = len(np.intersect1d(mine, own[rival]))
+        n = both if drawn is not None else min(len(mine), len(own[rival]))
+        if x != rival and n * step < least:
             verdicts[x] = "not worse"
-    return tuple(verdicts) if "not worse" in verdicts else ()
+    chosen = tuple(x for x, verdict in enumerate(verdicts) if verdict == "not worse")
+    return replace(said, verdicts=tuple(verdicts), chosen=chosen) if chosen else said
 
 
 def _answer(
     told: _Fitted,
     said: Conclusion,
     found: Sequence[Finding],
-    aim: Target,
-    wanted: bool,
+    tolerance: float,
     categories: Categories | None,
     next_n: int,
 ) -> Answer:
-    """Return the answer that a conclusion comes to; ``wanted``: whether somebody said what is."""
-    table, options, fit = told.scores, told.options, told.fit
-    confidence = 1.0 - said.delta
+    """Return the answer that a conclusion comes to."""
+    table, fit, level = told.scores, told.fit, told.scores.maximised.level
     votes = _only_votes(table)
-    ends = (0.0, 1.0) if votes else table.scale
-    scale = Scale.of(turned(ends, table.best), told.paired)
-    leader = said.leader
+    ends = turned((0.0, 1.0) if votes else table.scale, table.best) or (-math.inf, math.inf)
+    scale = Scale(*ends, told.paired)
     values = said.values + told.origin
     if told.paired:
         values = 0.0 - said.leads[:, [0, 2, 1]]
-    apart = fit.part != fit.part[leader]
     leads = said.leads.copy()
-    leads[apart] = np.nan, -np.inf, np.inf
-    said = replace(
-        said,
-        values=scale.values(values),
-        leads=scale.cut(leads, -scale.most, scale.most),
-        loss=min(said.loss, scale.most) if not math.isnan(said.loss) else said.loss,
-        target=aim,
-    )
+    leads[fit.part != fit.part[said.leader]] = np.nan, -np.inf, np.inf
     warnings = with_notes(found, _notes(told, votes))
     contradicted = any(one.alarm and not one.concerns for one in warnings)
-    biases = told.biases(confidence)
-    if contradicted:
-        biases = biases.without_intervals()
-    biases = Biases(_within(one, scale) for one in biases)
-    raw, counts = _raw(table, options)
+    biases = told.biases(1.0 - said.delta, scale.most)
     alone = fit.design.features is None
-    certainty: Any = ("own scores" if alone else "features exact") if not fit.silent else None
-    if certainty == "own scores" and table.evaluator is not None and len(table.evaluator) == 1:
-        certainty = "one judge's scores"
-    of_best = said.target.top is not None
-    certain = math.isfinite(said.loss) if of_best else said.sure
-    if len(options) == 1:
-        said = replace(said, verdicts=("in",), chosen=(0,), loss=0.0)
-        certainty, certain, warnings = "own scores", True, ()
-    sure = said.sure and (alone or _exact(told.asked)) and len(options) > 0
-    answer = Answer(
-        option=leader,
-        label=options.labels[leader],
+    certain = said.sure if said.target.top is None else math.isfinite(said.loss)
+    certainty: Certainty | None = None
+    if certain and not fit.silent:
+        certainty = "own scores" if alone else "features exact"
+    judges: tuple[str, ...] = ()
+    if (who := table.evaluator) is not None:
+        judges = tuple(np.array(who.names)[who.counts > 0].tolist())
+    on_items = table.item is not None
+    sure = said.sure and (alone or isinstance(told.asked, Questions))
+    answer = answer_from(
+        replace(said, values=values, leads=leads),
+        told.options,
+        _raw_scores(table, told.options),
         sure=sure,
-        certainty=certainty if certain else None,
-        loss=said.loss if of_best else _loss_of_best(said),
-        confidence=confidence,
-        tolerance=aim.tolerance,
-        bias=_first(biases),
-        biases=biases,
-        spent=len(table),
-        at_most=max(1, len(table)),
-        paid=float(len(table)) if told.log is None else _paid(told.log),
-        budget=math.inf,
-        forecast=0.0 if sure else math.nan,
-        stopped_because=_why(told, said, categories),
+        certainty=certainty,
+        tolerance=tolerance,
+        biases=biases.without_intervals() if contradicted else biases,
+        judges=judges,
         warnings=warnings,
-        failures=(),
-        raw_choice=int(np.nanargmax(raw)) if len(table) else None,
-        ranking=_ranking(options, said, raw, counts, told),
-        conclusion=said,
+        scale=scale,
+        best=table.best,
+        level=level,
+        spent=len(table),
+        paid=float(len(table)) if told.log is None else _paid(told.log),
+        stopped_because=_why(told, said, categories),
+        scope=scope_of(judges, not told.table.like, on_items),
+        asked=told.asked,
+        outcome=None,
         table=told.table,
-        given=told.asked,
-        scale=turned(ends, table.best),
-        target=aim if wanted else None,
-        categories=categories,
         assumed=_assumed(told),
+        categories=categories,
     )
-    if not (sure or contradicted or next_n == 0 or len(options) < 2):
-        answer = replace(answer, next_questions=_next(told, answer, said, next_n))
-    return as_scored(answer, table.best)
-
-
-def _loss_of_best(said: Conclusion) -> float:
-    """Return what the most valuable option loses at most, by the ends of its leads."""
-    return max(0.0, -float(said.leads[:, 1].min(initial=0.0)))
-
-
-def _within(bias: NamedBias, scale: Scale) -> NamedBias:
-    """Return a bias as far as the scale allows it."""
-    names = ("estimate", "low", "high", "shrunk")
-    cut = scale.cut([getattr(bias, name) for name in names], -scale.most, scale.most).tolist()
-    return replace(bias, **dict(zip(names, cut, strict=True)))
-
-
-def _first(biases: Biases) -> Estimate:
-    """Return the first bias, unknown where there are severities only."""
-    if not biases or biases[0].kind == "leniency":
-        return Estimate.without_interval()
-    return Estimate(biases[0].estimate, biases[0].low, biases[0].high, 0.95)
-
-
-def _exact(asked: Questions | ActionSet | None) -> bool:
-    """Tell whether values are said to follow from the features exactly."""
-    return isinstance(asked, Questions)
+    if answer.sure or contradicted or next_n == 0 or len(told.options) < 2:
+        return answer
+    return replace(answer, next_questions=_next(told, said, next_n))
 
 
 def _paid(log: Log) -> float:
-    return float(log.feedback.counts @ log.questions.prices)
+    return float(log.questions.prices[log.which].sum())
 
 
-def _raw(table: Scores, options: Options) -> tuple[Floats, Any]:
-    """Return (k,) mean scores, of a comparison with opposite signs, turned; and their numbers."""
-    high, k = table.maximised, len(options)
+def _raw_scores(table: Scores, options: Options) -> RawScores:
+    """Return the mean scores of options, the highest the best."""
     place = {name: x for x, name in enumerate(options.labels)}
-    number = np.array([place.get(name, -1) for name in table.option.names])
-    sums, counts = np.zeros(k), np.zeros(k, dtype=np.int64)
-    both = [(table.option.codes, 1.0)] + ([] if table.rival is None else [(table.rival, -1.0)])
-    for codes, by in both:
-        of = number[codes]
-        there = of >= 0
-        counts += np.bincount(of[there], minlength=k)
-        sums += np.bincount(of[there], by * high.score[there], k)
-    with np.errstate(invalid="ignore"):
-        return sums / counts, counts
-
-
-def _ranking(
-    options: Options, said: Conclusion, raw: Floats, counts: Any, told: _Fitted
-) -> tuple[Standing, ...]:
-    """Return the standings by value, of equals the chosen first."""
-    level = told.scores.maximised.level
-    values = said.values[:, 0]
-    order = np.argsort(np.arange(len(options)) != said.leader, kind="stable")
-    for key in (places_of(level.origin - said.leads[:, 0], level), places_of(values, level)):
-        order = order[np.argsort(key[order], kind="stable")]
-    return tuple(
-        Standing(
-            x,
-            options.labels[x],
-            options.group_of(x),
-            float(raw[x]),
-            float(said.values[x, 0]),
-            float(said.values[x, 1]),
-            float(said.values[x, 2]),
-            float(said.leads[x, 0]),
-            int(counts[x]),
-        )
-        for x in order.tolist()
-    )
+    number = np.array([place.get(name, -1) for name in table.option.names], dtype=np.intp)
+    about = [number[table.option.codes]]
+    about += [] if table.rival is None else [number[table.rival]]
+    once = np.ones(len(table), dtype=np.int64)
+    return raw_scores(len(options), about, table.maximised.score, once)
 
 
 def _why(told: _Fitted, said: Conclusion, categories: Categories | None) -> str:
     """Return why what was wanted is not sure, where that is not just chance."""
-    fit = told.fit
-    parts = fit.part if categories is None else np.zeros(0)
-    if categories is not None:
-        parts = np.concatenate([fit.part[some] - fit.part[some[0]] for some in categories.parts])
-    if len(parts) and np.ptp(parts) > 0:
-        return _apart(told)
+    fit, labels = told.fit, told.options.labels
+    groups = [np.arange(len(labels))] if categories is None else categories.parts
+    if any(np.ptp(fit.part[some]) > 0 for some in groups if len(some)):
+        return _apart(told.scores, np.array(labels), fit.part)
     if said.sure or not fit.silent:
         return ""
     seen = "agree to the last digit"
     if fit.freedom < 1:
         seen = "are no more than the model has parameters"
-    return _SILENT.format(seen=seen, name=told.options.labels[said.leader])
+    return _SILENT.format(seen=seen, name=labels[said.leader])
 
 
-def _apart(told: _Fitted) -> str:
+def _apart(table: Scores, labels: NDArray[Any], part: Indices) -> str:
     """Return into which parts options fall that the scores do not compare."""
-    labels, part = np.array(told.options.labels), told.fit.part
     found = [labels[part == p].tolist() for p in range(int(part.max()) + 1)]
     parts = "; ".join(listed(names, 3) for names in found[:_MOST_PARTS])
     more = "; …" if len(found) > _MOST_PARTS else ""
-    return (
-        f"the scores fall into {len(found):,} parts ({parts}{more}), and none tells by how much "
-        f"the options of one part are better than those of another.{_one_order(told.scores)}"
-    )
-
-
-def _one_order(table: Scores) -> str:
-    """Return what to say where every pair was named in one order only."""
+    why = _APART.format(n=f"{len(found):,}", parts=f"{parts}{more}")
     if table.rival is None:
-        return ""
+        return why
     pairs = set(zip(table.option.codes.tolist(), table.rival.tolist(), strict=True))
-    if any((second, first) in pairs for first, second in pairs):
-        return ""
-    return (
-        " All were named in one order, and what being named first adds looks like value; if nobody "
-        "knew the order, or it was drawn each time, say position=False."
-    )
+    once = not any((second, first) in pairs for first, second in pairs)
+    return f"{why} {_ONE_ORDER}" if once else why
 
 
 def _assumed(told: _Fitted) -> str:
@@ -631,7 +565,6 @@ def _notes(told: _Fitted, votes: bool) -> list[Finding]:
     if table.cluster is not None and (n := len(table.cluster)) < FEW_CLUSTERS:
         notes.append(Finding.note("clusters", _FEW.format(n=n)))
     if table.evaluator is None:
-        notes.append(Finding.note("evaluators", _NOBODY_SAID))
         return notes
     partial = table.partial is not None
     if table.option_group is not None and table.evaluator_group is None and not partial:
@@ -645,33 +578,28 @@ def _notes(told: _Fitted, votes: bool) -> list[Finding]:
     return notes
 
 
-def _next(told: _Fitted, answer: Answer, said: Conclusion, n: int) -> NextQuestions:
+def _next(told: _Fitted, said: Conclusion, n: int) -> NextQuestions:
     """Return the best questions to ask next."""
-    if told.scores.item is not None:
-        items = len(told.scores.item if told.scores.cluster is None else told.scores.cluster)
-        return next_items(told.fit, answer, items, n)
-    log = told.log or log_of(None, told.scores.maximised, told.table.position)
-    asked = log.asked
-    if isinstance(asked, Questions) and not told.fit.compared:
-        asked = asked.adding(asked._changed(capacity=None).check().advice)
-        log = replace(log, asked=asked)
-    if told.fit.silent and SOMEBODY not in log.questions.evaluators:
-        # who said it may well say so again
-        told_so = log.feedback.counts
-        asked = log.questions._changed(
-            capacity=np.where(told_so > 0, told_so, log.questions.capacity)
+    scores, fit = told.heard or told.scores, told.fit
+    if scores.item is not None:
+        items = len(scores.cluster or scores.item)
+        return next_items(fit, said, told.options.labels, items, n)
+    noise = math.nan if fit.silent else fit.errors.known or fit.noise
+    level, labels = told.origin, told.options.labels
+    if told.log is None:
+        asked = askable_in_table(scores, fit, said, level)
+    else:
+        questions = told.log.questions
+        counts = np.bincount(told.log.which, minlength=len(questions))
+        total = np.asarray(
+            np.bincount(told.log.which, told.log.scores - level, len(questions)), dtype=np.float64
         )
-    log = log.centred(told.scores.maximised.level)
-    noise = math.nan if told.fit.silent else math.sqrt(told.fit.errors.noise)
-    return next_questions(
-        asked,
-        log.feedback,
-        said,
-        n,
-        noise=noise,
-        spread=said.spread,
-        level=log.level.origin,
-    )
+        if not fit.compared and isinstance(told.asked, Questions):
+            questions = questions.adding(questions._changed(capacity=None).check().advice)
+            new = len(questions) - len(counts)
+            counts, total = np.pad(counts, (0, new)), np.pad(total, (0, new))
+        asked = askable_in(questions, counts, total, said, level)
+    return next_questions(asked, said, labels, n, noise=noise, level=level, scored=len(told.scores))
 
 
 def _adaptively(
@@ -690,23 +618,25 @@ def _adaptively(
         )
     high = table.maximised
     log = log_of(questions, high, position, table.where)
-    log = log.centred(high.level._replace(sign=sign(table.best)))
+    level = high.level._replace(sign=sign(table.best))
+    if not has_constant(log.questions):  # that scores could be told from
+        level = level._replace(origin=0.0)
     said = by_any_design(
         log.asked,
         log.which.tolist(),
-        log.scores.tolist(),
+        (log.scores - level.origin).tolist(),
         confidence=confidence,
         tolerance=tolerance,
         noise_scale=noise_scale,
-        level=log.level,
+        level=level,
     )
-    notes = [*table.notes, *taken_for_granted(log.asked, False)]
-    answer = answer_from(
+    return answer_of(
         said,
         confidence=confidence,
         tolerance=tolerance,
         features_exact=False,
-        notes=notes,
+        notes=[*table.notes, *taken_for_granted(log.asked, False)],
         scale=high.scale,
+        best=table.best,
+        assumed=_ADAPTIVELY,
     )
-    return as_scored(replace(answer, assumed=_ADAPTIVELY), table.best)

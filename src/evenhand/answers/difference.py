@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.answers.scale import Scale
 from evenhand.arrays import Floats
 from evenhand.best import sign
 from evenhand.errors import InputError
@@ -77,19 +76,20 @@ def difference(answer: Answer, option: str | int, rival: str | int) -> Differenc
     if a == b:
         raise InputError(f"two options are needed; got {answer.options.labels[a]!r} twice.")
     said, level = answer.conclusion, answer.confidence
+    policy = None if answer.outcome is None else answer.outcome.policy
+    found = _by_leads(answer, a, b)
     if said.fit is not None:
         spread = said.compare(a, b)
-        ends, least = spread.ends(1.0 - level)[0], spread.ends(2.0 * (1.0 - level))[0, 1]
-        found = np.append(ends, least)
-    else:
-        policy = None if answer.outcome is None else answer.outcome.policy
-        by_policy = None if policy is None else difference_of(policy, a, b)
-        found = _by_leads(answer, a, b) if by_policy is None else by_policy
+        if answer.option not in (a, b) or math.isnan(found[0]):
+            found[:3] = spread.ends(1.0 - level)[0]
+        found[3] = spread.ends(2.0 * (1.0 - level))[0, 1]
+    elif policy is not None and math.isinf(found[2] - found[1]):
+        by_policy = difference_of(policy, a, b)
+        found = found if by_policy is None else by_policy
     labels = answer.options.labels
     if answer.contradicted:
         found, level = np.array([found[0], -math.inf, math.inf, -math.inf]), 0.0
-    scale = Scale.of(answer.scale, answer.compared)
-    value, low, high, least = scale.cut(found, -scale.most, scale.most).tolist()
+    value, low, high, least = answer.scale.leads(found).tolist()
     return Difference(labels[a], labels[b], value, low, high, least, level)
 
 

@@ -20,7 +20,7 @@ from evenhand.answers.page import (
     chance,
     is_apart,
     likely,
-    target_in,
+    sides,
     verdict,
 )
 from evenhand.best import direction, sign
@@ -83,7 +83,11 @@ def answer_picture(answer: Answer) -> AnswerPicture:
             if i == 0 or kind != kinds[i - 1]:
                 rows[i] = replace(rows[i], heading=f"{short(inside.column)}: {short(kind)}")
     biases = _biases(answer)
-    at = f"measured from {short(answer.label)}" if answer.compared else "in units of the scores"
+    at = (
+        f"measured from {short(answer.label)}"
+        if answer.scale.compared
+        else "in units of the scores"
+    )
     picture = AnswerPicture(
         verdict(answer),
         tuple(rows),
@@ -100,10 +104,10 @@ def _option_row(answer: Answer, one: Standing, found: str, chosen: bool, aside: 
     name = one.option
     if one.group is not None:
         name = f"{abridged(one.option, 25)} ({abridged(one.group, 12)})"
-    origin = answer.standing(answer.option).raw if answer.compared else 0.0
+    origin = answer.standing(answer.option).raw if answer.scale.compared else 0.0
     return ForestRow(
         name,
-        -sign(answer.best) * one.lead if answer.compared else one.value,
+        -sign(answer.best) * one.lead if answer.scale.compared else one.value,
         one.low,
         one.high,
         _STYLES[found],
@@ -118,7 +122,7 @@ def _with_line(
     picture: AnswerPicture, answer: Answer, said: Conclusion, shown: list[Standing]
 ) -> AnswerPicture:
     """Return the picture with the bar, the option to beat, or the line below the m best."""
-    target, chosen = target_in(answer), set(said.chosen)
+    target, chosen = answer.conclusion.target, set(said.chosen)
     if target.bar is not None:
         return replace(picture, at=target.bar, said=f"the bar, {target.bar:g}")
     if target.against is not None:
@@ -139,14 +143,9 @@ def _legend(
     answer: Answer, said: Conclusion, found: set[str]
 ) -> tuple[tuple[str, tuple[str, str], bool], ...]:
     """Return what the marks that are drawn mean."""
-    target = target_in(answer)
-    good, bad = "in", "out"
-    if target.top == 1:
-        good, bad = "best", "not best"
-    elif target.bar is not None:
-        good, bad = ("above", "below") if answer.best == "high" else ("below", "above")
-    elif target.against is not None:
-        good, bad = "better, or not worse" if target.tolerance else "better", "worse"
+    target, (good, bad, _) = answer.conclusion.target, sides(answer)
+    if target.against is not None and target.tolerance:
+        good = "better, or not worse"
     level = percent(answer.confidence)
     names = (
         (f"surely {good}", _IN, False, {"in", "not worse"}),

@@ -17,11 +17,10 @@ from evenhand.actions import ActionSet
 from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
 from evenhand.numerics.least_squares import Svd
-from evenhand.policies.messages import Feedback
 from evenhand.questions import Askable, Questions
 from evenhand.questions.inputs import Named, named
 from evenhand.scores import Factor, Scores
-from evenhand.scores.scores import AS_GIVEN, Codes, Level, crossed
+from evenhand.scores.scores import Codes, crossed
 from evenhand.tables import Names, listed
 
 Place = Callable[[int], str]
@@ -44,41 +43,14 @@ class Log:
     scores: Floats  # (n,)
     items: Indices | None  # (n,) from 0; None where there are none
     clusters: Indices | None = None  # (n,) from 0; without items, these are the items
-    level: Level = AS_GIVEN  # taken off all scores; what is rounding
 
     @property
     def questions(self) -> Questions:
         """What could be asked, as questions."""
         return Questions.of(self.asked)
 
-    def centred(self, level: Level) -> Log:
-        """Return the scores from their level, where the model has a constant to put that into."""
-        if not _have_constant(self.questions):
-            level = level._replace(origin=0.0)
-        return replace(self, scores=self.scores - level.origin, level=level)
 
-    @property
-    def seen(self) -> Indices:
-        """The questions that were answered, each once."""
-        return np.unique(self.which)
-
-    def among(self, seen: Indices) -> Log:
-        """Return the same scores with no other questions than those that were answered."""
-        which = np.searchsorted(seen, self.which)
-        return replace(self, asked=self.questions._only(seen), which=which)
-
-    @property
-    def feedback(self) -> Feedback:
-        """The scores, added up by question."""
-        q = len(self.questions)
-        return Feedback(
-            np.bincount(self.which, minlength=q),
-            np.bincount(self.which, self.scores, minlength=q),
-            np.bincount(self.which, self.scores**2, minlength=q),
-        )
-
-
-def _have_constant(questions: Questions) -> bool:
+def has_constant(questions: Questions) -> bool:
     """Tell whether all options may be worth as much more, by which all scores rise alike."""
     if questions.has_arrow_form:
         return True
@@ -98,7 +70,6 @@ def log_of(
     # `place` says where a row stands in the user's table.
     if not len(scores):
         raise InputError("there are no scores; a decision needs at least one.")
-    _refuse_events(scores)
     questions = asked
     if not isinstance(asked, Questions):
         questions = _questions_of(asked, scores, position, place)
@@ -113,15 +84,6 @@ def log_of(
         for factor in (scores.item or scores.cluster, scores.cluster)
     )
     return Log(questions, which[order], np.asarray(scores.score)[order], items, clusters)
-
-
-def _refuse_events(scores: Scores) -> None:
-    if scores.event is not None and len(scores.event) > 1:
-        raise InputError(
-            f"there are {len(scores.event)} events ({listed(list(scores.event.names))}), and a "
-            "decision is about one: each has a winner of its own. Give the rows of one event; or "
-            "name that column item, if the same options were tried on all of them."
-        )
 
 
 def _questions_of(asked: Any, scores: Scores, position: bool, place: Place) -> Askable:

@@ -1,56 +1,33 @@
-"""The questions to ask next: those that lower the expected loss of the answer most for their price.
-
-Notation
---------
-θ, P        effects of features and attributes, and their covariance by the scores and by what
-            values and evaluators are in general
-h, a        row of a contrast that decides, and of a question;  σ² the variance of an answer
-l, s²       distance of a contrast from its line, and hᵀPh
-
-Of the best, contrasts are the leads of all others over who leads, and the line is the tolerance;
-against an option, they are leads over it; with a bar, values; of the m best, values from their mean
-on, and the line lies between the last that is in and the first that is out. A contrast on the wrong
-side loses s (φ(z) − z Φ(−z)) on average, z = |l|/s. An answer to a takes (hᵀPa)²/(σ² + aᵀPa) off
-s², whatever it says. So the question is asked that takes most off the sum of losses for its price,
-then the next, with that one taken for answered. What cannot be compared yet is as little known as
-values are in general, so that a question which connects options takes most off.
-
-They are chosen by the scores. Who asks them and decides anew has chosen what was scored by looking
-at scores: then ``assigned="adaptively"`` says what is sure.
+"""The questions to ask next: those that lower the expected loss of the answer most for their price
+(`inference.expected_loss`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse, special
+from scipy import special
 
-from evenhand.arrays import Floats, Indices
-from evenhand.inference import Conclusion, Target
+from evenhand.inference import Conclusion
+from evenhand.inference.expected_loss import Askable, Outlook, Step, expected_losses, one_best
 from evenhand.linear import Fit
-from evenhand.numerics.tolerance import first_largest
-from evenhand.policies.limits import Limits
-from evenhand.policies.messages import Feedback
-from evenhand.questions import Askable, Questions
 from evenhand.tables import listed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from evenhand.answers.answer import Answer
-
-_MOST, _CLOSE = 1_500, 64  # effects that are looked at; contrasts, and options of larger panels
-_NEAR = 1e-4  # share of the largest expected loss from which on a contrast is looked at
-_FLAT = 1e-9  # share of an answer's information that is put on what nothing else is known of
 _SEEN = 0.005  # share of an error, and change of a chance, that is more than rounding
-_PART = 4_096  # questions whose variances are computed at a time
 _SETTLE = "would settle it if leads stay as they are"
 _IN_VAIN = "No single answer of these evaluators would tell more than can be seen; ask others, too."
+_NOTHING = "Ask further evaluators: of these, nothing more may be asked."
+_BUSY = (
+    "Ask further evaluators, or these for more (workload): they have evaluated as much as they "
+    "may, and not everything."
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +37,7 @@ class NextQuestion:
     Parameters
     ----------
     question, label
-        Index and name of the question.
+        Index of the question, None where none were given; and its name.
     options, evaluator
         The options it is about, by name, and who is to be asked; None if that is not said.
     price
@@ -86,7 +63,7 @@ class NextQuestion:
     ('Bo by R', 'Bo', True)
     """
 
-    question: int
+    question: int | None
     label: str
     options: tuple[str, ...]
     evaluator: str | None
@@ -143,48 +120,37 @@ class NextQuestions(tuple[NextQuestion, ...]):
 
 def next_questions(
     asked: Askable,
-    told: Feedback,
     said: Conclusion,
+    labels: Sequence[str],
     n: int,
     *,
-    noise: float = math.nan,
-    spread: float = math.nan,
-    level: float = 0.0,
+    noise: float,
+    level: float,
+    scored: int,
 ) -> NextQuestions:
-    """Return the n best questions to ask after what was told; answers have a standard deviation of
-    ``noise``, values in general one of ``spread``, where these are known, and scores are told from
-    ``level`` on.
+    """Return the n best questions to ask about options of these names, after so many scores that
+    are told from ``level`` on; answers have a standard deviation of ``noise``, if it is known.
     """
-    questions, target = Questions.of(asked), said.target
-    parts = None if len(said.parts) < 2 else said.parts
-    best, limits = target.top == 1 and parts is None, Limits(questions)
-    limits.asked = told.counts
-    made, found = np.zeros_like(told.counts), list[NextQuestion]()
-    look = _Contrasts(questions, told, said, target, best, noise, spread, level, parts)
-    while len(found) < n and (limits.left(made) > 0)[look.asked].any():
-        x, option, away, before, after = look.take(limits.left(made) > 0)
-        unknown = math.nan if math.isnan(noise) else 1.0
-        errors = [unknown * math.sqrt(max(s, 1e-300)) for s in (before, after)]
-        chances = [float(special.ndtr(-abs(away) / s)) for s in errors]
-        about = tuple(questions.items[o] for o in questions.options_of(x))
-        found.append(NextQuestion(x, questions.label(x), about, questions.evaluator_of(x),
-                                   float(questions.prices[x]), questions.options.labels[option],
-                                   *errors, *chances))  # fmt: skip
-        made[x] += 1
-    ratio = further(said) if best else math.nan
-    if not found:
-        advice, e = nothing_left(questions, told), len(questions.evaluators)
+    made, found = np.zeros(len(asked.z), dtype=np.int64), list[NextQuestion]()
+    ratio = further(said) if one_best(said) else math.nan
+    if not asked.open(made).any():
+        e, advice = len(asked.people), _BUSY if asked.left.any() else _NOTHING
         if e and 0.0 < ratio < math.inf:
             advice += f" About {math.ceil(e * ratio):,} more like them {_SETTLE}."
         return NextQuestions((), math.inf, advice)
+    outlook = Outlook(asked, said, labels, noise, level)
+    while len(found) < n and (may := asked.open(made)).any():
+        step = outlook.take(may)
+        found.append(_question(asked, step, labels[step.option], noise))
+        made[step.question] += 1
     found = [one for one in found if one.tells]
     if not found:
         return NextQuestions((), math.inf, _IN_VAIN)
     advice = f"Ask about {found[0].label}" + "".join(f", then {one.label}" for one in found[1:2])
-    if not best:
+    if not one_best(said):
         return NextQuestions(found, math.nan, f"{advice}: that tells most of who is at the line.")
-    until = float(np.ceil(max(1.0, ratio * told.counts.sum())))  # NaN stays
-    if until > float(limits.left(np.zeros_like(made)).sum(dtype=np.float64)):
+    until = float(np.ceil(max(1.0, ratio * scored)))  # NaN stays
+    if until > asked.most:
         until = math.inf
     if math.isfinite(until):
         advice += f"; about {until:,.0f} such questions {_SETTLE}"
@@ -195,124 +161,22 @@ def next_questions(
     return NextQuestions(found, until, f"{advice}.")
 
 
-class _Contrasts:
-    """What is known of the contrasts that decide, and what answers would take off their errors."""
-
-    def __init__(
-        self,
-        questions: Questions,
-        told: Feedback,
-        conclusion: Conclusion,
-        target: Target,
-        best: bool,
-        noise: float,
-        spread: float,
-        level: float,
-        parts: Sequence[Indices] | None,
-    ) -> None:
-        X, d, p = questions.options.features, questions.n_features, questions.n_attributes
-        weights = np.ones(len(questions)) if questions.noise is None else 1.0 / questions.noise
-        rows = sparse.csr_array(questions.matrix.multiply(weights[:, None]))
-        H = np.hstack([X, np.zeros((len(X), p))])
-        options, self.asked = np.arange(len(X)), np.arange(len(questions))
-        parts, neutral = [options] if parts is None else parts, questions.neutral
-        if d + p > _MOST:  # those closest to the line, and who is asked about them
-            behind = np.nan_to_num(conclusion.leads[:, 0], nan=np.inf)
-            rival = target.rival(questions.options.labels)
-            line = np.sort(behind)[(target.top or 1) - 1] if rival is None else behind[rival]
-            if target.bar is not None:  # by mean scores, however lenient those are who gave them
-                whose, k = np.maximum(questions.about[:, 0], 0), len(X)
-                n, total = (np.bincount(whose, y, k) for y in (told.counts, told.sums))
-                behind, line = total / np.maximum(n, 1), target.bar - target.tolerance - level
-            near = np.argsort(np.abs(behind - line), kind="stable")[:_CLOSE]
-            options = np.union1d(near, [conclusion.leader] if rival is None else [rival])
-            if target.top is not None and len(parts) == 1:  # those far above the line are in
-                far = np.delete(behind, options) < line
-                target = replace(target, top=target.top - int(far.sum()))
-            mine = np.isin(questions.about, np.append(options, -1)).all(axis=1)
-            self.asked = np.flatnonzero(mine)
-            rows, H = rows[self.asked], H[options]
-            filled = np.bincount(rows.indices, minlength=d + p) + np.abs(H).sum(axis=0) > 0
-            neutral = neutral[filled[d:]]
-            rows, H, d = rows[:, filled], H[:, filled], int(filled[:d].sum())
-            p = H.shape[1] - d
-        parts = [np.flatnonzero(np.isin(options, part)) for part in parts]
-        counts, sums = told.counts[self.asked].astype(np.float64), told.sums[self.asked]
-        means = told.means[self.asked][counts > 0]
-        scatter = float(np.std(means)) if len(means) else 0.0
-        sigma = noise if noise > 0.0 else scatter or 1.0
-        scatter = max(scatter, sigma)
-        population = H.copy()
-        for part in parts:
-            population[part] -= H[part].mean(axis=0)
-        V = (rows.T @ (sparse.diags_array(counts) @ rows)).toarray() / sigma**2
-        V += population.T @ population / (spread if spread > 0.0 else scatter) ** 2
-        V += np.diag(np.repeat([_FLAT / sigma**2, 1.0 / scatter**2], [d, p]))
-        P = np.linalg.inv(V)
-        theta = P @ (rows.T @ (sums * weights[self.asked])) / sigma**2
-        if target.bar is not None:
-            H = np.hstack([H[:, :d], np.broadcast_to(neutral, (len(H), p))])
-        elif best or target.against is not None:
-            first = target.rival(questions.options.labels)
-            H = H - H[np.searchsorted(options, conclusion.leader if first is None else first)]
-        else:
-            H = population
-        values = H @ theta
-        away = values - (target.tolerance if best else _lines(values, target, level, parts))
-        s2 = np.maximum(np.einsum("ij,ij->i", H @ P, H), 0.0)
-        losses = expected_losses(np.abs(away), np.sqrt(s2))
-        near = np.argsort(-losses, kind="stable")[:_CLOSE]
-        near = near[losses[near] >= _NEAR * losses[near[0]]]
-        self._options, self._away, self._s2 = options[near], away[near], s2[near]
-        self._P, self._rows, self._prices = P, rows, questions.prices[self.asked]
-        self._along = np.asarray(rows @ (P @ H[near].T))
-        blocks = (rows[i : i + _PART] for i in range(0, len(self.asked), _PART))
-        own = [np.asarray(some.multiply(some @ P).sum(axis=1)).reshape(-1) for some in blocks]
-        self._behind = sigma**2 + np.concatenate(own)
-
-    def take(self, may: NDArray[np.bool_]) -> tuple[int, int, float, float, float]:
-        """Return the best of the questions that may be asked, (q,), the option of which it tells
-        most, how far that is from the line, and its variance before and after the answer.
-        """
-        root = np.sqrt(self._behind)  # first, since fourth powers of huge scores overflow
-        later = np.maximum(self._s2 - (self._along / root[:, None]) ** 2, 0.0)
-        now = expected_losses(np.abs(self._away), np.sqrt(self._s2))
-        falls = now - expected_losses(np.abs(self._away), np.sqrt(later))
-        gain = np.where(may[self.asked], falls.sum(axis=1) / self._prices, -np.inf)
-        x = first_largest(gain)
-        o = int(np.argmax(falls[x]))
-        found = float(self._away[o]), float(self._s2[o]), float(later[x, o])
-        u = self._P @ self._rows[[x]].toarray().reshape(-1) / root[x]
-        self._P -= np.outer(u, u)
-        along = self._rows @ u
-        self._s2 = later[x]
-        self._along = self._along - np.outer(along, self._along[x] / root[x])
-        self._behind = self._behind - along**2
-        return int(self.asked[x]), int(self._options[o]), *found
+def _question(asked: Askable, step: Step, rival: str, noise: float) -> NextQuestion:
+    x = step.question
+    names = tuple(asked.items[o] for o in asked.about[x].tolist() if o >= 0)
+    judge = asked.people[asked.who[x]] if asked.who[x] >= 0 and asked.people else None
+    number = None if asked.numbers is None else int(asked.numbers[x])
+    words = " against ".join(names) or f"question {(number or 0) + 1}"
+    label = words if judge is None else f"{words} by {judge}"
+    told = _told(step.away, step.before, step.after, noise)
+    return NextQuestion(number, label, names, judge, float(asked.prices[x]), rival, *told)
 
 
-def _lines(values: Floats, target: Target, level: float, parts: Sequence[Indices]) -> Floats:
-    """Return (k,) where the line is: between the last that is in and the first that is out."""
-    if target.bar is not None:
-        return np.full(len(values), target.bar - target.tolerance - level)
-    if target.against is not None:
-        return np.full(len(values), -target.tolerance)
-    assert target.top is not None
-    # who has too few rivals is in, far from any line
-    lines = np.full(len(values), values.min() - 1e6 * (np.ptp(values) + 1.0))
-    for some in parts:
-        if len(some) > target.top:
-            ordered = -np.sort(-values[some])
-            lines[some] = 0.5 * (ordered[target.top - 1] + ordered[target.top])
-    return lines
-
-
-def expected_losses(distances: Floats, errors: Floats) -> Floats:
-    """Return what contrasts on the wrong side lose: s (φ(z) − z Φ(−z)), z = l/s; 0 where s is 0."""
-    s = np.maximum(errors, 1e-300)
-    z = np.minimum(distances / s, 1e100)
-    density = np.exp(-0.5 * z**2) / math.sqrt(2.0 * math.pi)
-    return np.asarray(s * (density - z * special.ndtr(-z)))
+def _told(away: float, before: float, after: float, noise: float = 1.0) -> list[float]:
+    """Return the errors before and after an answer, and the chances of the other side."""
+    unknown = math.nan if math.isnan(noise) else 1.0
+    errors = [unknown * math.sqrt(max(v, 1e-300)) for v in (before, after)]
+    return [*errors, *(float(special.ndtr(-abs(away) / s)) for s in errors)]
 
 
 def further(said: Conclusion) -> float:
@@ -326,43 +190,33 @@ def further(said: Conclusion) -> float:
     return max(float(needed.max()) - 1.0, 0.0)
 
 
-def nothing_left(questions: Questions, told: Feedback) -> str:
-    """Return whom to ask where nothing more may be asked, because of workloads or altogether."""
-    if (told.counts < questions.capacity).any():
-        return (
-            "Ask further evaluators, or these for more (workload): they have evaluated as much as "
-            "they may, and not everything."
-        )
-    return "Ask further evaluators: of these, nothing more may be asked."
-
-
-def next_items(fit: Fit, answer: Answer, items: int, n: int) -> NextQuestions:
+def next_items(
+    fit: Fit, said: Conclusion, labels: Sequence[str], items: int, n: int
+) -> NextQuestions:
     """Return what to ask next where options were tried on items: the leader and its closest rivals,
     or who is at the line, on new ones.
     """
-    said, labels = answer.conclusion, answer.options.labels
-    leader = said.leader
-    rivals = np.delete(np.arange(len(labels)), leader)
-    found = fit.leads(np.full(len(rivals), leader), rivals)
-    leads, variances = found.estimate, found.variance
-    if fit.freedom < 1 or not np.isfinite(variances).all():
+    k, leader = len(labels), said.leader
+    rivals = np.delete(np.arange(k), leader)
+    leads = fit.leads(np.full(len(rivals), leader), rivals)
+    if fit.freedom < 1 or not np.isfinite(leads.variance).all():
         return NextQuestions((), math.nan, "Try all options on the same items, and on more.")
-    if not (said.target.top == 1 and len(said.parts) == 1):
+    if not one_best(said):
         rival = [] if said.target.against is None else [said.target.against]
-        names = listed([*answer.undecided, *rival], 4)
-        return NextQuestions((), math.nan, f"Try {names} on new items." if answer.undecided else "")
-    errors, listed_ = np.sqrt(variances), list[NextQuestion]()
-    order = np.argsort(-expected_losses(leads, errors), kind="stable")
+        names = [labels[x] for x in said.undecided] + rival
+        advice = f"Try {listed(names, 4)} on new items." if said.undecided else ""
+        return NextQuestions((), math.nan, advice)
+    order = np.argsort(-expected_losses(leads.estimate, np.sqrt(leads.variance)), kind="stable")
+    share, found = items / (items + 1), list[NextQuestion]()
     for j in order[:n].tolist():
         pair = labels[leader], labels[int(rivals[j])]
-        then = errors[j] * math.sqrt(items / (items + 1))
-        chances = [float(special.ndtr(-leads[j] / max(s, 1e-300))) for s in (errors[j], then)]
-        listed_.append(NextQuestion(-1, f"{pair[0]} and {pair[1]}, on a new item", pair, None, 1.0,
-                                    pair[1], float(errors[j]), float(then), *chances))  # fmt: skip
-    advice = f"Try {listed_[0].options[0]!r} and {listed_[0].rival!r}, at least, on new items"
+        label, before = f"{pair[0]} and {pair[1]}, on a new item", float(leads.variance[j])
+        told = _told(float(leads.estimate[j]), before, before * share)
+        found.append(NextQuestion(None, label, pair, None, 1.0, pair[1], *told))
+    advice = f"Try {found[0].options[0]!r} and {found[0].rival!r}, at least, on new items"
     until = float(np.ceil(max(1.0, items * further(said))))
     if math.isinf(until):
-        return NextQuestions(listed_, until, f"{advice}; but they are too close to settle it.")
+        return NextQuestions(found, until, f"{advice}; but they are too close to settle it.")
     if math.isnan(until):
-        return NextQuestions(listed_, until, f"{advice}.")
-    return NextQuestions(listed_, until, f"{advice}: about {until:,.0f} items {_SETTLE}.")
+        return NextQuestions(found, until, f"{advice}.")
+    return NextQuestions(found, until, f"{advice}: about {until:,.0f} items {_SETTLE}.")

@@ -24,8 +24,8 @@ from evenhand.best import direction, sign
 from evenhand.checks.statistics import FEWEST
 from evenhand.errors import InputError, RequirementError
 from evenhand.inference.conclusion import Conclusion
-from evenhand.inference.target import Target
 from evenhand.numerics.intervals import Estimate
+from evenhand.questions import Questions
 from evenhand.report.model import (
     Assumptions,
     Cell,
@@ -78,19 +78,12 @@ _ASSUMED = (
     ("Scores hang together by nothing that was not named.", ("clusters",)),
 )
 
-_SAID: dict[str, tuple[str, str, str, str, str]] = {
-    "best": ("surely best", "probably best", "may be best", "probably not", "surely not"),
-    "top": ("surely in", "probably in", "at the line", "probably out", "surely out"),
-    "bar": ("surely above", "probably above", "at the bar", "probably below", "surely below"),
-    "bar, low": ("surely below", "probably below", "at the bar", "probably above", "surely above"),
-    "against": ("better", "probably better", "cannot tell", "probably worse", "worse"),
+_SIDES = {  # of the line, and at it
+    "best": ("best", "not best", "may be best"),
+    "top": ("in", "out", "at the line"),
+    "bar": ("above", "below", "at the bar"),
+    "against": ("better", "worse", "cannot tell"),
 }
-_PLACE = {"in": 0, "probably in": 1, "open": 2, "probably out": 3, "out": 4}
-
-
-def target_in(answer: Answer) -> Target:
-    """Return what was wanted, on the scale that scores were given on."""
-    return answer.conclusion.target if answer.target is None else answer.target
 
 
 def is_apart(answer: Answer) -> bool:
@@ -132,9 +125,10 @@ def report_of(answer: Answer) -> Report:
 
 def _names(answer: Answer) -> list[str]:
     """Return the user's own names, in what an answer says."""
-    questions, inside = answer.questions, answer.categories
-    names = [*answer.options.labels, *questions.evaluators, *questions.items]
-    names += [one for one in questions.options.groups or () if one is not None]
+    asked, inside = answer.asked, answer.categories
+    names = [*answer.options.labels, *answer.judges]
+    names += [*asked.evaluators, *asked.items] if isinstance(asked, Questions) else []
+    names += [one for one in answer.options.groups or () if one is not None]
     names += [] if inside is None else [inside.column, *inside.names]
     # biases of attributes are called as their columns are
     names += [one.name for one in answer.biases if one.kind not in ("bias", "position")]
@@ -148,12 +142,12 @@ def record_of(answer: Answer) -> dict[str, Any]:
     raw, tried = answer.raw_choice, answer.attempts
     return {
         "target": {
-            **target_in(answer).to_dict(),
+            **answer.conclusion.target.to_dict(),
             **({} if inside is None else {"within": inside.column}),
             **{
                 name: getattr(answer, name) for name in ("chosen", "inside", "outside", "undecided")
             },
-            "loses_at_most": said.loss if target_in(answer).top is not None else None,
+            "loses_at_most": said.loss if answer.conclusion.target.top is not None else None,
             "expected_loss": said.expected_loss,
             "expected_right": said.expected_right,
             "options": _places(answer),
@@ -163,7 +157,7 @@ def record_of(answer: Answer) -> dict[str, Any]:
         "loses_at_most": answer.loss,
         "why": visible(answer.stopped_because),
         "assumed": answer.assumed,
-        "scores": answer.scores,
+        "scores": n_scores(answer),
         "by_mean_scores": None if raw is None else answer.options.labels[raw],
         "ranking": [_without("index", one) for one in answer.ranking],
         "biases": [asdict(bias) for bias in answer.biases],
@@ -201,12 +195,12 @@ def _without(name: str, one: Any) -> dict[str, Any]:
 
 def one_best(answer: Answer) -> bool:
     """Tell whether nothing but the best option of all is wanted."""
-    return target_in(answer).top == 1 and answer.categories is None
+    return answer.conclusion.target.top == 1 and answer.categories is None
 
 
 def wanted(answer: Answer) -> str:
     """Return what is wanted, as it follows 'is' or 'are'."""
-    target, inside = target_in(answer), answer.categories
+    target, inside = answer.conclusion.target, answer.categories
     among = "" if target.top in (None, 1) else "among "
     return f"{among}{target.words}{'' if inside is None else f' of their {inside.column}'}"
 
@@ -219,24 +213,34 @@ def likely(said: Conclusion, option: int) -> str:
     return "probably out" if verdict_ == "open" and chance <= said.delta else verdict_
 
 
+def sides(answer: Answer) -> tuple[str, str, str]:
+    """Return what it is to be wanted, not to be, and to be at the line."""
+    target = answer.conclusion.target
+    good, bad, at = _SIDES["best" if one_best(answer) else target.kind]
+    return (bad, good, at) if target.bar is not None and target.best == "low" else (good, bad, at)
+
+
 def verdict_on(answer: Answer, option: int) -> str:
     """Return the verdict on an option in words."""
-    said = answer.conclusion
-    target, found = target_in(answer), likely(said, option)
-    if found in ("itself", "not worse"):
-        return "" if found == "itself" else "not worse"
+    target, found = answer.conclusion.target, likely(answer.conclusion, option)
+    good, bad, at = sides(answer)
     if found == "probably in" and target.against is not None and target.tolerance > 0.0:
-        return "probably not worse"
-    kind = "best" if one_best(answer) else target.kind
-    low = kind == "bar" and target.best == "low"
-    return _SAID["bar, low" if low else kind][_PLACE[found]]
+        good = "not worse"
+    return {
+        "in": f"surely {good}",
+        "probably in": f"probably {good}",
+        "open": at,
+        "probably out": f"probably {bad}",
+        "out": f"surely {bad}",
+        "not worse": "not worse",
+    }.get(found, "")
 
 
 def verdict(answer: Answer) -> str:
     """Return what to choose and how sure that is, in one or two sentences."""
     k, said = len(answer.options), answer.conclusion
-    target, names, doubt = target_in(answer), listed(answer.chosen, _MANY), _doubt(answer)
-    if k > 1 and not answer.sure and answer.scores == 0:
+    target, names, doubt = said.target, listed(answer.chosen, _MANY), _doubt(answer)
+    if k > 1 and not answer.sure and n_scores(answer) == 0:
         return f"Nothing is known about the {k:,} options: no evaluation came back."
     if k == 1 and target.top is not None:
         return f"Choose {names}: there is no other option."
@@ -271,16 +275,29 @@ def verdict(answer: Answer) -> str:
     text, right = f"{looks} there is {_TOO_FEW}", said.expected_right
     if right > 0.0:
         n = len(said.chosen)
-        text += f" (chance {chance(right)})" if one else f" (about {right:.1f} of {n:,} are right)"
+        about = min(right, n - 0.1)  # never all
+        text += f" (chance {chance(right)})" if one else f" (about {about:.1f} of {n:,} are right)"
     if not one and (said.inside or said.outside):
         text += f": {_verdicts(answer, said, {'in': 'in', 'out': 'out'})}"
     if answer.loss < math.inf:
-        whom = "It loses" if one else "Any of them is worse than any other by"
-        text += f". {whom} at most {number(answer.loss)} ({level})"
+        most = f"{_at_most(answer, answer.loss)} ({level})"
+        other = "option" if inside is None else f"of its {short(inside.column)}"
+        several = f"None of them is worse than another {other} by more than"
+        text += f". {'It loses at most' if one else several} {most}"
     single = {one.option for one in answer.ranking if one.evaluations == 1}
-    if not answer.compared and (few := [name for name in answer.chosen if name in single]):
+    if not answer.scale.compared and (few := [name for name in answer.chosen if name in single]):
         text += f". {listed(few)} {'has' if len(few) == 1 else 'have'} a single score"
     return f"{text}."
+
+
+def _at_most(answer: Answer, loss: float) -> str:
+    """Return a bound, no more precise than the leads, rounded up."""
+    low, high = answer.conclusion.leads[:, 1:].T
+    widths = [0.5 * wide for wide in (high - low).tolist() if 0.0 < wide < math.inf]
+    if not widths:
+        return number(loss)
+    digits = decimals(median(widths))
+    return fixed(math.ceil(loss * 10**digits - 1e-9) / 10**digits, digits)
 
 
 def _doubt(answer: Answer) -> str:
@@ -293,6 +310,8 @@ def _doubt(answer: Answer) -> str:
         doubted = {name: 0 for one in answer.alarms for name in one.concerns}
         if answer.label in doubted:
             return f"a score of {short(answer.label)} is in doubt (see the warning)"
+        if answer.conclusion.target.top is None:
+            return f"what is said of {listed(list(doubted))} is in doubt (see the warning)"
         return f"the lead over {listed(list(doubted))} is not sure (see the warning)"
     failed = " and ".join(dict.fromkeys(finding.assumption for finding in answer.alarms))
     return f"nothing is sure: the scores contradict what is assumed ({failed}; see the warning)"
@@ -300,21 +319,21 @@ def _doubt(answer: Answer) -> str:
 
 def _of_each(answer: Answer, said: Conclusion, doubt: str) -> str:
     """Return who is beyond a bar, or better than one option, and who is not."""
-    target, parts = target_in(answer), list[str]()
+    target, (good, bad, _) = said.target, sides(answer)
+    of, slack = f"Of {counted(len(answer.options), 'option')}", target.words
+    than = "" if target.bar is None else f" {target.bar:g}"
     if target.against is not None:
-        of, words = f"Against {short(target.against)}", {"in": "better", "out": "worse"}
-        words["not worse"] = f"not worse by more than {number(target.tolerance)}"
-    else:
-        of, sides = f"Of {len(answer.options):,} options", ("above", "below")[:: sign(answer.best)]
-        words = {"in": f"{sides[0]} {target.bar:g}", "out": f"{sides[1]} {target.bar:g}"}
-        words["not worse"] = target.words
+        of = f"Against {short(target.against)}"
+        slack = f"not worse by more than {number(target.tolerance)}"
     if answer.contradicted:
         return f"{of}, {doubt}."
-    if said.inside or said.outside:
-        parts.append(_verdicts(answer, said, words))
-    if said.undecided:
-        parts.append(f"of {listed(answer.undecided, _MANY)} there is {_TOO_FEW}")
-    return f"{of}, {'; '.join(parts)}."
+    few = f"there is {_TOO_FEW}"
+    if not (said.inside or said.outside):
+        return f"{of}, none is surely {good} or {bad}{than}: {doubt or few}."
+    words = {"in": f"{good}{than}", "out": f"{bad}{than}", "not worse": slack}
+    parts = [_verdicts(answer, said, words)]
+    parts += [f"of {listed(answer.undecided, _MANY)} {few}"] if said.undecided else []
+    return f"{of}, {'; '.join([*parts, *([doubt] if doubt else [])])}."
 
 
 def _verdicts(answer: Answer, said: Conclusion, words: Mapping[str, str]) -> str:
@@ -344,7 +363,7 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
     asked = [("Cost", _cost(answer)), ("Stopped", f"{ended}." if ended else "")]
     if answer.assumed:
         why = [("Why", f"{ended}.")] if ended and is_apart(answer) else []
-        asked = [*why, ("Scores", f"{counted(answer.scores, 'score')}. {answer.assumed}")]
+        asked = [*why, ("Scores", f"{counted(n_scores(answer), 'score')}. {answer.assumed}")]
     warned = [("WARNING" if one.alarm else "Note", visible(one.message)) for one in answer.warnings]
     withstood = (
         f"a favour of all evaluators for a group, or what a group is truly worth, may be up to "
@@ -362,7 +381,7 @@ def _facts(answer: Answer) -> list[tuple[str, str]]:
         ("Holds for", f"{answer.scope}{_OTHERS.get(len(answer.judges), '')}."),
         ("Holds up", withstood if answer.loss <= 0.0 < answer.withstands < math.inf else ""),
         ("Failed", _failed(answer)),
-        ("Withdrawn", str(answer.withdrawn)),
+        ("Withdrawn", str(answer.withdrawn) if answer.withdrawn.scores else ""),
         *(one for one in warned if one[0] == "Note"),
     ]
 
@@ -372,17 +391,15 @@ def _rival(answer: Answer) -> str:
     said, labels = answer.conclusion, answer.options.labels
     if is_apart(answer) or answer.categories is not None or len(labels) < 2:
         return ""
-    target, own = target_in(answer), target_in(answer).rival(labels)
+    target, own = said.target, said.target.rival(labels)
     same = {int(x) for x in np.flatnonzero((said.leads == 0.0).all(axis=1))} - {answer.option}
     if target.bar is not None:
-        known = [one for one in answer.ranking if not math.isnan(one.value)]
-        near = min(known, key=lambda one: abs(one.value - (target.bar or 0.0)), default=None)
-        found = None if near is None else Estimate(near.value, near.low, near.high, 0.0)
-        return (
-            f"{short(near.option)} is nearest to the bar: {interval(found)}."
-            if near and found
-            else ""
-        )
+        bar, known = target.bar, [one for one in answer.ranking if not math.isnan(one.value)]
+        near = min(known, key=lambda one: abs(one.value - bar), default=None)
+        if near is None:
+            return ""
+        where = interval(Estimate(near.value, near.low, near.high, 0.0))
+        return f"{short(near.option)} is nearest to the bar: {where}."
     if own is None:
         own = max(said.chosen, key=lambda x: answer.standing(x).lead)  # the last that is in
     left = [one for one in answer.ranking if one.index not in {own, *same}]
@@ -395,11 +412,11 @@ def _rival(answer: Answer) -> str:
     lead, beyond = -lead_over(answer, own, closest[1]), ("ahead", "behind")
     where, lead = (beyond[0], lead) if lead.value > 0.0 else (beyond[1], -lead)
     to = "" if target.top == 1 else f" to {short(labels[own])}"
+    by = f", {where} by {interval(lead)}" if math.isfinite(lead.high - lead.low) else ""
     odds = chance(float(said.chances[closest[1]]))
-    odds = f"; the chance that it is {wanted(answer)} is {odds}" if odds else ""
-    return (
-        f"{short(labels[closest[1]])} comes closest{to}, {where} by {interval(lead)}{odds}.{tied}"
-    )
+    what = wanted(answer).removesuffix(f" than {target.against!r}")
+    odds = f"; the chance that it is {what} is {odds}" if odds else ""
+    return f"{short(labels[closest[1]])} comes closest{to}{by}{odds}.{tied}"
 
 
 def lead_over(answer: Answer, option: int, rival: int) -> Estimate:
@@ -408,7 +425,11 @@ def lead_over(answer: Answer, option: int, rival: int) -> Estimate:
     if option != answer.option or math.isnan(lead[0]):
         found = answer.compare(option, rival)
         lead = np.array([found.value, found.low, found.high])
-    return Estimate(float(lead[0]), float(lead[1]), float(lead[2]), 0.0)
+    value, low, high = (float(end) for end in lead)
+    verdicts = answer.conclusion.verdicts
+    if (verdicts[option], verdicts[rival]) == ("in", "out"):  # then it is above 0
+        low = max(low, 0.0)
+    return Estimate(value, low, high, 0.0)
 
 
 def _bias_in_words(answer: Answer) -> str:
@@ -420,10 +441,11 @@ def _bias_in_words(answer: Answer) -> str:
     shown = [one for one in known if one.low > 0.0 or one.high < 0.0]
     if not shown:
         common = [one for one in known if one.evaluator is None and one.group is None]
+        common = [one for one in common if math.isfinite(one.high - one.low)]
         size = f": the estimate is {interval(common[0].interval)}" if common else ""
         return f"{_TOO_FEW} whether there is any{size}."
-    if isinstance(answer.options, ActionSet) and answer.options.group_names is not None:
-        return _bias_of_groups(answer.options.group_names, answer.bias, answer.best == "low")
+    if (groups := _two_groups(answer)) is not None:
+        return _bias_of_groups(groups, answer.bias, answer.best == "low")
     parts = [_named_bias(bias, answer.best == "low") for bias in shown[:_FEW]]
     more = len(told) - len(parts)
     return f"{'; '.join(parts)}{f'; {more:,} more in the table' if more else ''}."
@@ -472,9 +494,9 @@ def _severity(answer: Answer) -> str:
 def _raw_in_words(answer: Answer) -> str:
     """Return what the means of the scores alone would have done."""
     said, up, labels = answer.conclusion, sign(answer.best), answer.options.labels
-    target, own = target_in(answer), target_in(answer).rival(labels)
+    target, own = said.target, said.target.rival(labels)
     raw = {one.index: up * one.raw for one in answer.ranking if not math.isnan(one.raw)}
-    means = f"mean {'verdicts' if answer.compared else 'scores'} alone would have"
+    means = f"mean {'verdicts' if answer.scale.compared else 'scores'} alone would have"
     if not raw or (own is not None and own not in raw):
         return ""
     if target.top is None:
@@ -495,24 +517,35 @@ def _raw_in_words(answer: Answer) -> str:
         done = " and ".join(f"{word} {listed(some)}" for word, some in parts.items() if some)
         return f"The {means} {done}."
     lead = lead_over(answer, answer.option, next(iter(first)))
-    lost = "" if math.isnan(lead.value) else f", and lost {interval(lead)}"
-    if lead.value < 0.0:
-        lost = f", and gained {interval(-lead)}"
+    lost = f"; there is {_TOO_FEW} whether that loses anything"
+    if lead.low > 0.0:
+        lost = f", and lost {interval(lead)}"
     return f"The {means} chosen {short(gone[0])}{lost}."
 
 
 def _cost(answer: Answer) -> str:
     """Return how many evaluations were made and, where money counts, what they cost."""
-    said = counted(answer.spent, "evaluation")
-    if math.isfinite(answer.budget):
-        return f"{said} for {number(answer.paid)}, of a budget of {number(answer.budget)}."
+    said, outcome = counted(answer.spent, "evaluation"), answer.outcome
+    if outcome is None:
+        return ""
+    if math.isfinite(outcome.budget):
+        return f"{said} for {number(answer.paid)}, of a budget of {number(outcome.budget)}."
     paid = f", for {number(answer.paid)}" if costs_money(answer) else ""
-    return f"{said} of at most {answer.at_most:,}{paid}."
+    return f"{said} of at most {outcome.at_most:,}{paid}."
 
 
 def costs_money(answer: Answer) -> bool:
     """Tell whether evaluations cost anything but 1 each."""
-    return answer.questions.priced or not math.isclose(answer.paid, answer.spent)
+    return _priced(answer) or not math.isclose(answer.paid, answer.spent)
+
+
+def _priced(answer: Answer) -> bool:
+    return isinstance(answer.asked, Questions) and answer.asked.priced
+
+
+def n_scores(answer: Answer) -> int:
+    """Return how many scores an answer rests on, asked for or not."""
+    return answer.spent + (0 if answer.outcome is None else answer.outcome.observed)
 
 
 def _advice(answer: Answer) -> str:
@@ -527,15 +560,16 @@ def _advice(answer: Answer) -> str:
     if answer.withdrawn.sure_without:
         return "Say of what was withdrawn without regard to scores that it was (blind)."
     if answer.certainty == "features exact" and answer.loss <= answer.tolerance:
-        return "If values follow from the features with nothing left over, say so: deviation=0."
+        how = "give them as eh.Questions(options=…)" if outcome is None else "deviation=0"
+        return f"If values follow from the features with nothing left over, say so: {how}."
     if asked:
         return asked.advice or f"Ask {listed([one.label for one in asked], _FEW)}."
     if asked.advice or outcome is None:
         return asked.advice
     if not outcome.may_ask:
         return "Nothing more may be asked: ask further evaluators, or allow more of these."
-    known = math.isfinite(answer.forecast) and answer.forecast >= 1.0
-    return f"{to_come(answer.forecast, outcome.looks_once)}." if known else ""
+    known = math.isfinite(outcome.forecast) and outcome.forecast >= 1.0
+    return f"{to_come(outcome.forecast, outcome.looks_once)}." if known else ""
 
 
 def to_come(forecast: float, looks_once: bool) -> str:
@@ -549,29 +583,28 @@ def to_come(forecast: float, looks_once: bool) -> str:
 
 def _failed(answer: Answer) -> str:
     """Return how many tries failed, and the last questions that were given up."""
-    tried = answer.attempts
-    came = f"{tried.failures:,} of {tried.tries:,} tries came to nothing" if tried.failures else ""
-    n, last = len(answer.failures), "; ".join(map(str, answer.failures[-_FEW:]))
-    parts = (
-        came,
-        f"{counted(n, 'question')} given up: {last}",
-    )
-    return "; ".join(part for part in parts[: 1 + bool(n)] if part)
+    tried, parts = answer.attempts, list[str]()
+    if tried.failures:
+        parts.append(f"{tried.failures:,} of {tried.tries:,} tries came to nothing")
+    if answer.failures:
+        parts.append(f"{counted(len(answer.failures), 'question')} given up")
+        parts[-1] += ": " + "; ".join(map(str, answer.failures[-_FEW:]))
+    return "; ".join(parts)
 
 
 def _ranking(answer: Answer) -> list[Part]:
     """Return the picture, where every option stands, and how to read that."""
     read = "The value is the score less the bias"
-    if answer.questions.evaluators:
+    if answer.judges:
         read = "The value is what an impartial evaluator of average severity would give"
-    if answer.compared:
+    if answer.scale.compared:
         read = f"The value is measured from {short(answer.label)}, since options were compared"
     told = "there are no intervals, since nothing is certain"
     if any(math.isfinite(one.high - one.low) for one in answer.ranking):
         told = f"intervals have a confidence of {percent(answer.confidence)}, each by itself"
-    read = (
-        f"{read}; {told}. Verdicts and places are sure of all options at once; 'behind' is against "
-        "the most valuable one; the chance is an estimate, of values from one normal population."
+    read += (
+        f"; {told}. What is sure, and places, hold of all options at once; 'behind' is against the "
+        "most valuable one; the chance is an estimate, of values from one normal population."
     )
     said = (
         f"{verdict(answer)} Options by value with intervals, mean scores beside them, and biases."
@@ -608,9 +641,9 @@ def _standings(answer: Answer) -> Table:
     }
     told = {
         "category": False,
-        "group": answer.questions.options.groups is not None,
+        "group": answer.options.groups is not None,
         "place": any(place != (1, len(ranking)) for place in places),
-        "behind": not answer.compared,
+        "behind": not answer.scale.compared,
         "chance": any(chances),
     }
     columns = {name: cells for name, cells in columns.items() if told.get(name, True)}
@@ -640,8 +673,13 @@ def _biases(answer: Answer) -> list[Part]:
 
 def bias_name(answer: Answer, bias: NamedBias) -> str:
     """Return what a bias is called; of two groups, which of them is favoured above 0."""
-    groups = answer.options.group_names if isinstance(answer.options, ActionSet) else None
+    groups = _two_groups(answer)
     return bias.name if groups is None else f"for {groups[1]} (+), {groups[0]} (−)"
+
+
+def _two_groups(answer: Answer) -> tuple[str, ...] | None:
+    """Return the names of two groups of options that have features; None without any."""
+    return answer.asked.group_names if isinstance(answer.asked, ActionSet) else None
 
 
 def _spans(spans: Sequence[tuple[float, float, float]]) -> tuple[int, dict[str, list[Cell]]]:
@@ -672,7 +710,7 @@ def _next(answer: Answer) -> list[Part]:
         "chance then": [chance(one.chance_after) for one in asked],
         "price": alike([one.price for one in asked]),
     }
-    if not answer.questions.priced:
+    if not _priced(answer):
         del columns["price"]
     if not asked:
         few = "No single answer would change an error or a chance by as much as is shown here."
@@ -692,7 +730,7 @@ def _assumptions(answer: Answer) -> list[Part]:
     if len(answer.options) == 1:
         return []
     tested, shared = _tested(answer), "a favour that all evaluators share looks like value"
-    asked = answer.options if isinstance(answer.options, ActionSet) else answer.questions
+    asked = answer.asked if isinstance(answer.asked, ActionSet) else answer.questions
     if isinstance(asked, ActionSet):
         shared = "a reason of value that goes with the group and is no feature looks like bias"
     entries = [
@@ -705,13 +743,17 @@ def _assumptions(answer: Answer) -> list[Part]:
 
 def _method(answer: Answer) -> list[Part]:
     outcome = answer.outcome
-    stated = None if outcome is None else outcome.noise_scale
+    stated = answer.table.noise_scale if outcome is None and answer.table else None
+    stated = stated if outcome is None else outcome.noise_scale
+    scores = f"{n_scores(answer):,}"
+    if not answer.assumed:
+        scores = f"{answer.spent:,} asked for, {n_scores(answer) - answer.spent:,} given before"
     entries = {
         "method": "least squares, one look" if outcome is None else outcome.method,
         "confidence": percent(answer.confidence),
         "tolerance": number(answer.tolerance),
         "noise": "estimated" if stated is None else f"stated as {number(stated)}",
-        "scores": f"{answer.spent:,} asked for, {answer.scores - answer.spent:,} given before",
+        "scores": scores,
         "what certainty rests on": answer.certainty or "nothing certain is said",
         "software": f"evenhand {version('evenhand')}",
     }
@@ -729,13 +771,9 @@ def required(answer: Answer, how: str, option: str | None) -> str:
     labels, said = list(answer.options.labels), answer.conclusion
     if option is not None and option not in labels:
         raise InputError(f"there is no option {option!r}; say one of {listed(labels, 5)}.")
-    if option == target_in(answer).against is not None:
+    if option == said.target.against is not None:
         raise InputError(f"{option!r} is what the others are held against; name another.")
-    held = [x for x, one in enumerate(said.verdicts) if one != "itself"]
-    if option is not None:
-        held = [labels.index(option)]
-    elif target_in(answer).top is not None:
-        held = list(said.chosen)
+    whole = option is None and said.target.top is not None
 
     def passes(x: int) -> bool | None:
         if how == "sure":
@@ -743,14 +781,15 @@ def required(answer: Answer, how: str, option: str | None) -> str:
         chance = float(said.chances[x])
         return True if chance >= 1.0 - said.delta else False if chance <= said.delta else None
 
+    others = [x for x, one in enumerate(said.verdicts) if one != "itself"]
+    held = list(said.chosen) if whole else others if option is None else [labels.index(option)]
     found = {x: passes(x) for x in held}
-    met: bool | None = True
-    for state in (None, False):  # who surely fails is said before who may
-        if state in found.values():
-            met, held = state, [x for x in held if found[x] is state]
-    if option is None and target_in(answer).top is not None:  # a list is never surely wrong
-        held = list(said.chosen)
-        met = (answer.sure if how == "sure" else bool(held) and met is True) or None
+    met: bool | None = None if None in found.values() or not held else True
+    if whole:  # a list is never surely wrong
+        met = (answer.sure if how == "sure" else met and False not in found.values()) or None
+    else:  # who surely fails is said before who may
+        met = False if False in found.values() else met
+        held = [x for x in held if found[x] is met]
     verb = "is" if len(held) == 1 else "are"
     what = f"{listed([repr(labels[x]) for x in held], 5)} {verb} {wanted(answer)}"
     if met:

@@ -97,13 +97,13 @@ def those_available(available: Available, names: Sequence[str]) -> set[str]:
     return there
 
 
-class Attendance:
+class _Attendance:
     """Keeps the attendance of evaluators, and tells the policy when one joins or leaves."""
 
     # `available` names who is there, None: all who have not left; `left` says who left during the
     # run, and why.
 
-    def __init__(self, policy: Policy, available: Available | None = None) -> None:
+    def __init__(self, policy: Policy, available: Available | None) -> None:
         self._policy, self._available = policy, available
         self._names = tuple(policy.questions.evaluators)
         self._failed: Counter[str] = Counter()  # questions given up in a row
@@ -253,11 +253,11 @@ def run(
     read: Callable[[Question, object], float],
     seed: int,
     watch: Callable[[Run], None],
-    attendance: Attendance | None = None,
+    available: Available | None = None,
 ) -> Run:
     """Ask until the policy is done, the evaluator is broken, or somebody interrupts."""
     # `read` returns the score in a reply, or raises `InputError`; `seed` orders the questions.
-    there = Attendance(policy) if attendance is None else attendance
+    there = _Attendance(policy, available)
     desk = _PolicyDesk(policy, retries, max(LEAST_PATIENCE, 2 * parallel), read, seed, there)
     try:
         return work(desk, crew, parallel, watch)
@@ -278,7 +278,7 @@ class _PolicyDesk:
         patience: int,
         read: Callable[[Question, object], float],
         seed: int,
-        attendance: Attendance,
+        attendance: _Attendance,
     ) -> None:
         self._policy, self._attendance, self._read = policy, attendance, read
         self._retries, self._patience = retries, patience

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,6 @@ from evenhand.report.words import counted, short
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
-    from rich.progress import TaskID
 
 _PATIENCE = 1.0  # seconds before a bar appears
 _PACE = 0.2  # seconds between two drawings of it
@@ -98,31 +98,23 @@ def watching(
     """Give what is called as evaluations come in: a bar, lines, nothing, or the user's function."""
     if callable(progress):
         yield _told(policy, progress)
-    elif sys.stderr.isatty() and progress in (None, True):
-        bar = _LateBar(policy)
-        try:
-            yield bar
-        finally:
-            bar.close()
-    elif progress is True:
-        yield _lines(policy)
-    elif progress is None or progress is False:
-        yield lambda run: None
-    else:
+    elif progress not in (None, True, False):
         raise InputError(
             f"progress must be True, False, None or a function of a Progress; got {progress!r}."
         )
+    elif progress is not False and sys.stderr.isatty():
+        with _late_bar() as show:
+            yield _paced(policy, show, _PACE)
+    elif progress:  # where no bar can be drawn: in a notebook, in a log
+        yield _paced(policy, lambda now: print(now, file=sys.stderr), _SLOW_PACE)
+    else:
+        yield lambda run: None
 
 
 def progress_of(policy: Watched, run: Run) -> Progress:
     """Return how far a run has come."""
-    return Progress(
-        policy.spent,
-        forecast_of(policy),
-        policy.horizon,
-        policy.recommend().label,
-        len(run.failures),
-    )
+    leader, failures = policy.recommend().label, len(run.failures)
+    return Progress(policy.spent, forecast_of(policy), policy.horizon, leader, failures)
 
 
 def _told(policy: Watched, progress: Callable[[Progress], object]) -> Watch:
@@ -139,56 +131,82 @@ def _told(policy: Watched, progress: Callable[[Progress], object]) -> Watch:
     return watch
 
 
-def _lines(policy: Watched) -> Watch:
-    """Write a line now and then, where no bar can be drawn: in a notebook, in a log."""
+def _paced(policy: Watched, show: Callable[[Progress], object], pace: float) -> Watch:
+    """Show progress from the first second on, every so many seconds."""
     following = time.monotonic() + _PATIENCE
 
     def watch(run: Run) -> None:
         nonlocal following
         if time.monotonic() >= following:
-            print(progress_of(policy, run), file=sys.stderr)
-            following = time.monotonic() + _SLOW_PACE
+            show(progress_of(policy, run))
+            following = time.monotonic() + pace
 
     return watch
 
 
-class _LateBar:
-    """A bar that appears when something takes longer than a second."""
+@contextmanager
+def _late_bar() -> Iterator[Callable[[Progress], object]]:
+    """Give a function that draws a bar, which is there from its first call on."""
+    bars: list[Bar] = []
 
-    def __init__(self, policy: Watched) -> None:
-        self._policy = policy
-        self._next = time.monotonic() + _PATIENCE
-        self._bar: Bar | None = None
-        self._task: TaskID | None = None
-
-    def __call__(self, run: Run) -> None:
-        if time.monotonic() < self._next:
-            return
-        if self._bar is None:
-            self._open()
-        assert self._bar is not None
-        assert self._task is not None
-        now = progress_of(self._policy, run)
-        self._bar.update(
-            self._task, completed=now.spent, total=max(now.total, 1), description=str(now)
+    def show(now: Progress) -> None:
+        bar = bars[0] if bars else _begun()
+        bars[:] = [bar]
+        total = max(now.total, 1)
+        bar.update(
+            bar.task_ids[0], completed=now.spent, total=total, description=str(now), refresh=True
         )
-        self._bar.refresh()
-        self._next = time.monotonic() + _PACE
 
-    def _open(self) -> None:
-        from rich.console import Console  # noqa: PLC0415 # only where somebody looks
-        from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415
+    try:
+        yield show
+    finally:
+        for bar in bars:
+            bar.stop()
 
-        self._bar = Progress(
-            BarColumn(bar_width=24),
-            TextColumn("{task.description}", markup=False),
-            console=Console(stderr=True),
-            auto_refresh=False,
-            transient=True,
-        )
-        self._task = self._bar.add_task("", total=None)
-        self._bar.start()
 
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+@contextmanager
+def steps(*names: str) -> Iterator[Callable[[], None]]:
+    """Give a function to call after each of several steps: where somebody looks, a bar says from
+    the first second on which of them is taken.
+    """
+    if not sys.stderr.isatty():
+        yield lambda: None
+        return
+    bars: list[Bar] = []
+    lock, done = threading.Lock(), 0
+
+    def show(begin: bool) -> None:
+        with lock:
+            if begin:
+                bars.append(_begun())
+            for bar in bars:
+                name = names[min(done, len(names) - 1)]
+                bar.update(bar.task_ids[0], completed=done, total=len(names), description=name)
+                bar.refresh()
+
+    def after() -> None:
+        nonlocal done
+        done += 1
+        show(begin=False)
+
+    late = threading.Timer(_PATIENCE, show, [True])
+    late.daemon = True
+    late.start()
+    try:
+        yield after
+    finally:
+        late.cancel()
+        late.join()
+        for bar in bars:
+            bar.stop()
+
+
+def _begun() -> Bar:
+    from rich.console import Console  # noqa: PLC0415 # only where somebody looks
+    from rich.progress import BarColumn, Progress, TextColumn  # noqa: PLC0415
+
+    columns = BarColumn(bar_width=24), TextColumn("{task.description}", markup=False)
+    bar = Progress(*columns, console=Console(stderr=True), auto_refresh=False, transient=True)
+    bar.add_task("", total=None)
+    bar.start()
+    return bar

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.inference import Conclusion, Verdict
+from evenhand.inference import Conclusion, Verdict, capped
 from evenhand.report.words import counted, listed, short
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def with_put_back(
         return replace(answer, withdrawn=found)
     said = _of_both(answer.conclusion, None if put_back is None else put_back.conclusion)
     beside = put_back  # whose values are measured alike: in comparisons, from the same option
-    if put_back is not None and answer.compared and put_back.option != answer.option:
+    if put_back is not None and answer.scale.compared and put_back.option != answer.option:
         beside = None
     return replace(
         answer,
@@ -143,7 +143,8 @@ def _of_both(one: Conclusion, other: Conclusion | None) -> Conclusion:
         verdicts = tuple(ours if ours == theirs else "open" for ours, theirs in pairs)
         same = one.chosen[:1] == other.chosen[:1]
         leads, loss = _joined(one.leads, other.leads if same else None), max(one.loss, other.loss)
-    return replace(one, verdicts=verdicts, leads=leads, loss=loss)
+    said = replace(one, verdicts=verdicts, leads=leads, loss=loss)
+    return replace(said, chances=capped(said, one.chances))
 
 
 def _joined(ours: Floats, theirs: Floats | None) -> Floats:

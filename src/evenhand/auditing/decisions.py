@@ -39,7 +39,7 @@ from evenhand.inference import Target, conclude
 from evenhand.inference.biases import BiasEstimate, TableFit
 from evenhand.linear import Design, Fit, Spread
 from evenhand.linear.design import design_of_values, whose_position
-from evenhand.linear.large import LargeFit, is_large
+from evenhand.linear.large import LargeFit
 from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Factor, Scores
 from evenhand.scores.scores import Codes
@@ -168,7 +168,7 @@ def panels(scores: Scores, biases: Iterable[BiasEstimate], names: Iterable[str])
         made = _reduced(design_of_values(part, position=position, y=worth[some], x=x))
         none = np.zeros((len(made), 0))
         left = replace(made, y=made.y - made.x @ slopes.value, x=none, grain=scores.level.grain)
-        fit = LargeFit(left) if is_large(left) else EventFit(left, slopes)
+        fit = LargeFit(left) if left.large else EventFit(left, slopes)
         lean = np.column_stack([fit.values_of(column) for column in made.x.T])
         size = np.abs(made.x).max(axis=0, initial=1e-100)
         off = np.round(lean / size, 9) * size * slopes.se

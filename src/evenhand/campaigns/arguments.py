@@ -28,13 +28,6 @@ def checked_reason(value: object, what: str = "reason") -> str:
     return line.encode("utf-8", "replace").decode()[:_LONGEST_REASON]
 
 
-def checked_count(value: object, what: str, least: int, most: int) -> int:
-    """Return a whole number between two others, or say what is wrong with it."""
-    if not is_number(value) or value != int(value) or not least <= value <= most:
-        raise InputError(f"{what} must be a whole number from {least} to {most:,}; got {value!r}.")
-    return int(value)
-
-
 def checked_seconds(value: object, what: str = "lease") -> float:
     """Return a span of time, or say what is wrong with it."""
     if not is_number(value) or not 0.0 < value <= 1e10:

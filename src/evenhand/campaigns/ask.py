@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from evenhand.campaigns.arguments import checked_count, checked_name, checked_seconds
+from evenhand.arrays import whole_number
+from evenhand.campaigns.arguments import checked_name, checked_seconds
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, TicketRow, Waiting, foresee_held, foresee_lease
 from evenhand.campaigns.lifecycle import mend
@@ -113,7 +114,7 @@ def ask(
 
 
 def _asker(follower: Follower, evaluator: Any, worker: Any, n: Any, lease: Any) -> _Asker:
-    want = 1 if n is None else checked_count(n, "n", 1, _MOST_AT_ONCE)
+    want = 1 if n is None else whole_number("n", n, 1, _MOST_AT_ONCE)
     checked_name(worker, "worker", empty=True)
     span = None if lease is None else checked_seconds(lease)
     if not follower.known().questions.evaluators:

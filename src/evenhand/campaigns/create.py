@@ -11,11 +11,10 @@ from typing import Any
 
 from evenhand.answers.choose import asked_of, policy_for, refuse_other_target
 from evenhand.answers.scale import ReplyScale, compares
-from evenhand.arrays import is_number
+from evenhand.arrays import checked_aim, is_number, whole_number
 from evenhand.best import Best, oriented, turned
 from evenhand.campaigns import ledger
 from evenhand.campaigns.arguments import (
-    checked_count,
     checked_display,
     checked_name,
     checked_seconds,
@@ -24,7 +23,7 @@ from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
 from evenhand.certainty import PlannedChoice
-from evenhand.certainty.choice import Choice, checked_aim, checked_bounds, limit_of
+from evenhand.certainty.choice import Choice, checked_bounds, limit_of
 from evenhand.errors import ConflictError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.registry import policy_class
@@ -64,8 +63,8 @@ def first_event(
     at_most: int | None,
     budget: float | None,
     display: Any,
-    looks: Any,
     settings: dict[str, Any],
+    looks: Any = None,
     texts: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Return what the first event says, or what is wrong with what was given."""
@@ -73,13 +72,11 @@ def first_event(
     checked_askable(questions)
     given = settings | {
         "lease": checked_seconds(settings["lease"]),
-        "retries": checked_count(settings["retries"], "retries", 0, 1_000),
-        "seed": checked_count(settings["seed"], "seed", 0, 2**63 - 1),
+        "retries": whole_number("retries", settings["retries"], 0, 1_000),
+        "seed": whole_number("seed", settings["seed"], 0, 2**63 - 1),
         "checks": bool(settings["checks"]),
     }
     deviation = given["deviation"]
-    if deviation is not None and (not is_number(deviation) or deviation < 0.0):
-        raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
     given["bounds"], best = oriented(given["bounds"], given["best"], "bounds")
     given["best"] = best = best or "high"
     given["grades"] = grades_in(given["grades"]) or None

@@ -23,11 +23,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from evenhand.answers.answer import Answer
-from evenhand.answers.crews import Evaluate, crew_for
+from evenhand.answers.crews import Evaluate, checked_functions, crew_for
 from evenhand.answers.question import Failure, Question
 from evenhand.answers.run import LEAST_PATIENCE, Available, Run, those_available, work
 from evenhand.answers.watch import Progress, watching
-from evenhand.campaigns.arguments import checked_count
+from evenhand.arrays import whole_number
 from evenhand.campaigns.ask import ask
 from evenhand.campaigns.create import first_event, insert
 from evenhand.campaigns.export import ScoresInLog, events_of
@@ -144,13 +144,8 @@ def run_at(
     progress: bool | Callable[[Progress], object] | None = None,
 ) -> Answer:
     """Answer a campaign's questions, wherever it is kept, until it is finished."""
-    if not callable(evaluate):
-        raise InputError(f"evaluate must be a function of a question; got {evaluate!r}.")
-    if available is not None and not callable(available):
-        raise InputError(
-            f"available must be a function that returns names of evaluators; got {available!r}."
-        )
-    checked_count(parallel, "parallel", 1, _MOST_PARALLEL)
+    checked_functions(evaluate, available)
+    whole_number("parallel", parallel, 1, _MOST_PARALLEL)
     office.begin()
     with watching(_Watched(office), progress) as watch:
         desk = _TicketDesk(office, parallel, available)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from evenhand.answers.answer import Answer, answer_of, as_scored
+from evenhand.answers.answer import Answer
 from evenhand.answers.choose import absences, notes_on
+from evenhand.answers.of_policy import answer_of
 from evenhand.answers.question import Failure
 from evenhand.answers.withdrawn import Withdrawal, with_put_back
 from evenhand.best import Best
@@ -253,7 +254,7 @@ def _answer_of(replica: Replica, policy: Policy) -> Answer:
     policy, settings, grades = copy.copy(policy), replica.settings, replica.reading.grades
     if policy.spent + policy.observed > 0:
         checks_of(policy).look()  # at all there is, before anything is said
-    answer = answer_of(
+    return answer_of(
         policy,
         confidence=settings["confidence"],
         tolerance=settings["tolerance"],
@@ -268,8 +269,8 @@ def _answer_of(replica: Replica, policy: Policy) -> Answer:
             *([Finding("grades", assumed_of(grades), alarm=False)] if grades else []),
         ],
         scale=replica.reading.limits,
+        best=settings["best"],
     )
-    return as_scored(answer, settings["best"])
 
 
 def _additions(m: int, confidence: float, tolerance: float) -> list[Finding]:

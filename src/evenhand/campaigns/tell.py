@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evenhand.answers.question import Question, Reply
+from evenhand.arrays import whole_number
 from evenhand.campaigns.arguments import (
-    checked_count,
     checked_name,
     checked_reason,
     checked_seconds,
@@ -234,7 +234,7 @@ def withdraw(
     if not isinstance(blind, bool):
         raise InputError(f"blind must be True or False; got {blind!r}.")
     number = evaluation.evaluation if isinstance(evaluation, Receipt) else evaluation
-    number = checked_count(number, "evaluation", 1, 2**62)
+    number = whole_number("evaluation", number, 1, 2**62)
     reason = checked_reason(reason)
 
     def change(replica: Replica, page: Page) -> Receipt:

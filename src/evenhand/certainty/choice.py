@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats, Indices, is_number
+from evenhand.arrays import Counts, Floats, Indices, checked_aim, is_number
 from evenhand.certainty.record import Plan, Record, Stop
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
@@ -280,6 +280,9 @@ class Choice(Policy):
 
     # ------------------------------------------------------------------ what changes meanwhile
 
+    def may_change(self) -> None:
+        """Raise `InputError` where nothing can be added any more."""
+
     def allow(self, at_most: int | None = None, budget: float | None = None) -> None:
         """Go on with more evaluations, or more money: so much in all.
 
@@ -291,6 +294,7 @@ class Choice(Policy):
         >>> policy.remaining
         500
         """
+        self.may_change()
         limit, money = self.horizon, self.limits.money
         if at_most is not None:
             limit = most_evaluations(len(self.options), None, at_most)
@@ -340,6 +344,7 @@ class Choice(Policy):
         >>> more.spent, len(more.options)
         (1, 3)
         """
+        self.may_change()
         to = Superset.of(self.actions, actions)
         placed, named = self._arguments
         if placed:
@@ -426,19 +431,6 @@ def withstood(actions: Askable, option: int, least: Floats) -> float:
         return 0.0
     others = np.array([group != groups[option] for group in groups])
     return max(0.0, float(least[others].min())) if others.any() else 0.0
-
-
-def checked_aim(confidence: object, tolerance: object, least: float = 0.0) -> tuple[float, float]:
-    """Return how sure a choice is to be and what it may lose, or say what is wrong with it."""
-    if not is_number(confidence) or not max(least, 1e-300) <= confidence < 1.0:
-        raise InputError(
-            f"confidence must be at least {least:g} and less than 1; got {confidence!r}."
-            if least
-            else f"confidence must lie between 0 and 1; got {confidence!r}."
-        )
-    if not is_number(tolerance) or tolerance < 0.0:
-        raise InputError(f"tolerance must be a number ≥ 0, in units of value; got {tolerance!r}.")
-    return float(confidence), float(tolerance)
 
 
 def checked_bounds(bounds: Sequence[float] | None) -> tuple[float, float] | None:

@@ -11,136 +11,19 @@ at the rate at which answers come.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import Counts, Indices, unmasked
 from evenhand.certainty.models import Model
-from evenhand.certainty.record import Plan, Record
 from evenhand.errors import InputError
-from evenhand.policies.limits import Limits, nth
+from evenhand.policies.limits import nth
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import hand_out
 
-_LONGEST = 2**16  # answers after which the order of a plan is repeated, if it can be
-_MOST_LISTED = 2**24  # answers of a plan whose order cannot
 _AGAIN = 4  # how often a question is asked that may be asked as often as one likes
-
-
-@dataclass(frozen=True, eq=False)
-class FixedPlans:
-    """Plans all that is asked before its first score."""
-
-    model: Model
-    record: Record
-    told: Counts  # (q,) answers to what was planned so far
-    limits: Limits
-    at_most: int  # evaluations in all
-    spent: int  # how many were told
-    pending: Counts  # (q,) evaluations that are on their way
-    # (q,) how often each question is asked, where somebody else decided that
-    planned: Counts | None
-    seed: int
-
-    # ------------------------------------------------------------------ when to plan anew
-
-    @property
-    def outdated(self) -> bool:
-        """Whether more may be asked by now than when the plan in force was made, or less."""
-        record = self.record
-        if record.now is None:
-            return False
-        plan, none_told = record.now.plan, not record.now.count
-        observed = none_told and any(at == len(record.rounds) for at, _ in record.outside)
-        more = plan.at_most < self.at_most or plan.budget < self.limits.money
-        return observed or more or plan.among is not None
-
-    # ------------------------------------------------------------------ what is to come
-
-    @property
-    def to_come(self) -> int:
-        """How many answers of the plan in force can still come from who is there."""
-        now = self.record.now
-        assert now is not None
-        lacking = np.maximum(now.plan.wanted(len(self.pending)) - now.total.counts, 0)
-        gone = np.isin(self._questions.evaluator, list(self.limits.absent))
-        gone[list(self.limits.barred)] = True
-        return min(int(lacking[~gone].sum()), now.plan.number - now.count)
-
-    # ------------------------------------------------------------------ a plan
-
-    @property
-    def _questions(self) -> Questions:
-        return self.model.questions
-
-    @property
-    def comparable(self) -> bool:
-        """Whether answers to all that may still be asked compare all options by themselves."""
-        (asked,) = np.nonzero(self._counts(np.zeros_like(self.pending)))
-        everybody = np.arange(len(self._questions.options))
-        return bool(np.isfinite(self.model.lead_variances(0, everybody, asked)).all())
-
-    def plan(self) -> Plan:
-        """Return a plan of all that may be asked, beside answers that are a part of it already."""
-        more = self._counts(self.told) - self.told
-        if int(more.sum()) > _MOST_LISTED * self._times(more):  # some may be asked but few times
-            more = self._counts(self.told, _MOST_LISTED) - self.told
-        times = self._times(more)
-        return self._of(more // times, times)
-
-    def no_more(self) -> Plan:
-        """Return a plan that asks nothing: no more answers can come."""
-        return self._of(np.zeros_like(self.pending), 1)
-
-    def _times(self, more: Counts) -> int:
-        """Return how often the order of a long plan is repeated; 1 where it is not."""
-        # Of a plan that somebody else made, all of it is asked: its order can be repeated as often
-        # as divides all counts.
-        each = more[more > 0]
-        wanted = math.ceil(int(more.sum()) / _LONGEST)
-        if self.planned is not None and wanted > 1:
-            whole = int(np.gcd.reduce(each))
-            other = whole if more.sum() > _MOST_LISTED else 1
-            return next((n for n in range(wanted, 2 * wanted) if whole % n == 0), other)
-        return max(1, min(wanted, int(each.min(initial=wanted))))
-
-    def _of(self, more: Counts, times: int) -> Plan:
-        order = even_order(self._questions, np.random.default_rng(self.seed))
-        number = int(more.sum()) * times
-        return Plan(
-            "ask more" if self.told.any() else "ask what was planned",
-            in_turns(more, order, self.told),
-            times,
-            at_most=self.at_most,
-            forecast=float(number),
-            budget=self.limits.money,
-        )
-
-    def _counts(self, told: Counts, most: int | None = None) -> Counts:
-        """Return (q,) how often questions are asked, with what is in and, if it fits, under way."""
-        # What was answered otherwise, in logged scores or an earlier plan, may not be asked again.
-        # Who left may come back, and is planned for.
-        questions, limits = self._questions, self.limits
-        others = limits.asked - told
-        capacity = np.where(
-            questions.capacity == UNLIMITED, UNLIMITED, np.maximum(questions.capacity - others, 0)
-        )
-        if self.planned is not None:
-            return np.asarray(np.maximum(np.minimum(self.planned, capacity), told))
-        who = questions.evaluator
-        done = np.bincount(who[who >= 0], others[who >= 0], len(questions.evaluators))
-        work = np.maximum(questions.workload - done.astype(np.int64), 0)
-        work = np.where(questions.workload == UNLIMITED, UNLIMITED, work)
-        left = questions._changed(capacity=capacity, workload=work)
-        n = int(told.sum()) + (self.at_most - self.spent if most is None else most)
-        # by prices: what a question really cost may hang on its answer, which no plan may know
-        money = limits.money - limits.priced + float(told @ questions.prices)
-        have = told + np.minimum(self.pending, np.maximum(capacity - told, 0))
-        have = have if fits(left, have, n, money) else told
-        return planned_counts(left, self.model, n, money, have, self.seed)
 
 
 def all_there_is(questions: Questions) -> int:

@@ -20,8 +20,14 @@ from evenhand.certainty.aim import model_of
 from evenhand.certainty.any_design import guess
 from evenhand.certainty.certain_choice import checked_target
 from evenhand.certainty.choice import Bound, Choice, limit_of
-from evenhand.certainty.models import Fit as QuickFit
-from evenhand.certainty.one_look_plans import FixedPlans, all_there_is, checked_plan
+from evenhand.certainty.one_look_plans import (
+    all_there_is,
+    checked_plan,
+    even_order,
+    fits,
+    in_turns,
+    planned_counts,
+)
 from evenhand.certainty.record import (
     Plan,
     Stop,
@@ -38,13 +44,13 @@ from evenhand.errors import InputError
 from evenhand.inference import Conclusion, biases_by, conclude, design_of_feedback
 from evenhand.linear import Fit
 from evenhand.numerics.intervals import Estimate
-from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.conclusion import Scope
 from evenhand.policies.messages import Decision, Feedback, Selection, nothing
 from evenhand.policies.registry import registered
-from evenhand.questions import Askable, Column, Questions, checked_askable
-from evenhand.questions.options import named_biases
+from evenhand.questions import UNLIMITED, Askable, Column, Questions, checked_askable
 
+_LONGEST = 2**16  # answers after which the order of a plan is repeated, if it can be
+_MOST_LISTED = 2**24  # answers of a plan whose order cannot
 _COUNTED_ONCE = (
     "That is counted among the errors here: what a judge says of an option again is no further "
     "opinion."
@@ -63,7 +69,8 @@ class PlannedChoice(Choice):
     comes back, and all of it is looked at once, when it is in: that is what makes a strong test
     possible. Until then there are estimates, and nothing is certain. How long an answer takes, and
     who leaves, must not depend on what the answers are. Logged scores may be observed before the
-    first answer: they are no part of the test, and not asked again.
+    first answer: they are no part of the test, and not asked again. It may be extended, and allowed
+    more, before the look, if that does not depend on the answers: the plan just becomes longer.
 
     Parameters
     ----------
@@ -191,23 +198,16 @@ class PlannedChoice(Choice):
 
         def made() -> Indices:
             (asked,) = np.nonzero(self.answered.counts)
-            variances = self.model.lead_variances(0, np.arange(len(self.options)), asked)
-            return np.flatnonzero(np.isinf(variances))
+            return np.flatnonzero(np.isinf(self._variances(asked)))
 
         found: Indices = self.once("apart", made)
         return found
 
     @property
-    def _so_far(self) -> QuickFit | None:
-        """Least squares on sums of answers, for estimates; None while not all are compared."""
-        if not self.answered.counts.any() or len(self._apart):
-            return None
-        found: QuickFit = self.once("so far", lambda: self.model.fit(self.answered, None))
-        return found
-
-    @property
     def _fitted(self) -> tuple[Fit, Indices]:
-        """The fit that is looked at, and the question of each answer in it."""
+        """The fit of the answers so far, and the question of each answer in it; of use where they
+        compare all options, and looked at once, when all are in.
+        """
 
         def made() -> tuple[Fit, Indices]:
             design, which = design_of_feedback(self.questions, self.answered, self.scope)
@@ -221,7 +221,7 @@ class PlannedChoice(Choice):
     def conclusion(self) -> Conclusion | None:
         """What the one look at all answers says; None before they are in."""
         now = self.record.now
-        if now is None or not now.whole or self._so_far is None or self._alone:
+        if now is None or not now.whole or len(self._apart) or self._alone:
             return None
 
         def made() -> Conclusion:
@@ -252,18 +252,66 @@ class PlannedChoice(Choice):
 
     # ------------------------------------------------------------------ what is asked
 
-    def _plans(self, pending: Counts) -> FixedPlans:
-        return FixedPlans(
-            self.model,
-            self.record,
-            self.answered.counts,
-            self.limits,
-            self.horizon,
-            self.spent,
-            pending,
-            self._planned,
-            self.seed,
+    def _variances(self, asked: Indices) -> Floats:
+        """Return (k,) those of leads over the first option by some questions; infinite: none."""
+        return self.model.lead_variances(0, np.arange(len(self.options)), asked)
+
+    @property
+    def settled(self) -> bool:
+        """Whether more may be asked than was planned, or less, so that the plan need not be
+        finished.
+        """
+        now, record = self.record.now, self.record
+        if self._alone or now is None:
+            return self._alone
+        observed = not now.count and any(at == len(record.rounds) for at, _ in record.outside)
+        more = now.plan.at_most < self.horizon or now.plan.budget < self.limits.money
+        return observed or more or now.plan.among is not None
+
+    def _plan(self, told: Counts, more: Counts, times: int = 1) -> Plan:
+        order = even_order(self.questions, np.random.default_rng(self.seed))
+        return Plan(
+            "ask more" if told.any() else "ask what was planned",
+            in_turns(more // times, order, told),
+            times,
+            at_most=self.horizon,
+            forecast=float(more.sum()),
+            budget=self.limits.money,
         )
+
+    def _wanted(self, told: Counts, pending: Counts, most: int) -> Counts:
+        """Return (q,) how often questions are asked, with what is in and, if it fits, under way."""
+        # What was answered otherwise, in logged scores or an earlier plan, may not be asked again.
+        # Who left may come back, and is planned for.
+        questions, limits = self.questions, self.limits
+        others = limits.asked - told
+        room = np.maximum(questions.capacity - others, 0)
+        capacity = np.where(questions.capacity == UNLIMITED, UNLIMITED, room)
+        if self._planned is not None:
+            return np.asarray(np.maximum(np.minimum(self._planned, capacity), told))
+        who = questions.evaluator
+        done = np.bincount(who[who >= 0], others[who >= 0], len(questions.evaluators))
+        work = np.maximum(questions.workload - done.astype(np.int64), 0)
+        work = np.where(questions.workload == UNLIMITED, UNLIMITED, work)
+        left = questions._changed(capacity=capacity, workload=work)
+        n = int(told.sum()) + most
+        # by prices: what a question really cost may hang on its answer, which no plan may know
+        money = limits.money - limits.priced + float(told @ questions.prices)
+        have = told + np.minimum(pending, np.maximum(capacity - told, 0))
+        have = have if fits(left, have, n, money) else told
+        return planned_counts(left, self.model, n, money, have, self.seed)
+
+    def _to_ask(self, pending: Counts) -> Plan:
+        """Return a plan of all that may be asked, beside answers that are a part of it already."""
+        told, left = self.answered.counts, self.horizon - self.spent
+        more = self._wanted(told, pending, left) - told
+        each = int(more[more > 0].min(initial=1))
+        times = min(max(1, math.ceil(int(more.sum()) / _LONGEST)), each)
+        if self._planned is not None:  # all of it is asked
+            times = 1
+        elif int(more.sum()) > _MOST_LISTED * times:  # some may be asked but few times
+            more, times = self._wanted(told, pending, _MOST_LISTED) - told, 1
+        return self._plan(told, more - more % times, times)
 
     def next_plan(self, pending: Counts) -> Plan | Stop:
         """Return the plan to follow the one in force, or why there is none."""
@@ -274,19 +322,13 @@ class PlannedChoice(Choice):
             leader = self._option
             others = tuple(x for x in said.undecided if x != leader and x < len(self.options))
             return Stop("certain", (leader,)) if said.sure else Stop("spent", (leader, *others))
-        plans = self._plans(pending)
-        if self.record.now is None or plans.outdated:
-            plan = plans.plan()
+        if self.record.now is None or self.settled:
+            plan = self._to_ask(pending)
             if plan.number:
                 return plan
         if len(self._apart):
             return Stop("stuck", (0, *self._apart.tolist()))
-        return plans.no_more()
-
-    @property
-    def settled(self) -> bool:
-        """Whether more may be asked than was planned, so that the plan need not be finished."""
-        return self._alone or self._plans(self._nothing).outdated
+        return self._plan(self.answered.counts, self._nothing)  # no more can come
 
     @property
     def batch(self) -> int:
@@ -302,9 +344,10 @@ class PlannedChoice(Choice):
         own. What may be asked once and was answered is not asked again. The checks see them.
         Refused once something was told, and where the rest cannot compare all options by itself.
         """
-        if self.spent or not self._plans(self._nothing).comparable:
+        if self.spent:
             return False
-        return super().take_in(feedback)
+        (left,) = np.nonzero(self._wanted(self._nothing, self._nothing, self.horizon))
+        return bool(np.isfinite(self._variances(left)).all()) and super().take_in(feedback)
 
     @property
     def _why_not_observed(self) -> str:
@@ -330,42 +373,13 @@ class PlannedChoice(Choice):
         if now is None:
             plan = self.next_plan(self._nothing)
             return float(plan.number) if isinstance(plan, Plan) else 0.0
-        return float(self._plans(self._nothing).to_come)
+        lacking = np.maximum(now.plan.wanted(len(self.questions)) - now.total.counts, 0)
+        gone = np.isin(self.questions.evaluator, list(self.limits.absent))
+        gone[list(self.limits.barred)] = True
+        return float(min(int(lacking[~gone].sum()), now.plan.number - now.count))
 
-    def extended(self, actions: Askable) -> PlannedChoice:
-        """Return the policy with more options, evaluators or capacity, and the same record.
-
-        The plan just becomes longer: it is still one that was fixed without looking, if what was
-        added does not depend on the scores. Refused once all answers were looked at, and where
-        somebody else made the plan.
-
-        Examples
-        --------
-        >>> import evenhand as eh
-        >>> old = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
-        >>> new = eh.Questions.panel(["Ann", "Bo"], ["P", "Q", "R"])
-        >>> eh.certainty.PlannedChoice(old).extended(new).ask().total
-        6
-        """
-        self._refuse_to_change()
-        return super().extended(actions)
-
-    def allow(self, at_most: int | None = None, budget: float | None = None) -> None:
-        """Plan more answers, or for more money: so much in all; see `extended`.
-
-        Examples
-        --------
-        >>> import evenhand as eh
-        >>> questions = eh.Questions.panel(["Ann", "Bo"], ["P", "Q"])
-        >>> policy = eh.certainty.PlannedChoice(questions, at_most=2)
-        >>> policy.allow(4)
-        >>> policy.ask().total
-        4
-        """
-        self._refuse_to_change()
-        super().allow(at_most, budget)
-
-    def _refuse_to_change(self) -> None:
+    def may_change(self) -> None:
+        """Refuse more answers or options where somebody else made the plan, and after the look."""
         if self._planned is not None:
             raise InputError(
                 "this plan was made by somebody else (planned=), who would have to extend it; make "
@@ -377,18 +391,20 @@ class PlannedChoice(Choice):
     # ------------------------------------------------------------------ what is said
 
     @property
+    def _compared(self) -> bool:
+        return bool(self.answered.counts.any()) and not len(self._apart)
+
+    @property
     def _order(self) -> list[int]:
         """The options by value; while not all are compared, first a guess by their own scores."""
         k = len(self.options)
-        if self.conclusion is not None:
-            return [x for x in self._fitted[0].order.tolist() if x < k]
-        if self._so_far is None:
-            first = guess(self.questions, self.answered)
-            return [first, *(x for x in range(k) if x != first)]
-        behind = self._so_far.leads(0, np.arange(k)).estimates
-        size = float(np.abs(self.answered.means).max(initial=0.0))
-        first = first_largest(-behind, size)
-        return [first, *(x for x in np.argsort(behind, kind="stable").tolist() if x != first)]
+        if self._compared:
+            order = [x for x in self._fitted[0].order.tolist() if x < k]
+            first = order[0] if self.conclusion is None else self.conclusion.leader
+            first = first if first < k else order[0]
+            return [first, *(x for x in order if x != first)]
+        first = guess(self.questions, self.answered)
+        return [first, *(x for x in range(k) if x != first)]
 
     @property
     def _option(self) -> int:
@@ -403,8 +419,9 @@ class PlannedChoice(Choice):
         leads = np.tile([np.nan, -np.inf, np.inf], (k, 1))
         if said is not None:
             leads = self._fitted[0].leads(np.full(k, option), np.arange(k)).ends(self.delta)
-        elif self._so_far is not None:
-            leads[:, 0] = self._so_far.leads(option, np.arange(k)).estimates
+        elif self._compared:
+            values = self._fitted[0].values
+            leads[:, 0] = values[option] - values[:k]
         leads[self.options.same_as(option)] = 0.0
         selection, loss = self._selection, math.inf
         if said is not None:
@@ -440,13 +457,11 @@ class PlannedChoice(Choice):
     def _looks_wanted(self) -> tuple[int, ...]:
         """Those that look wanted before the look, the best first."""
         target, rival = self.target, self.target.rival(self.options.labels)
-        if target.top is not None or self._so_far is None:
+        if target.top is not None or not self._compared:
             return tuple(self._order[: target.top or 0])
-        if rival is None:
-            away = self._so_far.values(self.neutral).estimates - (target.bar or 0.0)
-        else:
-            away = -self._so_far.leads(rival, np.arange(len(self.options))).estimates
-        return tuple(x for x in self._order if x != rival and away[x] > -target.tolerance)
+        values = self._fitted[0].values
+        line = values[rival] if rival is not None else target.bar or 0.0
+        return tuple(x for x in self._order if x != rival and values[x] - line > -target.tolerance)
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with its interval."""
@@ -454,21 +469,15 @@ class PlannedChoice(Choice):
 
     def biases(self) -> list[tuple[Column, Estimate]]:
         """Return all biases with their intervals; leniencies against the mean of who answered."""
-        if self.conclusion is not None:
-            fit, which = self._fitted
-            found = self.once("biases", lambda: biases_by(self.questions, which, fit, self.delta))
-            return [
-                (column, Estimate(float(value), float(low), float(high), self.confidence))
-                for column, (value, low, high) in found
-            ]
-        columns, rows = named_biases(self.questions, self.neutral)
-        values = np.full(len(rows), np.nan)
-        if self._so_far is not None:
-            values, variances = self._so_far.attributes(rows)
-            values = np.where(np.isinf(variances), np.nan, values)
+        if not self._compared:
+            nothing = Estimate.without_interval(level=self.confidence)
+            return [(column, nothing) for column in self.questions.columns]
+        fit, which = self._fitted
+        wide = 0.0 if self.conclusion is not None else math.inf
+        found = self.once("biases", lambda: biases_by(self.questions, which, fit, self.delta))
         return [
-            (column, Estimate.without_interval(value, level=self.confidence))
-            for column, value in zip(columns, values.tolist(), strict=True)
+            (column, Estimate(float(value), float(low) - wide, float(high) + wide, self.confidence))
+            for column, (value, low, high) in found
         ]
 
     def values(self) -> Floats | None:
@@ -477,9 +486,8 @@ class PlannedChoice(Choice):
         if said is not None:
             return said.values[:k].copy()
         values = np.tile([np.nan, -np.inf, np.inf], (k, 1))
-        if self._so_far is not None:
-            found, variances = self._so_far.values(self.neutral)
-            values[:, 0] = np.where(np.isinf(variances), np.nan, found)
+        if self._compared:
+            values[:, 0] = self._fitted[0].values[:k]
         return values
 
     def difference(self, a: int, b: int) -> Floats:
@@ -490,10 +498,8 @@ class PlannedChoice(Choice):
         if self.conclusion is not None:
             found = self._fitted[0].leads([a], [b])
             return np.append(found.ends(self.delta)[0], found.ends(2.0 * self.delta)[0, 1])
-        value = np.nan
-        if self._so_far is not None:
-            value = self._so_far.leads(a, np.array([b])).estimates[0]
-        return np.array([value, -np.inf, np.inf, -np.inf])
+        values = self._fitted[0].values if self._compared else np.full(len(self.options), np.nan)
+        return np.array([values[a] - values[b], -np.inf, np.inf, -np.inf])
 
     def findings(self) -> tuple[Finding, ...]:
         """Return what the answers say about the assumptions, alarms first."""

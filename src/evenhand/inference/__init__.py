@@ -1,6 +1,6 @@
 """What scores come to: a target, and the conclusion from one look at a fit."""
 
-from evenhand.inference.conclusion import Conclusion, Verdict, conclude
+from evenhand.inference.conclusion import Conclusion, Verdict, capped, conclude
 from evenhand.inference.designs import biases_by, design_of_answers, design_of_feedback
 from evenhand.inference.target import Target
 
@@ -9,6 +9,7 @@ __all__ = [
     "Target",
     "Verdict",
     "biases_by",
+    "capped",
     "conclude",
     "design_of_answers",
     "design_of_feedback",

@@ -27,7 +27,7 @@ from evenhand.linear.design import (
     regressors,
     sides,
 )
-from evenhand.linear.large import LargeFit, is_large
+from evenhand.linear.large import LargeFit
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.scores import Scores
@@ -130,7 +130,7 @@ class TableFit:
     @cached_property
     def panel(self) -> Fit | LargeFit:
         """The fit of biases: what was scored, and evaluators at events."""
-        if is_large(self.design):
+        if self.design.large:
             return LargeFit(self.design)
         plain = self.scores.event is None and self.scores.item is None and self.like
         if plain and self.scores.reference is None and len(self.values.design) == len(self.scores):

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Self
 
 import numpy as np
@@ -37,7 +38,7 @@ _REACH = 4.0  # times the scatter of the estimates that τ may be
 class Drawn:
     """Values as they may be, by the scores and by what values are in general."""
 
-    values: Floats  # (b, k) draws, each of mean 0
+    values: Floats  # (k, b) draws, each of mean 0
 
     @classmethod
     def of(cls, values: Floats, covariance: Floats, freedom: float) -> Self:
@@ -45,60 +46,69 @@ class Drawn:
         400 options the covariance is its (k,) diagonal.
         """
         k, order = len(values), np.argsort(-values, kind="stable")
-        v = values[order] - values.mean()
-        basis, sizes = np.eye(k), covariance[order] if covariance.ndim == 1 else np.zeros(0)
+        place, w, basis = np.argsort(order), values[order] - values.mean(), None
         if covariance.ndim == 2:
             basis = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, 1:]]))[0][:, 1:]
             C = covariance[np.ix_(order, order)]
             sizes, axes = np.linalg.eigh(basis.T @ C @ basis)
             basis = basis @ axes
+            w = basis.T @ w
+        else:
+            sizes = covariance[order]
         sizes = np.maximum(sizes, 1e-12 * sizes.max(initial=0.0))
-        w = basis.T @ v
         grid = (np.arange(_SCALES) + 0.5) / _SCALES
         q = np.ones(1) if freedom > _SURE else freedom / special.chdtri(freedom, grid)
         spread = math.sqrt(float(w @ w) / max(k - 1, 1)) or math.sqrt(float(sizes.mean()))
         tau = _REACH * spread * (np.arange(_TAUS) + 0.5) / _TAUS
-        total = tau[:, None, None] ** 2 + q[:, None] * sizes  # (τ, q, k − 1)
+        noise, squares = q[:, None] * sizes, (tau * tau)[:, None, None]
+        total = squares + noise  # (τ, q, k − 1)
         log = -0.5 * (np.log(total) + w**2 / total).sum(axis=2)
         weights = np.exp(log - log.max()).ravel()
-        rng = np.random.default_rng(1)
-        draws = _DRAWS if k <= _MANY else _DRAWS // 4
-        which = np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(draws))
+        where, z = _random(_DRAWS if k <= _MANY else _DRAWS // 4, len(w))
+        which = np.searchsorted(np.cumsum(weights / weights.sum()), where)
         which = np.minimum(which, len(weights) - 1)
-        t, s = np.unravel_index(which, log.shape)
-        noise = q[s][:, None] * sizes
-        kept = tau[t][:, None] ** 2 / (tau[t][:, None] ** 2 + noise)
-        z = rng.standard_normal((draws, len(w)))
-        found = np.empty((draws, k))
-        drawn = kept * w + np.sqrt(kept * noise) * z
-        found[:, order] = drawn if covariance.ndim == 1 else drawn @ basis.T
-        return cls(found)
+        kept = squares / total
+        by_cell = (kept * w, np.sqrt(kept * noise))
+        mean, drawn = (part.reshape(-1, len(w)).T.take(which, axis=1) for part in by_cell)
+        drawn *= z
+        drawn += mean
+        return cls(drawn[place] if basis is None else basis[place] @ drawn)
 
     @property
     def spread(self) -> float:
         """Standard deviation of values in general."""
-        return math.sqrt(float(self.values.var(axis=1, ddof=1).mean()))
+        return math.sqrt(float(self.values.var(axis=0, ddof=1).mean()))
 
     def among(self, m: int) -> Floats:
         """Return (k,) how probable it is that each is among the m best."""
-        first = np.argpartition(-self.values, m - 1, axis=1)[:, :m]
-        return np.bincount(first.ravel(), minlength=self.values.shape[1]) / len(self.values)
+        k, draws = self.values.shape
+        first = np.argpartition(-self.values, m - 1, axis=0)[:m] if m > 1 else self.values.argmax(0)
+        return np.asarray(np.bincount(first.ravel(), minlength=k) / draws)
 
     def above(self, mean: float, error: float, line: float) -> Floats:
         """Return (k,) how probable it is that each is above a line, by the mean of all values and
         its standard error.
         """
-        z = np.random.default_rng(2).standard_normal(len(self.values))
-        return np.asarray((self.values + (mean + error * z)[:, None] > line).mean(axis=0))
+        z = np.random.default_rng(2).standard_normal(self.values.shape[1])
+        return np.asarray((self.values + (mean + error * z) > line).mean(axis=1))
 
     def beside(self, rival: int, slack: float) -> Floats:
         """Return (k,) how probable it is that each is better than one, or no worse; NaN of that."""
-        chances = np.asarray((self.values - self.values[:, [rival]] > -slack).mean(axis=0))
+        chances = np.asarray((self.values - self.values[rival] > -slack).mean(axis=1))
         chances[rival] = math.nan
         return chances
 
     def lost(self, chosen: NDArray[np.intp]) -> float:
         """Return what is lost per place by these on average, against the best as many."""
         m = len(chosen)
-        best = -np.partition(-self.values, m - 1, axis=1)[:, :m]
-        return float((best.sum(axis=1) - self.values[:, chosen].sum(axis=1)).mean()) / m
+        best = self.values.max(axis=0) if m == 1 else -np.partition(-self.values, m - 1, axis=0)[:m]
+        return float((best.sum() - self.values[chosen].sum()) / self.values.shape[1]) / m
+
+
+@lru_cache(maxsize=2)
+def _random(draws: int, wide: int) -> tuple[Floats, Floats]:
+    """Return (draws,) uniform numbers in order and (wide, draws) normal ones: always the same."""
+    rng = np.random.default_rng(1)
+    where, z = rng.random(draws), rng.standard_normal((draws, wide))
+    order = np.argsort(where)
+    return where[order], np.ascontiguousarray(z[order].T)

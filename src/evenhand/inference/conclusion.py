@@ -519,14 +519,12 @@ def _sure_pairs(above: Floats, delta: float) -> Flags:
 def _drawn(fit: Fit, parts: Sequence[Indices]) -> list[Drawn | None]:
     """Return draws of the values of each category; None where nothing is known of them."""
     found: list[Drawn | None] = []
-    covariance, freedom = fit.covariance
     for some in parts:
         known = not fit.silent and np.ptp(fit.part[some]) == 0 and len(some) > 1
-        if not known or not freedom >= 1.0:
-            found.append(None)
-            continue
-        C = covariance.diagonal()[some] if len(some) > _MANY else covariance[np.ix_(some, some)]
-        found.append(Drawn.of(fit.values[some], np.ascontiguousarray(C), freedom))
+        found.append(None)
+        if known:
+            C, freedom = fit.covariance(some, alone=len(some) > _MANY)
+            found[-1] = Drawn.of(fit.values[some], C, freedom) if freedom >= 1.0 else None
     return found
 
 
@@ -550,18 +548,24 @@ def _chances(
             if not known.all():
                 continue
             mean, least = float(level.estimate.mean()), float(level.variance.min())
-            own = draws.values.var(axis=0).min()
+            own = draws.values.var(axis=1).min()
             shared = math.sqrt(max(least - float(own), 0.0))
             chances[some] = draws.above(mean, shared, target.bar - target.tolerance)
         else:
             assert rival is not None
             chances[some] = draws.beside(rival, target.tolerance)
+    return np.asarray(np.where(said.doubted, np.nan, capped(said, chances)))
+
+
+def capped(said: Conclusion, chances: Floats) -> Floats:
+    """Return (k,) chances as far as what is sure allows; never 0 or 1."""
     said_in = np.isin(said.verdicts, ("in", "not worse"))
     said_out = np.array(said.verdicts) == "out"
-    chances = np.clip(chances, _NEAR, 1.0 - _NEAR, out=chances, where=~(said_in | said_out))
+    if said.target.top is None and said.target.tolerance:  # it may be worse by less than that
+        said_out &= np.isin(np.arange(len(said_out)), said.short)
     sure = 1.0 - said.delta
-    chances[said_in] = np.clip(np.nan_to_num(chances[said_in], nan=sure), sure, 1.0 - _NEAREST)
-    chances[said_out] = np.clip(
-        np.nan_to_num(chances[said_out], nan=said.delta), _NEAREST, said.delta
-    )
-    return np.asarray(np.where(said.doubted, np.nan, chances))
+    known = np.where(np.isnan(chances) & said_in, sure, chances)
+    known = np.where(np.isnan(chances) & said_out, said.delta, known)
+    chances = np.where(said_in | said_out, known, np.clip(chances, _NEAR, 1.0 - _NEAR))
+    chances = np.where(said_in, np.clip(chances, sure, 1.0 - _NEAREST), chances)
+    return np.where(said_out, np.clip(chances, _NEAREST, said.delta), chances)

@@ -24,7 +24,7 @@ from evenhand.questions.identifiable import refuse_incomparable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-ONLY_SEARCH = ("policy", "looks", "noise_scale", "deviation", "bar", "against")
+ONLY_SEARCH = ("policy", "noise_scale", "deviation", "bar", "against")
 """Settings of `choose` that a search takes, and paired items do not."""
 
 _LEAST = 20  # items: of fewer, how they differ is known too badly
@@ -127,8 +127,6 @@ class PairedItems:
         return replace(
             found,
             paid=ran.paid,
-            budget=ran.budget,
-            at_most=ran.at_most,
             failures=ran.failures,
             attempts=ran.attempts,
             warnings=(*found.warnings, *left),

@@ -17,7 +17,7 @@ Connected parts of a table share nothing but x, and each has its own G.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -49,9 +49,7 @@ class Weights:
     slopes: Floats  # (K, r), of Q
     told: Flags  # (K,) whether the contrast is identified
     squares: Floats  # (K,) w·w
-    about: tuple[str, NDArray[np.intp]] | None = (
-        None  # a block, and (K, ·) its effects that it is of
-    )
+    about: tuple[str, Indices] | None = None  # a block, and (K, ·) its effects that it is of
 
     def __len__(self) -> int:
         """Return how many contrasts there are."""
@@ -63,29 +61,25 @@ class Weights:
         levels = self.levels
         return bool(levels.any() if isinstance(levels, np.ndarray) else levels.nnz)
 
+    @cached_property
+    def _alone(self) -> Weights:
+        squares = self.squares - (self.slopes * self.slopes).sum(1)
+        return replace(self, slopes=np.zeros_like(self.slopes), squares=squares)
+
     def apart(self) -> tuple[Weights, Floats]:
-        """Return the weights of effects alone, and (K, r) those of slopes; kept."""
-        if not self.slopes.any():
-            return self, self.slopes
-        if "effects alone" not in self.__dict__:
-            squares = self.squares - (self.slopes * self.slopes).sum(1)
-            nothing = np.zeros_like(self.slopes)
-            self.__dict__["effects alone"] = Weights(
-                self.levels, self.effects, nothing, self.told, squares, self.about
-            )
-        alone: Weights = self.__dict__["effects alone"]
-        return alone, self.slopes
+        """Return the weights of effects alone, and (K, r) those of slopes."""
+        return self._alone if self.slopes.any() else self, self.slopes
 
     def some(self, which: Any) -> Weights:
         """Return the weights of some contrasts."""
-        effects = None if self.effects is None else self.effects[which]
-        return Weights(
-            self.levels[which],
-            effects,
-            self.slopes[which],
-            self.told[which],
-            self.squares[which],
-            None if self.about is None else (self.about[0], self.about[1][which]),
+        return replace(
+            self,
+            levels=self.levels[which],
+            effects=None if self.effects is None else self.effects[which],
+            slopes=self.slopes[which],
+            told=self.told[which],
+            squares=self.squares[which],
+            about=None if self.about is None else (self.about[0], self.about[1][which]),
         )
 
 
@@ -112,7 +106,7 @@ class Basis:
         size, whole = np.sqrt((left * left).sum(0)), np.sqrt((design.x * design.x).sum(0))
         left[:, size <= IN_SPAN * whole] = 0.0
         self.X = left  # (n, r) X̃
-        self._x_back, self._x_seen, rank = _eigen((left.T @ left)[None])
+        self._x_back, *self._x_gone, rank = _eigen((left.T @ left)[None])
         self.Q = left @ self._x_back[0]
         self.rank += int(rank[0])
         self.slopes_told = int(rank[0]) == left.shape[1]
@@ -124,7 +118,9 @@ class Basis:
         number of each effect among those of its part, with the largest of these numbers.
         """
         others = {name: block for name, block in self.blocks.items() if name != self.factor}
-        if self.design.rival is not None or self.design.features is not None or not others:
+        mixed = self.design.rival is not None or self.design.features is not None
+        links = [codes for codes, _ in others.values() if codes is not None]
+        if mixed or not others or _met(self.level, self.m, links):
             places, at = {}, 0
             for name, (_, size) in others.items():
                 places[name] = np.arange(at, at + size, dtype=np.int32)
@@ -135,20 +131,12 @@ class Basis:
             starts[name] = total
             total += size
         first = self.level + starts[self.factor]
-        links = [
-            (first, codes + starts[name])
-            for name, (codes, _) in others.items()
-            if codes is not None
-        ]
-        a, b = (np.concatenate(ends) for ends in zip(*links, strict=True))
-        graph = sparse.coo_array((np.ones(len(a), np.int8), (a, b)), shape=(total, total))
-        label = csgraph.connected_components(graph, directed=False)[1]
-        seen = np.unique(label[np.unique(first)], return_inverse=True)
-        part_of = np.zeros(total, dtype=np.int32)
-        number = np.full(int(label.max(initial=0)) + 1, 0, dtype=np.int32)
-        number[seen[0]] = np.arange(len(seen[0]))
-        part_of[:] = number[label]
-        places, used = {}, np.zeros(len(seen[0]), dtype=np.int64)
+        ends = [codes + starts[name] for name, (codes, _) in others.items() if codes is not None]
+        label = _connected(np.tile(first, len(ends)), np.concatenate(ends), total)
+        kept, part = np.unique(label[first], return_inverse=True)
+        number = np.zeros(total, dtype=np.int32)  # of names that no row has, any
+        number[kept] = np.arange(len(kept))
+        part_of, places, used = number[label], {}, np.zeros(len(kept), dtype=np.int64)
         for name, (_, size) in others.items():
             mine = part_of[starts[name] : starts[name] + size]
             order = np.argsort(mine, kind="stable")
@@ -160,7 +148,13 @@ class Basis:
         self._part_of = {
             name: part_of[at : at + self.blocks[name][1]] for name, at in starts.items()
         }
-        return len(used), part_of[first], places, int(used.max(initial=0))
+        return len(used), part.reshape(-1).astype(np.int32), places, int(used.max(initial=0))
+
+    def part_of(self, block: str) -> Indices:
+        """Return (size,) the number of the connected part of each effect of a block."""
+        size = self.design.n_options if block == "option" else self.blocks[block][1]
+        found = np.zeros(size) if self.parts == 1 else self._part_of[block]
+        return found.astype(np.intp)
 
     def _columns(self, width: int) -> Any:
         """Return (n, w) R."""
@@ -196,7 +190,7 @@ class Basis:
         for s, rows in enumerate(self._slices):
             mine = slice(None) if self.parts == 1 else np.unique(self.level[rows])
             gram[s] = dense(R[rows].T @ R[rows]) - self._means[mine].T @ sums[mine]
-        self._back, self._seen, rank = _eigen(gram)
+        self._back, *self._gone, rank = _eigen(gram)
         self.rank = int(rank.sum()) + int((self.counts > 0).sum()) * bool(self.factor)
         self.G = np.empty((n, width))
         means = np.empty_like(self._means)
@@ -285,14 +279,14 @@ class Basis:
                 rows, cols = c_f.nonzero()
                 s = self._part_of[self.factor][cols]
                 np.add.at(d, (rows, s), -dense(c_f)[rows, cols][:, None] * self._means[cols])
-            in_span, effects = self._into(d)
-            told &= in_span
+            told &= _seen(d, *self._gone)
+            of = np.einsum("ksi,sij->ksj", d, self._back) if self.parts > 1 else None
+            effects = (_product(d[:, 0], self._back[0]) if of is None else of).reshape(K, -1)
         c_x = np.zeros((K, self.X.shape[1])) if slopes is None else slopes
         if (effects is not None or c_f is not None) and self.X.shape[1]:
             c_x = c_x - self._along(levels, effects, self.design.x)
         E = c_x @ self._x_back[0]
-        off = np.abs(c_x - E @ self._x_seen[0].T).max(1, initial=0.0)
-        told &= off < 1e-6 * (1.0 + np.abs(c_x).max(1, initial=0.0))
+        told &= _seen(c_x[:, None], *self._x_gone)
         squares = np.asarray((levels * levels) @ np.where(np.isinf(self.counts), 0.0, self.counts))
         squares = squares + (E * E).sum(1)
         if effects is not None:
@@ -304,19 +298,6 @@ class Basis:
         r = self.Q.shape[1]
         told = (self.Q * self.Q).sum(0) > 0.5
         return Weights(np.zeros((r, self.m)), None, np.eye(r), told, np.ones(r))
-
-    def _into(self, d: Floats) -> tuple[Flags, Floats]:
-        """Return whether (K, parts, w) coordinates are seen, and what they are of G."""
-        K = len(d)
-        E = np.einsum("ksi,sij->ksj", d, self._back) if self.parts > 1 else d @ self._back[0]
-        back = (
-            np.einsum("ksj,sij->ksi", E, self._seen)
-            if self.parts > 1
-            else (E[:, 0] @ self._seen[0].T)[:, None]
-        )
-        off = np.abs(d - back).reshape(K, -1).max(1, initial=0.0)
-        told = off < 1e-6 * (1.0 + np.abs(d).reshape(K, -1).max(1, initial=0.0))
-        return told, E.reshape(K, -1)
 
     def _along(self, levels: Any, effects: Floats | None, V: Floats) -> Floats:
         """Return (K, c) w·v of effects alone."""
@@ -420,6 +401,21 @@ def _repeated(
     return which, rows[start + np.arange(len(which))]
 
 
+def _met(level: Codes, m: int, others: list[Codes]) -> bool:
+    """Tell whether all rows are connected at first sight: by a level that meets all of the other
+    factors, each of which has met it.
+    """
+    own = level == np.bincount(level, minlength=m).argmax()
+    return all(np.count_nonzero(np.bincount(codes[own])) == np.count_nonzero(np.bincount(codes))
+               for codes in others)  # fmt: skip
+
+
+def _connected(first: Codes, second: Codes, total: int) -> Codes:
+    """Return (total,) the number of the connected part of each node."""
+    graph = sparse.coo_array((np.ones(len(first), np.int8), (first, second)), shape=(total, total))
+    return np.asarray(csgraph.connected_components(graph, directed=False)[1], dtype=np.int32)
+
+
 def _blocks(design: Design) -> dict[str, tuple[Codes | None, int]]:
     """Return the effects of a design by name: (n,) which is in the row (None where it is not one
     with a 1), and how many there are.
@@ -435,7 +431,7 @@ def _blocks(design: Design) -> dict[str, tuple[Codes | None, int]]:
     return blocks
 
 
-def indicator(codes: Codes, size: int) -> Any:
+def indicator(codes: Codes | Indices, size: int) -> Any:
     """Return (size, n) a 1 where a row has a code."""
     n = len(codes)
     if n * size <= SMALL:
@@ -450,15 +446,33 @@ def dense(matrix: Any) -> Floats:
     return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.todense())
 
 
-def _eigen(gram: Floats) -> tuple[Floats, Floats, NDArray[np.intp]]:
-    """Return (s, p, p) B and (BᵀB)⁻¹Bᵀ's transpose of Gram matrices whose columns are brought to
-    one size, with 0 for what is no direction, and how many directions there are.
+def _seen(d: Floats, gone: Floats, size: Floats) -> Flags:
+    """Tell (K,) which (K, parts, w) coordinates have no part that no row has."""
+    along = np.einsum("ksi,siz->ksz", d / size, gone)
+    off = np.abs(np.einsum("ksz,siz->ksi", along, gone) * size).max((1, 2), initial=0.0)
+    return np.asarray(off < 1e-6 * (1.0 + np.abs(d).max((1, 2), initial=0.0)))
+
+
+def _product(d: Floats, matrix: Floats) -> Floats:
+    """Return the product with a matrix of many rows that are mostly alike, as means of all are."""
+    if d.size <= SMALL:
+        return d @ matrix
+    typical = np.median(d[:: max(1, len(d) // 9)], axis=0)
+    rest = sparse.csr_array(d - typical)
+    return (rest if rest.nnz < 0.1 * d.size else d - typical) @ matrix + typical @ matrix
+
+
+def _eigen(gram: Floats) -> tuple[Floats, Floats, Floats, NDArray[np.intp]]:
+    """Return of Gram matrices, whose columns are brought to one size: (s, p, p) B with 0 for what
+    is no direction; (s, p, z) vectors that no row has a part of, 0 beyond these; (s, p) the sizes;
+    and how many directions there are.
     """
     size = np.sqrt(np.maximum(np.einsum("sii->si", gram), 0.0))
     size = np.where(size > 0.0, size, 1.0)
     value, vector = np.linalg.eigh(gram / size[:, :, None] / size[:, None, :])
     keep = value > RANK * np.maximum(value[:, -1:], 1e-300) if value.size else value > 0.0
     root = np.sqrt(np.where(keep, value, 1.0))
+    lost = int((~keep).sum(1).max(initial=0))  # values rise
+    gone = np.where(keep[:, None, :lost], 0.0, vector[:, :, :lost])
     back = np.where(keep[:, None, :], vector / root[:, None, :], 0.0) / size[:, :, None]
-    seen = np.where(keep[:, None, :], vector * root[:, None, :], 0.0) * size[:, :, None]
-    return back, seen, keep.sum(1)
+    return back, gone, size, keep.sum(1)

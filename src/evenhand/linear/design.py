@@ -22,6 +22,8 @@ from evenhand.arrays import Floats
 from evenhand.scores import Scores
 from evenhand.scores.scores import Codes, crossed, sums_over
 
+_LARGE = 30_000_000  # rows times effects of the smaller kind beyond which nothing is written out
+
 
 @dataclass(frozen=True, eq=False)
 class Design:
@@ -83,6 +85,12 @@ class Design:
     def n_values(self) -> int:
         """How many numbers the values of options are made of."""
         return self.n_options if self.features is None else self.features.shape[1]
+
+    @property
+    def large(self) -> bool:
+        """Whether a basis would be too large to write out: it is fitted step by step (`large`)."""
+        smaller = min(self.n_values, self.n_evaluators)
+        return len(self) * max(smaller, 1) > _LARGE and self.item is None
 
     def averaged(self) -> Design:
         """Return one row for each pair of option and evaluator: asked again, it is one opinion."""
@@ -208,28 +216,24 @@ def design_of_biases(scores: Scores) -> Design:
     option on an item at an event, and evaluators at events. The same as that of values where there
     are neither items nor events; and where nobody scored the same, so that it would tell nothing.
     """
-    x = _matrix(regressors(scores).values(), len(scores))
+    chairs, y, second = scores.chairs, scores.centred, None
     if scores.reference is not None:
-        y = scores.centred - (scores.reference - scores.level.origin)
-        chairs, n_chairs = scores.chairs
-        nothing = np.zeros(len(scores), dtype=np.int32)
-        return Design(y, nothing, 1, chairs, n_chairs, x=x, clusters=clusters_of_biases(scores))
-    if scores.rival is not None:
+        y = y - (scores.reference - scores.level.origin)
+        scored: tuple[Codes, int] = np.zeros(len(scores), dtype=np.int32), 1
+    elif scores.rival is not None:
         first, second, k = sides(scores)
-        whose = whose_position(scores)
-        return Design(scores.centred, first, k, *whose, second, x=x,
-                      clusters=clusters_of_biases(scores))  # fmt: skip
-    if scores.baseline is not None and scores.item is not None:
+        scored, chairs = (first, k), whose_position(scores)
+    elif scores.baseline is not None and scores.item is not None:
         who = np.zeros(len(scores), np.int32)
         who = who if scores.evaluator is None else scores.evaluator.codes
-        answers, n_answers = crossed(who, scores.item.codes)
-        return Design(scores.centred, scores.option.codes, len(scores.option), answers, n_answers,
-                      x=x, clusters=clusters_of_biases(scores))  # fmt: skip
-    (scored, n_scored), (chairs, n_chairs) = scores.scored, scores.chairs
-    if scores.item is not None and scores.event is None and not _shared(chairs, scored):
-        return replace(design_of_values(scores), clusters=clusters_of_biases(scores))
-    return Design(scores.centred, scored, n_scored, chairs, n_chairs, x=x,
-                  clusters=clusters_of_biases(scores))  # fmt: skip
+        scored = scores.option.codes, len(scores.option)
+        chairs = crossed(who, scores.item.codes)
+    else:
+        scored = scores.scored
+        if scores.item is not None and scores.event is None and not _shared(chairs[0], scored[0]):
+            return replace(design_of_values(scores), clusters=clusters_of_biases(scores))
+    x = _matrix(regressors(scores).values(), len(scores))
+    return Design(y, *scored, *chairs, second, x=x, clusters=clusters_of_biases(scores))
 
 
 def clusters_of_biases(scores: Scores) -> dict[str, Codes]:

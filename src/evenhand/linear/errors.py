@@ -49,8 +49,8 @@ of freedom for the mean.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,6 +75,7 @@ _ROWS = 10_000_000  # weights that are written out at once
 _MOST_SLOPE = 4.0
 _QUIET = 0.04  # of the noise of all: a contrast that scatters less tells nothing of its own
 _CRAIG = np.sin((np.arange(48) + 0.5) / 48 * np.pi / 2) ** 2
+_STEPS = 16  # into which degrees of freedom are parted, three times
 _TINY = 1e-300
 _HIDDEN = 1024  # rows without a residual that are told apart
 _ROUNDING = 1e-12  # of what is added up: what is no more is rounding
@@ -166,9 +167,11 @@ class Errors:
         """
         rows = np.flatnonzero(self.basis.leverage > 1.0 - 1e-9)
         size = min(len(rows), _HIDDEN)
+        if not size:
+            return np.zeros((len(weights), 0))
         codes, there = np.zeros((2, len(self.residual)), dtype=np.int32)
         codes[rows], there[rows] = np.arange(len(rows)) % _HIDDEN, 1
-        return self.basis.sums(weights, codes, max(size, 1), there * np.sqrt(self.noise))[:, :size]
+        return self.basis.sums(weights, codes, size, there * np.sqrt(self.noise))
 
     @property
     def small(self) -> bool:
@@ -209,14 +212,18 @@ class Errors:
         return less_one(weights.squares, np.asarray(square))
 
     def _freedom(self, weights: Weights, clusters: Clusters) -> Floats:
-        """Return (K,) f."""
+        """Return (K,) f; kept for the same weights."""
         K, size = len(weights), clusters.size
         if not self._exact(K, size):
             return self._approximate_freedom(weights, clusters)
-        f = np.empty(K)
-        for some in _chunks(K, size * self.basis.written_out.shape[1]):
-            f[some] = _exact_freedom(self.basis, weights.some(some), clusters)[0]
-        return f
+        key = ("freedom", id(weights), id(clusters))
+        if key not in self._kept:
+            f = np.empty(K)
+            for some in _chunks(K, size * self.basis.written_out.shape[1]):
+                f[some] = _exact_freedom(self.basis, weights.some(some), clusters)[0]
+            self._kept[key] = weights, clusters, f
+        kept: Floats = self._kept[key][-1]
+        return kept
 
     def _kinds(self, columns: Mapping[str, Codes]) -> list[Clusters]:
         return [self.clusters(codes) for codes in columns.values()] or [self.clusters()]
@@ -234,34 +241,55 @@ class Errors:
 
     def by_slopes(self, weights: Weights, columns: Mapping[str, Codes]) -> tuple[Floats, Floats]:
         """Return (K,) variances and degrees of freedom of contrasts of slopes (3)."""
-        basis, K, X = self.basis, len(weights), self.basis.design.biases
-        found = list[tuple[Floats, Floats, Floats, Floats]]()
-        for kind in self._kinds(columns):
-            V = (self.sums(weights, kind) ** 2).sum(1)
-            most, m = np.full(K, np.inf), np.ones(K)
-            exact = self._exact(K, kind.size)
-            if exact:
-                f, B, T = _exact_freedom(basis, weights, kind)
-            else:
-                f = self._approximate_freedom(weights, kind)
-            for x in X.T:
-                true = (basis.sums(weights, kind.codes, kind.size, x) ** 2).sum(1)
-                if exact:
-                    few, trace = _exact_slopes(basis, kind, x, B, T)
-                else:
-                    shown = basis.sums(weights, kind.codes, kind.size, kind.half(x)) ** 2
-                    few, trace = _less_one(shown), shown.sum(1)
-                here = true > 1e-9 * weights.squares * (x @ x)
-                ratio = np.minimum(true / np.maximum(trace, _TINY), _MOST_SLOPE)
-                most = np.where(here, np.minimum(most, few), most)
-                m = np.where(here, np.maximum(m, ratio), m)
-            found.append((V, f, most, m))
+        # in units of the contrast, so that what is told of a direction once is kept
+        size = np.sqrt(np.maximum(weights.squares, _TINY))
+        unit = self._in_units(weights, size)
+        found = [self._slopes_by(unit, kind) for kind in self._kinds(columns)]
         V, f, most, m = (np.array(part) for part in zip(*found, strict=True))
-        e = self.clusters().root(self.residual) ** 2
-        W = basis.rows(weights)
-        noise, rows = (self.noise, self.freedom), np.asarray((W * W) @ e)
-        v, d = with_slopes(noise, V, f, most, m, weights.squares, rows)
-        return np.where(weights.told, v, np.inf), d
+        W = self.basis.rows(unit)
+        rows = np.asarray((W * W) @ self.clusters().root(self.residual) ** 2)
+        v, d = with_slopes((self.noise, self.freedom), V, f, most, m, unit.squares, rows)
+        return np.where(weights.told, v * size**2, np.inf), d
+
+    def _in_units(self, weights: Weights, size: Floats) -> Weights:
+        """Return contrasts of slopes of size 1; the same object for the same."""
+        slopes = weights.slopes / size[:, None]
+        first = slopes[np.arange(len(slopes)), np.argmax(slopes != 0.0, axis=1)]
+        slopes = slopes * np.where(first < 0.0, -1.0, 1.0)[:, None]
+        key = ("in units", np.round(slopes, 12).tobytes())
+        if key not in self._kept:
+            self._kept[key] = replace(weights, slopes=slopes, squares=(slopes * slopes).sum(1))
+        found: Weights = self._kept[key]
+        return found
+
+    def _slopes_by(self, weights: Weights, kind: Clusters) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return (K,) variances by clusters of a kind, their degrees of freedom, those if all error
+        were slopes of the clusters, and m; kept for the same weights.
+        """
+        key = ("slopes", id(weights), id(kind))
+        if key in self._kept:
+            kept: tuple[Floats, Floats, Floats, Floats] = self._kept[key][-1]
+            return kept
+        basis, K, exact = self.basis, len(weights), self._exact(len(weights), kind.size)
+        V = (self.sums(weights, kind) ** 2).sum(1)
+        most, m = np.full(K, np.inf), np.ones(K)
+        if exact:
+            f, B, T = _exact_freedom(basis, weights, kind)
+        else:
+            f = self._approximate_freedom(weights, kind)
+        for x in basis.design.biases.T:
+            true = (basis.sums(weights, kind.codes, kind.size, x) ** 2).sum(1)
+            if exact:
+                few, trace = _exact_slopes(basis, kind, x, B, T)
+            else:
+                shown = basis.sums(weights, kind.codes, kind.size, kind.half(x)) ** 2
+                few, trace = _less_one(shown), shown.sum(1)
+            here = true > 1e-9 * weights.squares * (x @ x)
+            ratio = np.minimum(true / np.maximum(trace, _TINY), _MOST_SLOPE)
+            most = np.where(here, np.minimum(most, few), most)
+            m = np.where(here, np.maximum(m, ratio), m)
+        self._kept[key] = weights, kind, (V, f, most, m)
+        return V, f, most, m
 
     def units(self, columns: Mapping[str, Codes]) -> tuple[Floats, Floats]:
         """Return (r,) variances and degrees of freedom along the directions of slopes; kept."""
@@ -399,11 +427,23 @@ def _tail_freedom(Q: Floats) -> Floats:
     """
     share = np.maximum(np.linalg.eigvalsh(Q), 0.0)
     share = share / np.maximum(share.sum(1, keepdims=True), _TINY)
-    low, high = np.full(len(Q), np.log(0.5)), np.full(len(Q), np.log(50.0))  # of f
-    for _ in range(16):
-        mid = 0.5 * (low + high)
-        c = special.stdtrit(np.exp(mid), 0.975)
-        p = np.exp(-0.5 * np.log1p((c * c)[:, None, None] * share[:, :, None] / _CRAIG).sum(1))
-        out = p.mean(1) < 0.05  # too far out: more freedom
-        low, high = np.where(out, mid, low), np.where(out, high, mid)
-    return np.asarray(np.exp(low))
+    freedom, squares = _quantiles()
+    ratio, every = (share[:, :, None] / _CRAIG)[:, None], np.arange(len(Q))
+    place = last = np.zeros(len(Q), dtype=np.intp)
+    p = np.zeros((len(Q), _STEPS + 1))
+    for step in (_STEPS**2, _STEPS, 1):  # the first that is less than 5%, ever more closely
+        at = place[:, None] + step * np.arange(_STEPS + 1)
+        with np.errstate(over="ignore"):
+            p = (1.0 / np.sqrt((1.0 + squares[at][:, :, None, None] * ratio).prod(2))).mean(2)
+        last = np.clip((p < 0.05).sum(1) - 1, 0, _STEPS - 1)
+        place = at[every, last]
+    low, high = p[every, last], p[every, last + 1]
+    share = np.clip((0.05 - low) / np.maximum(high - low, _TINY), 0.0, 1.0)
+    return np.asarray(freedom[place] * (freedom[1] / freedom[0]) ** share)
+
+
+@lru_cache(maxsize=1)
+def _quantiles() -> tuple[Floats, Floats]:
+    """Return degrees of freedom from ½ to 50 in equal steps, and the squares of their 5% points."""
+    freedom = np.geomspace(0.5, 50.0, _STEPS**3 + 1)
+    return freedom, np.asarray(special.stdtrit(freedom, 0.975) ** 2, dtype=np.float64)

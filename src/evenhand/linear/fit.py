@@ -45,7 +45,14 @@ class Pairs:
     @cached_property
     def above(self) -> Floats:
         """(k, k) how probable as large a lead would be if the option were no better."""
-        return Spread(self.estimate, self.variance, self.freedom).above
+        a, b = np.triu_indices(len(self.estimate), 1)
+        found = np.full(self.estimate.shape, 0.5)
+        lead, variance, freedom = (x[a, b] for x in (self.estimate, self.variance, self.freedom))
+        tail = Spread(np.abs(lead), variance, freedom).above
+        found[a, b] = np.where(lead < 0.0, 1.0 - tail, tail)
+        found[b, a] = 1.0 - found[a, b]
+        found[b, a] = np.where(lead < 0.0, tail, found[b, a])
+        return found
 
 
 class Fit:
@@ -101,7 +108,7 @@ class Fit:
         """
         design, k = self.design, self.design.n_options
         if design.rival is None and design.features is None and self.basis.slopes_told:
-            return self._connected
+            return self.basis.part_of("option")
         found = np.full(k, -1, dtype=np.intp)
         while (found < 0).any():
             first = int(np.argmin(found))
@@ -111,24 +118,16 @@ class Fit:
         return found
 
     @property
-    def _connected(self) -> NDArray[np.intp]:
-        """(k,) the number of the connected part of each option."""
-        if self.basis.parts == 1:
-            return np.zeros(self.design.n_options, dtype=np.intp)
-        return self.basis._part_of["option"].astype(np.intp)
-
-    @property
     def compared(self) -> bool:
         """Whether all options are compared with one another."""
         return bool((self.part == 0).all())
 
-    @cached_property
-    def covariance(self) -> tuple[Floats, float]:
-        """(k, k) covariance of the values up to a constant that all share, as if noise were alike,
-        and the degrees of freedom of that noise.
+    def covariance(self, some: Indices, alone: bool = False) -> tuple[Floats, float]:
+        """Return the covariance of some values, up to a constant that all share, as if noise were
+        alike, and the degrees of freedom of that noise; ``alone``: its diagonal.
         """
-        errors, slopes = self.errors, self._levels.slopes
-        S = self._products + slopes @ slopes.T
+        errors, weights = self.errors, self._levels.some(some)
+        S = weights.squares if alone else _products(self.basis, weights)
         if errors.known is not None:
             return errors.known**2 * S, 1e9
         pool = self._pool
@@ -141,13 +140,6 @@ class Fit:
         """The noise of options."""
         columns = self.design.clusters
         return self.errors.pool(lambda: self._one_less_others("option"), "option", columns)
-
-    @cached_property
-    def _products(self) -> Floats:
-        """(k, k) products of the weights of values, but for slopes."""
-        weights = self._levels
-        S = _gram(_scaled_levels(self.basis, weights))
-        return S if weights.effects is None else S + weights.effects @ weights.effects.T
 
     @cached_property
     def order(self) -> Indices:
@@ -299,7 +291,11 @@ class Fit:
         errors, design = self.errors, self.design
         weights, slopes = self._levels.apart()
         every = [errors.clusters(one) for one in design.clusters.values()] or [errors.clusters()]
-        squares = self._apart(self._products, a, b, gram=True)
+        if len(a) <= design.n_options:
+            squares = weights.squares[a] + weights.squares[b]
+            squares = np.maximum(squares - 2.0 * _products(self.basis, weights, (a, b)), 0.0)
+        else:
+            squares = self._apart(_products(self.basis, weights), a, b, gram=True)
         V, f = list[Floats](), list[Floats]()
         for kind in every:
             V.append(self._apart(errors.sums(weights, kind), a, b))
@@ -338,7 +334,7 @@ class Fit:
         if self.design.rival is not None:
             return spread
         if like and self.design.n_evaluators > 1:
-            spread = self._drawn(spread, self.severities, self._evaluator_part)
+            spread = self._drawn(spread, self.severities, self.basis.part_of("evaluator"))
         return spread if self.design.item is None else self._drawn(spread, *self._items)
 
     def _drawn(self, spread: Spread, effects: Floats, whose: NDArray[np.intp]) -> Spread:
@@ -347,7 +343,7 @@ class Fit:
         """
         drawn, many = np.empty((2, self.design.n_options))
         for s in range(self.basis.parts):
-            own, mine = effects[whose == s], self._connected == s
+            own, mine = effects[whose == s], self.basis.part_of("option") == s
             many[mine] = max(len(own) - 1, 1)
             drawn[mine] = own.var(ddof=1) / len(own) if len(own) > 1 else np.inf
         V = spread.variance + drawn
@@ -402,13 +398,6 @@ class Fit:
     # ------------------------------------------------------------------ levels
 
     @cached_property
-    def _evaluator_part(self) -> NDArray[np.intp]:
-        J = self.design.n_evaluators
-        if self.basis.parts == 1:
-            return np.zeros(J, dtype=np.intp)
-        return self.basis._part_of["evaluator"].astype(np.intp)
-
-    @cached_property
     def _levels(self) -> Weights:
         """Weights of values: of options, with evaluators and items of their part on average."""
         design, k = self.design, self.design.n_options
@@ -426,14 +415,14 @@ class Fit:
             if self.basis.parts == 1:
                 contrasts[name] = np.full((k, size), 1.0 / size)
                 continue
-            of = self.basis._part_of[name]
-            same = self._connected[:, None] == of
+            of = self.basis.part_of(name)
+            same = self.basis.part_of("option")[:, None] == of
             contrasts[name] = same / np.maximum(same.sum(1, keepdims=True), 1)
         return self.basis.weights(contrasts, about=about)
 
     @cached_property
     def _severity_weights(self) -> Weights:
-        J, whose = self.design.n_evaluators, self._evaluator_part
+        J, whose = self.design.n_evaluators, self.basis.part_of("evaluator")
         C = np.eye(J)
         if self.design.rival is None:
             same = whose[:, None] == whose
@@ -528,9 +517,18 @@ class Fit:
         return np.asarray(slope**2 * (d[a] + d[b] - 2.0 * gram[a, b]) * n / max(n - 1, 1))
 
 
-def _scaled_levels(basis: Basis, weights: Weights) -> Any:
+def _products(
+    basis: Basis, weights: Weights, pairs: tuple[Indices, Indices] | None = None
+) -> Floats:
+    """Return (K, K) the products of the weights of all contrasts, or (n,) those of pairs."""
     counts = np.where(np.isinf(basis.counts), 0.0, basis.counts)
-    return weights.levels * np.sqrt(counts)
+    parts = [weights.levels * np.sqrt(counts), weights.slopes]
+    parts += [] if weights.effects is None else [weights.effects]
+    if pairs is None:
+        return np.asarray(sum(_gram(part) for part in parts))
+    a, b = pairs
+    one = [part[a] * part[b] for part in parts]
+    return np.asarray(sum(np.asarray(part.sum(1)).reshape(-1) for part in one))
 
 
 def _joint_squares(q: Any, a: Indices, b: Indices) -> Floats:

@@ -25,14 +25,6 @@ from evenhand.linear.projection import ENOUGH, Projection
 from evenhand.numerics.tolerance import IN_SPAN, PROJECTED
 from evenhand.scores.scores import Codes, chunks, crossed, less_means, sums_over
 
-_LARGE = 30_000_000  # rows times effects of the smaller kind beyond which nothing is written out
-
-
-def is_large(design: Design) -> bool:
-    """Tell whether a design is fitted step by step."""
-    sizes = sorted([design.n_values, design.n_evaluators])
-    return len(design) * max(sizes[0], 1) > _LARGE and design.item is None
-
 
 class LargeFit:
     """Least squares on a design of two kinds of effects and a few regressors."""

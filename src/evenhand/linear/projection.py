@@ -36,7 +36,7 @@ from scipy.sparse import csgraph
 from evenhand.arrays import Floats
 from evenhand.errors import AccuracyError
 from evenhand.numerics.tolerance import RANK
-from evenhand.scores.scores import Codes, chunks, first_repeated, sums_over
+from evenhand.scores.scores import Codes, chunks, sums_over
 
 ENOUGH = 1e-10
 """Of the size of numbers: what is left of them, or of a bias, and no longer counts."""
@@ -72,13 +72,6 @@ class Projection:
         self._c = np.ones(0) if classes is None else np.maximum(sums_over(classes, g), 1.0)
         self._square = self._squared()
         self._factors: Callable[[Floats], Floats] | None = None  # where the diagonal is not enough
-
-    @cached_property
-    def alone(self) -> bool:
-        """Whether it is known that no two rows have the same effects."""
-        if self._classes is None or len(self._kept) > 1:
-            return False
-        return first_repeated(self._kept[0][1], self._classes) is None
 
     def without(self, values: Floats) -> tuple[Floats, Floats, Floats]:
         """Return what is left of (n,) or (n, r) columns, and the coefficients, a row each code and

@@ -247,7 +247,7 @@ def _across(fit: Fit, m: int, delta: float) -> tuple[Floats, bool]:
     """Return (k,) chances to be among the m best, and whether all of them are sure by all leads
     across the line, as if noise were alike.
     """
-    C, freedom = fit.covariance
+    C, freedom = fit.covariance(np.arange(fit.design.n_options))
     first, rest = fit.order[:m], fit.order[m:]
     own = C.diagonal()
     errors = np.sqrt(own[first][:, None] + own[rest] - 2.0 * C[np.ix_(first, rest)])

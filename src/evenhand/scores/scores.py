@@ -86,6 +86,7 @@ Codes = NDArray[np.int32]
 
 _DASHES = str.maketrans("−–", "--")
 _CHUNK = 1 << 17  # rows looked at in one go
+_FEW_CELLS = 4_096  # combinations of names of which a list is short
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,8 +210,14 @@ def _crossed(first: Codes, n_first: int, second: Codes, n_second: int) -> tuple[
     """Return combinations of two columns as numbers, in the order of both; how many there are.
 
     Names are few beside rows, so rows are dealt out to the second name and then to the first, and
-    nothing is compared: time and memory grow with rows, and with nothing else.
+    nothing is compared: time and memory grow with rows, and with nothing else. Of few names, all
+    combinations are counted.
     """
+    if n_first * n_second <= _FEW_CELLS and first.min(initial=0) >= 0 <= second.min(initial=0):
+        cell = first * n_second + second
+        there = np.bincount(cell, minlength=n_first * n_second) > 0
+        places = np.cumsum(there, dtype=np.int32) - np.int32(1)
+        return places[cell], int(places[-1]) + 1 if len(places) else 0
     order = _dealt(second, n_second)
     order = order[_dealt(first[order], n_first)]
     new = np.ones(len(first), dtype=np.bool_)

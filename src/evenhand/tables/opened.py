@@ -447,13 +447,13 @@ class _CsvFile(Table):
     is_text = True
     _content: bytes | None = None  # of a small one, unpacked
     _packed: str | None = None
+    _quoted = False  # whether some cell may be in quotation marks
     _cells: Mapping[str, Cells] | None = None  # of a small one
     _places: Sequence[str] | None = None  # of rows, where these are not all lines with something
 
     def __init__(self, path: Path, name: str) -> None:
         self._path, self.name, self._encoding = path, name, "utf-8-sig"
-        head, watch, quoted = self._surveyed()
-        self.is_large = watch.total > _SMALL
+        head, n = self._surveyed()
         self._content = None if self.is_large else head
         self.notes = self._decided(head)
         with self._text() as text:
@@ -461,7 +461,7 @@ class _CsvFile(Table):
         if not first:
             raise InputError(f"{name} is empty; it needs a header line and lines below it")
         self._mark = _separator(first)
-        refuse_cells(name, watch.lines, 1 + max(line.count(self._mark) for line in first))
+        refuse_cells(name, n, 1 + max(line.count(self._mark) for line in first))
         self.commas_are_free = self._mark != ","
         lines: list[Line] = []
         try:
@@ -472,7 +472,7 @@ class _CsvFile(Table):
         if not lines:  # of lines that are empty but for quotation marks
             raise InputError(f"{name} is empty; it needs a header line and lines below it")
         tidy, width = tidied(lines), len(lines[0][1])
-        if quoted:
+        if self._quoted:
             self._refuse_stray_quotes(width)
         least = min((len(cells) for _, cells in tidy.lines), default=0)
         if least > width and not tidy.notes:
@@ -481,7 +481,7 @@ class _CsvFile(Table):
                 f"and the lines below it have {least} cells; give every column a name"
             )
         super().__init__(name, tidy.names)
-        self._header, self._quoted, self._longest = lines[0][1], quoted, watch.longest
+        self._header = lines[0][1]
         if self.is_large and tidy.notes:
             raise InputError(f"{name} is too large to be tidied: remove what its first lines say")
         self._cells = None if self.is_large or tidy.notes else self._regular(tidy)
@@ -567,18 +567,21 @@ class _CsvFile(Table):
             except UnicodeDecodeError:
                 raise self._not_utf8() from None
 
-    def _surveyed(self) -> tuple[bytes, Watch, bool]:
-        """Look at all bytes, refuse what does not end; the first ones, and if some are marks."""
+    def _surveyed(self) -> tuple[bytes, int]:
+        """Look at all bytes, and refuse what does not end; return the first, and how many lines
+        there are.
+        """
         with self._bytes() as stream:
             most = most_unpacked(self._path.stat().st_size) if self._packed else None
-            watch = Watch(self.name, most)
-            head, quoted = bytearray(), False
+            watch, head, n = Watch(self.name, most), bytearray(), 0
             while chunk := stream.read(_READ_AT_ONCE):
                 watch.take(chunk)
-                quoted = quoted or b'"' in chunk
-                if watch.total <= _SMALL or not head:
+                self._quoted = self._quoted or b'"' in chunk
+                n += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == ord("\n")))
+                if watch.total <= _SMALL:
                     head += chunk
-        return bytes(head), watch, quoted
+        self.is_large, self._longest = watch.total > _SMALL, watch.longest
+        return bytes(head), n
 
     def _decided(self, head: bytes) -> tuple[str, ...]:
         """Settle the encoding, and return what is to be said of it."""

@@ -31,8 +31,8 @@ from typing import Any, Literal, Unpack
 
 import numpy as np
 
-from evenhand.arrays import Counts, Floats
-from evenhand.certainty.choice import checked_aim, limit_of
+from evenhand.arrays import Counts, Floats, checked_aim
+from evenhand.certainty.choice import limit_of
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest

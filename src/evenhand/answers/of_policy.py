@@ -1,0 +1,238 @@
+"""The answer that a policy has come to, or bounds for any design: its decision as a conclusion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from evenhand.answers.answer import (
+    SAME,
+    Answer,
+    Scale,
+    answer_from,
+    raw_scores,
+    scope_of,
+    with_notes,
+)
+from evenhand.answers.biases import Biases, biases_of_answers
+from evenhand.answers.logged import SOMEBODY
+from evenhand.answers.question import Failure
+from evenhand.answers.scale import compares
+from evenhand.arrays import Floats
+from evenhand.best import Best
+from evenhand.findings import Attempts
+from evenhand.inference import Conclusion, Target, Verdict, capped, design_of_feedback
+from evenhand.linear import Fit
+from evenhand.policies.base import Policy
+from evenhand.policies.conclusion import Conclusion as Outcome
+from evenhand.policies.conclusion import conclusion_of
+from evenhand.policies.messages import Decision, Feedback, Selection
+from evenhand.scores.scores import Finding
+
+
+def answer_of(
+    said: Policy | Outcome,
+    *,
+    confidence: float,
+    tolerance: float,
+    features_exact: bool,
+    stopped_because: str | None = None,
+    failures: Sequence[Failure] = (),
+    attempts: Attempts | None = None,
+    notes: Sequence[Finding] = (),
+    scale: Sequence[float] | None = None,
+    best: Best = "high",
+    assumed: str = "",
+) -> Answer:
+    """Return the answer that follows from what a policy, or whoever looked at scores as they came,
+    has come to; ``scale`` is the lowest and highest score that it was told, and where the lowest
+    are ``best``, it was told them turned.
+    """
+    said = conclusion_of(said) if isinstance(said, Policy) else said
+    questions, checks, decision = said.questions, said.checks, said.decision
+    low, high = scale or (-math.inf, math.inf)
+    ends = Scale(float(low), float(high), compares(questions))
+    tried = attempts or Attempts()
+    found = [one for one in decision.warnings or said.findings if _counts(one, said)]
+    found += tried.findings(questions, decision.label)
+    warnings = with_notes(found, notes)
+    if len(questions.options) > 1 and any(one.alarm for one in warnings):
+        decision = _without_certainty(decision)
+    certainty = decision.certainty
+    sure = decision.loss <= tolerance and (
+        certainty == "own scores" or (certainty == "features exact" and features_exact)
+    )
+    fit, biases = _fitted(said, ends.most)
+    concluded = _concluded(said, decision, fit, tolerance, sure, confidence)
+    if decision is not said.decision:  # contradicted
+        concluded = replace(concluded, values=_everything_around(concluded.values[:, 0]))
+        biases = biases.without_intervals()
+    scatter = 1.0 if questions.noise is None else questions.noise
+    means = checks.means * scatter + checks.level.origin
+    who = np.unique(questions.evaluator[checks.counts > 0]).tolist()
+    names = (questions.evaluators[x] for x in who if x >= 0)
+    judges = tuple(name for name in names if name != SOMEBODY)
+    return answer_from(
+        concluded,
+        questions.options,
+        raw_scores(len(questions.options), list(questions.about.T), means, checks.counts),
+        sure=sure,
+        certainty=certainty,
+        tolerance=tolerance,
+        biases=biases.turned() if best == "low" else biases,
+        judges=judges,
+        warnings=warnings,
+        scale=ends,
+        best=best,
+        level=checks.level,
+        spent=said.spent,
+        paid=said.paid,
+        stopped_because=stopped_because or said.stopped_because,
+        scope=scope_of(judges, said.scope == "these"),
+        asked=said.actions,
+        outcome=said,
+        table=None,
+        failures=tuple(failures),
+        attempts=tried,
+        withstands=min(decision.withstands, ends.most),
+        assumed=assumed,
+    )
+
+
+def _counts(finding: Finding, said: Outcome) -> bool:
+    """Tell whether a finding matters: to what goes by bounds alone steps of scores do not."""
+    return finding.alarm or finding.assumption != "rounding" or not said.by_bounds
+
+
+def _without_certainty(decision: Decision) -> Decision:
+    """Withdraw all that rests on assumptions that were contradicted: estimates are what is left."""
+    leads = decision.leads
+    return replace(
+        decision,
+        loss=math.inf,
+        level=0.0,
+        withstands=0.0,
+        leads=None if leads is None else _everything_around(leads[:, 0]),
+        certainty=None,
+        selection=None if decision.selection is None else Selection(decision.selection.chosen),
+    )
+
+
+def _everything_around(estimates: Floats) -> Floats:
+    """Return (k, 3) estimates with intervals that are everything."""
+    everything = np.full(len(estimates), np.inf)
+    return np.column_stack([estimates, -everything, everything])
+
+
+def _fitted(said: Outcome, most: float) -> tuple[Fit | None, Biases]:
+    """Return the fit of all that was told, and biases as a policy has concluded, else by it."""
+    checks, questions = said.checks, said.questions
+    n, means = checks.counts, checks.means
+    if not n.any():
+        return None, Biases()
+    told = Feedback(n, n * means, checks.scatters + n * means**2)
+    design, which = design_of_feedback(questions, told, "these")
+    fit = Fit(design)
+    known = said.biases or [(column, said.bias) for column in questions.columns[:1]]
+    return fit, biases_of_answers(fit, questions, which, 0.95, most, known)
+
+
+def _concluded(
+    said: Outcome,
+    decision: Decision,
+    fit: Fit | None,
+    tolerance: float,
+    sure: bool,
+    confidence: float,
+) -> Conclusion:
+    """Return where options stand by what a policy recommends; a plan with one look says more."""
+    labels, selection = said.questions.options.labels, decision.selection
+    k, delta = len(labels), 1.0 - (decision.level or confidence)
+    wanted = getattr(said.policy, "target", None)
+    if selection is not None and wanted is None:
+        wanted = Target(top=len(selection.chosen))
+    target = wanted or Target(top=1, tolerance=tolerance)
+    verdicts, chosen = _verdicts(decision, target, k, sure)
+    if (rival := target.rival(labels)) is not None:
+        verdicts[rival] = "itself"
+    if decision.leads is not None and verdicts[decision.option] == "in":
+        leads = decision.leads.copy()
+        out = (np.array(verdicts) == "out") & np.isfinite(leads[:, 1])
+        leads[out, 1] = np.clip(leads[out, 1], 0.0, np.fmax(leads[out, 0], 0.0))  # that is sure
+        decision = replace(decision, leads=leads)
+    values = _values(said, decision, fit)
+    leads = _leads(decision, values, fit)
+    found = Conclusion(
+        target, delta, tuple(verdicts), chosen, decision.option, decision.loss, values, leads,
+        np.full(k, np.nan), parts=(np.arange(k),),
+    )  # fmt: skip
+    look = getattr(said.policy, "one_look", lambda: None)() if decision.level else None
+    if look is None:
+        return found
+    # errors at one look do not hold where scores decided what was asked next
+    once = said.looks_once and len(look.verdicts) == k
+    own = {"fit": look.fit, "doubted": look.doubted} if once else {}
+    known = {"expected_loss": look.expected_loss, "spread": look.spread}
+    return replace(found, chances=capped(found, look.chances[:k]), **known, **own)
+
+
+def _verdicts(
+    decision: Decision, target: Target, k: int, sure: bool
+) -> tuple[list[Verdict], tuple[int, ...]]:
+    """Return what a decision says of each of k options, and whom it chooses."""
+    verdicts: list[Verdict] = ["open"] * k
+    if (several := decision.selection) is not None:
+        slack = target.tolerance and target.top is None
+        for x in several.inside:
+            verdicts[x] = "not worse" if slack else "in"
+        for x in several.outside:
+            verdicts[x] = "out"
+        return verdicts, several.chosen
+    best = sure and decision.loss <= 0.0
+    if best:
+        verdicts = ["out"] * k
+    if sure:
+        verdicts[decision.option] = "in" if best else "not worse"
+    return verdicts, (decision.option,)
+
+
+def _leads(decision: Decision, values: Floats, fit: Fit | None) -> Floats:
+    """Return (k, 3) the leads, unknown ones as differences of values, instead of a guess of 0,
+    where scores compare the options.
+    """
+    apart = values[decision.option, 0] - values[:, 0]
+    if decision.leads is None:
+        return _everything_around(apart)
+    leads = decision.leads.copy()
+    unknown = np.isinf(leads[:, 1]) & np.isinf(leads[:, 2])
+    unknown[decision.option] = False
+    apart[np.abs(apart) <= SAME * np.abs(values[decision.option, 0])] = 0.0
+    unknown &= np.isfinite(apart) | (leads[:, 0] == 0.0)
+    leads[unknown, 0] = apart[unknown]
+    if fit is not None:
+        part = fit.part[: len(leads)]
+        leads[unknown & (part != part[decision.option]), 0] = np.nan
+    return leads
+
+
+def _values(said: Outcome, decision: Decision, fit: Fit | None) -> Floats:
+    """Return (k, 3) values with intervals as concluded, else by least squares."""
+    # Scores of other options never stand in for an option's own. Comparisons identify differences
+    # alone: there values are measured from the chosen option.
+    values = said.values
+    if decision.leads is not None and compares(said.questions):
+        behind = 0.0 - decision.leads[:, [0, 2, 1]]
+        if said.policy is not None:  # of which a lead without ends is none that it knows
+            behind[np.isinf(behind[:, 1]) & np.isinf(behind[:, 2]), 0] = np.nan
+        return behind
+    alone = said.questions.options.stand_alone
+    if values is not None and not alone and decision.certainty != "features exact":
+        return values
+    model = _everything_around(np.full(len(said.questions.options), np.nan))
+    if fit is not None:
+        model[:, 0] = np.where(fit.told, fit.values, np.nan)[: len(model)]
+        model[:, 0] += said.checks.level.origin
+    return model if values is None else np.where(np.isnan(values[:, :1]), model, values)
