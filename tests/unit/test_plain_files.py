@@ -189,10 +189,14 @@ def test_columns_of_budgets_are_no_judges() -> None:
     assert names(eh.read_scores(table)) == (FILMS, JUDGES)
 
 
-def test_who_stood_aside_is_kept() -> None:
+def test_who_stood_aside_is_kept_and_not_asked() -> None:
     table = MARKS.astype(object).reset_index(names="film")
     table.loc[0, "Anna"], table.loc[3, "Cleo"] = "COI", "recused"
+    table.loc[0, "Bert"], table.loc[3, "Dora"] = None, None
     scores = eh.read_scores(table)
+    asked = [(*one.options, one.evaluator) for one in eh.decide(table, top=4).next_questions]
+    assert set(asked) <= {("A", "Bert"), ("D", "Dora")}
+    assert asked
     assert scores.barred == (("A", "Anna"), ("D", "Cleo"))
     assert eh.read_scores(scores, repeats=False, telling=True).barred == scores.barred
 
