@@ -137,7 +137,7 @@ def test_who_decides_is_as_strict_as_who_audits() -> None:
     assert said[0] == said[1]
     assert "'round' differs there" in said[0]
     for how in ({"item": "round"}, {"repeats": True}):
-        assert eh.decide(unknown, **how).scores == 108  # type: ignore[arg-type]
+        assert eh.decide(unknown, **how).spent == 108  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("column", ["reviewer_name", "llm_judge", "critic", "worker"])
