@@ -193,11 +193,14 @@ class Argument(NamedTuple):
     """An argument that a message speaks of as Python has it, such as ``missing='drop'``."""
 
     name: str
-    value: str  # without quotes; of a list, its names with commas between; "True"; empty for none
+    # without quotes; of a list or two numbers, with commas between; "True"; "none"; empty for none
+    value: str
     told: bool  # whether it is told to be given: 'say missing='drop''
 
 
-_ARGUMENT = re.compile(r"\b(say )?([a-z][a-z_]+)=(?:'([^']*)'|\[([^\]]*)\]|(True)\b)?")
+_ARGUMENT = re.compile(
+    r"\b(say )?([a-z][a-z_]+)=(?:'([^']*)'|\[([^\]]*)\]|(True|None)\b|\(([^()]*, [^()]*)\))?"
+)
 
 
 def reworded(message: str, said: Callable[[Argument], str | None]) -> str:
@@ -213,7 +216,9 @@ def reworded(message: str, said: Callable[[Argument], str | None]) -> str:
 
     def replaced(found: re.Match[str]) -> str:
         names = None if found[4] is None else re.sub(r"'(, )?'?", _comma, found[4])
-        value = next((v for v in (found[3], names, found[5]) if v is not None), "")
+        word, ends = found[5] and found[5].replace("None", "none"), found[6] and found[6]
+        ends = ends and ends.replace(" ", "")
+        value = next((v for v in (found[3], names, word, ends) if v is not None), "")
         words = said(Argument(found[2], value, found[1] is not None))
         return found[0] if words is None else words
 

@@ -329,7 +329,9 @@ def test_repeats_can_be_allowed_and_columns_that_tell_them_apart_are_named() -> 
     said = refused(text)
     assert "line 2, line 3" in said
     assert "option 'a', evaluator 'P'" in said
-    assert "'run' differs there" in said
+    assert "repeats=True" in said
+    assert "item=" not in said
+    assert "'round' differs there" in refused(text.replace("run", "round"))
     assert "1 scores were given again" in messages(read(text, repeats=True))
     assert len(read(text, item="run")) == 3
     assert len(read(text, evaluator=None)) == 3  # then it may have been two

@@ -297,6 +297,10 @@ def askable_in_table(scores: Scores, fit: Fit, said: Conclusion, level: float) -
     once = not paired and who is not None and len(key) == len(rows)
     left = np.full(len(a), 1.0 if once else np.inf)
     left[seen & (once or (fit.silent and who is not None))] = 0.0
+    named = () if who is None else who.names
+    barred = {(o, e) for o, e in scores.barred if o in labels and e in named}
+    pairs = [(labels[o], *named[e : e + 1]) for o, e in zip(near[a], j, strict=True)]
+    left[[pair in barred for pair in pairs]] = 0.0
 
     size = np.abs(design.x).max(axis=0, initial=0.0)
     size[size == 0.0] = 1.0
@@ -332,7 +336,7 @@ def askable_in_table(scores: Scores, fit: Fit, said: Conclusion, level: float) -
         np.ones(n),
         design.y[mine],
         np.zeros(x.shape[1]),
-        most=len(labels) * J - len(scores) if once else math.inf,
+        most=len(labels) * J - len(scores) - len(barred) if once else math.inf,
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Unpack
@@ -20,14 +21,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.grades import grades_in, loose_number, share_of_marks
-from evenhand.scores.roles import BY_NAME, NEEDED, ROLES, ReadOptions
+from evenhand.scores.roles import BY_NAME, NEEDED, ROLES, ReadOptions, counts_repeats
 from evenhand.scores.scores import Codes, baseline_in, crossed, first_repeated
 from evenhand.tables.cells import as_text, coded, coded_among, is_number, plain_numbers
 from evenhand.tables.columns import Cells, Table, found_columns, no_such_column
 from evenhand.tables.opened import holds_marks, open_table
-from evenhand.tables.texts import is_beside, is_total, listed
+from evenhand.tables.texts import (
+    is_beside,
+    is_date,
+    is_statistic,
+    is_summed,
+    is_total,
+    listed,
+    parsed,
+)
 
 _WORDED = [role.name for role in ROLES.values() if role.words]
 _ACROSS = ("evaluator", "option", "item")  # what columns may be: the first that has none
@@ -35,7 +45,11 @@ _STANDING = "standing"
 _EXPORTED = {"evaluation", "ticket", "evaluator", "score", _STANDING, "at", "key"}
 _KNOWN = ("counted", "late", "withdrawn", "withdrawn blind")
 _MARKS = 0.5  # share of cells that may be scores, of a column that holds an evaluator's
-_LAST = 4  # lines at the end of a table that may be totals
+_LAST = 10  # lines at the end of a table that may be totals
+_DERIVED, _NONE = "as worked out of others", "as they hold no scores"
+_ADDRESS = re.compile(r"\S+@\S+[.]\S+")
+_ENOUGH = 1000  # rows that show what is worked out of others
+_BY_CHANCE = 1e-4  # with which somebody's marks may be worked out of those of others
 
 
 def given_roles(reading: ReadOptions) -> dict[str, Any]:
@@ -102,6 +116,14 @@ def assigned(
     given |= {role: column for column, role in read_as.items()}
     several = [role.name for role in ROLES.values() if role.several]
     kept = found_columns(source, given, by_name=BY_NAME, several=several, hint=hint)
+    items = kept.get("item", ())
+    if len(items) > 1 and (again := [column for column in items if counts_repeats(column)]):
+        rest = ", ".join(repr(column) for column in items if column not in again) or None
+        raise InputError(
+            f"{source.name}: {shown(again)} counts how often the same was asked, and is no item: "
+            f"say item={rest}, repeats=True (if it tells apart what was judged, give it another "
+            "name)"
+        )
     own = [*kept.get("partial", ()), *kept.get("attributes", ())] if "rival" in kept else []
     against = {c: f"rival_{c}" for c in own if f"rival_{c}" in source.columns}
     return Parts(kept, against, read_as)
@@ -325,7 +347,7 @@ def laid_out(table: Any, **reading: Unpack[ReadOptions]) -> Layout:
     grades = grades_in(words) if (words := reading.get("grades")) is not None else {}
     given = given_roles(reading)
     whole = open_table(table, "scores")
-    source, left_out = _counted(whole, given)
+    source, left_out = _counted(_with_corner(whole, given), given)
     source, totals = _without_totals(source)
     copies = ""
     if reading.get("copies") == "drop":
@@ -379,42 +401,152 @@ def _without_copies(source: Table) -> tuple[Table, str]:
     return (_selected(source, first), said) if n else (source, "")
 
 
+def _with_corner(source: Table, given: Mapping[str, Any]) -> Table:
+    """Return a table whose first column names the options where it has names, and none itself."""
+    corner = "option"
+    if source.columns[0] or given[corner] != corner or is_there(source, given, corner):
+        return source
+
+    def read(columns: Sequence[str], names: Collection[str]) -> dict[str, Cells]:
+        cells = source.read(["" if c == corner else c for c in columns], names)
+        return {c: cells["" if c == corner else c] for c in columns}
+
+    def column_of(row: int, column: str) -> str:
+        return "" if column == corner else column
+
+    named = Remade(source, [corner, *source.columns[1:]], read, int, column_of)
+    return source if range_of(named, corner) is not None else named
+
+
 def _without_totals(source: Table) -> tuple[Table, str]:
-    """Return a table without lines of totals or means at its end, and what was left out."""
+    """Return a table without lines of totals and other statistics at its end, and what was left
+    out: from the first on that has them of the lines above, if all others are such lines, too.
+    """
     columns = [column for column in source.columns if column]
     for first in [] if source.is_large else columns[:2]:
-        try:
-            cells = source.cells(first)
-            ends = as_text(cells.slice(max(len(cells) - _LAST, 0))).to_pylist()
-        except InputError:
-            continue
-        n = last = len(cells)
-        while last > max(2, n - len(ends)) and is_total(ends[last - n - 1] or ""):
-            last -= 1
-        if last < n and _adds_up(source, [c for c in columns if c != first], last):
-            said = listed([str(name) for name in ends[last - n :]])
-            where = ", ".join(source.where(list(range(last, n))))
-            kept = _selected(source, np.arange(n) < last)
-            return kept, f"{where}, {said}, is taken for totals and left out."
+        with suppress(InputError):  # of lists, say
+            cells, others = source.cells(first), [c for c in columns if c != first]
+            n, start = len(cells), max(2, len(cells) - _LAST)
+            names = [name or "" for name in as_text(cells.slice(start)).to_pylist()]
+            for k in (k for k, name in enumerate(names) if is_total(name) or is_statistic(name)):
+                ends, last = names[k:], start + k
+                if all(
+                    (is_total(name) and row > last)
+                    or _adds_up(source, others, last, row, strict=not is_total(name))
+                    for row, name in enumerate(ends, last)
+                ):
+                    where = ", ".join(source.where(list(range(last, n))))
+                    kept = _selected(source, np.arange(n) < last)
+                    return kept, f"{where}, {listed(ends)}, is taken for totals and left out."
     return source, ""
 
 
-def _adds_up(source: Table, columns: Sequence[str], last: int) -> bool:
-    """Whether a line has the mean, the sum or the median of what stands above, or lacks a name that
-    the others have.
+def _adds_up(source: Table, columns: Sequence[str], last: int, row: int, *, strict: bool) -> bool:
+    """Whether a row has a statistic of the first rows, or lacks a name that all these have: the
+    same in all columns of numbers, to the last digit; or, not strictly, a mean or sum in one.
     """
-    for texts in (found for column in columns if (found := texts_in(source, column))):
-        above = [text for text in texts[:last] if text]
-        numbers = [value for text in above if (value := loose_number(text)) is not None]
-        own = loose_number(texts[last] or "")
-        if numbers and len(numbers) == len(above):
-            means = np.array([np.mean(numbers), np.sum(numbers), np.median(numbers)])
-            near = 0.06 * np.maximum(1.0, np.abs(means) * 0.1)
-            if own is not None and bool((np.abs(own - means) <= near).any()):
+    found = list[NDArray[np.bool_]]()
+    for texts in filter(None, (texts_in(source, column) for column in columns)):
+        marks, text = _numbers_in(texts[:last]), texts[row] or ""
+        own = loose_number(text)
+        if np.isfinite(marks).sum() * 2 <= sum(map(bool, texts[:last])):
+            if not text and all(texts[:last]):
                 return True
-        elif texts[last] is None and len(above) == last:
-            return True
-    return False
+        elif text and own is None and strict:
+            return False
+        elif own is not None:
+            likely = _statistics(marks[np.newaxis])[: None if strict else 3, 0]
+            near = _rounding([text]) if strict else 0.06 * np.maximum(1.0, np.abs(likely) * 0.1)
+            found.append(np.abs(own - likely) <= near)
+    return bool(found) and bool((np.all if strict else np.any)(found, axis=0).any())
+
+
+def _numbers_in(texts: Iterable[str | None]) -> Floats:
+    """Return the numbers in cells, NaN where there is none."""
+    plain = [text or "nan" for text in texts]
+    found, fits = parsed(plain)
+    for row in np.flatnonzero(~fits).tolist():
+        number = loose_number(plain[row])
+        found[row] = np.nan if number is None else number
+    return found
+
+
+def _rounding(texts: Iterable[str | None]) -> float:
+    """Return half a unit of the last digit of numbers."""
+    digits = max(
+        (len(m[1]) for t in texts if (m := re.search(r"[.,]([0-9]+)\D*$", t or ""))), default=0
+    )
+    return 0.501 * 10.0 ** -min(digits, 9)
+
+
+def _statistics(marks: Floats) -> Floats:
+    """Return (10, n) what people work out of n rows of marks, not all of them NaN: mean, sum,
+    median, largest, least, range, two standard deviations, variance and number.
+    """
+    high, low, n = np.nanmax(marks, 1), np.nanmin(marks, 1), np.isfinite(marks).sum(axis=1)
+    squares = np.nanvar(marks, 1) * n
+    variance = squares / np.maximum(n - 1, 1)
+    middle = np.nanmean(marks, 1), np.nansum(marks, 1), np.nanmedian(marks, 1)
+    spreads = high - low, np.sqrt(squares / n), np.sqrt(variance), variance
+    return np.array([*middle, high, low, *spreads, n])
+
+
+def _worked_out(columns: Mapping[str, Sequence[str | None]]) -> list[str]:
+    """Return columns that are worked out of others: statistics of them, or weighted sums, closer
+    than somebody's own marks would be (or called so, and equal to one).
+    """
+    columns = {column: texts[:_ENOUGH] for column, texts in columns.items()}
+    marks = {column: _numbers_in(texts) for column, texts in columns.items()}
+    found = list[str]()
+    for order in (list(marks), list(marks)[::-1]):
+        others = list[str]()
+        for column in order:
+            if len(others) > 1 and _is_of_others(column, marks, others, columns):
+                found.append(column)
+            elif column not in found:
+                others.append(column)
+    return [column for column in columns if column in found]
+
+
+def _is_of_others(
+    column: str,
+    marks: Mapping[str, Floats],
+    others: Sequence[str],
+    texts: Mapping[str, Sequence[str | None]],
+) -> bool:
+    beside = np.stack([marks[other] for other in others], axis=1)
+    known = np.isfinite(marks[column]) & np.isfinite(beside).any(axis=1)
+    own, beside, called = marks[column][known], beside[known], is_statistic(column)
+    if len(own) < 2 + (not called):
+        return False
+    half = _rounding(texts[column])
+    likely = _statistics(beside)
+    same = np.abs(own - likely).max(axis=1) <= half
+    if called and same.any():
+        return True
+    scatter = beside - likely[0][:, np.newaxis]
+    noise = np.nanmean(np.abs(scatter - np.nanmean(scatter, axis=0)))  # of somebody's own marks
+    grid = np.unique(beside[np.isfinite(beside)])
+    step = max(half, 0.5 * np.diff(grid).min(initial=np.inf)) if np.isin(own, grid).all() else half
+    whole = np.isfinite(beside).all(axis=1)
+    x, y, (n, m) = beside[whole], own[whole], (int(whole.sum()), len(others))
+    if step > 0.25 * noise or (n > m and _rank_is_lost(x, noise)):
+        return False
+    if same[:-1].any() and (step / noise) ** len(own) < _BY_CHANCE:
+        return True
+    if n <= m or (half / noise) ** (n - m) > _BY_CHANCE:
+        return False
+    weights = np.linalg.lstsq(x, y)[0]
+    several = (
+        int((weights > 0.05 * weights.sum()).sum()) > 1 and weights.min() > -0.02 * weights.max()
+    )
+    return several and bool(np.abs(y - x @ weights).max() <= half)
+
+
+def _rank_is_lost(marks: Floats, noise: float) -> bool:
+    """Whether marks have no noise of their own, as those that somebody made up."""
+    sizes = np.linalg.svd(marks - marks.mean(axis=0), compute_uv=False)
+    return bool(sizes[-1] < 0.03 * noise * np.sqrt(len(marks)))
 
 
 def _guessed_wide(
@@ -429,44 +561,62 @@ def _guessed_wide(
     if any(role in source.columns for role in ("rival", "item")):
         return False, ""
     known = _named_columns(given)
-    others = [c for c in source.columns if c and c not in known and not is_beside(c)]
-    found, counts = {}, list[str]()
-    unnamed = given.get("option") == "option" and "option" not in source.columns
-    for column in others[1:] if unnamed else others:
-        texts = texts_in(source, column)
-        if texts and _counts(source, column):
-            counts.append(column)
-        elif share_of_marks(texts, grades) > _MARKS:
-            numbers = [x for t in texts if t and (x := loose_number(t)) is not None]
-            found[column] = (min(numbers), max(numbers)) if numbers else (0.0, 0.0)
-    if len(found) < 2 or holds_marks(list(found)):  # a table without a header: not its first line
+    if given.get("option") == "option" and "option" not in source.columns:
+        known |= {source.columns[0]}  # where names stand
+    columns = {
+        c: own for c in source.columns if c and c not in known if (own := texts_in(source, c))
+    }
+    texts = {column: own for column, own in columns.items() if not is_beside(column)}
+    shares = {c: share for c, own in texts.items() if (share := share_of_marks(own, grades))}
+    numbers = {column: _numbers_in(texts[column]) for column in shares}
+    some = {column: own[np.isfinite(own)] for column, own in numbers.items()}
+    ends = {c: (own.min(), own.max()) if len(own) else (0.0, 0.0) for c, own in some.items()}
+    counts = [c for c, own in numbers.items() if len(own) > 2 and (np.diff(own) == 1.0).all()]
+    sure = [c for c in ends if c not in counts and shares[c] > _MARKS]
+    order = 1.0 + np.arange(len(next(iter(texts.values()), ())))
+    if sure and all(np.array_equal(np.sort(numbers[c]), order) for c in sure):
+        sure, counts = [c for c in ends if c in sure or c in counts], []  # an order, too
+    derived = _worked_out({column: texts[column] for column in sure})
+    found = [column for column in sure if column not in derived]
+    if len(found) < 2 or holds_marks(found):  # a table without a header: not its first line
         return False, ""
-    low, high = (float(np.median([ends[i] for ends in found.values()])) for i in (0, 1))
+    low, high = (float(np.median([ends[column][i] for column in found])) for i in (0, 1))
     room = max(high - low, 1e-9)
-    if any(e[0] < low - room or e[1] > high + room for e in found.values()):
+    fits = [c for c in ends if low - room <= ends[c][0] and ends[c][1] <= high + room]
+    if not {*found} <= {*fits}:
         return False, ""
+    # Nobody numbers rows from 3, and marks among other words are marks.
+    found = [c for c in fits if c not in derived and (c not in counts or ends[c][0] > 1.0)]
     who = given.get("evaluator")
     if who in source.columns and not any(
         tells_apart(source, [who, c]) for c in source.columns if c and c not in (who, *found)
     ):  # rows are scores, and not what an evaluator scored
         return False, ""
     whose = "on an item" if who is None or who in source.columns else "of an evaluator"
-    return list(found), (
-        f"There is no column of scores; {shown(list(found))} hold numbers and are read as the "
-        f"scores {whose} each. If not, say which are: wide=[…]."
-        + (f" Numbers that count the rows are left out: {shown(counts)}." if counts else "")
-    )
+    if whose == "of an evaluator":
+        _refuse_crossed(source, found)
+    counts = [column for column in counts if column not in found]
+    derived += [column for column in columns if is_summed(column)]
+    others = [
+        c
+        for c, own in columns.items()
+        if c not in texts and c not in derived and share_of_marks(own, {})
+    ]
+    return found, (
+        f"There is no column of scores; {shown(found)} hold numbers and are read as the "
+        f"scores {whose} each. If not, say which are: wide=[…]. "
+        + _left_out({"as numbers of rows": counts, _DERIVED: derived, _NONE: others})
+    ).strip()
+
+
+def _left_out(columns: Mapping[str, Sequence[str]]) -> str:
+    """Say which columns are left out, by what they hold."""
+    return " ".join(f"Left out, {what}: {shown(some)}." for what, some in columns.items() if some)
 
 
 def _named_columns(given: Mapping[str, Any]) -> set[str]:
     """Return the columns that were named, but for that of the scores."""
     return {column for role, value in given.items() if role != "score" for column in named(value)}
-
-
-def _counts(source: Table, column: str) -> bool:
-    """Whether a column numbers the rows."""
-    numbers = plain_numbers(as_text(source.cells(column)))
-    return numbers is not None and len(numbers) > 2 and bool((np.diff(numbers) == 1).all())
 
 
 def _turned(
@@ -491,17 +641,20 @@ def _turned(
     if across != "option" and given["option"] == "option" and "option" not in source.columns:
         given["option"] = _first_names(source)
     known = _named_columns(given)
-    beside: list[str] = []
+    beside, derived = list[str](), list[str]()
     if isinstance(wide, bool):
         columns = [c for c in source.columns if c and c not in known]
         cells = {c: texts_in(source, c) for c in columns}
         beside = [
             c
             for c, own in cells.items()
-            if is_total(c) or (own and not share_of_marks(own, grades))
+            if is_summed(c) or (own and not share_of_marks(own, grades))
         ]
-        if len(columns) - len(beside) > 1:
-            columns = [c for c in columns if c not in beside]
+        derived = _worked_out({c: own for c, own in cells.items() if c not in beside})
+        if len(columns) - len(beside) - len(derived) > 1:
+            columns = [c for c in columns if c not in beside and c not in derived]
+        if across == "evaluator":
+            _refuse_crossed(source, columns)
         hint = "name those with scores: wide=['…', '…']"
     else:
         columns = [wide] if isinstance(wide, str) else list(wide)
@@ -517,14 +670,48 @@ def _turned(
             f"{'is' if columns else 'are'} {listed(columns) or 'none'}; {hint}"
         )
     table, given[across], given["score"] = _long(source, columns, across)
-    left = set(beside) - set(columns)
-    said = f"Left out, as they hold no scores: {shown(beside)}." if left else ""
-    return table, tuple(columns), said
+    derived += [column for column in beside if is_summed(column)]
+    left = {_NONE: [c for c in beside if c not in derived], _DERIVED: derived}
+    return table, tuple(columns), _left_out(left) if {*beside, *derived} - {*columns} else ""
+
+
+def _refuse_crossed(source: Table, columns: Sequence[str]) -> None:
+    """Refuse columns that are evaluators by what they judged, as 'R1 Rigour', or so they look."""
+    words = [re.split(r"\s*[-_:/|,.]\s*|\s+", column.strip()) for column in columns]
+    if len(columns) < 3 or min(map(len, words)) < 2:
+        return
+    for cut in (1, -1):
+        pairs = [(" ".join(own[:cut]), " ".join(own[cut:])) for own in words]
+        n_first, n_last = (len({pair[i] for pair in pairs}) for i in (0, 1))
+        if min(n_first, n_last) > 1 and len(columns) > 0.7 * n_first * n_last:
+            of = pairs[0][1]
+            some = [c for c, pair in zip(columns, pairs, strict=True) if pair[1] == of]
+            raise InputError(
+                f"{source.name}: {shown(columns)} look like {n_first} × {n_last}, as of evaluators "
+                "and criteria, and marks of one evaluator share errors. Say wide=[…] "
+                f"with the columns of one criterion, such as wide={some!r}; or give a row for each "
+                "score, with columns option, evaluator, item and score. If all are evaluators, "
+                "name all in wide=[…]"
+            )
 
 
 def _first_names(source: Table) -> str:
-    """Return the first column, where names stand; refuse one with numbers, which may be scores."""
+    """Return the first column, where names stand; refuse one with numbers, which may be scores, and
+    one with times or addresses, as forms write them for each person who answers.
+    """
     first = source.columns[0]
+    texts = {c: [t for t in texts_in(source, c) if t] for c in source.columns[:3] if c}
+    kinds = {
+        c: {_ADDRESS.fullmatch(t) is not None or (is_date(t) and "time") for t in own}
+        for c, own in texts.items()
+    }
+    if kinds.get(first) in ({True}, {"time"}):
+        who = next((c for c, kind in kinds.items() if kind == {True}), first)
+        raise InputError(
+            f"{source.name}: column {first!r} comes first and holds times or addresses, as of a "
+            f"form with a line for each person: say evaluator={who!r}, wide=True; if they are "
+            f"what was scored, option={first!r}, wide=True"
+        )
     if range_of(source, first) is not None:
         raise InputError(
             f"{source.name}: column {first!r} comes first and holds numbers, which may be scores; "

@@ -13,8 +13,9 @@ from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.scores.grades import as_grades, verdict_in
 from evenhand.scores.layout import Parts, shown, tells_apart, texts_in
-from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, first_repeated, spelled
-from evenhand.scores.suggest import may_name_evaluators
+from evenhand.scores.roles import counts_repeats
+from evenhand.scores.scores import WHOLE, Codes, Finding, Scores, crossed, first_repeated, spelled
+from evenhand.scores.suggest import looks_wide, may_name_evaluators
 from evenhand.tables.cells import FEW, calendar_dates, spreadsheet_days
 from evenhand.tables.columns import Defects, Table
 from evenhand.tables.texts import is_date, listed, parsed, written_elsewhere
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 # Up to so many scores are far, if they are apart from all others (of which there are enough) by so
 # many times the range of these; and nobody types more than so many.
 _MOST_FAR, _ENOUGH, _FAR, _MOST_TYPED = 3, 8, 3.0, 100_000
+_LEAST_RANKED = 4  # options, so that nobody's marks are ranks by chance
 _MOST_NAMES = 100_000  # of which spellings are compared
 
 # Texts by which 1 (or 0) is the best score, or by which it may be; the last of columns alone, since
@@ -50,7 +52,8 @@ _LOW_IS_BEST = re.compile(
     re.IGNORECASE,
 )
 _PLACES = re.compile(
-    r"\b(?:place|places|platz|plätze|rangplatz|note|gesamtnote|position|puesto|rango|posto)\b",
+    r"\b(?:place|places|platz|plätze|rangplatz|note|gesamtnote|position|puesto|rango|posto"
+    r"|finish|endnote|nih score|overall impact|impact score)\b",
     re.IGNORECASE,
 )
 _DROP = ", or say missing='drop' to leave these scores out"
@@ -71,7 +74,27 @@ def refuse_unclear(notes: Sequence[str], columns: Sequence[str], table: str) -> 
         if not all(_LOW_IS_BEST.search(text) or _PLACES.search(text) for text in texts):
             return
         said = f"The scores are in {shown(columns)}."
-    raise InputError(
+    raise _unclear(table, said)
+
+
+def refuse_ranks(scores: Scores, table: str) -> None:
+    """Raise an error if all evaluators gave each number from 1 on once, as ranks are given."""
+    y = scores.score
+    if scores.evaluator is None or y.min() != 1.0 or (y != np.rint(y)).any():
+        return
+    factors = (scores.evaluator, scores.item, scores.event)
+    codes, _ = crossed(*(factor.codes for factor in factors if factor is not None))
+    counts = np.bincount(codes)
+    if counts.min() < _LEAST_RANKED or counts.max() != y.max():
+        return
+    order = np.lexsort((y, codes))
+    ranks = 1 + np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    if (y[order] == ranks).all():
+        raise _unclear(table, "Everybody gave each number from 1 on once, as ranks are given.")
+
+
+def _unclear(table: str, said: str) -> InputError:
+    return InputError(
         f"{table}: are the lowest scores the best? {said} If the lowest are, as of ranks or marks "
         "from 1, say best='low'; if the highest are, say best='high'."
     )
@@ -220,9 +243,16 @@ class Problems(Defects):
         differ = "differs" if len(others) == 1 else "differ"
         tell = f" ({', '.join(repr(c) for c in others[:4])} {differ} there)" if others else ""
         copied = "" if others else "; if they are copies, say copies='drop' to keep one of each"
-        self.add(
+        twice = (
             f"{self.rows(at)}, column {self.score!r}: one evaluator scored the same thing twice "
-            f"({what}{f'; {n:,} rows repeat one' if n > 1 else ''}). {meant}If something tells the "
+            f"({what}{f'; {n:,} rows repeat one' if n > 1 else ''}). "
+        )
+        counted = next(filter(counts_repeats, others), None)
+        if counted is not None:
+            self.add(f"{twice}{counted!r} counts how often: say repeats=True")
+            return
+        self.add(
+            f"{twice}{meant}If something tells the "
             f"scores apart, name its column as item= or event={tell}; if the evaluator was asked "
             f"again, say repeats=True{copied}; else remove the copies"
         )
@@ -236,7 +266,19 @@ class Problems(Defects):
     def of_unnamed(self, *, repeats: bool) -> None:
         """Note a column that may say who gave the scores, where nobody has said that."""
         column = may_name_evaluators(self.source, self.parts, repeats=repeats)
-        if column is not None:
+        alone = self.score == "score" or self.score in self.parts.read_as  # nobody named it
+        alone &= len(self.read.names[str(self.parts.one("option"))]) == self.read.n_rows
+        others = self.parts.unused(self.source) if alone and not self.source.is_large else []
+        beside = [str(self.score), *others]
+        judges = max((looks_wide(self.source, beside, like=c) for c in others), key=len, default=[])
+        if column is not None and counts_repeats(column):
+            self.add(f"column {column!r} counts how often the same was asked: say repeats=True")
+        elif len(judges) > 2 and self.score in judges:
+            self.add(
+                f"{shown(judges)} look like evaluators, and what they say together: say wide=True, "
+                "or evaluator=None if nobody else gave the scores"
+            )
+        elif column is not None:
             self.add(
                 f"column {column!r} may say who gave the scores, which nobody has said: say "
                 f"evaluator={column!r} (item={column!r} if options were tried on these), or "

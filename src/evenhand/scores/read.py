@@ -60,7 +60,7 @@ from evenhand.tables.cells import (
 )
 from evenhand.tables.columns import Cells, Table, check_decimal
 from evenhand.tables.opened import ABOVE
-from evenhand.tables.texts import is_absent, listed
+from evenhand.tables.texts import is_absent, listed, parsed, text_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -115,8 +115,10 @@ def read_table(
             if rival
             else "grades= names the best first: leave out best=, which is for numbers"
         )
-    if best is None and not grades and score and not rival and reading.get("scored", True):
+    unclear = best is None and not grades and score and not rival and reading.get("scored", True)
+    if unclear:
         titles = [text for text in layout.notes if text.startswith(ABOVE)]
+        titles.append(f"The options are in column {parts.one('option')!r}.")
         columns = layout.wide or parts.all("score")
         problems.refuse_unclear([*titles, *told], columns, source.name)
     drop = [*parts.names, *parts.numbers] if reading.get("missing") == "drop" else []
@@ -142,6 +144,8 @@ def read_table(
     scores = _scores(parts, read, _groups(given, parts, read, families), scale, best or "high")
     found.of_spellings(scores)
     found.refuse()
+    if unclear:
+        problems.refuse_ranks(scores, source.name)
     notes += [
         Finding.note("column", f"The column {column!r} is read as {role!r}.")
         for column, role in parts.read_as.items()
@@ -156,7 +160,12 @@ def read_table(
     by_whom = looks_wide(source, [score, *unused], like=score) if score and not who else []
     notes += problems.notes_on(scores, lost, _n_again(scores) if repeats else 0, by_whom)
     if isinstance(table, Scores):
-        scores = replace(scores, called={**table.called, **scores.called}, grades=table.grades)
+        scores = replace(
+            scores,
+            called={**table.called, **scores.called},
+            grades=table.grades,
+            barred=table.barred,
+        )
     return replace(
         scores,
         grades=grades or scores.grades,
@@ -218,6 +227,7 @@ class Columns:
     rows: NDArray[np.int64] | None  # (n,) those that were kept; None where all were
     marks: Marks  # what was done to scores
     n_aside: int  # rows of those who stood aside
+    barred: tuple[tuple[str, str], ...]  # options and evaluators in these
     notes: tuple[str, ...]
 
     def row(self, position: int) -> int:
@@ -241,11 +251,17 @@ def read_columns(
     texts = [*parts.names, *groupings]
     cells = source.read([*dict.fromkeys([*texts, *parts.numbers])], names=texts)
     n = len(next(iter(cells.values())))
-    score, marks, gone = parts.one("score"), Marks(), np.zeros(n, dtype=np.bool_)
+    score, rival, marks = parts.one("score"), parts.one("rival"), Marks()
+    gone = np.zeros(n, dtype=np.bool_)
     if score:
         cells[score], marks, gone = _marked(cells, score, parts, grades)
     of_numbers = {c: _plain(cells.pop(c)) for c in parts.numbers}
     aside, rows = gone.copy(), None
+    who, option = parts.one("evaluator"), str(parts.one("option"))
+    barred: list[tuple[str, str]] = []
+    if who and aside.any() and not rival:
+        pair = [as_text(cells[c].filter(pa.array(aside))).to_pylist() for c in (option, who)]
+        barred = [*dict.fromkeys(zip(*pair, strict=True))]
     for column in drop:
         lost = of_numbers[column] if column in of_numbers else as_text(cells[column])
         gone |= pc.is_null(lost).to_numpy(zero_copy_only=False)
@@ -254,11 +270,11 @@ def read_columns(
         cells = {column: values.take(pa.array(rows)) for column, values in cells.items()}
     # Names first: of their cells little is left, and numbers take room while they are looked at.
     numbering: dict[str, dict[str, int]] = {column: {} for column in parts.names}
-    if rival := parts.one("rival"):  # both options of a comparison are numbered together
+    if rival:  # both options of a comparison are numbered together
         numbering[rival] = numbering[str(parts.one("option"))]
     codes = {column: coded_among(cells.pop(column), numbering[column]) for column in parts.names}
     names = {column: Factor(own, tuple(numbering[column])) for column, own in codes.items()}
-    who, joined = parts.one("evaluator"), list[str]()
+    joined = list[str]()
     if who is not None:
         others = [codes[c] for c in parts.names if c != who]
         names[who], joined = _joined(names[who], others)
@@ -266,7 +282,7 @@ def read_columns(
     of_groups: dict[str, int] = {}
     found: dict[str, list[tuple[str, Codes, Codes]]] = {}
     for column, (of, part) in groupings.items():
-        groups = coded_among(cells.pop(column), of_groups)
+        groups = coded_among(_levels(cells.pop(column)), of_groups)
         found.setdefault(part, []).append((column, codes[of], groups))
     members, torn = {}, []
     for part in list(found):
@@ -291,6 +307,7 @@ def read_columns(
         rows=rows,
         marks=marks,
         n_aside=int(np.count_nonzero(aside)),
+        barred=tuple(barred),
         notes=(*marks.notes, *joined),
     )
 
@@ -373,6 +390,14 @@ def _missing(codes: Codes, rows: NDArray[np.int64] | None) -> Missing:
     if rows is None or not found.count:
         return found
     return Missing(found.count, int(rows[found.first]), tuple(rows[list(found.also)].tolist()))
+
+
+def _levels(cells: Cells) -> Cells:
+    """Return cells with groups; those that are numbers as one writes them shortest."""
+    names, codes = coded(cells)
+    numbers, fits = parsed(names)
+    short = [text_of(number) for number in numbers.tolist()] if fits.all() else names
+    return cells if short == names else _recoded(short, codes)
 
 
 def _members(
@@ -526,6 +551,7 @@ def _scores(
         scale=scale,
         called=parts.called,
         best=best,
+        barred=read.barred,
     )
 
 

@@ -5,6 +5,7 @@ Nothing here imports pyarrow, which takes long to load.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple, TypedDict
 
@@ -61,6 +62,18 @@ ROLES: Mapping[str, Role] = {role.name: role for role in (
     Role("time", "numbers", asked=True),
 )}  # fmt: skip
 """The roles of columns, by name."""
+
+_REPEATS = re.compile(
+    r"(?:epoch|run|seed|trial|attempt|repetition|repeat|replicate|replication|rep|iteration"
+    r"|durchlauf|wiederholung|répétition|repetición)s?(?:[ _.-]*(?:id|idx|index|no|nr|number))?",
+    re.IGNORECASE,
+)
+
+
+def counts_repeats(column: str) -> bool:
+    """Whether a column of this name counts how often the same thing was asked."""
+    return _REPEATS.fullmatch(column.strip()) is not None
+
 
 NEEDED = ("option", "score")
 BY_NAME = tuple(r.name for r in ROLES.values() if not r.asked and r.name not in NEEDED)

@@ -312,6 +312,8 @@ class Scores:
         In comparisons of all options with one, which stands second in all of them: its number.
     grades
         Grades with the numbers that they were read as, the best first; empty for other scores.
+    barred
+        Pairs of an option and an evaluator who stood aside, as for a conflict of interest.
     best
         Whether the "high" or the "low" scores are the best. In comparisons, where the low ones are,
         a score below 0 says that the first option is better.
@@ -348,6 +350,7 @@ class Scores:
     baseline: int | None = None
     grades: Mapping[str, float] = field(default_factory=dict)
     best: Best = "high"
+    barred: tuple[tuple[str, str], ...] = ()
 
     def __len__(self) -> int:
         """Return how many scores there are."""

@@ -24,6 +24,16 @@ from evenhand.tables.columns import GROUP_WORDS, Table
 from evenhand.tables.texts import written_elsewhere
 
 _SUGGESTED = (*NEEDED, "evaluator", "option_group", "evaluator_group")
+_GAMES = "Write a row for each game, with columns option, rival, item, evaluator and score: "
+_SHAPES = {  # tables of comparisons that others write, and how to have them read
+    ("g1_winner", "g2_winner"): f"{_GAMES}model_1, model_2 or tie, of g1_winner or g2_winner; say "
+    "repeats=True, since everything was asked in both orders",
+    ("games",): f"{_GAMES}A>B and so on; the baseline is the option of the first game, and the "
+    "rival of the second; say repeats=True",
+    ("winner", "loser"): "Write a column score with first in every row (and tie where nobody won), "
+    "and say option='winner', rival='loser', score='score'",
+    ("left", "right", "preferred"): "Say option='left', rival='right', score='preferred'",
+}
 _FIRST, _FIRST_PAIRS = 8, 10_000  # cells that are looked at
 
 
@@ -55,7 +65,7 @@ def suggested(source: Table, given: Mapping[str, Any] | None = None) -> dict[str
             found[role] = column
 
     judges, groups = having(*ROLES["evaluator"].words), having(*GROUP_WORDS)
-    scores, numeric = having("score", *ROLES["score"].words, "note"), _numeric(source)
+    scores, numeric = having("score", *ROLES["score"].words, "note", "overall"), _numeric(source)
     take("evaluator_group", (c for c in words if c in judges & groups))
     take("evaluator", (c for c in words if c in judges - groups))
     take("option_group", (c for c in words if c in groups))
@@ -88,9 +98,12 @@ def _scored(source: Table, found: Mapping[str, str], columns: Sequence[str]) -> 
 
 
 def _numeric(source: Table) -> set[str]:
-    """Return the columns of which the first cells are numbers, as far as they are filled in."""
+    """Return the columns of which the first cells are numbers, as far as they are filled in, and
+    that do not say that these are names.
+    """
     first = {c: [t for t in texts_in(source, c)[:_FIRST] if t] for c in source.columns if c}
-    return {c for c, texts in first.items() if texts and all(map(written_elsewhere, texts))}
+    found = {c for c, texts in first.items() if texts and all(map(written_elsewhere, texts))}
+    return {c for c in found if re.search(r"(?:^|[\W_])id$", c, re.IGNORECASE) is None}
 
 
 def _naming_rows_with(source: Table, option: str, others: Collection[str]) -> list[str]:
@@ -138,7 +151,9 @@ def looks_wide(source: Table, others: Sequence[str], like: str | None = None) ->
 
 def hint_for(table: Any, source: Table, given: Mapping[str, Any]) -> str:
     """Return what may be the matter if a column is not there: a wide table, or an index."""
-    hints = []
+    hints = [advice for shape, advice in _SHAPES.items() if {*shape} <= {*source.columns}]
+    if hints:
+        return hints[0]
     known = {part: (value,) for part, value in given.items() if isinstance(value, str)}
     score = given.get("score")
     lacking = score is not None and score not in source.columns

@@ -220,7 +220,7 @@ def _of_values(cells: Sequence[Any], name: str, column: str, where: Any) -> pa.A
     if nested is not None:
         raise InputError(
             f"{name}{where([nested])[0]}, column {column!r}: {str(cells[nested])[:40]} is no name "
-            "and no number; put a text or a number there"
+            "and no number; put a text or a number there, such as the first of several"
         )
     return _of_texts([None if cell is None else _text(cell) for cell in cells], name, column)
 
