@@ -415,7 +415,8 @@ def _each(audit: Audit, kind: str) -> list[Part]:
         f"Leniency (the evaluator effect{severe}) is what an evaluator adds to all. Partial: how "
         "many of the scores are partial. Shrunken: the better guess of each bias, drawn to the "
         "mean by as much as it is uncertain, with its interval. Shown: by the own scores alone, of "
-        f"which at most {percent(1.0 - audit.bias.level)} are expected by chance (false discovery rate q)."
+        f"which at most {percent(1.0 - audit.bias.level)} are expected by chance (false discovery "
+        "rate q)."
     )
     table = frame_table(f"By {kind}, the surest first", found, shown, {"q": model.Chance})
     return [table, Note(read if kind == "evaluator" else "")]
