@@ -551,3 +551,11 @@ def test_who_leads_by_luck_is_not_chosen() -> None:
     assert answer.ranking[0].option == "Lucky"
     assert answer.label == "Solid"
     assert chance[answer.option] == chance.max()
+
+
+def test_where_options_are_not_compared_no_number_of_questions_is_promised() -> None:
+    rows = [("A", "P", 1.0), ("B", "P", 2.0), ("C", "Q", 3.0)]
+    answer = eh.decide(pd.DataFrame(rows, columns=["option", "evaluator", "score"]))
+    assert not answer.comparable
+    assert np.isnan(answer.next_questions.until_sure)
+    assert answer.next_questions

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _SEEN = 0.005  # share of an error, and change of a chance, that is more than rounding
 _SETTLE = "would settle it if leads stay as they are"
+_NEUTRAL = (
+    "Have an evaluator who favours nobody try all options on these items: no score of these "
+    "evaluators tells a favour from worth."
+)
 _IN_VAIN = "No single answer of these evaluators would tell more than can be seen; ask others, too."
 _NOTHING = "Ask further evaluators: of these, nothing more may be asked."
 _BUSY = (
@@ -136,7 +140,7 @@ def next_questions(
     if not asked.open(made).any():
         e, advice = len(asked.people), _BUSY if asked.left.any() else _NOTHING
         if e and 0.0 < ratio < math.inf:
-            advice += f" About {math.ceil(e * ratio):,} more like them {_SETTLE}."
+            advice += f" About {_about(e * ratio)} more like them {_SETTLE}."
         return NextQuestions((), math.inf, advice)
     outlook = Outlook(asked, said, labels, noise, level)
     while len(found) < n and (may := asked.open(made)).any():
@@ -149,16 +153,22 @@ def next_questions(
     advice = f"Ask about {found[0].label}" + "".join(f", then {one.label}" for one in found[1:2])
     if not one_best(said):
         return NextQuestions(found, math.nan, f"{advice}: that tells most of who is at the line.")
-    until = float(np.ceil(max(1.0, ratio * scored)))  # NaN stays
+    until = float(np.ceil(np.maximum(1.0, ratio * scored)))  # NaN stays
     if until > asked.most:
         until = math.inf
     if math.isfinite(until):
-        advice += f"; about {until:,.0f} such questions {_SETTLE}"
+        questions = "question" if until == 1.0 else "questions"
+        advice += f"; about {_about(until)} such {questions} {_SETTLE}"
     elif math.isinf(ratio):
-        advice += "; but no number of questions settles a tie"
+        advice += "; but leads as they look now would not settle it"
     elif math.isinf(until):
         advice += "; but all that may be asked would not settle it if leads stay as they are"
     return NextQuestions(found, until, f"{advice}.")
+
+
+def _about(n: float) -> str:
+    """Return a number that is a guess: no more than two digits of it."""
+    return f"{math.ceil(n) if n < 100.0 else float(f'{n:.2g}'):,.0f}"
 
 
 def _question(asked: Askable, step: Step, rival: str, noise: float) -> NextQuestion:
@@ -199,6 +209,8 @@ def next_items(
     k, leader = len(labels), said.leader
     rivals = np.delete(np.arange(k), leader)
     leads = fit.leads(np.full(len(rivals), leader), rivals)
+    if fit.basis.parts == 1 and not fit.compared:
+        return NextQuestions((), math.nan, _NEUTRAL)
     if fit.freedom < 1 or not np.isfinite(leads.variance).all():
         return NextQuestions((), math.nan, "Try all options on the same items, and on more.")
     if not one_best(said):
@@ -214,9 +226,9 @@ def next_items(
         told = _told(float(leads.estimate[j]), before, before * share)
         found.append(NextQuestion(None, label, pair, None, 1.0, pair[1], *told))
     advice = f"Try {found[0].options[0]!r} and {found[0].rival!r}, at least, on new items"
-    until = float(np.ceil(max(1.0, items * further(said))))
+    until = float(np.ceil(np.maximum(1.0, items * further(said))))
     if math.isinf(until):
         return NextQuestions(found, until, f"{advice}; but they are too close to settle it.")
     if math.isnan(until):
         return NextQuestions(found, until, f"{advice}.")
-    return NextQuestions(found, until, f"{advice}: about {until:,.0f} items {_SETTLE}.")
+    return NextQuestions(found, until, f"{advice}: about {_about(until)} items {_SETTLE}.")
