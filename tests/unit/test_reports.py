@@ -333,6 +333,7 @@ def test_numbers_in_words() -> None:
     assert [words.signed(x) for x in (4.8, -2.0, 0.0)] == ["+4.8", "−2", "0"]
     assert words.interval(eh.Estimate(1.5849, 0.917, 2.31, 0.95)) == "1.58 (0.92 to 2.31)"
     assert words.interval(eh.Estimate(1.5849, -math.inf, math.inf, 0.95)) == "1.58"
+    assert words.interval(eh.Estimate(0.4, 0.0034, 0.8, 0.95)) == "0.40 (0.003 to 0.80)"  # not 0
     assert (words.percent(0.95), words.percent(0.999)) == ("95%", "99.9%")
     assert (words.p_value(0.00021), words.p_value(1e-30)) == ("p = 0.0002", "p < 1e-12")
     assert (words.counted(1, "score"), words.counted(1_200, "score")) == ("1 score", "1,200 scores")

@@ -68,8 +68,15 @@ def size_and_span(estimate: Interval) -> tuple[str, str]:
     if not math.isfinite(estimate.high - estimate.low):
         return number(estimate.value), ""
     digits = decimals((estimate.high - estimate.low) / 2)
-    value, low, high = (fixed(x, digits) for x in (estimate.value, estimate.low, estimate.high))
-    return value, f" ({low} to {high})"
+    low, high = (fixed(x, _seen(x, digits)) for x in (estimate.low, estimate.high))
+    return fixed(estimate.value, digits), f" ({low} to {high})"
+
+
+def _seen(end: float, digits: int) -> int:
+    """Return so many decimals, or one digit's where an end that is not 0 would look like it: what
+    is sure hangs on that.
+    """
+    return decimals(end) - 1 if end and round(end, digits) == 0.0 else digits
 
 
 def decimals(width: float) -> int:
