@@ -263,7 +263,7 @@ def test_an_alarm_stands_at_the_top_and_beside_its_assumption(
     warned = r"<dt>WARNING</dt><dd>(<p>[^<]*</p>)*?<p>Scores rise"
     assert re.search(rf'In short</h2>\n<dl class="short">.*?{warned}', written)
     assert re.search(r"with time\. <span class=\"contradicted\">.*?<dd>Scores rise", written)
-    assert "there are no intervals" in written
+    assert "nothing tells how far off" in written
 
 
 def test_what_could_not_be_checked_is_not_said_to_have_held(
