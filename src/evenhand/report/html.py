@@ -43,7 +43,7 @@ from evenhand.report.words import number
 
 _FAINT = "opacity:.65"
 _LINE = "1px solid rgba(128,128,128,.35)"
-_CELL = "padding:.15em 1em .15em 0;white-space:nowrap"
+_CELL = "padding:.15em .75em .15em 0;white-space:nowrap"
 _FIRST = "text-align:left;vertical-align:baseline"  # a title stands beside its first line
 _WIDTH, _HEIGHT = 120, 14  # of a drawing in a table, in pixels
 
