@@ -210,7 +210,8 @@ def biases_of_answers(
     kinds = [(c.kind, c.evaluator is not None, c.group is not None) for c in columns]
     for kind in dict.fromkeys(kinds):
         mine = np.array([own == kind for own in kinds])
-        drawn[mine] = shrunk(ends[mine, 0], spread[mine])
+        about = 0.0 if kind[0] == "leniency" else None  # which is against the average
+        drawn[mine] = shrunk(ends[mine, 0], spread[mine], about)
     sizes = abs(questions.matrix[:, questions.n_features :]).max(axis=0).toarray().ravel()
     own = [column.kind != "leniency" for column in questions.columns]
     return _made(columns, ends, drawn).within(most, sizes[own].tolist())
