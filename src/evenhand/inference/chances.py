@@ -10,8 +10,9 @@ q           σ² over its estimate; ν/q is χ² of ν degrees of freedom
 w_i are independent, of variance τ² + qλ_i, whatever the mean of the population is. τ, and q, have
 what w says of them on a grid, with τ flat before; given both the true w_i are normal, of mean
 ρ_i w_i and variance ρ_i qλ_i, ρ_i = τ²/(τ² + qλ_i). They are drawn, and what is wanted is counted.
-So who leads is drawn back by as much as it owes to noise. Of very many options, values are taken to
-err independently, and w = v̂.
+So who leads is drawn back by as much as it owes to noise. They are drawn by z = AᵀZ with Z normal of
+the options: Az, unlike z, is the same whichever basis a processor's eigenvectors are. Of very many
+options, values are taken to err independently, and w = v̂.
 """
 
 from __future__ import annotations
@@ -64,13 +65,13 @@ class Drawn:
         total = squares + noise  # (τ, q, k − 1)
         log = -0.5 * (np.log(total) + w**2 / total).sum(axis=2)
         weights = np.exp(log - log.max()).ravel()
-        where, z = _random(_DRAWS if k <= _MANY else _DRAWS // 4, len(w))
+        where, z = _random(_DRAWS if k <= _MANY else _DRAWS // 4, k)
         which = np.searchsorted(np.cumsum(weights / weights.sum()), where)
         which = np.minimum(which, len(weights) - 1)
         kept = squares / total
         by_cell = (kept * w, np.sqrt(kept * noise))
         mean, drawn = (part.reshape(-1, len(w)).T.take(which, axis=1) for part in by_cell)
-        drawn *= z
+        drawn *= z if basis is None else basis.T @ z
         drawn += mean
         return cls(drawn[place] if basis is None else basis[place] @ drawn)
 
