@@ -263,7 +263,8 @@ def inspect(_: Path) -> tuple[dict[str, Any], str]:
 @journey
 def choose_panel(_: Path) -> tuple[dict[str, Any], str]:
     rng = np.random.default_rng(5)
-    panel = eh.Questions.panel(SKATERS, JUDGES, capacity=None)
+    prices = dict(zip(JUDGES, (1.0, 1.3, 1.7, 2.3), strict=True))  # no two shares are as good
+    panel = eh.Questions.panel(SKATERS, JUDGES, capacity=None, prices=prices)
 
     def score(question: eh.Question) -> float:
         own = SKATERS[question.label] == JUDGES[str(question.evaluator)]

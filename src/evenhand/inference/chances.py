@@ -10,9 +10,9 @@ q           σ² over its estimate; ν/q is χ² of ν degrees of freedom
 w_i are independent, of variance τ² + qλ_i, whatever the mean of the population is. τ, and q, have
 what w says of them on a grid, with τ flat before; given both the true w_i are normal, of mean
 ρ_i w_i and variance ρ_i qλ_i, ρ_i = τ²/(τ² + qλ_i). They are drawn, and what is wanted is counted.
-So who leads is drawn back by as much as it owes to noise. They are drawn by z = AᵀZ with Z normal of
-the options: Az, unlike z, is the same whichever basis a processor's eigenvectors are. Of very many
-options, values are taken to err independently, and w = v̂.
+So who leads is drawn back by as much as it owes to noise. z is AᵀZ, Z normal of options: the draws
+are the same whichever eigenvectors a processor finds. Of very many options, values are taken to err
+independently, and w = v̂.
 """
 
 from __future__ import annotations
