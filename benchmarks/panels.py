@@ -23,9 +23,9 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.cases.panels import skating_panels
-from evenhand.search.dense import DenseModel
-from evenhand.search.models import QuestionOrder
-from evenhand.search.stages import Inference
+from evenhand.certainty.dense import DenseModel
+from evenhand.certainty.models import QuestionOrder
+from evenhand.certainty.stages import Inference
 from evenhand.policies.conclusion import checks_of
 from evenhand.questions import Questions
 

@@ -19,7 +19,7 @@ from evenhand.auditing import Audit as Audit
 from evenhand.auditing import audit as audit
 from evenhand.campaigns import Campaign as Campaign
 from evenhand.campaigns.remote import connect as connect
-from evenhand.search import CertainChoice as CertainChoice
+from evenhand.certainty import CertainChoice as CertainChoice
 from evenhand.designs import c_optimal_design as c_optimal_design
 from evenhand.designs import g_optimal_design as g_optimal_design
 from evenhand.errors import AbsentError as AbsentError

@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import evenhand as eh
 from asking import evaluated
-from evenhand.search import StageReading
+from evenhand.certainty import StageReading
 from evenhand.research.environments.skating import skate_canada
 
 THREE = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.3]], [1, -1, -1], labels=["A", "B", "C"])

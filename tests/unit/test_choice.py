@@ -21,8 +21,8 @@ ACTIONS = eh.ActionSet(np.eye(4, 2) + 0.5, ["a", "b", "a", "b"])
 KINDS: dict[str, Callable[[], Any]] = {
     "certain": lambda: eh.CertainChoice(ACTIONS, at_most=500, noise_scale=1.0),
     "certain, of a panel": lambda: eh.CertainChoice(PANEL, at_most=500, noise_scale=1.0),
-    "careful": lambda: eh.search.CarefulChoice(ACTIONS, at_most=500, noise_scale=1.0),
-    "planned": lambda: eh.search.PlannedChoice(
+    "careful": lambda: eh.certainty.CarefulChoice(ACTIONS, at_most=500, noise_scale=1.0),
+    "planned": lambda: eh.certainty.PlannedChoice(
         eh.Questions.panel(OPTIONS, PEOPLE, capacity=2), noise_scale=1.0
     ),
 }
@@ -65,7 +65,7 @@ def as_they_come(
 
 @pytest.mark.parametrize("at_most", [37, 50, 300])
 def test_nobody_is_idle_until_all_is_spent_and_looked_at(at_most: int) -> None:
-    policy = eh.search.CarefulChoice(ACTIONS, at_most=at_most, noise_scale=1.0)
+    policy = eh.certainty.CarefulChoice(ACTIONS, at_most=at_most, noise_scale=1.0)
     rng = np.random.default_rng(at_most)
     for _, pending, has_work in as_they_come(policy, rng, at_most):
         assert has_work or policy.spent + pending.sum() == at_most or policy.stopped_because

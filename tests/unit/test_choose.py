@@ -573,11 +573,11 @@ def test_who_asks_depends_on_what_is_said_of_the_features() -> None:
         return policy
 
     careful = asked_by()
-    assert isinstance(careful, eh.search.CarefulChoice)
+    assert isinstance(careful, eh.certainty.CarefulChoice)
     assert careful.deviation is None
     assert careful.bounds == (0.0, 10.0)
     stated = asked_by(deviation=0.125)
-    assert isinstance(stated, eh.search.CarefulChoice)
+    assert isinstance(stated, eh.certainty.CarefulChoice)
     assert stated.deviation == 0.125
     for checks, looks in ((True, 0.1), (False, 0.0)):
         exact = asked_by(deviation=0, checks=checks)

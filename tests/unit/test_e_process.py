@@ -11,7 +11,7 @@ from scipy import integrate, stats
 
 import oracles
 from evenhand.arrays import Floats
-from evenhand.search import StageReading, interval, log_moment
+from evenhand.certainty import StageReading, interval, log_moment
 from evenhand.numerics import planned_interval
 
 

@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import maximum_flow
 
 import evenhand as eh
 from evenhand.arrays import Counts
-from evenhand.search import PlannedChoice
+from evenhand.certainty import PlannedChoice
 from evenhand.questions import HandOut, Questions, hand_out
 
 

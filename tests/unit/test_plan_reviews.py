@@ -11,7 +11,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 import evenhand as eh
-from evenhand.search import PlannedChoice
+from evenhand.certainty import PlannedChoice
 from evenhand.planning import ReviewStep
 from evenhand.questions import Questions
 

@@ -13,7 +13,7 @@ from scipy import stats
 import evenhand as eh
 from evenhand import families
 from evenhand.cases.panels import skating_panels
-from evenhand.search import PlannedChoice
+from evenhand.certainty import PlannedChoice
 from evenhand.inference import Conclusion, Target, conclude
 from evenhand.linear import Design, Fit
 from evenhand.policies import Feedback

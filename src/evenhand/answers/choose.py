@@ -16,10 +16,10 @@ from evenhand.answers.watch import Progress, watching
 from evenhand.arrays import is_number, whole_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import Best, oriented, sign
-from evenhand.search.careful_choice import CarefulChoice
-from evenhand.search.certain_choice import CertainChoice
-from evenhand.search.choice import Choice, limit_of
-from evenhand.search.planned_choice import PlannedChoice
+from evenhand.certainty.careful_choice import CarefulChoice
+from evenhand.certainty.certain_choice import CertainChoice
+from evenhand.certainty.choice import Choice, limit_of
+from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.errors import InputError
 from evenhand.inference.target import Target
 from evenhand.policies.base import Policy
@@ -312,7 +312,7 @@ def policy_for(
             del settings["bounds"]  # which only refuse scores beyond, as `read` does
             return PlannedChoice(options, **settings)
         share = _LOOKS if checks else 0.0
-        return CertainChoice(options, looks=share, **settings)
+        return CertainChoice(options, looks=share, deviation=deviation, **settings)
     if several:
         raise InputError(
             f"which options are {wanted.words} can be found in a panel (Questions.panel), in "

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from evenhand.search.choice import Choice
+from evenhand.certainty.choice import Choice
 from evenhand.policies.base import Policy
 from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore

@@ -22,8 +22,8 @@ from evenhand.campaigns.arguments import (
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
-from evenhand.search import PlannedChoice
-from evenhand.search.choice import Choice, checked_bounds, limit_of
+from evenhand.certainty import PlannedChoice
+from evenhand.certainty.choice import Choice, checked_bounds, limit_of
 from evenhand.errors import ConflictError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.registry import policy_class

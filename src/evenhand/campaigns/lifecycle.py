@@ -22,7 +22,7 @@ from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.newcomers import with_newcomers
 from evenhand.campaigns.replica import Replica, asked_to
 from evenhand.campaigns.status import answer_from
-from evenhand.search.choice import Choice
+from evenhand.certainty.choice import Choice
 from evenhand.errors import InputError
 from evenhand.questions import Askable, Questions, Superset
 from evenhand.tables.texts import listed

@@ -34,7 +34,7 @@ from evenhand.arrays import Counts, Indices
 from evenhand.best import sign
 from evenhand.campaigns.as_given import AsGiven, is_certain, plan_of
 from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluations_in
-from evenhand.search.choice import Choice
+from evenhand.certainty.choice import Choice
 from evenhand.errors import EvenhandError, InputError, StoreError
 from evenhand.findings import Attempts
 from evenhand.plain import canonical, shown

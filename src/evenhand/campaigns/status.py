@@ -19,9 +19,9 @@ from evenhand.best import Best
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
 from evenhand.campaigns.replica import NOTHING, Replica, said
-from evenhand.search import PlannedChoice
-from evenhand.search.choice import Choice
-from evenhand.search.record import Plan
+from evenhand.certainty import PlannedChoice
+from evenhand.certainty.choice import Choice
+from evenhand.certainty.record import Plan
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import checks_of, forecast_of
 from evenhand.policies.messages import Finding, Selection

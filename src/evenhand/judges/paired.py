@@ -16,7 +16,7 @@ import numpy as np
 from evenhand.answers import Answer, Question, Reply, choose, decide
 from evenhand.answers.run import INTERRUPTED
 from evenhand.arrays import is_number
-from evenhand.search.planned_choice import PlannedChoice
+from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.judges.texts import Pool
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.identifiable import refuse_incomparable

@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
-from evenhand.search.evidence import certainty_entropy
-from evenhand.search.shares import proportions
+from evenhand.certainty.e_process import certainty_entropy
+from evenhand.certainty.shares import proportions
 from evenhand.numerics.least_squares import Svd
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.ways import Terms, WayOutcome

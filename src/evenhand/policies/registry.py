@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from evenhand.policies.base import Policy
 
 ENTRY_POINT_GROUP = "evenhand.policies"
-_ROOMS = ("evenhand.policies", "evenhand.search", "evenhand.research.rivals")
+_ROOMS = ("evenhand.policies", "evenhand.certainty", "evenhand.research.rivals")
 
 _BUILT_IN: dict[str, type[Policy]] = {}
 IN_MEMORY: WeakSet[type[Policy]] = WeakSet()

@@ -36,7 +36,7 @@ from scipy.optimize import brentq
 
 from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import ArrayValue, Floats
-from evenhand.search.evidence import certainty_entropy
+from evenhand.certainty.e_process import certainty_entropy
 from evenhand.designs import Design, Verification
 from evenhand.designs.joint import joint_design
 from evenhand.errors import InputError, NotIdentifiableError

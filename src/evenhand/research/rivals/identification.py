@@ -32,7 +32,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, checked_aim
-from evenhand.search.choice import limit_of
+from evenhand.certainty.choice import limit_of
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest

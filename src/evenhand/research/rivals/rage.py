@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices, recalled, recalled_counts
-from evenhand.search.shares import proportions
+from evenhand.certainty.shares import proportions
 from evenhand.policies.frame import OptionFrame, per_action_set
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable

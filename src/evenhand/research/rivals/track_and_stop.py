@@ -17,7 +17,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.arrays import Counts, Floats
-from evenhand.search.shares import proportions
+from evenhand.certainty.shares import proportions
 from evenhand.numerics.tolerance import TIE
 from evenhand.policies.registry import registered
 from evenhand.research.rivals.tracking import TrackingPolicy

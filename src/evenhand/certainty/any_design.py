@@ -20,8 +20,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.arrays import Floats, checked_aim
-from evenhand.search.choice import withstood
-from evenhand.search.words import grounds, nothing_left_over
+from evenhand.certainty.choice import withstood
+from evenhand.certainty.record import grounds, nothing_left_over
 from evenhand.numerics.solves import observed
 from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
