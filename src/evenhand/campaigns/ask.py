@@ -285,7 +285,10 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting)
     try:
         wanted: list[tuple[int, int, str]] = []
         if nothing is None:
-            plan = replica.due_plan(replica.pending)
+            there = asker.evaluators
+            if there is not None:
+                there = tuple(name for name in there if name not in replica.left)
+            plan = replica.due_plan(replica.pending, there)
             if plan is not None:
                 return _Proposal(known, replica.evaluations, plan=plan)
             waiting, leased = sum(out.open.values()), sum(out.leased.values())

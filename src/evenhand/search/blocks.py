@@ -40,6 +40,7 @@ _SMALL = 0.3  # effects of a block up to which it may be repeated,
 _AT_ONCE = 0.06  # and the share of what was spent that one block may be
 _AGO = 64  # blocks after which an option that was not asked about is due
 _FIRST, _SOON = 8.0, 1.0  # blocks that are thought of at least, and as a share of those so far
+_DEAR = 4.0  # how much dearer than others who is available may be, so as not to wait for them
 _BESIDE = 2.0  # how much more often than favoured ones an impartial evaluator is asked
 _SIZES = (1.0, 1.25, 1.6, 2.0)  # of a bundle, in ranks
 _RUN = 0.15  # share of all blocks that the same bundle may be asked on end
@@ -89,7 +90,7 @@ class Maker:
     @cached_property
     def left(self) -> Counts:
         """(q,) how often questions may be asked: once, where a further answer is no new one."""
-        left = self.limits.left(self.pending)
+        left = self.limits.left(self.pending, later=True)
         once = self.questions.capacity < UNLIMITED
         left[once & (self.limits.asked + self.pending > 0)] = 0
         left[once] = np.minimum(left[once], 1)
@@ -174,9 +175,18 @@ class Maker:
         k = len(self.questions.options)
         for judge in np.argsort(self._visits, kind="stable").tolist():
             (options,) = np.nonzero(self._free[:k, judge])
-            if len(options):
+            if len(options) and self._there[judge]:
                 order = self._cell[options, judge]
                 yield self.limits.allowed(self.rng.permutation(order), self.pending)
+
+    @cached_property
+    def _there(self) -> np.ndarray:
+        """(e + 1,) who is available just now."""
+        available = self.limits.available
+        there = np.ones(self._free.shape[1], dtype=np.bool_)
+        if available is not None:
+            there[np.setdiff1d(np.arange(len(there)), self.questions.evaluator[available])] = False
+        return there
 
     def _ballot(self, open_: Open) -> tuple[Indices, int, Open] | None:
         own = self.guess.own
@@ -241,29 +251,37 @@ class Maker:
 
     def _crew(self, i: int, x: int) -> Indices | None:
         """Return an evaluator to whom both options are alike, or several whose favours cancel; of
-        all those the ones who were asked least. None if there are none.
+        all those the ones who were asked least. None if there are none, or others are far better
+        who are not available.
         """
         (judges,) = np.nonzero(self._free[i] & self._free[x])
         if not len(judges):
             return None
         judges = judges[np.argsort(self._visits[judges], kind="stable")]
         apart = self._apart(np.full(len(judges), i), np.full(len(judges), x), judges)
+        there, visits = self._there[judges], self._visits
         alike = judges[(apart == 0.0).all(axis=1)]
+        alike = np.append(alike[self._there[alike]], alike[~self._there[alike]])
         used = np.abs(apart).max(axis=0) > 0.0
         crossed = None
         if used.any():
             side = apart[:, used][:, 0]
             up, down = judges[side > 0.0], judges[side < 0.0]
             if used.sum() == 1 and len(up) and len(down):
-                crossed = np.array([up[0], down[0]])
+                pairs = [(a, b) for a in (up[0], *up[self._there[up]][:1])
+                         for b in (down[0], *down[self._there[down]][:1])]
+                pairs = [pair for pair in pairs if self._there[list(pair)].any()] or pairs[:1]
+                crossed = np.array(min(pairs, key=lambda pair: visits[list(pair)].sum()))
             elif not len(alike):
                 crossed = self._balanced(judges, apart[:, used])
-        if not len(alike):
-            return crossed
-        visits = self._visits
-        if crossed is not None and visits[alike[0]] > _BESIDE * visits[crossed].max():
-            return crossed
-        return alike[:1]
+        crews = [crew for crew in (alike[:1], crossed) if crew is not None and len(crew)]
+        able = [crew for crew in crews if self._there[crew].any()]
+        if not able:
+            return None
+        best = float(visits[judges[0]])
+        if len(able) == 2 and visits[alike[0]] <= _BESIDE * visits[able[1]].max():
+            able = able[:1]
+        return able[-1] if visits[able[-1]].min() <= _DEAR * best or there.all() else None
 
     def _balanced(self, judges: Indices, apart: Floats) -> Indices | None:
         """Return the first judges among whom favours of several kinds cancel; None if none do."""

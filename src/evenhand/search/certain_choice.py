@@ -25,7 +25,14 @@ from evenhand.policies.registry import registered
 from evenhand.policies.state import revived, snapshot_of
 from evenhand.questions import Askable, Column, Questions
 from evenhand.questions.options import named_biases
-from evenhand.search.choice import Bound, Choice, checked_target, limit_of, refuse_no_values
+from evenhand.search.choice import (
+    Bound,
+    Choice,
+    checked_target,
+    limit_of,
+    refuse_no_values,
+    refuse_unfit,
+)
 from evenhand.search.conclude import Aim, Evidence
 from evenhand.search.planner import Search
 from evenhand.search.record import Plan, Stop
@@ -159,6 +166,7 @@ class CertainChoice(Choice):
         )
         if self.target.bar is not None:
             refuse_no_values(self.questions)
+        refuse_unfit(self.actions)
         self._evidence = self.record, Evidence(self.aim)
 
     @property

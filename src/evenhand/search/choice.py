@@ -14,11 +14,13 @@ from typing import Any, ClassVar, Self, TypedDict
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices, checked_aim, is_number
+from evenhand.questions.identifiable import refuse_incomparable
 from evenhand.search.record import Plan, Record, Round, Stop
 from evenhand.errors import InputError
 from evenhand.inference.target import Target
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.limits import checked_budget, most_evaluations
 from evenhand.policies.messages import Certainty, Decision, Feedback
 from evenhand.questions import Askable, Column, Questions, Superset, checked_askable
@@ -438,6 +440,16 @@ def limit_of(actions: Askable, horizon: int | None, at_most: int | None) -> int:
 
 
 
+def refuse_unfit(actions: Askable) -> None:
+    """Raise `NotIdentifiableError` where no number of scores could compare all options."""
+    questions = Questions.of(actions)
+    if questions.has_arrow_form:
+        everything = np.arange(len(questions)), np.ones(len(questions))
+        refuse_incomparable(questions, questions.panel_form(*everything))
+    else:
+        OptionFrame.of(actions)
+
+
 def refuse_no_values(questions: Questions) -> None:
     """Raise `InputError` where no score tells values by themselves, so that a bar means nothing."""
     if (questions.about[:, 1] >= 0).all():
@@ -470,6 +482,16 @@ def _widened(ends: Floats) -> Floats:
         found[:, 1:] = found[:, :1] + _WIDER * (found[:, 1:] - found[:, :1])
     found[np.isnan(found).any(axis=1)] = np.nan, -np.inf, np.inf
     return found
+
+
+def refuse_unfit(actions: Askable) -> None:
+    """Raise `NotIdentifiableError` where no number of scores could compare all options."""
+    questions = Questions.of(actions)
+    if questions.has_arrow_form:
+        everything = np.arange(len(questions)), np.ones(len(questions))
+        refuse_incomparable(questions, questions.panel_form(*everything))
+    else:
+        OptionFrame.of(actions)
 
 
 def refuse_no_values(questions: Questions) -> None:

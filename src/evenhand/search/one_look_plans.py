@@ -18,11 +18,9 @@ from numpy.typing import ArrayLike, NDArray
 from evenhand.arrays import Counts, Floats, Indices, unmasked
 from evenhand.errors import InputError
 from evenhand.policies.limits import nth
-from evenhand.numerics.row_space import space_of
-from evenhand.questions import UNLIMITED, Askable, Questions
+from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import hand_out
-from evenhand.questions.identifiable import refuse_apart
 
 _VAGUE = 1e-6  # evaluations' worth that everything is taken to be known by,
 _LENIENT = 3.0  # and severities
@@ -158,13 +156,6 @@ def lead_variances(questions: Questions, asked: Indices) -> Floats:
     found = accuracy(questions, counts)
     classes = found.classes()
     return np.where(classes == classes[0], found.lead_variances(0), np.inf)
-
-
-def refuse_unfit(actions: Askable) -> None:
-    """Raise `NotIdentifiableError` where no answers could compare all options."""
-    questions = Questions.of(actions)
-    if not questions.has_arrow_form:
-        refuse_apart(actions, space_of(questions.weighted_points))
 
 
 def fits(questions: Questions, counts: Counts, most: int, money: float) -> bool:

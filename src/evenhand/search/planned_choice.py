@@ -17,7 +17,14 @@ from numpy.typing import ArrayLike
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.search.any_design import guess
-from evenhand.search.choice import Bound, Choice, checked_target, limit_of, refuse_no_values
+from evenhand.search.choice import (
+    Bound,
+    Choice,
+    checked_target,
+    limit_of,
+    refuse_no_values,
+    refuse_unfit,
+)
 from evenhand.search.one_look_plans import (
     all_there_is,
     checked_plan,
@@ -26,7 +33,6 @@ from evenhand.search.one_look_plans import (
     in_turns,
     lead_variances,
     planned_counts,
-    refuse_unfit,
 )
 from evenhand.search.record import Plan, Stop
 from evenhand.search.words import (

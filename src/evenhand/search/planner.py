@@ -22,6 +22,7 @@ from evenhand.search.trusted import of_trusted
 _HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 deviations up takes 1.5 times what is left
 _EXTRA = 0.7  # evidence that is planned for beyond what is needed
 _START = 2.0  # questions of a start, per dimension
+_CANDIDATES = 3  # options that may lead where something may be lost
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
 _MOST_BALLOTS = 50  # of each trusted judge, to confirm
 _CONFIRMED = 3.0  # deviations that a lead is to have by trusted judges alone
@@ -62,14 +63,23 @@ class Search:
         if not len(left):
             left = np.arange(len(values))
         first = int(left[self._first(values[left])])
+        if not aim.tolerance or not self.guess.heard:
+            return first
+        # what a leader may lose counts in its own blocks alone: who needs least from now on
+        order = left[np.argsort(-values[left], kind="stable")]
         last = self._last_leader
-        if aim.tolerance and last in left and last != first:
-            # what a leader may lose counts in its own blocks alone: no change without need
-            pair = np.array([[first, last]])
-            room = 0.5 * aim.tolerance + float(self.guess.deviations(pair)[0])
-            if float(self.guess.leads(pair)[0]) <= room:
-                return last
-        return first
+        some = dict.fromkeys([first, *order[:_CANDIDATES].tolist(), *([last] if last in left else [])])
+        return min(some, key=self._costs)
+
+    def _costs(self, leader: int) -> float:
+        """Return about how much it takes to show that a leader loses no more than it may."""
+        (rivals,) = np.nonzero(~self.evidence.behind(leader))
+        pairs = np.column_stack([np.full(len(rivals), leader), rivals])
+        leads, deviations = self.guess.leads(pairs) + self.aim.tolerance, self.guess.deviations(pairs)
+        need = np.maximum(self.evidence.lacking(pairs[:, 0], rivals), 0.0) + _EXTRA
+        with np.errstate(invalid="ignore"):
+            cost = need * (deviations / np.maximum(leads, 0.5 * deviations)) ** 2
+        return float(np.nan_to_num(cost, nan=np.inf).max(initial=0.0))
 
     def _first(self, values: np.ndarray) -> int:
         size = float(np.abs(self.record.known.means).max(initial=0.0))
@@ -170,7 +180,8 @@ class Search:
                 return self._plan(Plan("open", start))
         open_ = self._open(self._pairs())
         told = np.isfinite(open_.deviations)
-        if not told.any() or (not told.all() and self.aim.base is None):
+        waits = bool(self.record.open)  # for what may tell the others
+        if not told.any() or not (told.all() or waits or self.aim.base is not None):
             return Stop("stuck", self._named(open_.some(~told)))
         open_ = open_.some(told)
         looks = self._looks_due()
@@ -235,9 +246,13 @@ class Search:
 
     def _start(self, maker: Maker) -> Indices:
         """Return what to ask before leads can be tested; nothing where that would not help."""
+        none = np.zeros(0, dtype=np.intp)
         if self.aim.questions.has_arrow_form:
-            order = next((one for one in maker.ballots() if self._tells_more(one)), None)
-            return np.zeros(0, dtype=np.intp) if order is None else order[: self._left]
+            ballots = [one for one in maker.ballots() if self._pays_for(one)]
+            order = next(filter(self._tells_more, ballots), none)
+            if not len(order) and self.record.open and not self.record.known.counts.any():
+                order = next(iter(ballots), none)  # nobody need wait for the first ones
+            return order[: self._left]
         rank = max(1, int(np.linalg.matrix_rank(self.aim.questions.points)))
         have = int(self.record.known.counts.sum())
         length = math.ceil(_START * rank)

@@ -91,15 +91,17 @@ class Plan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as numbers, texts and arrays by name."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        kept = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        # flat, since an empty list has but one dimension
+        return kept | {"pairs": self.pairs.reshape(-1), "hopes": self.hopes.reshape(-1)}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], q: int, k: int) -> Self:
         """Return the plan that `to_dict` was made of; `ValueError` if it is none of q questions."""
         kept = {name: given[name] for name in cls.__dataclass_fields__}
         kept["order"] = _places(kept, "order", (None,), q)
-        kept["pairs"] = _places(kept, "pairs", (None, 2), k, BAR)
-        kept["hopes"] = recalled(kept, "hopes", (len(kept["pairs"]), 3))
+        kept["pairs"] = _places(kept, "pairs", (None,), k, BAR).reshape(-1, 2)
+        kept["hopes"] = recalled(kept, "hopes", (3 * len(kept["pairs"]),)).reshape(-1, 3)
         if kept["among"] is not None:
             kept["among"] = _places(kept, "among", (None,), k)
         for name, least in (("times", 1), ("at_most", 0)):
