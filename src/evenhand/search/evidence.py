@@ -7,9 +7,10 @@ X = w·ȳ     the lead of i over x by the scores of one block alone; its mean is
 λ_g, π_g    bets λ_g ≥ 0 on that lead, and their shares: frozen with the block, before its scores
 τ           standard deviation of X, guessed, or known where that of a score is stated
 
-A block says e about the pair, as much as is known of the noise of its scores:
+A block says e about the pair, as much as is known of the noise of its scores, where [z] is z, but
+3 or −3 where it is further from 0, so that no score, however far off, takes six off log W:
 
-    e = Σ π_g φ(λ_g X),  φ(z) = 2/(1 + exp(−2z))        noise that is symmetric, of any size,
+    e = Σ π_g φ(λ_g X),  φ(z) = 2/(1 + exp(−2[z]))      noise that is symmetric, of any size,
     e = Σ π_g (1 + λ_g X),  λ_g ≤ 0.9/|least X|         scores within bounds, noise anything,
     e = Σ π_g exp(λ_g X − λ_g² τ²/2)                    Gaussian noise of a stated deviation.
 
@@ -18,7 +19,7 @@ Why E[e | past] ≤ 1 if v_x ≥ v_i
 The weights w cancel everything but the lead, so X = μ + ε with μ = v_i − v_x ≤ 0, and given all that
 was known when the block was frozen ε is a sum of independent noises.
 
-- φ rises, and φ(z) + φ(−z) = 2. If each noise is symmetric about 0, so is ε, whatever the sizes of
+- φ never falls, and φ(z) + φ(−z) = 2. If each noise is symmetric about 0, so is ε, whatever the sizes of
   the noises of options and evaluators are: E φ(λX) ≤ E φ(λε) = ½ E[φ(λε) + φ(−λε)] = 1.
 - With bounds 1 + λX > 0 always, and E[1 + λX] = 1 + λμ ≤ 1.
 - With noise N(0, τ²) or lighter E exp(λX − λ²τ²/2) ≤ exp(λμ) ≤ 1.
@@ -46,6 +47,7 @@ BAR = -1
 _LOG2 = math.log(2.0)
 _NODES = np.linspace(-2.0, 2.0, 9)  # of a bet: so many deviations off what is expected of a lead
 _SHARES = np.exp(-0.5 * _NODES**2) / np.exp(-0.5 * _NODES**2).sum()
+_FAR = 3.0  # deviations beyond which a lead says no more
 _LEAST = 0.1  # deviations of the lead that a bet is on at least
 _STAKE = 0.9  # of what could be lost, with bounds
 
@@ -66,8 +68,8 @@ def bets(leads: Floats, deviations: Floats, tau: Floats, *, bounded: bool = True
 
 def symmetric(X: Floats, bets: Floats) -> Floats:
     """Return (n,) log e for noise that is symmetric."""
-    with np.errstate(over="ignore"):  # exp(∞) makes φ = 0, as it should be
-        return np.asarray(np.log((2.0 / (1.0 + np.exp(-2.0 * bets * X[:, None]))) @ _SHARES))
+    z = np.clip(bets * X[:, None], -_FAR, _FAR)
+    return np.asarray(np.log(2.0 / (1.0 + np.exp(-2.0 * z)) @ _SHARES))
 
 
 def bounded(X: Floats, bets: Floats, least: Floats) -> Floats:
