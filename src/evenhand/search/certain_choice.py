@@ -32,6 +32,7 @@ from evenhand.search.choice import (
     limit_of,
     refuse_no_values,
     refuse_unfit,
+    thinned,
 )
 from evenhand.search.conclude import Aim, Evidence
 from evenhand.search.planner import Search
@@ -40,7 +41,6 @@ from evenhand.search.trusted import look_at, unconfirmed
 from evenhand.search.words import grounds, stopped
 
 _WIDER = 1.55  # intervals that are looked at at any time, beside those of one look
-_MOST_ROWS = 200_000  # answers of a fit
 
 
 @registered
@@ -414,22 +414,6 @@ class CertainChoice(Choice):
         """
         found = self._lead(a, np.array([b]))[0]
         return np.append(found, found[1])
-
-
-def thinned(told: Feedback) -> Feedback:
-    """Return scores whose fit is that of all of them, of no more than some number of answers."""
-    # Of a question that was asked very often, the mean and the scatter are all that matters.
-    n, most = int(told.counts.sum()), max(_MOST_ROWS, 2 * int(np.count_nonzero(told.counts)))
-    if n <= most:
-        return told
-    share = most / n
-    fewer = np.where(told.counts > 0, np.maximum(np.round(told.counts * share), 2), 0)
-    fewer = np.minimum(fewer, told.counts).astype(np.int64)
-    part = fewer / np.maximum(told.counts, 1)
-    about = told.sums_of_squares - told.sums * told.means
-    # the scatter of means is to stay what it is: each row is a mean of several scores
-    squares = fewer * told.means**2 + about * part**2
-    return Feedback(fewer, told.sums * part, np.maximum(squares, fewer * told.means**2))
 
 
 def _widened(ends: Floats) -> Floats:

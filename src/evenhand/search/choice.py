@@ -25,6 +25,7 @@ from evenhand.policies.limits import checked_budget, most_evaluations
 from evenhand.policies.messages import Certainty, Decision, Feedback
 from evenhand.questions import Askable, Column, Questions, Superset, checked_askable
 
+_MOST_ROWS = 200_000  # answers of a fit
 _NAMED = 12  # rivals that a purpose names
 
 
@@ -115,7 +116,7 @@ class Choice(Policy):
         most = room if n is None else min(n, room)
         for round_, order in self._to_hand_out(pending):
             counts = np.bincount(order[:most], minlength=len(self.questions)).astype(np.int64)
-            if len(order) < most and not pending.any() and not self.limits.restricted:
+            if not (self.waits or pending.any() or self.limits.restricted):
                 counts[round_.asked] = round_.lacks  # all of a plan that is repeated
             return counts if counts.sum() <= most else cut(counts, most)
         return self._nothing
@@ -180,6 +181,14 @@ class Choice(Policy):
 
     def _made(self, pending: Counts) -> Plan | Stop:
         there = self.limits.available
+        if there is not None:  # whether there is anything more to ask does not depend on that
+            self.limits.available = None
+            try:
+                of_all = self._made(pending)
+            finally:
+                self.limits.available = there
+            if isinstance(of_all, Stop):
+                return of_all
         key = "plan", pending.tobytes(), None if there is None else there.tobytes()
         made: Plan | Stop = self.once(key, lambda: self.next_plan(pending))
         return made
@@ -519,3 +528,19 @@ def cut(counts: Counts, most: int) -> Counts:
     lacking = np.flatnonzero(counts > fewer)[: most - int(fewer.sum())]
     fewer[lacking] += 1
     return np.asarray(fewer, dtype=np.int64)
+
+
+def thinned(told: Feedback) -> Feedback:
+    """Return scores whose fit is that of all of them, of no more than some number of answers."""
+    # Of a question that was asked very often, the mean and the scatter are all that matters.
+    n, most = int(told.counts.sum()), max(_MOST_ROWS, 2 * int(np.count_nonzero(told.counts)))
+    if n <= most:
+        return told
+    share = most / n
+    fewer = np.where(told.counts > 0, np.maximum(np.round(told.counts * share), 2), 0)
+    fewer = np.minimum(fewer, told.counts).astype(np.int64)
+    part = fewer / np.maximum(told.counts, 1)
+    about = told.sums_of_squares - told.sums * told.means
+    # the scatter of means is to stay what it is: each row is a mean of several scores
+    squares = fewer * told.means**2 + about * part**2
+    return Feedback(fewer, told.sums * part, np.maximum(squares, fewer * told.means**2))

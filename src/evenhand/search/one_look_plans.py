@@ -124,8 +124,8 @@ def telling(questions: Questions, left: Counts, made: Counts, n: int) -> Indices
     before = questions.matrix[known].toarray()
     V = (before.T * made[known]) @ before
     d = questions.n_features
-    size = np.maximum((rows**2).mean(axis=0), 1e-300)
-    V[np.diag_indices_from(V)] += _VAGUE * size
+    size = (rows**2).mean(axis=0) + np.diag(V)
+    V[np.diag_indices_from(V)] += _VAGUE * np.where(size > 0.0, size, 1.0)
     # severities are taken to be known a little, so that one score of a new evaluator tells something
     lenient = d + np.flatnonzero(questions.lenient)
     V[lenient, lenient] += _LENIENT

@@ -24,6 +24,7 @@ from evenhand.search.choice import (
     limit_of,
     refuse_no_values,
     refuse_unfit,
+    thinned,
 )
 from evenhand.search.one_look_plans import (
     all_there_is,
@@ -213,7 +214,7 @@ class PlannedChoice(Choice):
         """
 
         def made() -> tuple[Fit, Indices]:
-            design, which = design_of_feedback(self.questions, self.answered, self.scope)
+            design, which = design_of_feedback(self.questions, thinned(self.answered), self.scope)
             known = self.stated_noise if self.questions.noise is None else None
             return Fit(design, known), which
 

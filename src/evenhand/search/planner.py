@@ -192,7 +192,7 @@ class Search:
             return Stop("stuck", self._named(open_))
         if not self._pays_for(plan.order):
             return Stop("broke")
-        beyond = self._beyond(open_, plan)
+        beyond = self._beyond(open_, plan) & (self.limits.available is None)
         if beyond.all() or (beyond.any() and self.aim.base is None):
             return Stop("hopeless", self._named(open_.some(beyond)))
         if beyond.any():
@@ -225,7 +225,7 @@ class Search:
         blocks = open_.blocks(np.where(tau > 0.0, tau, 1.0), hoped)
         prices = self.aim.questions.prices[plan.order]
         room = _BEYOND * min(
-            self._left / len(plan.order) / plan.times,
+            (self.at_most - self.spent) / len(plan.order) / plan.times,
             (self.limits.money - self.limits.paid) / float(prices.sum()) / plan.times,
         )
         return np.asarray((tau > 0.0) & (blocks > max(room, 1.0)))
