@@ -20,12 +20,12 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-
-import evenhand as eh
-from evenhand.cases.panels import skating_panels
 from evenhand.search.dense import DenseModel
 from evenhand.search.models import QuestionOrder
 from evenhand.search.stages import Inference
+
+import evenhand as eh
+from evenhand.cases.panels import skating_panels
 from evenhand.policies.conclusion import checks_of
 from evenhand.questions import Questions
 

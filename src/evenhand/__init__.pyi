@@ -19,7 +19,6 @@ from evenhand.auditing import Audit as Audit
 from evenhand.auditing import audit as audit
 from evenhand.campaigns import Campaign as Campaign
 from evenhand.campaigns.remote import connect as connect
-from evenhand.search import CertainChoice as CertainChoice
 from evenhand.designs import c_optimal_design as c_optimal_design
 from evenhand.designs import g_optimal_design as g_optimal_design
 from evenhand.errors import AbsentError as AbsentError
@@ -55,5 +54,6 @@ from evenhand.research.environments import SimulatedEvaluations as SimulatedEval
 from evenhand.research.environments import families as families
 from evenhand.research.simulation import simulate as simulate
 from evenhand.scores import Scores as Scores
+from evenhand.search import CertainChoice as CertainChoice
 
 __version__: str

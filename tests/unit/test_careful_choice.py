@@ -54,9 +54,7 @@ def test_exact_features_are_said_to_be_taken_for_exact() -> None:
     actions = options(10, seed=2)
     gamma = np.array([0.0, 0.35])
     values = actions.features @ gamma
-    policy = judged(
-        eh.search.CarefulChoice(actions, at_most=20_000), values + 0.5 * groups_of(10)
-    )
+    policy = judged(eh.search.CarefulChoice(actions, at_most=20_000), values + 0.5 * groups_of(10))
     decision = policy.recommend()
     assert decision.certainty in ("features exact", "own scores")
     assert decision.option == int(values.argmax())
@@ -181,9 +179,7 @@ def test_several_attributes() -> None:
     actions = eh.ActionSet(x, attributes=z)
     u = rng.normal(0.0, 0.2, 18)
     u[10] = 7.0
-    policy = judged(
-        eh.search.CarefulChoice(actions, at_most=3_000), u + z @ np.array([1.0, -2.0])
-    )
+    policy = judged(eh.search.CarefulChoice(actions, at_most=3_000), u + z @ np.array([1.0, -2.0]))
     assert (policy.recommend().option, policy.recommend().certainty) == (10, "own scores")
 
 

@@ -34,7 +34,6 @@ from evenhand.arrays import Counts, Indices
 from evenhand.best import sign
 from evenhand.campaigns.as_given import AsGiven, is_certain
 from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluations_in
-from evenhand.search.choice import Choice
 from evenhand.errors import EvenhandError, InputError, StoreError
 from evenhand.findings import Attempts
 from evenhand.plain import canonical, shown
@@ -44,6 +43,7 @@ from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 from evenhand.scores.scores import Level
+from evenhand.search.choice import Choice
 
 FORMAT = 11
 NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0, "declined": 0}

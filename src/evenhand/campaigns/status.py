@@ -19,9 +19,6 @@ from evenhand.best import Best
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
 from evenhand.campaigns.replica import NOTHING, Replica, said
-from evenhand.search import PlannedChoice
-from evenhand.search.choice import Choice
-from evenhand.search.record import Plan
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import checks_of, forecast_of
 from evenhand.policies.messages import Finding, Selection
@@ -29,6 +26,9 @@ from evenhand.questions import HandOut
 from evenhand.report.model import Report, Result
 from evenhand.report.words import counted, listed
 from evenhand.scores.grades import assumed_of
+from evenhand.search import PlannedChoice
+from evenhand.search.choice import Choice
+from evenhand.search.record import Plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

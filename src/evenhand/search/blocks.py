@@ -28,13 +28,15 @@ import numpy as np
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.frame import per_action_set
 from evenhand.policies.limits import Allowance, Limits, nth
-from evenhand.questions import UNLIMITED, Askable, Questions
+from evenhand.questions import Askable, Questions
 from evenhand.search.evidence import BAR, growth
 from evenhand.search.guess import Guess
 from evenhand.search.leads import directions, lead_weights
 from evenhand.search.record import Plan, Record
 from evenhand.search.shares import proportions
 
+FEW = 4
+"""How often a question may be asked at most for a further answer to be no new one: of people."""
 _HOPED = 1.0  # deviations that a lead is planned for to be at least
 _SMALL = 0.3  # effects of a block up to which it may be repeated,
 _AT_ONCE = 0.06  # and the share of what was spent that one block may be
@@ -91,7 +93,7 @@ class Maker:
     def left(self) -> Counts:
         """(q,) how often questions may be asked: once, where a further answer is no new one."""
         left = self.limits.left(self.pending, later=True)
-        once = self.questions.capacity < UNLIMITED
+        once = self.questions.capacity <= FEW
         left[once & (self.limits.asked + self.pending > 0)] = 0
         left[once] = np.minimum(left[once], 1)
         return left
@@ -99,7 +101,7 @@ class Maker:
     @property
     def again(self) -> bool:
         """Whether questions may be asked again and again."""
-        return bool((self.questions.capacity == UNLIMITED).all())
+        return bool((self.questions.capacity > FEW).all())
 
     # ------------------------------------------------------------------ a block
 
@@ -206,7 +208,9 @@ class Maker:
                 many = max(1, round(math.sqrt(float(often.sum()))))
                 options = np.append(options, np.repeat(self.centre, many - 1))
             order = np.concatenate([self._cell[options, judge] for judge in crew])
-            effect = float((open_.hoped / tau)[at]) * math.sqrt(2.0 * len(crew) / (1.0 + 1.0 / many))
+            effect = float((open_.hoped / tau)[at]) * math.sqrt(
+                2.0 * len(crew) / (1.0 + 1.0 / many)
+            )
             return self.rng.permutation(order), self._times(effect, len(order)), among
         return None
 
@@ -268,8 +272,11 @@ class Maker:
             side = apart[:, used][:, 0]
             up, down = judges[side > 0.0], judges[side < 0.0]
             if used.sum() == 1 and len(up) and len(down):
-                pairs = [(a, b) for a in (up[0], *up[self._there[up]][:1])
-                         for b in (down[0], *down[self._there[down]][:1])]
+                pairs = [
+                    (a, b)
+                    for a in (up[0], *up[self._there[up]][:1])
+                    for b in (down[0], *down[self._there[down]][:1])
+                ]
                 pairs = [pair for pair in pairs if self._there[list(pair)].any()] or pairs[:1]
                 crossed = np.array(min(pairs, key=lambda pair: visits[list(pair)].sum()))
             elif not len(alike):
@@ -299,14 +306,17 @@ class Maker:
         fits &= self._free[pairs[:, 1]][:, crew].all(axis=1)
         (some,) = np.nonzero(fits)
         apart = self._apart(
-            np.repeat(pairs[some, 0], len(crew)), np.repeat(pairs[some, 1], len(crew)),
+            np.repeat(pairs[some, 0], len(crew)),
+            np.repeat(pairs[some, 1], len(crew)),
             np.tile(crew, len(some)),
         ).reshape(len(some), len(crew), -1)
         if len(crew) == 1:
             fits[some] = (apart == 0.0).all(axis=(1, 2))
         else:  # an opposite favour cancels, and none at all does
             ahead = apart.reshape(len(some), -1)
-            known = {row.tobytes(): bool(_cancels(one)) for row, one in zip(ahead, apart, strict=True)}
+            known = {
+                row.tobytes(): bool(_cancels(one)) for row, one in zip(ahead, apart, strict=True)
+            }
             fits[some] = [known[row.tobytes()] for row in ahead]
         return fits
 
@@ -550,5 +560,3 @@ def _exchanged(A: Floats, U: Floats, order: Indices, some: Indices) -> Indices:
         now = min(now, float(worst[at]))
         order = np.append(order[1:], some[at])
     return order
-
-

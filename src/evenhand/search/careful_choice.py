@@ -12,6 +12,11 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, is_number
+from evenhand.errors import InputError
+from evenhand.numerics.intervals import Estimate
+from evenhand.policies.frame import OptionFrame
+from evenhand.policies.messages import Decision, Feedback, Finding
+from evenhand.policies.registry import registered
 from evenhand.search.careful_conclusions import (
     CarefulAim,
     CarefulConclusion,
@@ -23,11 +28,6 @@ from evenhand.search.careful_plans import CarefulPlanner
 from evenhand.search.choice import Choice, checked_bounds, limit_of
 from evenhand.search.own_scores import Contrasts
 from evenhand.search.record import Plan, Stop
-from evenhand.errors import InputError
-from evenhand.numerics.intervals import Estimate
-from evenhand.policies.frame import OptionFrame
-from evenhand.policies.messages import Decision, Feedback, Finding
-from evenhand.policies.registry import registered
 
 _MOST_WATCHED = 100  # options of which drift is an alarm
 

@@ -50,6 +50,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.numerics.tolerance import first_largest
+from evenhand.policies.frame import OptionFrame
+from evenhand.policies.messages import Certainty, nothing
 from evenhand.search.own_scores import (
     Contrasts,
     Deviations,
@@ -59,9 +62,6 @@ from evenhand.search.own_scores import (
     deviations,
 )
 from evenhand.search.record import Plan, Record
-from evenhand.numerics.tolerance import first_largest
-from evenhand.policies.frame import OptionFrame
-from evenhand.policies.messages import Certainty, nothing
 
 FIRST = 4
 """Evaluations of each option before anything is decided."""

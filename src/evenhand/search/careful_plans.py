@@ -20,6 +20,10 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.designs import c_optimal_design
+from evenhand.numerics.least_squares import Svd
+from evenhand.numerics.tolerance import TIE, first_largest
+from evenhand.policies.limits import nth
 from evenhand.search.careful_conclusions import (
     FIRST,
     GROWTH,
@@ -30,10 +34,6 @@ from evenhand.search.careful_conclusions import (
 )
 from evenhand.search.own_scores import LinearFit
 from evenhand.search.record import Plan, Record, Stop
-from evenhand.designs import c_optimal_design
-from evenhand.numerics.least_squares import Svd
-from evenhand.numerics.tolerance import TIE, first_largest
-from evenhand.policies.limits import nth
 
 _HOPE = 3.0  # what is needed is reckoned with leads so many deviations larger than they look
 _FOR_LOOKS = 0.25  # share of a batch in linear mode that goes to options that lack looks

@@ -14,8 +14,6 @@ from typing import Any, ClassVar, Self, TypedDict
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices, checked_aim, is_number
-from evenhand.questions.identifiable import refuse_incomparable
-from evenhand.search.record import Plan, Record, Round, Stop
 from evenhand.errors import InputError
 from evenhand.inference.target import Target
 from evenhand.numerics.intervals import Estimate
@@ -24,6 +22,8 @@ from evenhand.policies.frame import OptionFrame
 from evenhand.policies.limits import checked_budget, most_evaluations
 from evenhand.policies.messages import Certainty, Decision, Feedback
 from evenhand.questions import Askable, Column, Questions, Superset, checked_askable
+from evenhand.questions.identifiable import refuse_incomparable
+from evenhand.search.record import Plan, Record, Round, Stop
 
 _MOST_ROWS = 200_000  # answers of a fit
 _NAMED = 12  # rivals that a purpose names
@@ -444,53 +444,6 @@ def _noise_within(
 def limit_of(actions: Askable, horizon: int | None, at_most: int | None) -> int:
     """Return how many evaluations there are at most, by either name; else 1,000 per option."""
     return most_evaluations(len(Questions.of(checked_askable(actions)).options), horizon, at_most)
-
-
-
-
-
-def refuse_unfit(actions: Askable) -> None:
-    """Raise `NotIdentifiableError` where no number of scores could compare all options."""
-    questions = Questions.of(actions)
-    if questions.has_arrow_form:
-        everything = np.arange(len(questions)), np.ones(len(questions))
-        refuse_incomparable(questions, questions.panel_form(*everything))
-    else:
-        OptionFrame.of(actions)
-
-
-def refuse_no_values(questions: Questions) -> None:
-    """Raise `InputError` where no score tells values by themselves, so that a bar means nothing."""
-    if (questions.about[:, 1] >= 0).all():
-        raise InputError(
-            "bar needs scores that tell values by themselves; these questions tell differences of "
-            "options only: say against, the name of an option."
-        )
-
-
-def thinned(told: Feedback) -> Feedback:
-    """Return scores whose fit is that of all of them, of no more than some number of answers."""
-    # Of a question that was asked very often, the mean and the scatter are all that matters.
-    n, most = int(told.counts.sum()), max(_MOST_ROWS, 2 * int(np.count_nonzero(told.counts)))
-    if n <= most:
-        return told
-    share = most / n
-    fewer = np.where(told.counts > 0, np.maximum(np.round(told.counts * share), 2), 0)
-    fewer = np.minimum(fewer, told.counts).astype(np.int64)
-    part = fewer / np.maximum(told.counts, 1)
-    about = told.sums_of_squares - told.sums * told.means
-    # the scatter of means is to stay what it is: each row is a mean of several scores
-    squares = fewer * told.means**2 + about * part**2
-    return Feedback(fewer, told.sums * part, np.maximum(squares, fewer * told.means**2))
-
-
-def _widened(ends: Floats) -> Floats:
-    """Return (n, 3) estimates with intervals that are wider."""
-    found = np.array(ends, dtype=np.float64)
-    with np.errstate(invalid="ignore"):
-        found[:, 1:] = found[:, :1] + _WIDER * (found[:, 1:] - found[:, :1])
-    found[np.isnan(found).any(axis=1)] = np.nan, -np.inf, np.inf
-    return found
 
 
 def refuse_unfit(actions: Askable) -> None:

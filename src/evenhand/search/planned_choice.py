@@ -16,6 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Counts, Floats, Indices
+from evenhand.checks import Finding
+from evenhand.errors import InputError
+from evenhand.inference import Conclusion, biases_by, conclude, design_of_feedback
+from evenhand.linear import Fit
+from evenhand.numerics.intervals import Estimate
+from evenhand.policies.conclusion import Scope
+from evenhand.policies.messages import Decision, Feedback, Selection, nothing
+from evenhand.policies.registry import registered
+from evenhand.questions import UNLIMITED, Askable, Column, Questions, checked_askable
 from evenhand.search.any_design import guess
 from evenhand.search.choice import (
     Bound,
@@ -45,15 +54,6 @@ from evenhand.search.words import (
     sides_may_be_chance,
     stopped,
 )
-from evenhand.checks import Finding
-from evenhand.errors import InputError
-from evenhand.inference import Conclusion, biases_by, conclude, design_of_feedback
-from evenhand.linear import Fit
-from evenhand.numerics.intervals import Estimate
-from evenhand.policies.conclusion import Scope
-from evenhand.policies.messages import Decision, Feedback, Selection, nothing
-from evenhand.policies.registry import registered
-from evenhand.questions import UNLIMITED, Askable, Column, Questions, checked_askable
 
 _LONGEST = 2**16  # answers after which the order of a plan is repeated, if it can be
 _MOST_LISTED = 2**24  # answers of a plan whose order cannot

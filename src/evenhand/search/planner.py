@@ -68,14 +68,19 @@ class Search:
         # what a leader may lose counts in its own blocks alone: who needs least from now on
         order = left[np.argsort(-values[left], kind="stable")]
         last = self._last_leader
-        some = dict.fromkeys([first, *order[:_CANDIDATES].tolist(), *([last] if last in left else [])])
+        some = dict.fromkeys(
+            [first, *order[:_CANDIDATES].tolist(), *([last] if last in left else [])]
+        )
         return min(some, key=self._costs)
 
     def _costs(self, leader: int) -> float:
         """Return about how much it takes to show that a leader loses no more than it may."""
         (rivals,) = np.nonzero(~self.evidence.behind(leader))
         pairs = np.column_stack([np.full(len(rivals), leader), rivals])
-        leads, deviations = self.guess.leads(pairs) + self.aim.tolerance, self.guess.deviations(pairs)
+        leads, deviations = (
+            self.guess.leads(pairs) + self.aim.tolerance,
+            self.guess.deviations(pairs),
+        )
         need = np.maximum(self.evidence.lacking(pairs[:, 0], rivals), 0.0) + _EXTRA
         with np.errstate(invalid="ignore"):
             cost = need * (deviations / np.maximum(leads, 0.5 * deviations)) ** 2
