@@ -18,6 +18,7 @@ from evenhand.arrays import Counts, Floats, is_number
 from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.inference import Conclusion, Target, biases_by, design_of_feedback
+from evenhand.inference.designs import Scope
 from evenhand.linear import Fit
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.messages import Decision, Feedback, Selection
@@ -300,7 +301,7 @@ class CertainChoice(Choice):
         return self.questions, self.record.everything, self.target, self.delta, noise
 
     # Values, biases and leads are those of one look at all scores, with intervals that are wider by
-    # what it may cost to look at any time; they say what is known, and nothing certain rests on them.
+    # what it may cost to look at any time. They say what is known; nothing certain rests on them.
 
     @property
     def _fitted(self) -> tuple[Fit, np.ndarray] | None:
@@ -310,7 +311,7 @@ class CertainChoice(Choice):
             told = thinned(self.record.everything)
             if int(np.count_nonzero(told.counts)) < 2:
                 return None
-            scope = "like these" if self._once else "these"
+            scope: Scope = "like these" if self._once else "these"
             design, which = design_of_feedback(self.questions, told, scope)
             fit = Fit(design, self.stated_noise if self.questions.noise is None else None)
             return fit, which
@@ -334,7 +335,7 @@ class CertainChoice(Choice):
         return found
 
     def _leads(self, option: int) -> Floats:
-        """Return (k, 3) the leads of an option, with intervals, which agree with what is certain."""
+        """Return (k, 3) the leads of an option, with intervals that agree with what is certain."""
         leads = self._lead(option, np.arange(len(self.options)))
         if self.target.top == 1:
             behind = self.evidence.behind(option)
@@ -398,9 +399,13 @@ class CertainChoice(Choice):
             fit, which = self._fitted
             found = biases_by(self.questions, which, fit, self.delta)
         return [
-            (column, Estimate(*_widened(np.atleast_2d(ends))[0].tolist(), self.confidence))
+            (column, self._estimate(ends))
             for column, ends in found
         ]
+
+    def _estimate(self, ends: Floats) -> Estimate:
+        value, low, high = _widened(np.atleast_2d(ends))[0].tolist()
+        return Estimate(value, low, high, self.confidence)
 
     def values(self) -> Floats | None:
         """Return (k, 3) values with intervals that hold at all times, each by itself."""

@@ -126,16 +126,18 @@ def telling(questions: Questions, left: Counts, made: Counts, n: int) -> Indices
     d = questions.n_features
     size = (rows**2).mean(axis=0) + np.diag(V)
     V[np.diag_indices_from(V)] += _VAGUE * np.where(size > 0.0, size, 1.0)
-    # severities are taken to be known a little, so that one score of a new evaluator tells something
+    # severities are taken to be known a little, so that a new evaluator tells something at once
     lenient = d + np.flatnonzero(questions.lenient)
     V[lenient, lenient] += _LENIENT
     X = questions.options.features
     U = np.zeros((len(X), len(V)))
     U[:, :d] = X - X.mean(axis=0)
-    U = np.linalg.qr(U, mode="r") if len(U) > len(V) else U
+    if len(U) > len(V):
+        U = np.asarray(np.linalg.qr(U, mode="r"))
     G = np.linalg.inv(V)
     A, price = rows, questions.prices[open_]
-    asked, order = made[open_].astype(np.float64), []
+    asked = made[open_].astype(np.float64)
+    order: list[int] = []
     for _ in range(min(n, len(open_), _GREEDY)):
         AG = A @ G
         gain = ((AG @ U.T) ** 2).sum(axis=1) / (1.0 + np.einsum("ij,ij->i", AG, A)) / price

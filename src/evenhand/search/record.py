@@ -172,9 +172,11 @@ class Round:
         given = left.counts[self.asked]
         fits = (given > 0) & (given <= self.lacks)  # a sum of several scores cannot be divided
         some = self.asked[fits]
-        for mine, theirs in zip((self.counts, self.sums, self.squares), left.parts, strict=True):
-            mine[fits] += theirs[some]
-            theirs[some] = 0
+        self.counts[fits] += left.counts[some]
+        self.sums[fits] += left.sums[some]
+        self.squares[fits] += left.sums_of_squares[some]
+        for part in left.parts:
+            part[some] = 0
 
     def total(self, q: int) -> Feedback:
         """Return the scores, by all q questions."""
