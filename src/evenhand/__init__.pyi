@@ -1,7 +1,6 @@
 from evenhand import answers as answers
 from evenhand import auditing as auditing
 from evenhand import campaigns as campaigns
-from evenhand import certainty as certainty
 from evenhand import designs as designs
 from evenhand import errors as errors
 from evenhand import geometry as geometry
@@ -10,6 +9,7 @@ from evenhand import judges as judges
 from evenhand import policies as policies
 from evenhand import readers as readers
 from evenhand import research as research
+from evenhand import search as search
 from evenhand.actions import ActionSet as ActionSet
 from evenhand.answers import Answer as Answer
 from evenhand.answers import Question as Question

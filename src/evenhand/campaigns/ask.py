@@ -296,6 +296,8 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting)
             ahead = min(max(leased, share, 0 if waiting else 1), _MOST_AHEAD)
             room = max(0, ahead - waiting) if asker is _REFILL else _MOST_AHEAD - waiting
             wanted = replica.wanted(asker.evaluators, asker.want, ahead, room)
+            if not wanted and (plan := replica.due_plan(replica.pending)) is not None:
+                return _Proposal(known, replica.evaluations, plan=plan)  # for others
         return _Proposal(
             known,
             replica.evaluations,

@@ -173,13 +173,14 @@ class Maker:
         return np.asarray((often + 1.0) * np.maximum(dear / least, 1.0) ** 2)
 
     def ballots(self) -> Iterator[Indices]:
-        """Yield orders in which one evaluator after the other scores all options, for a start."""
+        """Yield orders in which one evaluator after the other scores all options, for a start; first
+        those who are available.
+        """
         k = len(self.questions.options)
-        for judge in np.argsort(self._visits, kind="stable").tolist():
+        for judge in np.lexsort((self._visits, ~self._there)).tolist():
             (options,) = np.nonzero(self._free[:k, judge])
-            if len(options) and self._there[judge]:
-                order = self._cell[options, judge]
-                yield self.limits.allowed(self.rng.permutation(order), self.pending)
+            if len(options):
+                yield self.rng.permutation(self._cell[options, judge])
 
     @cached_property
     def _there(self) -> np.ndarray:
@@ -326,15 +327,14 @@ class Maker:
         judges = np.flatnonzero((self._cell >= 0).any(axis=0))
         tau = self.guess.own[x] / math.sqrt(len(judges))
         due = self._since_value(x) * self._often(open_.blocks(tau))
-        for want in (due >= min(1.0, due.max()), np.ones(len(x), dtype=np.bool_)):
-            among = open_.some(want)
-            cells_ = self._cell[x[want]][:, judges].reshape(-1)
-            cells_ = cells_[(cells_ >= 0) & (self.left > 0)[cells_]]
-            if not len(cells_):
-                continue
-            asked = np.unique(cells_)
-            W = lead_weights(self.questions, asked, np.ones(len(asked)), among.pairs)
-            if np.isfinite(W).all(axis=1).any():
+        want = due >= min(1.0, float(due.max()))
+        beside = np.setdiff1d(np.arange(len(self.questions.options)), x[want])
+        for n in range(len(beside) + 1):  # others show what favours are
+            among = open_.some(np.isin(x, [*x[want], *beside[:n]]))
+            asked = self._cell[np.append(x[want], beside[:n])][:, judges].reshape(-1)
+            asked = np.sort(asked[(asked >= 0) & (self.left > 0)[asked]])
+            W = lead_weights(self.questions, asked, np.ones_like(asked), among.pairs)
+            if len(asked) and np.isfinite(W).all():
                 effect = float((open_.hoped / tau)[want].min())
                 return self.rng.permutation(asked), self._times(effect, len(asked)), among
         return None

@@ -283,9 +283,11 @@ class CertainChoice(Choice):
         selection = self._selection
         if selection is None:
             return self.evidence.loss(option)
-        if selection.wrong_at_most == 0:
+        if self._search.settled and (self.target.top is None or not self.tolerance):
             return 0.0
-        return self.tolerance if self._search.settled else math.inf
+        if self.target.top is None:
+            return math.inf
+        return self.evidence.loss_of(np.array(selection.chosen, dtype=np.intp))
 
     def one_look(self) -> Conclusion | None:
         """Return what one look at all scores would say: chances are from it, and no certainty."""
@@ -398,10 +400,7 @@ class CertainChoice(Choice):
         else:
             fit, which = self._fitted
             found = biases_by(self.questions, which, fit, self.delta)
-        return [
-            (column, self._estimate(ends))
-            for column, ends in found
-        ]
+        return [(column, self._estimate(ends)) for column, ends in found]
 
     def _estimate(self, ends: Floats) -> Estimate:
         value, low, high = _widened(np.atleast_2d(ends))[0].tolist()

@@ -30,6 +30,7 @@ for those that are said to be above.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -208,40 +209,56 @@ class Evidence:
         """Return the least loss of a leader for which the evidence against all others was ever
         enough; infinite if there is none.
         """
-        aim = self.aim
-        out = self.most[0, :-1] >= aim.enough
-        rivals = np.flatnonzero(~(out | aim.questions.options.same_as(leader)))
-        floor = 0.0
-        if leader in self._gains and self.behind(leader).all():
-            floor = aim.tolerance if len(rivals) else 0.0
-            return floor
-        if not len(rivals):
-            return 0.0
-        parts = [(b, np.isin(b.pairs[:, 1], rivals)) for b in self.blocks]
-        parts = [(b, some) for b, some in parts if some.any()]
-        if not parts:
-            return math.inf
-        row = np.concatenate([np.searchsorted(rivals, b.pairs[some, 1]) for b, some in parts])
-        order = np.argsort(row, kind="stable")
-        row = row[order]
-        flat = Tested(
-            *(
-                np.concatenate([getattr(b, name)[some] for b, some in parts])[order]
-                for name in ("pairs", "X", "bets", "tau", "least")
-            )
+        out = self.most[0, :-1] >= self.aim.enough
+        rivals = np.flatnonzero(~(out | self.aim.questions.options.same_as(leader)))
+        if self.behind(leader).all():
+            return self.aim.tolerance if len(rivals) else 0.0
+        k = self.wealth.shape[1]
+        row = np.full((k, k), -1)
+        row[:, rivals] = np.arange(len(rivals))
+        return self._least(row, len(rivals), lambda pairs: pairs[:, 0] == leader)
+
+    def loss_of(self, chosen: Indices) -> float:
+        """Return the least loss of any that is chosen for which the evidence against all others was
+        ever enough.
+        """
+        k = self.wealth.shape[1]
+        others = np.setdiff1d(np.arange(k - 1), chosen)
+        open_ = ~self.beaten[np.ix_(chosen, others)]
+        row = np.full((k, k), -1)
+        row[np.ix_(chosen, others)] = np.where(open_, np.cumsum(open_).reshape(open_.shape) - 1, -1)
+        if not open_.any():
+            return self.aim.tolerance
+        found = self._least(
+            row, int(open_.sum()), lambda pairs: np.ones(len(pairs), dtype=np.bool_)
         )
-        led = flat.pairs[:, 0] == leader
-        starts = np.flatnonzero(np.diff(row, prepend=-1))
-        if len(starts) < len(rivals):
+        return max(found, self.aim.tolerance)
+
+    def _least(self, row: Indices, n: int, led: Callable[[Indices], Flags]) -> float:
+        """Return the least loss for which W was ever enough in all of n rows, by pairs of options;
+        it counts in those blocks that were led.
+        """
+        aim = self.aim
+        parts = [(block, row[block.pairs[:, 0], block.pairs[:, 1]] >= 0) for block in self.blocks]
+        names = ("pairs", "X", "bets", "tau", "least")
+        if not any(some.any() for _, some in parts):
             return math.inf
+        flat = [np.concatenate([getattr(b, name)[some] for b, some in parts]) for name in names]
+        of = row[flat[0][:, 0], flat[0][:, 1]]
+        order = np.argsort(of, kind="stable")
+        tested = Tested(*(part[order] for part in flat))
+        starts = np.flatnonzero(np.diff(of[order], prepend=-1))
+        if len(starts) < n:
+            return math.inf
+        mine = led(tested.pairs)
 
         def enough(loss: float) -> bool:
-            log_e = flat.log_e(aim, np.where(led, loss, 0.0))
+            log_e = tested.log_e(aim, np.where(mine, loss, 0.0))
             total = np.cumsum(log_e)
             before = (total - log_e)[starts]
             return bool((np.maximum.reduceat(total, starts) - before >= aim.enough).all())
 
-        low, high = 0.0, float(np.abs(flat.X).max()) or 1.0
+        low, high = 0.0, float(np.abs(tested.X).max()) or 1.0
         most = _WIDEST * high
         while not enough(high):
             low, high = high, 4.0 * high

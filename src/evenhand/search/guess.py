@@ -121,8 +121,12 @@ class Guess:
 
     @property
     def freedom(self) -> float:
-        """How many scores there are beyond what they tell, at least 1."""
-        return max(float(self.told.counts.sum()) - self.rank, 1.0)
+        """How many scores there are beyond what they tell, at least 1; ∞ where noise is stated."""
+        return (
+            math.inf
+            if self.stated is not None
+            else max(float(self.told.counts.sum()) - self.rank, 1.0)
+        )
 
     @cached_property
     def heard(self) -> bool:
@@ -139,7 +143,8 @@ class Guess:
 
     @cached_property
     def _scale(self) -> float:
-        return float(self.told.counts.sum()) / self.freedom
+        n = float(self.told.counts.sum())
+        return n / max(n - self.rank, 1.0)
 
     @cached_property
     def own(self) -> Floats:

@@ -117,7 +117,9 @@ class Search:
         """Who looks wanted where several are, and of whom it is certain."""
         inside, outside = self.evidence.sides
         known = tuple(np.flatnonzero(inside).tolist()), tuple(np.flatnonzero(outside).tolist())
-        wrong = 0 if self.settled and not self.aim.tolerance else None
+        target, wrong = self.aim.target, 0 if self.settled else None
+        if target.top is not None:
+            wrong = None if target.tolerance else target.top - int(inside[list(self.wanted)].sum())
         return Selection(self.wanted, *known, wrong)
 
     @property
@@ -145,7 +147,8 @@ class Search:
             open_ = ~(inside | outside)
             if aim.base != BAR:
                 open_[aim.base] = False
-            above = np.isin(np.arange(k), self.wanted)
+            values = self.guess.values
+            above = values[:-1] - values[aim.base] > -0.5 * aim.tolerance  # what is easier to show
             return np.array(
                 [(x, aim.base) if above[x] else (aim.base, x) for x in np.flatnonzero(open_)],
                 dtype=np.intp,
@@ -254,9 +257,11 @@ class Search:
         none = np.zeros(0, dtype=np.intp)
         if self.aim.questions.has_arrow_form:
             ballots = [one for one in maker.ballots() if self._pays_for(one)]
-            order = next(filter(self._tells_more, ballots), none)
+            several = [np.concatenate(ballots[: n + 1]) for n in range(1, len(ballots))]
+            mine = [one for one in ballots if len(self._allowed(one))]
+            order = next(filter(self._tells_more, [*mine, *several]), none)
             if not len(order) and self.record.open and not self.record.known.counts.any():
-                order = next(iter(ballots), none)  # nobody need wait for the first ones
+                order = next(iter(mine), none)  # nobody need wait for the first ones
             return order[: self._left]
         rank = max(1, int(np.linalg.matrix_rank(self.aim.questions.points)))
         have = int(self.record.known.counts.sum())
