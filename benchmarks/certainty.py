@@ -25,14 +25,14 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from evenhand.search.e_process import certainty_entropy
-from evenhand.search.models import Fit
-from evenhand.search.places import Places, SetEvidence, SetInference
-from evenhand.search.stage_plans import SetPlanner, StagePlanner
-from evenhand.search.stages import Evidence
 
 import evenhand as eh
 from evenhand.arrays import Floats, Indices
+from evenhand.certainty.e_process import certainty_entropy
+from evenhand.certainty.models import Fit
+from evenhand.certainty.places import Places, SetEvidence, SetInference
+from evenhand.certainty.stage_plans import SetPlanner, StagePlanner
+from evenhand.certainty.stages import Evidence
 from evenhand.designs.joint import joint_design
 from evenhand.research.environments import classical
 from evenhand.research.environments.skating import skate_canada

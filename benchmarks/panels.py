@@ -20,12 +20,12 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from evenhand.search.dense import DenseModel
-from evenhand.search.models import QuestionOrder
-from evenhand.search.stages import Inference
 
 import evenhand as eh
 from evenhand.cases.panels import skating_panels
+from evenhand.certainty.dense import DenseModel
+from evenhand.certainty.models import QuestionOrder
+from evenhand.certainty.stages import Inference
 from evenhand.policies.conclusion import checks_of
 from evenhand.questions import Questions
 

@@ -118,7 +118,7 @@ def test_people_are_asked_once_by_a_plan() -> None:
 
     questions = eh.Questions.panel(list("ABCDEF"), [f"judge {j}" for j in range(8)])
     answer = eh.choose(questions, evaluate)
-    assert isinstance(answer.policy, eh.search.PlannedChoice)
+    assert isinstance(answer.policy, eh.certainty.PlannedChoice)
     assert answer.policy.looks == "once"
     assert (answer.label, answer.sure, answer.certainty) == ("A", True, "own scores")
     assert max(Counter((q.label, q.evaluator) for q in asked).values()) == 1
@@ -128,8 +128,8 @@ def test_people_are_asked_once_by_a_plan() -> None:
 @pytest.mark.parametrize(
     ("capacity", "kind"),
     [
-        (1, eh.search.PlannedChoice),
-        (4, eh.search.PlannedChoice),
+        (1, eh.certainty.PlannedChoice),
+        (4, eh.certainty.PlannedChoice),
         (5, eh.CertainChoice),
         (None, eh.CertainChoice),
     ],
@@ -583,7 +583,7 @@ def test_values_and_leniencies_are_by_the_average_of_those_who_scored() -> None:
         return worth[question.label] + (apart if question.evaluator == "P" else -apart)
 
     answer = eh.choose(
-        questions, evaluate, policy=eh.search.PlannedChoice(questions, planned=asked)
+        questions, evaluate, policy=eh.certainty.PlannedChoice(questions, planned=asked)
     )
     assert [one.option for one in answer.ranking] == ["Di", "Bo", "Cy", "Ann"]
     assert [one.lead for one in answer.ranking] == pytest.approx([0.0, 4.0, 6.0, 8.0])

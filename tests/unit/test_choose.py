@@ -573,11 +573,11 @@ def test_who_asks_depends_on_what_is_said_of_the_features() -> None:
         return policy
 
     careful = asked_by()
-    assert isinstance(careful, eh.search.CarefulChoice)
+    assert isinstance(careful, eh.certainty.CarefulChoice)
     assert careful.deviation is None
     assert careful.bounds == (0.0, 10.0)
     stated = asked_by(deviation=0.125)
-    assert isinstance(stated, eh.search.CarefulChoice)
+    assert isinstance(stated, eh.certainty.CarefulChoice)
     assert stated.deviation == 0.125
     for checks, looks in ((True, 0.1), (False, 0.0)):
         exact = asked_by(deviation=0, checks=checks)
@@ -613,10 +613,10 @@ def test_latency_does_not_keep_from_a_sure_answer(deviation: float | None) -> No
 
 
 def test_asserting_exact_features_is_checked_before_it_counts() -> None:
-    """Deviations three times the noise are seen by a few looks at every option; without them, not."""
+    """Deviations twice the noise are seen by a few looks at every option; without them, not."""
     rng = np.random.default_rng(0)
     options = eh.ActionSet(rng.standard_normal((12, 2)), ["a", "b"] * 6, intercept=True)
-    values = options.features @ [5.0, 2.0, 1.0] + 3.0 * rng.standard_normal(12)
+    values = options.features @ [5.0, 2.0, 1.0] + 2.0 * rng.standard_normal(12)
 
     def evaluate(question: eh.Question) -> float:
         return float(values[question.option] + rng.standard_normal())

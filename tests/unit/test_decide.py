@@ -80,7 +80,7 @@ def test_two_options_with_unknown_noise_are_a_paired_t_test(seed: int) -> None:
 
 
 def test_the_answer_is_that_of_the_planned_choice_told_the_same(event: SkatingPanel) -> None:
-    policy = eh.search.PlannedChoice(event.questions())
+    policy = eh.certainty.PlannedChoice(event.questions())
     policy.ask()
     policy.tell(eh.Feedback(np.ones(event.table.size), event.scores, event.scores**2))
     expected, answer = policy.recommend(), eh.decide(of_event(event))
@@ -495,7 +495,7 @@ def test_what_cannot_be_decided_is_refused() -> None:
 
 def test_a_plan_of_ones_own_is_kept_to() -> None:
     panel = Questions.panel(["Ann", "Bo"], ["P", "Q"])
-    policy = eh.search.PlannedChoice(panel, planned=[1, 0, 1, 1])
+    policy = eh.certainty.PlannedChoice(panel, planned=[1, 0, 1, 1])
     assert policy.ask().counts.tolist() == [1, 0, 1, 1]
     again = eh.restore(json.loads(json.dumps(policy.state())))
     assert again.ask().counts.tolist() == [1, 0, 1, 1]
@@ -506,9 +506,9 @@ def test_a_plan_of_ones_own_is_kept_to() -> None:
         ([1, -1, 0, 0], "≥ 0"),
     ):
         with pytest.raises(eh.InputError, match=message):
-            eh.search.PlannedChoice(panel, planned=planned)
+            eh.certainty.PlannedChoice(panel, planned=planned)
     with pytest.raises(eh.InputError, match="leave out horizon"):
-        eh.search.PlannedChoice(panel, at_most=3, planned=[1, 1, 1, 0])
+        eh.certainty.PlannedChoice(panel, at_most=3, planned=[1, 1, 1, 0])
 
 
 def test_in_a_tie_the_next_questions_are_about_the_tie() -> None:

@@ -127,7 +127,7 @@ def test_no_module_says_twice_what_a_name_is() -> None:
 ROOMS = [
     "answers",
     "auditing",
-    "search",
+    "certainty",
     "checks",
     "numerics",
     "planning",

@@ -11,9 +11,9 @@ import pytest
 from scipy.special import ndtr, ndtri
 
 import evenhand as eh
+from evenhand.certainty import PlannedChoice
 from evenhand.planning import ReviewStep
 from evenhand.questions import Questions
-from evenhand.search import PlannedChoice
 
 
 def grants(k: int = 24, e: int = 8, **more: Any) -> Questions:

@@ -34,6 +34,7 @@ from evenhand.answers.watch import steps
 from evenhand.arrays import Floats, Indices, checked_aim, is_number, whole_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import sign, turned
+from evenhand.certainty.any_design import by_any_design
 from evenhand.errors import InputError
 from evenhand.findings import FEW_CLUSTERS, findings_of
 from evenhand.inference import Conclusion, Target, conclude
@@ -50,7 +51,6 @@ from evenhand.readers import read_scores
 from evenhand.scores import Scores
 from evenhand.scores.roles import ReadOptions
 from evenhand.scores.scores import LEAST, MOST, Finding, against_baseline, as_scores
-from evenhand.search.any_design import by_any_design
 from evenhand.tables import Names, listed
 
 Assigned = Literal["before", "adaptively"]

@@ -16,10 +16,10 @@ import numpy as np
 from evenhand.answers import Answer, Question, Reply, choose, decide
 from evenhand.answers.run import INTERRUPTED
 from evenhand.arrays import is_number
+from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.judges.texts import Pool
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.identifiable import refuse_incomparable
-from evenhand.search.planned_choice import PlannedChoice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -25,13 +25,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats
+from evenhand.certainty.e_process import certainty_entropy
+from evenhand.certainty.shares import proportions
 from evenhand.numerics.least_squares import Svd
 from evenhand.planning.assumed import Assumed
 from evenhand.planning.ways import Terms, WayOutcome
 from evenhand.questions import Questions
 from evenhand.questions.accuracy import Accuracy, accuracy
-from evenhand.search.evidence import certainty_entropy
-from evenhand.search.shares import proportions
 
 _FIRST, _FIRST_OF_OWN = 1.0, 2.0  # evaluations per dimension in the first stage of CertainChoice
 _FAR = 3.0  # a rival is planned for as if it were at most so many times as far as the closest

@@ -93,10 +93,8 @@ class Limits:
         limited = self.questions.limited or math.isfinite(self.money)
         return limited or bool(self.absent or self.barred) or self.available is not None
 
-    def left(self, pending: Counts, *, later: bool = False) -> Counts:
-        """Return (q,) how often every question may still be asked; `UNLIMITED` if nothing says.
-        ``later``: of those, too, who are not available just now.
-        """
+    def left(self, pending: Counts) -> Counts:
+        """Return (q,) how often every question may still be asked; `UNLIMITED` if nothing says."""
         questions = self.questions
         left = np.full(len(questions), UNLIMITED, dtype=np.int64)
         if questions.limited:
@@ -110,7 +108,7 @@ class Limits:
             left[np.isin(questions.evaluator, list(self.absent))] = 0
         if self.barred:
             left[list(self.barred)] = 0
-        if self.available is not None and not later:
+        if self.available is not None:
             left[~self.available] = 0
         return left
 
