@@ -40,8 +40,9 @@ FEW = 4
 _HOPED = 1.0  # deviations that a lead is planned for to be at least
 _SMALL = 0.3  # effects of a block up to which it may be repeated,
 _AT_ONCE = 0.06  # and the share of what was spent that one block may be
-_AGO = 64  # blocks after which an option that was not asked about is due
-_FIRST, _SOON = 8.0, 1.0  # blocks that are thought of at least, and as a share of those so far
+_AGO = 64  # blocks that are looked back at
+_LONGEST = 64  # scores of one option in a row, beyond which all of a block is repeated
+_FIRST, _SOON = 8.0, 0.15  # blocks that are thought of at least, and as a share of those so far
 _DEAR = 4.0  # how much dearer than others who is available may be, so as not to wait for them
 _BESIDE = 2.0  # how much more often than favoured ones an impartial evaluator is asked
 _SIZES = (1.0, 1.25, 1.6, 2.0)  # of a bundle, in ranks
@@ -200,52 +201,53 @@ class Maker:
             crew = self._crew(*open_.pairs[at].tolist())
             if crew is None:
                 continue
-            want = due >= 1.0 if self.again else np.ones(len(due), dtype=np.bool_)
+            times = self._times(float((open_.hoped / tau)[at]), 2 * len(crew))
+            turns = due + often * (times - 1)
+            want = turns >= 1.0 if self.again else np.ones(len(due), dtype=np.bool_)
             want[at] = True
-            among = open_.some(want & self._fits(open_.pairs, crew))
-            options = np.unique(among.pairs)
-            many = 1
+            want &= self._fits(open_.pairs, crew)
+            turns = np.clip(np.floor(turns[want]), 1, times).astype(np.int64)
+            turn = np.zeros(len(own), dtype=np.int64)
+            np.maximum.at(turn, open_.pairs[want].T.reshape(-1), np.tile(turns, 2))
             if self.again and self.centre is not None:
-                many = max(1, round(math.sqrt(float(often.sum()))))
-                options = np.append(options, np.repeat(self.centre, many - 1))
+                turn[self.centre] *= max(1, round(math.sqrt(float((turns / turns.max()).sum()))))
+            again = max(1, int(turn.max()) // _LONGEST)
+            options = np.repeat(np.arange(len(turn)), np.maximum(turn // again, turn > 0))
             order = np.concatenate([self._cell[options, judge] for judge in crew])
-            effect = float((open_.hoped / tau)[at]) * math.sqrt(
-                2.0 * len(crew) / (1.0 + 1.0 / many)
-            )
-            return self.rng.permutation(order), self._times(effect, len(order)), among
+            return self.rng.permutation(order), again, open_.some(want)
         return None
 
     def _often(self, blocks: Floats) -> Floats:
         """Return (n,) in how many of the next blocks leads are tested that take so many."""
         # No more are thought of than there were: what seems to take longer may turn out otherwise,
         # and others are told meanwhile.
-        soon = _SOON * max(1.0, float(sum(self._before)))
+        soon = _SOON * max(1.0, float(self._before[2]))
         return np.asarray(np.minimum(blocks / min(float(blocks.max()), max(soon, _FIRST)), 1.0))
 
     @cached_property
-    def _before(self) -> list[int]:
-        """How often each block so far was repeated."""
-        return [one.plan.times for one in self.record.rounds if len(one.plan.pairs)]
+    def _before(self) -> tuple[Indices, Indices, int]:
+        """(n, 2) leads that blocks tested, (n,) how many ballots ago, and how many there were."""
+        tested = [one.plan for one in reversed(self.record.rounds) if len(one.plan.pairs)]
+        times = [int(plan.asked[1].max()) for plan in tested]
+        last = tested[:_AGO]
+        ago = 1 + np.cumsum([0, *times[: len(last)]])[:-1]
+        pairs = np.concatenate([plan.pairs for plan in last]) if last else np.zeros((0, 2), np.intp)
+        return pairs, np.repeat(ago, [len(plan.pairs) for plan in last]), sum(times)
 
     def _since(self, pairs: Indices) -> Floats:
-        """Return (n,) how many ballots ago leads were tested."""
+        """Return (n,) how many ballots ago leads were tested; where one option has them all, or the
+        bar, whoever had the lead.
+        """
+        tested, ago, found = self._before
         k = len(self.questions.options)
-        ago, found = np.full((k, k), np.inf), 0
-        for round_ in reversed(self.record.rounds):
-            tested = round_.plan.pairs
-            if not len(tested) or found == _AGO:
-                break
-            found += 1
-            first, second = tested.T
-            ago[first, second] = np.minimum(ago[first, second], found)
-        ago = np.minimum(ago, ago.T)
-        if self.centre is not None and self.centre >= 0:  # whoever had the lead
-            ago = np.broadcast_to(ago.min(axis=0), ago.shape)
+        last = np.full((k + 1, k + 1), found + 1)  # the last for `BAR`
+        if self.centre is not None:
+            np.minimum.at(last[0], tested.reshape(-1), np.repeat(ago, 2))
             other = np.where(pairs[:, 0] == self.centre, pairs[:, 1], pairs[:, 0])
-            since = ago[0, other]
-        else:
-            since = ago[pairs[:, 0], pairs[:, 1]]
-        return np.minimum(since, found + 1.0)
+            return np.asarray(last[0, other], dtype=np.float64)
+        for a, b in (tested.T, tested.T[::-1]):
+            np.minimum.at(last, (a, b), ago)
+        return np.asarray(last[pairs[:, 0], pairs[:, 1]], dtype=np.float64)
 
     def _apart(self, i: Indices, x: Indices, judges: Indices) -> Floats:
         """Return (n, p) what attributes differ by between options, as judges are asked about them;
@@ -326,7 +328,7 @@ class Maker:
         x = open_.pairs.max(axis=1)
         judges = np.flatnonzero((self._cell >= 0).any(axis=0))
         tau = self.guess.own[x] / math.sqrt(len(judges))
-        due = self._since_value(x) * self._often(open_.blocks(tau))
+        due = self._since(open_.pairs) * self._often(open_.blocks(tau))
         want = due >= min(1.0, float(due.max()))
         beside = np.setdiff1d(np.arange(len(self.questions.options)), x[want])
         for n in range(len(beside) + 1):  # others show what favours are
@@ -338,17 +340,6 @@ class Maker:
                 effect = float((open_.hoped / tau)[want].min())
                 return self.rng.permutation(asked), self._times(effect, len(asked)), among
         return None
-
-    def _since_value(self, options: Indices) -> Floats:
-        ago = np.full(len(self.questions.options), np.inf)
-        found = 0
-        for round_ in reversed(self.record.rounds):
-            if not len(round_.plan.pairs) or found == _AGO:
-                break
-            found += 1
-            mine = round_.plan.pairs.max(axis=1)
-            ago[mine] = np.minimum(ago[mine], found)
-        return np.minimum(ago[options], found + 1.0)
 
     # ------------------------------------------------------------------ others
 

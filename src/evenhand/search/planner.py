@@ -201,7 +201,7 @@ class Search:
         if not self._pays_for(plan.order):
             return Stop("broke")
         beyond = self._beyond(open_, plan) & (self.limits.available is None)
-        if beyond.all() or (beyond.any() and self.aim.base is None):
+        if beyond.all() or (beyond.any() and self.aim.target.top == 1):
             return Stop("hopeless", self._named(open_.some(beyond)))
         if beyond.any():
             plan = maker.made(open_.some(~beyond)) or plan
