@@ -42,7 +42,6 @@ _AGO = 64  # blocks after which an option that was not asked about is due
 _FIRST, _SOON = 8.0, 1.0  # blocks that are thought of at least, and as a share of those so far
 _BESIDE = 2.0  # how much more often than favoured ones an impartial evaluator is asked
 _SIZES = (1.0, 1.25, 1.6, 2.0)  # of a bundle, in ranks
-_RUN = 0.15  # share of all blocks that the same bundle may be asked on end
 _HARDEST = 48  # leads that a bundle is made for
 
 
@@ -390,9 +389,6 @@ class Maker:
 
     def _bundle(self, open_: Open) -> tuple[Indices, int, Open] | None:
         """As many questions as cost least until all leads are told."""
-        again = self._same_again(open_)
-        if again is not None:
-            return again
         _, some, rows = self._kinds
         if not len(some):
             return None
@@ -428,31 +424,6 @@ class Maker:
         kind = kinds(self.questions)
         each = np.bincount(kind, self.left, int(kind.max()) + 1)
         return each[kind[some]].astype(np.int64)
-
-    def _same_again(self, open_: Open) -> tuple[Indices, int, Open] | None:
-        rounds = [one for one in self.record.rounds if len(one.plan.pairs)]
-        if not rounds or not self.again:
-            return None
-        last, run = rounds[-1].plan, 0
-        key = np.sort(last.order)
-        for one in reversed(rounds):
-            mine = one.plan.order
-            if len(mine) != len(key) or (np.sort(mine) != key).any():
-                break
-            run += 1
-        if run >= max(1.0, _RUN * len(rounds)):
-            return None
-        before = set(map(tuple, last.pairs.tolist()))
-        if not set(map(tuple, open_.pairs.tolist())) <= before or (self.left[key] == 0).any():
-            return None
-        return self.rng.permutation(last.order), self._times_of(last.order, open_), open_
-
-    def _times_of(self, order: Indices, open_: Open) -> int:
-        asked, counts = np.unique(order, return_counts=True)
-        W = lead_weights(self.questions, asked, counts, open_.pairs)
-        tau = np.sqrt((W**2 * (self.guess.noise[asked] ** 2 / counts)).sum(axis=1))
-        hardest = int(np.argmax(np.where(np.isfinite(tau), open_.blocks(tau), 0.0)))
-        return self._times(float(open_.hoped[hardest] / tau[hardest]), len(order))
 
 
 def _cancels(apart: Floats) -> bool:
