@@ -43,6 +43,7 @@ _FIRST, _SOON = 8.0, 1.0  # blocks that are thought of at least, and as a share 
 _BESIDE = 2.0  # how much more often than favoured ones an impartial evaluator is asked
 _SIZES = (1.0, 1.25, 1.6, 2.0)  # of a bundle, in ranks
 _HARDEST = 48  # leads that a bundle is made for
+_LOST = 1e-6  # share of a lead that questions may miss and still tell it
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,7 +196,9 @@ class Maker:
                 many = max(1, round(math.sqrt(float(often.sum()))))
                 options = np.append(options, np.repeat(self.centre, many - 1))
             order = np.concatenate([self._cell[options, judge] for judge in crew])
-            effect = float((open_.hoped / tau)[at]) * math.sqrt(2.0 * len(crew) / (1.0 + 1.0 / many))
+            effect = float((open_.hoped / tau)[at]) * math.sqrt(
+                2.0 * len(crew) / (1.0 + 1.0 / many)
+            )
             return self.rng.permutation(order), self._times(effect, len(order)), among
         return None
 
@@ -280,14 +283,17 @@ class Maker:
         fits &= self._free[pairs[:, 1]][:, crew].all(axis=1)
         (some,) = np.nonzero(fits)
         apart = self._apart(
-            np.repeat(pairs[some, 0], len(crew)), np.repeat(pairs[some, 1], len(crew)),
+            np.repeat(pairs[some, 0], len(crew)),
+            np.repeat(pairs[some, 1], len(crew)),
             np.tile(crew, len(some)),
         ).reshape(len(some), len(crew), -1)
         if len(crew) == 1:
             fits[some] = (apart == 0.0).all(axis=(1, 2))
         else:  # an opposite favour cancels, and none at all does
             ahead = apart.reshape(len(some), -1)
-            known = {row.tobytes(): bool(_cancels(one)) for row, one in zip(ahead, apart, strict=True)}
+            known = {
+                row.tobytes(): bool(_cancels(one)) for row, one in zip(ahead, apart, strict=True)
+            }
             fits[some] = [known[row.tobytes()] for row in ahead]
         return fits
 
@@ -392,16 +398,20 @@ class Maker:
         _, some, rows = self._kinds
         if not len(some):
             return None
-        hard = np.argsort(-open_.need / open_.hoped**2, kind="stable")[:_HARDEST]
-        few = open_.some(hard)
         scale = np.abs(rows).max(axis=0)
         used = scale > 0.0
         A = rows[:, used] / scale[used]
-        U = directions(self.questions, few.pairs)[:, used] / scale[used]
+        U = directions(self.questions, open_.pairs)[:, used] / scale[used]
         space = np.linalg.svd(A, full_matrices=False)
         rank = int((space[1] > 1e-9 * space[1][0]).sum())
         basis = space[2][:rank].T
-        A, U = A @ basis, U @ basis
+        lost = np.abs(U - U @ basis @ basis.T).max(axis=1)
+        (told,) = np.nonzero(lost <= _LOST * np.abs(U).max(axis=1))
+        if not len(told):
+            return None
+        hard = np.argsort((-open_.need / open_.hoped**2)[told], kind="stable")[:_HARDEST]
+        few = open_.some(told[hard])
+        A, U = A @ basis, U[told[hard]] @ basis
         C = U * (np.sqrt(few.need) / few.hoped)[:, None]
         w, _ = proportions(A, C)
         best, found = np.inf, None
@@ -503,5 +513,3 @@ def _exchanged(A: Floats, U: Floats, order: Indices, some: Indices) -> Indices:
         now = min(now, float(worst[at]))
         order = np.append(order[1:], some[at])
     return order
-
-

@@ -154,7 +154,10 @@ class CertainChoice(Choice):
         self.looks = float(looks)
         self.target = checked_target(top, bar, against, self.tolerance, self.options.labels)
         self.aim = Aim(
-            self.questions, self.target, self.delta, self.stated_noise if bounds is None else None,
+            self.questions,
+            self.target,
+            self.delta,
+            self.stated_noise if bounds is None else None,
             self.bounds,
         )
         if self.target.bar is not None:
@@ -351,8 +354,10 @@ class CertainChoice(Choice):
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""
         for column, estimate in self.biases():
-            return estimate if column.kind != "leniency" else Estimate.without_interval(
-                level=self.confidence
+            return (
+                estimate
+                if column.kind != "leniency"
+                else Estimate.without_interval(level=self.confidence)
             )
         return Estimate.without_interval(level=self.confidence)
 

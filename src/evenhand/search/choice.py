@@ -435,9 +435,6 @@ def limit_of(actions: Askable, horizon: int | None, at_most: int | None) -> int:
     return most_evaluations(len(Questions.of(checked_askable(actions)).options), horizon, at_most)
 
 
-
-
-
 def refuse_no_values(questions: Questions) -> None:
     """Raise `InputError` where no score tells values by themselves, so that a bar means nothing."""
     if (questions.about[:, 1] >= 0).all():

@@ -265,7 +265,9 @@ class Search:
         """Tell whether these questions tell anything, and whether they tell leads, not known yet."""
         told = self.record.known
         told = Feedback(
-            told.counts + np.bincount(order, minlength=self.record.q), told.sums, told.sums_of_squares
+            told.counts + np.bincount(order, minlength=self.record.q),
+            told.sums,
+            told.sums_of_squares,
         )
         after = replace(self)
         after.__dict__["guess"] = replace(self.guess, told=told)
