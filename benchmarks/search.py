@@ -25,6 +25,7 @@ import evenhand as eh
 from evenhand.arrays import Floats, Indices
 from evenhand.questions import Questions
 from evenhand.research.environments import classical
+from evenhand.search.record import Plan, Stop
 
 Rng = np.random.Generator
 Scores = Callable[[Indices, Rng], Floats]  # of questions, by their places, one each
@@ -232,8 +233,6 @@ class Hostile(eh.CertainChoice):
     """
 
     def next_plan(self, pending: Any) -> Any:
-        from evenhand.search.record import Plan, Stop
-
         if self._search.settled or not self.remaining:
             return Stop("spent")
         rng = np.random.default_rng([self.seed, len(self.record.rounds)])
