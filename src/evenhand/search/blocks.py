@@ -46,8 +46,8 @@ _FIRST, _SOON = 8.0, 0.15  # blocks that are thought of at least, and as a share
 _DEAR = 4.0  # how much dearer than others who is available may be, so as not to wait for them
 _BESIDE = 2.0  # how much more often than favoured ones an impartial evaluator is asked
 _SIZES = (1.0, 1.25, 1.6, 2.0)  # of a bundle, in ranks
-_RUN = 0.15  # share of all blocks that the same bundle may be asked on end
 _HARDEST = 48  # leads that a bundle is made for
+_LOST = 1e-6  # share of a lead that questions may miss and still tell it
 
 
 @dataclass(frozen=True, eq=False)
@@ -409,22 +409,23 @@ class Maker:
 
     def _bundle(self, open_: Open) -> tuple[Indices, int, Open] | None:
         """As many questions as cost least until all leads are told."""
-        again = self._same_again(open_)
-        if again is not None:
-            return again
         _, some, rows = self._kinds
         if not len(some):
             return None
-        hard = np.argsort(-open_.need / open_.hoped**2, kind="stable")[:_HARDEST]
-        few = open_.some(hard)
         scale = np.abs(rows).max(axis=0)
         used = scale > 0.0
         A = rows[:, used] / scale[used]
-        U = directions(self.questions, few.pairs)[:, used] / scale[used]
+        U = directions(self.questions, open_.pairs)[:, used] / scale[used]
         space = np.linalg.svd(A, full_matrices=False)
         rank = int((space[1] > 1e-9 * space[1][0]).sum())
         basis = space[2][:rank].T
-        A, U = A @ basis, U @ basis
+        lost = np.abs(U - U @ basis @ basis.T).max(axis=1)
+        (told,) = np.nonzero(lost <= _LOST * np.abs(U).max(axis=1))
+        if not len(told):
+            return None
+        hard = np.argsort((-open_.need / open_.hoped**2)[told], kind="stable")[:_HARDEST]
+        few = open_.some(told[hard])
+        A, U = A @ basis, U[told[hard]] @ basis
         C = U * (np.sqrt(few.need) / few.hoped)[:, None]
         w, _ = proportions(A, C)
         best, found = np.inf, None
@@ -447,31 +448,6 @@ class Maker:
         kind = kinds(self.questions)
         each = np.bincount(kind, self.left, int(kind.max()) + 1)
         return each[kind[some]].astype(np.int64)
-
-    def _same_again(self, open_: Open) -> tuple[Indices, int, Open] | None:
-        rounds = [one for one in self.record.rounds if len(one.plan.pairs)]
-        if not rounds or not self.again:
-            return None
-        last, run = rounds[-1].plan, 0
-        key = np.sort(last.order)
-        for one in reversed(rounds):
-            mine = one.plan.order
-            if len(mine) != len(key) or (np.sort(mine) != key).any():
-                break
-            run += 1
-        if run >= max(1.0, _RUN * len(rounds)):
-            return None
-        before = set(map(tuple, last.pairs.tolist()))
-        if not set(map(tuple, open_.pairs.tolist())) <= before or (self.left[key] == 0).any():
-            return None
-        return self.rng.permutation(last.order), self._times_of(last.order, open_), open_
-
-    def _times_of(self, order: Indices, open_: Open) -> int:
-        asked, counts = np.unique(order, return_counts=True)
-        W = lead_weights(self.questions, asked, counts, open_.pairs)
-        tau = np.sqrt((W**2 * (self.guess.noise[asked] ** 2 / counts)).sum(axis=1))
-        hardest = int(np.argmax(np.where(np.isfinite(tau), open_.blocks(tau), 0.0)))
-        return self._times(float(open_.hoped[hardest] / tau[hardest]), len(order))
 
 
 def _cancels(apart: Floats) -> bool:

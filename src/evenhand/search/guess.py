@@ -21,7 +21,7 @@ from evenhand.search.evidence import BAR
 from evenhand.search.leads import directions
 
 _PRIOR = 3.0  # scores that the common noise counts for beside an option's, or an evaluator's, own
-_QUIET = 1e-6  # of the size of scores: no noise is taken to be less
+_QUIET = 1e-7  # of the size of scores: no noise is taken to be less
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,6 +20,7 @@ from evenhand.search.record import Plan, Record, Stop
 from evenhand.search.trusted import of_trusted
 
 _HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 deviations up takes 1.5 times what is left
+_LEAST_SIGNAL = 0.1
 _EXTRA = 0.7  # evidence that is planned for beyond what is needed
 _START = 2.0  # questions of a start, per dimension
 _CANDIDATES = 3  # options that may lead where something may be lost
@@ -165,9 +166,20 @@ class Search:
         slack = np.where(ahead == aim.base, 0.0, aim.tolerance)
         if aim.target.top == 1:
             slack = np.full(len(pairs), aim.tolerance)
-        leads = self.guess.leads(pairs) + slack
+        leads = self._signal * self.guess.leads(pairs)
+        deviations = math.sqrt(self._signal) * self.guess.deviations(pairs)
         need = self.evidence.lacking(ahead, behind) + _EXTRA
-        return Open(pairs, leads, self.guess.deviations(pairs), np.maximum(need, _EXTRA))
+        return Open(pairs, leads + slack, deviations, np.maximum(need, _EXTRA))
+
+    @cached_property
+    def _signal(self) -> float:
+        """Share of what values differ by that is no noise: who looks best is less so than it looks,
+        and leads are guessed by that share of what they seem.
+        """
+        values, deviations = self.guess.values[:-1], self._deviations_of_all()
+        noise = 0.5 * float((deviations[np.isfinite(deviations)] ** 2).mean())
+        spread = float(values.var())
+        return max(1.0 - noise / spread, _LEAST_SIGNAL) if spread > 0.0 else 1.0
 
     # ------------------------------------------------------------------ the next plan
 
@@ -255,33 +267,33 @@ class Search:
     def _start(self, maker: Maker) -> Indices:
         """Return what to ask before leads can be tested; nothing where that would not help."""
         none = np.zeros(0, dtype=np.intp)
+        if self.guess.heard and not self._after(np.flatnonzero(maker.left > 0))[1]:
+            return none
         if self.aim.questions.has_arrow_form:
-            ballots = [one for one in maker.ballots() if self._pays_for(one)]
-            several = [np.concatenate(ballots[: n + 1]) for n in range(1, len(ballots))]
-            mine = [one for one in ballots if len(self._allowed(one))]
-            order = next(filter(self._tells_more, [*mine, *several]), none)
-            if not len(order) and self.record.open and not self.record.known.counts.any():
-                order = next(iter(mine), none)  # nobody need wait for the first ones
+            ballots = (
+                one for one in maker.ballots() if len(self._allowed(one)) and self._pays_for(one)
+            )
+            heard = self.guess.heard
+            order = next((one for one in ballots if not heard or self._after(one)[0]), none)
             return order[: self._left]
         rank = max(1, int(np.linalg.matrix_rank(self.aim.questions.points)))
         have = int(self.record.known.counts.sum())
         length = math.ceil(_START * rank)
         order = maker.start(length if have < length else rank)
-        return order[: self._left] if self._tells_more(order) else order[:0]
+        return order[: self._left] if len(order) and self._pays_for(order) else none
 
-    def _tells_more(self, order: Indices) -> bool:
-        """Tell whether these questions tell a lead that is not known, or the noise."""
-        if not len(order) or not self._pays_for(order):
-            return False
-        if not self.guess.heard:
-            return True
-        counts = np.bincount(order, minlength=self.record.q)
+    def _after(self, order: Indices) -> tuple[bool, bool]:
+        """Tell whether these questions tell anything, and whether they tell leads, not known yet."""
         told = self.record.known
-        told = Feedback(told.counts + counts, told.sums, told.sums_of_squares)
+        told = Feedback(
+            told.counts + np.bincount(order, minlength=self.record.q),
+            told.sums,
+            told.sums_of_squares,
+        )
         after = replace(self)
         after.__dict__["guess"] = replace(self.guess, told=told)
         known, then = (np.isfinite(one._deviations_of_all()) for one in (self, after))
-        return bool((then & ~known).any())
+        return after.guess.rank > self.guess.rank, bool((then & ~known).any())
 
     # ------------------------------------------------------------------ looks at the model
 
