@@ -14,8 +14,8 @@ from evenhand.report.model import Cell, Picture, Points, Report, Rounded, Sectio
 from evenhand.report.words import counted, joined, number, percent
 
 if TYPE_CHECKING:
+    from evenhand.planning.one_look import ReviewStep
     from evenhand.planning.plan import Plan
-    from evenhand.planning.reviews import ReviewStep
 
 _MOST_MORE = 64  # neutral evaluators that are looked for, at most
 
@@ -63,9 +63,6 @@ def verdict(plan: Plan) -> str:
             f"{plan.premise} ({unit(plan)}). Eight of ten searches take between {number(low)} and "
             f"{number(high)}."
         )
-        if math.isfinite(plan.limit) and plan.limit > 0:
-            what = "pays less" if plan.questions.priced else "does with fewer"
-            said += f" No way of asking {what} than about {number(plan.limit)} on average."
         return said if plan.enough else f"{said} That is more than there is."
     asked = len(plan.chosen)
     who = counted(asked, "evaluator")
@@ -119,32 +116,19 @@ def _premise(plan: Plan) -> str:
 
 def _reviews(plan: Plan) -> Table:
     """Return what fewer and more evaluations of each option come to."""
-    steps, top = plan.reviews_curve, plan.top
-    columns: dict[str, list[Cell]] = {
-        "of each": [Rounded(step.reviews, 1) for step in steps],
-        "evaluations": [step.evaluations for step in steps],
-        "load": [_from_to(step.load) for step in steps],
-    }
-    if any(step.own[1] for step in steps):
-        columns["own group"] = [_from_to(step.own) for step in steps]
-    columns["difference"] = widths([step.difference for step in steps])
-    if any(math.isfinite(step.precision) for step in steps):
-        columns["bias"] = widths([step.precision for step in steps])
-    columns["right" if top == 1 else f"right of {plan.calls:,}"] = [
-        Share(step.right) if top == 1 else Rounded(step.right, 1) for step in steps
-    ]
+    top = plan.top
     lost = "lost per wrong one" if top is None else "lost" if top == 1 else "lost per place"
-    columns[lost] = [Rounded(step.lost, 3) for step in steps]
-    if any(math.isfinite(step.sure) for step in steps):
-        columns["sure"] = [Rounded(step.sure, 1) for step in steps]
-    if any(math.isfinite(step.at_line) for step in steps):
-        columns["at the line"] = [Rounded(step.at_line, 0) for step in steps]
-    if any(math.isfinite(step.settled) for step in steps):
-        columns["settled"] = [Share(step.settled) for step in steps]
-    if not all(step.allowed for step in steps):
-        columns["within workloads"] = ["yes" if step.allowed else "no" for step in steps]
-    rows = list(zip(*columns.values(), strict=True))
-    return Table("Evaluations of each option, and what is expected", list(columns), rows)
+    right = "right" if top == 1 else f"right of {plan.calls:,}"
+    header = ["of each", "evaluations", "difference", right, lost]
+    all_allowed = all(step.allowed for step in plan.reviews_curve)
+    differences = widths([step.difference for step in plan.reviews_curve])
+    rows: list[list[Cell]] = []
+    for step, difference in zip(plan.reviews_curve, differences, strict=True):
+        found = Share(step.right) if top == 1 else Rounded(step.right, 1)
+        row = [Rounded(step.reviews, 1), step.evaluations, difference, found, Rounded(step.lost, 3)]
+        rows.append(row if all_allowed else [*row, "yes" if step.allowed else "no"])
+    header += [] if all_allowed else ["within workloads"]
+    return Table("Evaluations of each option, and what is expected", header, rows)
 
 
 def _handed(plan: Plan) -> Table:
@@ -152,11 +136,6 @@ def _handed(plan: Plan) -> Table:
     given = plan.to_frame().groupby("evaluator", sort=False)["option"].agg(", ".join)
     rows = [[name, int(n), given.get(name)] for name, n in plan.by_evaluator.items()]
     return Table("What everybody evaluates", ["evaluator", "evaluations", "options"], rows)
-
-
-def _from_to(ends: tuple[int, int]) -> str:
-    low, high = ends
-    return f"{low}" if low == high else f"{low}–{high}"
 
 
 def unit(plan: Plan) -> str:
@@ -273,8 +252,6 @@ def of_reviews(
             f"{after.lost:.2g} {per}, not {planned.lost:.2g}. Asked at the line once scores are in "
             "(decide says about whom) they gain more than that."
         )
-    if math.isinf(planned.precision):
-        said.append("Nothing is told of the bias: nobody evaluates the own group.")
     stays = "All options can still be compared" if robust else "Not all options can be compared"
     said.append(f"{stays} if any one evaluator does not come.")
     return said
