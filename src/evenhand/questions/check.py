@@ -107,12 +107,11 @@ class Check(Result):
     def start(self) -> Indices | None:
         """Indices of questions that tell all leads that can be told: few, and cheap.
 
-        None where the evaluators' workloads leave no room for them, as far as was found. Worked out
-        when it is first asked for, since that is most of the work of a check.
+        None where the evaluators' workloads leave no room for them, as far as was found.
         """
         number = {name: c for c, names in enumerate(self.classes) for name in names}
         labels = np.array([number[name] for name in self.questions.options.labels])
-        return cheap_start(self.questions, labels)
+        return cheap_start(self.questions, _allowed(self.questions), labels)
 
     @cached_property
     def start_price(self) -> float | None:
@@ -178,8 +177,7 @@ def check(questions: Questions) -> Check:
     >>> print(eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"}).check())
     Not all options can be compared with one another, however often the questions are asked...
     """
-    order = in_order(questions)
-    order = order[questions.may_ask[order]]
+    order = _allowed(questions)
     found = identified_by(questions, order)
     labels = found.classes()
     members: dict[int, list[str]] = {}
@@ -205,6 +203,12 @@ def check(questions: Questions) -> Check:
         found.rank,
         max(0, _most(questions, order) - found.rank),
     )
+
+
+def _allowed(questions: Questions) -> Indices:
+    """Return the questions that may be asked, the cheapest first."""
+    order = in_order(questions)
+    return order[questions.may_ask[order]]
 
 
 def _most(questions: Questions, order: Indices) -> int:

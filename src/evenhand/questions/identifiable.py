@@ -17,7 +17,6 @@ questions that have a part in it. Nothing here ever takes a solution of minimum 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,8 +33,6 @@ from evenhand.questions.inputs import UNLIMITED
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Askable, Questions
-
-_WORK = 200_000  # questions looked at in all attempts at a cheap start
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,50 +160,15 @@ def in_order(questions: Questions, tier: NDArray[np.int64] | None = None) -> Ind
     return np.lexsort(keys if tier is None else (*keys, tier))
 
 
-def cheap_start(questions: Questions, classes: Indices) -> Indices | None:
-    """Return questions that identify all leads within (k,) classes; None if workloads forbid it."""
+def cheap_start(questions: Questions, order: Indices, classes: Indices) -> Indices | None:
+    """Return questions that identify all leads within (k,) classes, the first in order first; None
+    where none are found within the workloads.
+    """
     # A basis that takes the cheapest questions first is the cheapest that identifies everything;
-    # what the leads do not need of it is dropped. But leads need less than everything, and what is
-    # cheapest for them depends on whom one keeps to: so that is done again with the questions of
-    # one evaluator first, and of each two, as far as the number of questions allows, and the
-    # cheapest is taken.
+    # what the leads do not need of it is dropped.
     free = questions.workload if (questions.workload < UNLIMITED).any() else None
-    best: tuple[float, int, Indices] | None = None
-    least = _least(questions, classes)
-    for preferred in _preferences(questions):
-        if best is not None and best[0] <= least:
-            break
-        order = in_order(questions, 1 - np.isin(questions.evaluator, preferred).astype(np.int64))
-        found = identified_by(questions, order[questions.may_ask[order]], free)
-        if free is not None and not np.array_equal(found.classes(), classes):
-            continue
-        start = found.start()
-        priced = float(questions.prices[start].sum()), len(start), start
-        if best is None or priced[:2] < best[:2]:
-            best = priced
-    return None if best is None else best[2]
-
-
-def _least(questions: Questions, classes: Indices) -> float:
-    """Return a price that no start goes below: an answer about every option that has a lead."""
-    if not questions.has_arrow_form:
-        return 0.0
-    may_ask = questions.may_ask
-    cheapest = np.full(len(questions.items), np.inf)
-    np.minimum.at(cheapest, questions.about[may_ask, 0], questions.prices[may_ask])
-    has_lead = (np.bincount(classes) > 1)[classes]
-    return float(cheapest[: len(classes)][has_lead].sum())
-
-
-def _preferences(questions: Questions) -> list[tuple[int, ...]]:
-    """Return whose questions to take first: nobody's, each evaluator's, those of each two."""
-    who, n = questions.evaluator, len(questions.evaluators)
-    known = questions.may_ask & (who >= 0)
-    asked: Counts = np.bincount(who[known], minlength=n)
-    price = np.bincount(who[known], questions.prices[known], minlength=n) / np.maximum(asked, 1)
-    order = [j for j in np.lexsort((-asked, price)).tolist() if asked[j]]
-    several: list[tuple[int, ...]] = [(), *((j,) for j in order), *combinations(order, 2)]
-    return several[: max(1, _WORK // max(len(questions), 1))]
+    found = identified_by(questions, order, free)
+    return found.start() if np.array_equal(found.classes(), classes) else None
 
 
 def refuse_incomparable(questions: Questions, form: PanelForm | None = None) -> None:

@@ -379,17 +379,6 @@ class Questions:
             barred |= about & (self.evaluator == self._place(evaluator))
         return self._changed(capacity=np.where(barred, 0, self.capacity))
 
-    def _only(self, some: Indices) -> Questions:
-        """Return some of the questions, in the order of their indices; options are the same."""
-        return self._changed(
-            rows=self.rows[some],
-            about=self.about[some],
-            evaluator=self.evaluator[some],
-            prices=self.prices[some],
-            capacity=self.capacity[some],
-            noise=None if self.noise is None else self.noise[some],
-        )
-
     def find(self, about: Any, evaluator: Any = None) -> Indices:
         """Return (n,) the questions about these items, to these evaluators.
 
