@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.linalg import qr
 
 import evenhand as eh
 from evenhand.policies import OptionFrame
@@ -40,7 +39,7 @@ def lead(questions: eh.Questions, one: int, other: int) -> np.ndarray:
 
 
 def refuse_what_is_not_true(questions: eh.Questions) -> None:
-    """Hold a check to ranks: classes, biases, start, what is spare."""
+    """Hold a check to ranks: classes, biases, what is spare."""
     found = questions.check()
     A = askable(questions)
     labels = list(questions.options.labels)
@@ -60,21 +59,6 @@ def refuse_what_is_not_true(questions: eh.Questions) -> None:
     most = sum(min(who.count(e), n) for e, n in enumerate(questions.workload.tolist()))
     most += who.count(-1)
     assert (found.rank, found.spare) == (rank(A), max(0, most - rank(A)))
-    if found.start is None:
-        return
-    start = questions.points[found.start]
-    same = [
-        (one, other)
-        for one, other in itertools.combinations(range(len(labels)), 2)
-        if place[labels[one]] == place[labels[other]]
-    ]
-    assert all(told(start, lead(questions, *pair)) for pair in same)
-    for left_out in range(len(start)):  # nothing in it is idle
-        fewer = np.delete(start, left_out, axis=0)
-        assert not all(told(fewer, lead(questions, *pair)) for pair in same)
-    who = questions.evaluator[found.start]
-    for j, most in enumerate(questions.workload.tolist()):
-        assert (who == j).sum() <= most
 
 
 @settings(max_examples=80)
@@ -278,19 +262,9 @@ def test_where_nothing_may_be_asked_that_is_said() -> None:
     assert len(found.classes) == 4
     assert found.not_identified[0].why == "no question that may be asked shows it"
     assert (found.rank, found.spare) == (0, 0)
-    assert len(found.start) == 0  # type: ignore[arg-type]
     busy = eh.Questions.panel(OPTIONS, {"P": "fr", "Q": "it"}, workload=0)
     assert busy.check().classes == found.classes
     assert busy.adding(busy.check().advice).check().fine
-
-
-def test_workloads_that_leave_no_room_are_said() -> None:
-    found = eh.Questions.panel(OPTIONS, ["P", "Q"], partial=None, workload={"P": 2, "Q": 2}).check()
-    assert found.start is None
-    assert found.start_price is None
-    assert "No start was found within the evaluators' workloads" in str(found)
-    enough = eh.Questions.panel(OPTIONS, ["P", "Q"], partial=None, workload={"P": 3, "Q": 2})
-    assert len(enough.check().start) == 5  # type: ignore[arg-type]
 
 
 def test_a_policy_that_cannot_compare_says_what_the_check_says() -> None:
@@ -303,57 +277,6 @@ def test_a_policy_that_cannot_compare_says_what_the_check_says() -> None:
     OptionFrame.of(questions.adding(questions.check().advice))  # and what it says can be followed
 
 
-# ------------------------------------------------------------------ what a start costs
-
-
-def cheapest(questions: eh.Questions) -> float:
-    """The least price of questions that tell all leads, by trying all sets."""
-    best, k = np.inf, len(questions.options)
-    wanted = [lead(questions, x, 0) for x in range(1, k)]
-    for size in range(1, len(questions) + 1):
-        for chosen in itertools.combinations(range(len(questions)), size):
-            price = float(questions.prices[list(chosen)].sum())
-            if price < best and all(told(questions.points[list(chosen)], v) for v in wanted):
-                best = price
-    return best
-
-
-def test_a_start_is_cheap() -> None:
-    """Beside the cheapest set there is, and beside the rows that pivoted QR picks."""
-    rng = np.random.default_rng(7)
-    ratios, against = [], []
-    for _ in range(8):
-        questions = eh.Questions.panel(
-            {"a": "x", "b": "y", "c": "z"},
-            {"P": "x", "Q": "y", "R": "z"},
-            prices=rng.choice([1.0, 2.0, 20.0], (3, 3)),
-        )
-        found = questions.check()
-        assert found.fine
-        ratios.append(found.start_price / cheapest(questions))  # type: ignore[operator]
-        _, _, order = qr(questions.points.T, mode="economic", pivoting=True)
-        against.append(questions.prices[order[: found.rank]].sum() / found.start_price)
-    assert min(ratios) >= 1.0 - 1e-12
-    assert max(ratios) <= 1.7
-    assert np.mean(ratios) <= 1.1
-    assert min(against) >= 1.0
-    assert np.exp(np.mean(np.log(against))) >= 2.0
-
-
-def test_a_start_leaves_out_a_dear_evaluator_who_is_not_needed() -> None:
-    questions = eh.Questions.panel(
-        {f"o{i}": "xy"[i % 2] for i in range(8)},
-        {"P": "x", "Q": "y", "N": None},
-        prices={"N": 20.0},
-    )
-    found = questions.check()
-    assert found.start is not None
-    assert "N" not in {questions.evaluator_of(x) for x in found.start.tolist()}
-    # 8 options, the leniency of Q and the bias: ten unknowns, less the level
-    assert len(found.start) == 10
-    assert found.start_price == 10.0
-
-
 # ------------------------------------------------------------------ as a value, and large
 
 
@@ -363,7 +286,6 @@ def test_a_check_is_said_in_json_and_in_a_notebook() -> None:
     written: Any = found.to_dict()
     assert written["classes"] == [["<b>"], ["Bo"]]
     assert written["advice"][0]["add"][0]["about"] == ["<b>"]
-    assert written["start"] == []
     assert "'<b>'" in read(found._repr_html_()).text
     assert repr(found) == "Check(2 classes of 2 options, 0 biases told, 1 not)"
 

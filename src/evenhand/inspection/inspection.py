@@ -287,7 +287,6 @@ class Inspection(Result):
             "fine": check.fine,
             "words": [*check.sentences, on_prices(self)],
             **check.to_dict(),
-            "start_by_evaluator": check.start_by_evaluator(),
             "kappa_star": prices if worked_out else None,
         }
 

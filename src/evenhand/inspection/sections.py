@@ -8,7 +8,7 @@ from evenhand.geometry.bias import unit_of_distance
 from evenhand.geometry.sections import meaning_of_bias, verdict
 from evenhand.inspection.inspection import CONFIDENCE, InspectedBias, Inspection
 from evenhand.questions import Check
-from evenhand.questions.sections import facts, on_options, start_table
+from evenhand.questions.sections import facts, on_options
 from evenhand.report.model import Cell, Note, Picture, Report, Section, Share, Table
 from evenhand.report.words import fixed, joined, number, percent, short
 
@@ -136,18 +136,15 @@ def _purchases(bias: InspectedBias) -> Table:
 
 
 def _picture(found: Inspection) -> list[Section]:
-    drawable = bool(found.told) and found.check is None
-    said = "Who may be asked about whom." if found.check else "The options, and what to evaluate."
-    return [Section("In a picture", [Picture("inspection", found.plot, said)])] if drawable else []
+    picture = Picture("inspection", found.plot, "The options, and what to evaluate.")
+    return [Section("In a picture", [picture])] if found.told else []
 
 
 def _of_questions(found: Inspection, check: Check) -> Report:
-    start = Section("A start: whom to ask about whom", [start_table(check)], "print")
     return Report(
         "What a panel can tell, and at what price",
         " ".join(on_options(check)),
         [*facts(check), ("Price", on_prices(found))],
-        [start, *_picture(found)],
     )
 
 

@@ -42,7 +42,7 @@ def until_certain(
         for number in range(max(low, min(high, _WORK // len(questions))))
     ]
     totals = np.array([counts.sum() for counts in searches])
-    few, middle, many = scale**2 * np.quantile(totals, [0.1, 0.5, 0.9])
+    few, middle, many = scale**2 * np.quantile(totals, [0.1, 0.5, 0.9], method="weibull")
     shares = np.mean([counts / counts.sum() for counts in searches], axis=0)
     return Searches(middle * shares, (round(few), round(many)))
 

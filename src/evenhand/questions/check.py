@@ -1,13 +1,12 @@
-"""The check of questions: what can be compared, which biases can be told, what a start costs.
+"""The check of questions: what can be compared, which biases can be told, what to add.
 
 It is about the questions alone, before anything is asked: what no number of answers would tell, why
-not, and what to add.
+not, and what would help.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.advice import Advice, advise
-from evenhand.questions.identifiable import IdentifiedSpace, cheap_start, identified_by, in_order
+from evenhand.questions.identifiable import IdentifiedSpace, identified_by, in_order
 from evenhand.questions.sections import report_of, sentences
 from evenhand.report.model import Report, Result
 from evenhand.report.words import joined
@@ -79,8 +78,7 @@ class Check(Result):
     All 3 options can be compared with one another.
     <BLANKLINE>
     Biases  The answers tell the bias: own group.
-    Start   A start takes 4 questions at the price of 4.
-            1 answer is left over to check the model with.
+    Spare   It takes 5 answers; 1 more is left over to check the model with.
     >>> check.comparable, check.spare
     (True, 1)
     """
@@ -102,29 +100,6 @@ class Check(Result):
     def fine(self) -> bool:
         """Whether all options can be compared, and all biases told."""
         return self.comparable and not self.not_identified
-
-    @cached_property
-    def start(self) -> Indices | None:
-        """Indices of questions that tell all leads that can be told: few, and cheap.
-
-        None where the evaluators' workloads leave no room for them, as far as was found.
-        """
-        number = {name: c for c, names in enumerate(self.classes) for name in names}
-        labels = np.array([number[name] for name in self.questions.options.labels])
-        return cheap_start(self.questions, _allowed(self.questions), labels)
-
-    @cached_property
-    def start_price(self) -> float | None:
-        """What the start costs; None where there is none."""
-        return None if self.start is None else float(self.questions.prices[self.start].sum())
-
-    def start_by_evaluator(self) -> dict[str, list[str]]:
-        """Return the start: whom to ask about what."""
-        found: dict[str, list[str]] = {}
-        for x in [] if self.start is None else self.start.tolist():
-            items = " against ".join(self.questions.items[i] for i in self.questions.options_of(x))
-            found.setdefault(self.questions.evaluator_of(x) or "anybody", []).append(items)
-        return found
 
     @property
     def sentences(self) -> list[str]:
@@ -157,10 +132,6 @@ class Check(Result):
                 }
                 for advice in self.advice
             ],
-            "start": None
-            if self.start is None
-            else [self.questions.label(x) for x in self.start.tolist()],
-            "start_price": self.start_price,
             "rank": self.rank,
             "spare": self.spare,
         }
@@ -177,7 +148,8 @@ def check(questions: Questions) -> Check:
     >>> print(eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"}).check())
     Not all options can be compared with one another, however often the questions are asked...
     """
-    order = _allowed(questions)
+    order = in_order(questions)
+    order = order[questions.may_ask[order]]
     found = identified_by(questions, order)
     labels = found.classes()
     members: dict[int, list[str]] = {}
@@ -203,12 +175,6 @@ def check(questions: Questions) -> Check:
         found.rank,
         max(0, _most(questions, order) - found.rank),
     )
-
-
-def _allowed(questions: Questions) -> Indices:
-    """Return the questions that may be asked, the cheapest first."""
-    order = in_order(questions)
-    return order[questions.may_ask[order]]
 
 
 def _most(questions: Questions, order: Indices) -> int:

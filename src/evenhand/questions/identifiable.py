@@ -24,12 +24,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import Floats, Indices
 from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.panels import PanelForm
 from evenhand.numerics.row_space import RowSpace, classes, first_independent, parts
 from evenhand.numerics.tolerance import IN_SPAN
-from evenhand.questions.inputs import UNLIMITED
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Askable, Questions
@@ -98,13 +97,9 @@ class IdentifiedSpace:
         return np.unique(np.concatenate([some, self.firsts[sorted(needed)]]).astype(np.intp))
 
 
-def identified_by(
-    questions: Questions, order: Indices, free: Counts | None = None
-) -> IdentifiedSpace:
+def identified_by(questions: Questions, order: Indices) -> IdentifiedSpace:
     """Return what questions identify, by a basis that takes the first in order first."""
-    # With the cheapest first it is a basis at the least price; `free` is (e,) how many questions
-    # may be chosen of each evaluator.
-    free = None if free is None else free.copy()
+    # With the cheapest first it is a basis at the least price.
     sizes = abs(questions.matrix).max(axis=0).toarray().reshape(-1)
     scales = np.where(sizes > 0.0, sizes, 1.0)
     rows = sparse.csr_array(questions.matrix @ sparse.diags_array(1.0 / scales))
@@ -118,37 +113,18 @@ def identified_by(
             return sparse.csr_array(D[asked])
     else:
         D = sparse.csr_array(rows[:, d:])
-        firsts = _firsts(questions, order, free)
         items = questions.about[:, 0]
-        order = order[firsts[items[order]] >= 0]  # the others' evaluators are too busy
+        firsts = np.full(len(questions.items), -1, dtype=np.intp)
+        found, place = np.unique(items[order], return_index=True)
+        firsts[found] = order[place]
         own = D[np.maximum(firsts[:k], 0)].toarray()
         options = np.where(firsts[:k, None] >= 0, own, 0.0)
 
         def part(asked: Indices) -> sparse.csr_array:
             return sparse.csr_array(D[asked] - D[firsts[items[asked]]])
 
-    chosen, unknown = first_independent(part, order, D.shape[1], questions.evaluator, free)
+    chosen, unknown = first_independent(part, order, D.shape[1])
     return IdentifiedSpace(questions, firsts, chosen, part(chosen).toarray(), unknown, options)
-
-
-def _firsts(questions: Questions, order: Indices, free: Counts | None) -> Indices:
-    """Return (items,) the first question to each item whose evaluator is not too busy."""
-    items = questions.about[order, 0]
-    firsts = np.full(len(questions.items), -1, dtype=np.intp)
-    if free is None:
-        found, place = np.unique(items, return_index=True)
-        firsts[found] = order[place]
-        return firsts
-    for question, item in zip(order.tolist(), items.tolist(), strict=True):
-        who = questions.evaluator[question]
-        if firsts[item] < 0 and (who < 0 or free[who] > 0):
-            firsts[item] = question
-            if who >= 0:
-                free[who] -= 1
-    return firsts
-
-
-# ---------------------------------------------------------------------- few and cheap questions
 
 
 def in_order(questions: Questions, tier: NDArray[np.int64] | None = None) -> Indices:
@@ -158,17 +134,6 @@ def in_order(questions: Questions, tier: NDArray[np.int64] | None = None) -> Ind
     favour = abs(Z[:, biased]).sum(axis=1) if biased else np.zeros(len(questions))
     keys = (questions.about[:, 0], questions.evaluator, np.asarray(favour), questions.prices)
     return np.lexsort(keys if tier is None else (*keys, tier))
-
-
-def cheap_start(questions: Questions, order: Indices, classes: Indices) -> Indices | None:
-    """Return questions that identify all leads within (k,) classes, the first in order first; None
-    where none are found within the workloads.
-    """
-    # A basis that takes the cheapest questions first is the cheapest that identifies everything;
-    # what the leads do not need of it is dropped.
-    free = questions.workload if (questions.workload < UNLIMITED).any() else None
-    found = identified_by(questions, order, free)
-    return found.start() if np.array_equal(found.classes(), classes) else None
 
 
 def refuse_incomparable(questions: Questions, form: PanelForm | None = None) -> None:

@@ -40,7 +40,6 @@ from evenhand.questions.json_form import from_dict, to_dict
 from evenhand.questions.options import Column, Options
 from evenhand.questions.panel import from_scores as _from_scores
 from evenhand.questions.panel import panel as _panel
-from evenhand.report.model import Cell, Report, Section, Table
 from evenhand.tables import (
     Names,
     check_length,
@@ -52,7 +51,6 @@ from evenhand.tables import (
 )
 
 _MOST_DENSE = 2**28  # numbers in a dense matrix of rows: 2 GiB
-_SHOWN_QUESTIONS, _SHOWN_COLUMNS = 10, 6  # in a notebook
 
 
 class Questions:
@@ -574,12 +572,10 @@ class Questions:
 
     def label(self, question: int) -> str:
         """Return the name of a question."""
-        name, who = self._about_words(question), self.evaluator_of(question)
-        return name if who is None else f"{name} by {who}"
-
-    def _about_words(self, question: int) -> str:
         items = [self.items[x] for x in self.options_of(question)]
-        return " against ".join(items) or f"question {question + 1}"
+        name, who = " against ".join(items), self.evaluator_of(question)
+        name = name or f"question {question + 1}"
+        return name if who is None else f"{name} by {who}"
 
     def evaluator_of(self, question: int) -> str | None:
         """Return who is asked; None if that is not said."""
@@ -628,22 +624,6 @@ class Questions:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(self._made, **self._parts()), ()
-
-    def _repr_html_(self) -> str:
-        from evenhand.report.html import as_html  # noqa: PLC0415 # only notebooks need it
-
-        n = min(len(self), _SHOWN_QUESTIONS)
-        Z = self.matrix[:n, self.n_features :].toarray()[:, :_SHOWN_COLUMNS]
-        cut = ["…"] * (self.n_attributes > _SHOWN_COLUMNS)
-        names = [*self.attribute_names[:_SHOWN_COLUMNS], *cut]
-        rows: list[list[Cell]] = []
-        for x, limit in enumerate(self.capacity[:n].tolist()):
-            most = "–" if limit == UNLIMITED else limit
-            who = self._about_words(x), self.evaluator_of(x)
-            rows.append([*who, *Z[x].tolist(), *cut, float(self.prices[x]), most])
-        header = ["question", "evaluator", *names, "price", "at most"]
-        table = Table("", header, rows, more=len(self) - n)
-        return as_html(Report("", repr(self), sections=[Section("", [table], "brief")]))
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
