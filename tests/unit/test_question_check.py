@@ -75,21 +75,21 @@ def test_a_check_on_exact_features_says_what_ranks_say_and_its_advice_cures(
     assume(questions.options.known_features is not None)
     exact = questions.with_exact_features()
     refuse_what_is_not_true(exact)
-    assert exact.adding(exact.check().advice).check().fine
+    assert exact.adding(exact.check().advice).check().identifiable
 
 
 @settings(max_examples=80)
 @given(panels())
 def test_advice_cures_when_it_is_followed(questions: eh.Questions) -> None:
     found = questions.check()
-    assert bool(found.advice) == (not found.fine)
+    assert bool(found.advice) == (not found.identifiable)
     better = questions.adding(found.advice)
     A, unit = askable(better), np.eye(better.points.shape[1])
     for one, other in itertools.combinations(range(len(better.options)), 2):
         assert told(A, lead(better, one, other))
     for one in found.not_identified:
         assert told(A, unit[better.n_features + better.attribute_names.index(one.name)])
-    assert better.check().fine
+    assert better.check().identifiable
     for advice in found.advice:
         for ask in advice.add:
             assert all(repr(name) in advice.text or "more" in advice.text for name in ask.about)
@@ -126,7 +126,7 @@ def test_a_check_of_any_questions_says_what_ranks_say_and_its_advice_cures(
 ) -> None:
     refuse_what_is_not_true(questions)
     better = questions.adding(questions.check().advice)
-    assert better.check().fine
+    assert better.check().identifiable
     A, unit = askable(better), np.eye(better.points.shape[1])
     scale = np.abs(better.points).max(axis=0)
     A, unit = A / np.where(scale > 0, scale, 1.0), unit[better.n_features :]
@@ -204,13 +204,13 @@ def test_one_evaluator_is_told_to_bring_a_neutral_one() -> None:
 
 def test_a_bias_for_each_of_two_groups_needs_a_neutral_evaluator() -> None:
     judges = {"P": "fr", "Q": "it"}
-    assert eh.Questions.panel(OPTIONS, judges).check().fine  # a common one can be told
+    assert eh.Questions.panel(OPTIONS, judges).check().identifiable  # a common one can be told
     found = eh.Questions.panel(OPTIONS, judges, bias="group").check()
     assert [one.name for one in found.not_identified] == ["own group fr", "own group it"]
     (advice,) = found.advice
     assert advice.text.startswith("Add a neutral evaluator, who favours nobody, and ask about")
     three = eh.Questions.panel(OPTIONS, judges | {"N": "us"}, bias="group")
-    assert three.check().fine
+    assert three.check().identifiable
 
 
 def test_blocks_that_share_nobody_are_named_with_a_pair_that_links_them() -> None:
@@ -226,7 +226,7 @@ def test_blocks_that_share_nobody_are_named_with_a_pair_that_links_them() -> Non
     (ask,) = advice.add
     assert advice.text == f"Let {ask.evaluator} be asked about {ask.about[0]!r}."
     assert ask.evaluator in judges
-    assert questions.adding(ask).check().fine
+    assert questions.adding(ask).check().identifiable
 
 
 def test_an_evaluator_who_sees_the_own_group_only_tells_no_favour() -> None:
@@ -254,7 +254,7 @@ def test_an_evaluator_with_nobody_else_to_judge_is_told_to_judge_something_else(
     better = questions.adding(found.advice)
     assert better.items[2:] == ("an item nobody favours",)
     assert better.options.labels == ("Ann", "Bo")
-    assert better.check().fine
+    assert better.check().identifiable
 
 
 def test_where_nothing_may_be_asked_that_is_said() -> None:
@@ -264,7 +264,7 @@ def test_where_nothing_may_be_asked_that_is_said() -> None:
     assert (found.rank, found.spare) == (0, 0)
     busy = eh.Questions.panel(OPTIONS, {"P": "fr", "Q": "it"}, workload=0)
     assert busy.check().classes == found.classes
-    assert busy.adding(busy.check().advice).check().fine
+    assert busy.adding(busy.check().advice).check().identifiable
 
 
 def test_a_policy_that_cannot_compare_says_what_the_check_says() -> None:
@@ -304,7 +304,7 @@ def test_a_large_panel_is_checked_without_a_table_of_its_questions() -> None:
     assert "points" not in vars(eh.Questions.panel(["a", "b"], ["P"]).check().questions)
     unseen = sum(len(names) == 1 for names in found.classes)
     assert unseen >= int((~seen.any(axis=1)).sum())
-    assert questions.adding(found.advice).check().fine
+    assert questions.adding(found.advice).check().identifiable
 
 
 def test_what_cannot_be_added_is_refused() -> None:

@@ -224,13 +224,9 @@ def test_how_verdicts_are_written_changes_leads_by_their_scale_only() -> None:
     assert np.abs(one).max() > 0.1
 
 
-def test_families_can_be_said_apart_from_the_names() -> None:
-    said = eh.Questions.comparisons(["Ann", "Bo"], ["J"], family={"Ann": "x", "J": "x"})
-    assert said == eh.Questions.comparisons({"Ann": "x", "Bo": None}, {"J": "x"})
+def test_comparisons_of_nothing_are_refused() -> None:
     without = eh.Questions.comparisons(["Ann", "Bo"], ["J"], position=False)
     assert without.n_attributes == 0
-    with pytest.raises(eh.InputError, match="'Di' is neither an option nor a judge"):
-        eh.Questions.comparisons(["Ann", "Bo"], ["J"], family={"Di": "x"})
     with pytest.raises(eh.InputError, match="one option only"):
         eh.Questions.comparisons(["Ann"], ["J"])
     with pytest.raises(eh.InputError, match="bias must be"):

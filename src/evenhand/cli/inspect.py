@@ -24,7 +24,7 @@ from evenhand.cli.terminal import names_in, show
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
-from evenhand.questions import Questions
+from evenhand.questions import Check, Questions
 from evenhand.questions.inputs import named
 
 if TYPE_CHECKING:
@@ -207,9 +207,9 @@ def inspect(
     _show(found, figure, as_json)
 
 
-def _show(found: Inspection, figure: Path | None, as_json: bool) -> None:
+def _show(found: Inspection | Check, figure: Path | None, as_json: bool) -> None:
     """Print what was found, draw it, and exit with 3 if something cannot be told."""
-    drawn = found.check is not None or found.told
+    drawn = isinstance(found, Check) or found.told
     show(found, figure if drawn else None, as_json=as_json)
     if not found.identifiable:
         raise typer.Exit(_NOT_IDENTIFIABLE)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from typing import overload
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry
 from evenhand.inspection.inspection import InspectedBias, Inspection, Purchase
 from evenhand.numerics.row_space import row_space, sample_rows
-from evenhand.questions import Askable, Questions, checked_askable
+from evenhand.questions import Askable, Check, Questions, checked_askable
 from evenhand.report.words import short
 
 QUANTILE = 1.959963984540054  # of the normal distribution, two-sided at 95%
@@ -23,13 +25,23 @@ SMALL_PANEL = 200_000
 _COUNTABLE = 10**15  # evaluations; beyond, no whole numbers are worked out
 
 
+@overload
+def inspect(options: Questions) -> Check: ...
+@overload
+def inspect(
+    options: ActionSet,
+    attribute: str | None = None,
+    *,
+    precision: float | None = None,
+    evaluations: int | None = None,
+) -> Inspection: ...
 def inspect(
     options: Askable,
     attribute: str | None = None,
     *,
     precision: float | None = None,
     evaluations: int | None = None,
-) -> Inspection:
+) -> Inspection | Check:
     """Find out, before anything is asked, whether the bias can be told, at what price, and how.
 
     Of options it says how many evaluations the bias takes and which options to evaluate; of
@@ -42,7 +54,7 @@ def inspect(
     options
         The options, or the questions that can be asked about them.
     attribute
-        Which attribute's bias; each of them if not given.
+        Options only: which attribute's bias; each of them if not given.
     precision
         Options only: half-width of the 95% interval of the bias that is wanted, in standard
         deviations of the noise; 0.5 if neither this nor ``evaluations`` is given.
@@ -74,14 +86,14 @@ def inspect(
     """
     subject = checked_askable(options)
     if isinstance(subject, Questions):
-        given = {"precision": precision, "evaluations": evaluations}
+        given = {"attribute": attribute, "precision": precision, "evaluations": evaluations}
         strange = [f"{name}=" for name, value in given.items() if value is not None]
         if strange:
             raise InputError(
                 f"{', '.join(strange)} is about options, and these are questions about them; leave "
                 "it out."
             )
-        return _of_questions(subject, attribute)
+        return _of_questions(subject)
     precision, evaluations = _checked_wishes(precision, evaluations)
     names = [attribute]
     if attribute is None and subject.group_names is None:
@@ -120,21 +132,12 @@ def _of_options(
     )
 
 
-def _of_questions(questions: Questions, attribute: str | None) -> Inspection:
+def _of_questions(questions: Questions) -> Check:
     check = questions.check()
-    why = {one.name: one.why for one in check.not_identified}
-    names = [*check.identified, *why]
-    if attribute is not None and attribute not in names:
-        raise InputError(f"no bias {attribute!r}; there are: {', '.join(names) or 'none'}.")
-    worked_out = len(questions) * questions.rows.shape[1] <= SMALL_PANEL
-    biases = tuple(
-        InspectedBias(name, why=(why[name],))
-        if name in why
-        else InspectedBias(name, bias_geometry(questions, name) if worked_out else None)
-        for name in names
-        if attribute in (None, name)
-    )
-    return Inspection(questions, biases, check.rank, check)
+    if len(questions) * questions.rows.shape[1] > SMALL_PANEL:
+        return check
+    prices = {name: bias_geometry(questions, name).kappa_star for name in check.identified}
+    return replace(check, prices=prices)
 
 
 def _confounded(error: NotIdentifiableError, actions: ActionSet, attribute: str) -> tuple[str, ...]:

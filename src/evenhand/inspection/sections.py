@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from evenhand.actions import ActionSet
 from evenhand.geometry import BiasGeometry
 from evenhand.geometry.bias import unit_of_distance
 from evenhand.geometry.sections import meaning_of_bias, verdict
 from evenhand.inspection.inspection import CONFIDENCE, InspectedBias, Inspection
-from evenhand.questions import Check
-from evenhand.questions.sections import facts, on_options
 from evenhand.report.model import Cell, Note, Picture, Report, Section, Share, Table
-from evenhand.report.words import fixed, joined, number, percent, short
+from evenhand.report.words import fixed, number, percent, short
 
 _TITLE = "Can the bias be estimated, and at what price?"
 _MOST_PRICES = 6
@@ -19,11 +16,8 @@ _ATTRIBUTES = "Attributes have no margin and no separating hyperplane: these com
 
 def report_of(found: Inspection) -> Report:
     """Return what an inspection has to say."""
-    if found.check is not None:
-        return _of_questions(found, found.check)
-    assert isinstance(found.subject, ActionSet)
-    several = found.subject.group_names is None
-    decimal = found.subject.encoding is not None and found.subject.encoding.decimal == ","
+    several = found.actions.group_names is None
+    decimal = found.actions.encoding is not None and found.actions.encoding.decimal == ","
     said: list[tuple[str, str]] = []
     if any(bias.identifiable for bias in found.biases):
         said += [("Assumed", one) for one in found.assumptions]
@@ -138,23 +132,3 @@ def _purchases(bias: InspectedBias) -> Table:
 def _picture(found: Inspection) -> list[Section]:
     picture = Picture("inspection", found.plot, "The options, and what to evaluate.")
     return [Section("In a picture", [picture])] if found.told else []
-
-
-def _of_questions(found: Inspection, check: Check) -> Report:
-    return Report(
-        "What a panel can tell, and at what price",
-        " ".join(on_options(check)),
-        [*facts(check), ("Price", on_prices(found))],
-    )
-
-
-def on_prices(found: Inspection) -> str:
-    """Return what it costs to know each bias; "" if that was not worked out."""
-    priced = [one for one in found.biases if one.geometry is not None]
-    each = [f"{one.name} {number(one.kappa_star)}" for one in priced]
-    if not each:
-        return ""
-    return (
-        "To know a bias as well as one answer knows its own question costs at least (κ*): "
-        f"{joined(each, _MOST_PRICES)}."
-    )

@@ -139,7 +139,7 @@ def adding(questions: Questions, advice: Advice | Ask | Sequence[Advice | Ask]) 
     >>> import evenhand as eh
     >>> panel = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"})
     >>> better = panel.adding(panel.check().advice)
-    >>> better.evaluators, better.check().fine
+    >>> better.evaluators, better.check().identifiable
     (Names('P', 'a neutral evaluator'), True)
     """
     several = [advice] if isinstance(advice, Advice | Ask) else list(advice)

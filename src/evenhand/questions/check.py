@@ -6,7 +6,9 @@ not, and what would help.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,7 +53,8 @@ class NotIdentified:
 
 @dataclass(frozen=True, eq=False)
 class Check(Result):
-    """What questions can tell: `Questions.check` returns it, `print` says it in words.
+    """What questions can tell: `Questions.check` returns it, and `inspect`, with the price of
+    each bias; `print` says it in words.
 
     Parameters
     ----------
@@ -68,6 +71,8 @@ class Check(Result):
     rank, spare
         How much the questions can tell, and how many answers to different ones are left over to
         check the model with, within the evaluators' workloads.
+    prices
+        By `inspect`: κ* of the biases that answers tell, unless the questions are too many.
 
     Examples
     --------
@@ -90,6 +95,7 @@ class Check(Result):
     advice: tuple[Advice, ...]
     rank: int
     spare: int
+    prices: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def comparable(self) -> bool:
@@ -97,9 +103,15 @@ class Check(Result):
         return len(self.classes) == 1
 
     @property
-    def fine(self) -> bool:
+    def identifiable(self) -> bool:
         """Whether all options can be compared, and all biases told."""
         return self.comparable and not self.not_identified
+
+    @property
+    def kappa_star(self) -> dict[str, float]:
+        """κ* of every bias by name: ∞ where no answers tell it, NaN where it was not worked out."""
+        known = {name: self.prices.get(name, math.nan) for name in self.identified}
+        return known | {one.name: math.inf for one in self.not_identified}
 
     @property
     def sentences(self) -> list[str]:
@@ -120,7 +132,10 @@ class Check(Result):
         )
 
     def _record(self) -> dict[str, Any]:
+        worked_out = len(self.prices) == len(self.identified)
         return {
+            "identifiable": self.identifiable,
+            "words": self.sentences,
             "comparable": self.comparable,
             "classes": [list(names) for names in self.classes],
             "identified": list(self.identified),
@@ -134,6 +149,7 @@ class Check(Result):
             ],
             "rank": self.rank,
             "spare": self.spare,
+            "kappa_star": dict(self.prices) if worked_out else None,
         }
 
 

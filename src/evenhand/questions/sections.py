@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evenhand.report.model import Report
-from evenhand.report.words import counted, joined
+from evenhand.report.words import counted, joined, number
 from evenhand.tables import listed
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def facts(check: Check) -> list[tuple[str, str]]:
         "Biases": on_biases(check),
         "What helps": [advice.text for advice in check.advice[:_MOST]],
         "Spare": on_spare(check),
+        "Price": on_prices(check),
     }
     return [(title, sentence) for title, said in titled.items() for sentence in said]
 
@@ -37,7 +38,7 @@ def facts(check: Check) -> list[tuple[str, str]]:
 def sentences(check: Check) -> list[str]:
     """Return the check in plain words."""
     helps = [f"What helps: {_lower(advice.text)}" for advice in check.advice[:_MOST]]
-    return [*on_options(check), *on_biases(check), *helps, *on_spare(check)]
+    return [*on_options(check), *on_biases(check), *helps, *on_spare(check), *on_prices(check)]
 
 
 def on_options(check: Check) -> list[str]:
@@ -82,6 +83,13 @@ def on_spare(check: Check) -> list[str]:
         return [f"{takes}; none is left over to check the model with."]
     left = "is" if check.spare == 1 else "are"
     return [f"{takes}; {check.spare:,} more {left} left over to check the model with."]
+
+
+def on_prices(check: Check) -> list[str]:
+    """Say what it costs to know each bias, where that was worked out."""
+    each = [f"{name} {number(price)}" for name, price in check.prices.items()]
+    what = "To know a bias as well as one answer knows its own question costs at least (κ*)"
+    return [f"{what}: {joined(each, _MOST)}."] if each else []
 
 
 def _lower(text: str) -> str:
