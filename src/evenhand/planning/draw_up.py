@@ -186,7 +186,7 @@ def _handed_out(made: Plan, way: OneLook, reviews: float | None) -> Plan:
     price = float(counts @ way.questions.prices)
     if made.budget is not None and not made.can_pay(price):
         enough = False
-        said.append(page.budget_for_reviews(made.budget, price, int(counts.sum())))
+        said.append(page.budget_pays_less(made.budget, price, f"{counts.sum():,} evaluations"))
         fewer = way.counts(math.floor(counts.sum() * made.budget / price))
         assert fewer is not None
         counts = fewer
@@ -253,7 +253,7 @@ def _one_look(made: Plan, way: OneLook) -> Plan:
     price = float(found[0] @ questions.prices)
     if made.budget is not None and not made.can_pay(price):
         enough = False
-        said.append(page.budget_for_evaluators(made.budget, price, n))
+        said.append(page.budget_pays_less(made.budget, price, f"{n} evaluators"))
         while n and not made.can_pay(float(found[0] @ questions.prices)):
             n -= 1
             found = first(n)

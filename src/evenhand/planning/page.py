@@ -217,9 +217,9 @@ def some_will_do(chosen: Sequence[str], n: int) -> str:
     return f"{len(chosen)} of the {n} evaluators will do: {joined(chosen)}."
 
 
-def budget_for_evaluators(budget: float, wanted: float, n: int) -> str:
-    """Return that a budget does not pay for as many evaluators as would be enough."""
-    return f"A budget of {budget:g} pays for less: {n} evaluators cost {wanted:g}."
+def budget_pays_less(budget: float, price: float, what: str) -> str:
+    """Return that a budget pays for less than what would be enough, or is wanted."""
+    return f"A budget of {budget:g} pays for less: {what} cost {price:g}."
 
 
 def too_few(most: int, k: int, reviews: float) -> str:
@@ -228,11 +228,6 @@ def too_few(most: int, k: int, reviews: float) -> str:
         f"Workloads and conflicts of interest allow {most:,} evaluations, {most / k:.3g} of each "
         f"option; {reviews:g} of each would take {round(reviews * k):,}."
     )
-
-
-def budget_for_reviews(budget: float, price: float, n: int) -> str:
-    """Return that a budget pays for fewer evaluations than wanted."""
-    return f"A budget of {budget:g} pays for less: {n:,} evaluations cost {price:g}."
 
 
 def of_reviews(

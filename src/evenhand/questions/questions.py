@@ -50,6 +50,11 @@ from evenhand.tables import (
     texts_or_none,
 )
 
+_OF_OPTIONS = ("groups", "own_features", "known_features", "known_names")
+_OWN = (
+    *("items", "rows", "about", "columns", "evaluators", "evaluator", "evaluator_groups"),
+    *("trusted", "prices", "capacity", "noise", "workload"),
+)
 _MOST_DENSE = 2**28  # numbers in a dense matrix of rows: 2 GiB
 
 
@@ -229,27 +234,9 @@ class Questions:
 
     def _parts(self) -> dict[str, Any]:
         """Return all that the questions are made of, as `_set` takes it."""
-        options = self.options
-        return {
-            "options": options.labels,
-            "groups": options.groups,
-            "own_features": options.own_features,
-            "known_features": options.known_features,
-            "known_names": options.known_names,
-            "feature_names": self._feature_names,
-            "items": self.items,
-            "rows": self.rows,
-            "about": self.about,
-            "columns": self.columns,
-            "evaluators": self.evaluators,
-            "evaluator": self.evaluator,
-            "evaluator_groups": self.evaluator_groups,
-            "trusted": self.trusted,
-            "prices": self.prices,
-            "capacity": self.capacity,
-            "noise": self.noise,
-            "workload": self.workload,
-        }
+        of_options = {name: getattr(self.options, name) for name in _OF_OPTIONS}
+        own = {"options": self.options.labels, "feature_names": self._feature_names}
+        return own | of_options | {name: getattr(self, name) for name in _OWN}
 
     @classmethod
     def _made(cls, **parts: Any) -> Self:
