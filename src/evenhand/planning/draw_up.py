@@ -46,12 +46,13 @@ def plan(
 ) -> Plan:
     """Return how many evaluations it takes, of whom and at what price, before any is made.
 
-    Say what is assumed of leads or values. Where questions may be asked as often as one likes, the
-    plan is the mean of what `CertainChoice` asks until it is certain. Where they may not (people
-    are asked once), everything is asked and looked at once: the plan is for the fewest evaluators,
-    in the order in which they are given, with whom that is certain with probability ``chance``.
-    With ``reviews``, ``top``, ``bar`` or ``against`` every option is evaluated by some of the
-    evaluators: the plan is who evaluates what, and what is expected to come of it.
+    Say what is assumed of leads or values. Where questions may be asked as often as one likes, some
+    searches by `CertainChoice` are played, and the plan is the middle of what they ask until they
+    are certain. Where they may not (people are asked once), everything is asked and looked at once:
+    the plan is for the fewest evaluators, in the order in which they are given, with whom that is
+    certain with probability ``chance``. With ``reviews``, ``top``, ``bar`` or ``against`` every
+    option is evaluated by some of the evaluators: the plan is who evaluates what, and what is
+    expected to come of it.
 
     Parameters
     ----------
@@ -61,7 +62,7 @@ def plan(
         Of the choice.
     leads
         By how much the best option leads: one number, over every other; or k − 1, over each of
-        them. Which option is the best is not known, and the plan is the mean over that.
+        them. Which option is the best is not known, and is drawn.
     values
         Instead of leads: one value per option, or one number, the standard deviation of values.
     noise_scale

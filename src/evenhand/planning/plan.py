@@ -31,9 +31,9 @@ class Plan(Result):
     questions
         What can be asked.
     kind
-        "until certain": asked as often as it takes, a mean. "one look": everything that may be
-        asked, then looked at once. "hand-out": so many evaluations of each option, by some of the
-        evaluators.
+        "until certain": asked as often as half of the searches take. "one look": everything that
+        may be asked, then looked at once. "hand-out": so many evaluations of each option, by some
+        of the evaluators.
     counts
         (q,) how often each question is asked.
     between
