@@ -78,18 +78,20 @@ def _expected(plan: Plan, step: ReviewStep) -> str:
     said = plan.hand_out.words
     if math.isinf(step.difference):
         return f"{said} That does not compare all {len(plan.questions.options):,} options."
-    if plan.top is None:
+    if plan.target.top is None:
         return f"{said} {_called(plan, step)}"
-    if plan.top == 1:
+    if plan.target.top == 1:
         said += f" The one that looks best is the best with a chance of {step.right:.0%}, and"
     else:
-        said += f" Of the {plan.top:,} that look best {step.right:.2g} are expected to be right;"
-    chosen = "" if plan.top == 1 else " per place"
+        said += (
+            f" Of the {plan.target.top:,} that look best {step.right:.2g} are expected to be right;"
+        )
+    chosen = "" if plan.target.top == 1 else " per place"
     said += f" {step.lost:.2g}{chosen} is expected to be lost"
     if math.isfinite(step.at_line):
         said += f", about {step.at_line:.0f} options to stand at the line"
     if math.isfinite(step.settled):
-        what = "it is certain" if plan.top == 1 else "all of it is certain"
+        what = "it is certain" if plan.target.top == 1 else "all of it is certain"
         chance = f"{step.settled:.0%}" if step.settled >= 0.01 else "less than 3%"  # of 40 rounds
         said += f", and {what} ({percent(plan.confidence)}) with a chance of {chance}"
     return f"{said}{_premise(plan)}"
@@ -116,7 +118,7 @@ def _premise(plan: Plan) -> str:
 
 def _reviews(plan: Plan) -> Table:
     """Return what fewer and more evaluations of each option come to."""
-    top = plan.top
+    top = plan.target.top
     lost = "lost per wrong one" if top is None else "lost" if top == 1 else "lost per place"
     right = "right" if top == 1 else f"right of {plan.calls:,}"
     header = ["of each", "evaluations", "difference", right, lost]

@@ -92,11 +92,6 @@ class Plan(Result):
         return self.budget is None or price <= self.budget * (1 + 1e-9)
 
     @property
-    def top(self) -> int | None:
-        """How many options are wanted; None where it is all above a bar or better than one."""
-        return self.target.top
-
-    @property
     def calls(self) -> int:
         """How many options are chosen, or called better or worse than the bar or the one."""
         return calls_of(self.target, len(self.questions.options))

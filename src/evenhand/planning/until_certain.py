@@ -74,9 +74,9 @@ def _search(
 
 def _parameters(options: Options, assumed: Assumed, rng: np.random.Generator) -> Floats:
     """Return (d,) γ by which values are as assumed."""
-    X = options.features
     if options.stand_alone:
-        return np.asarray(X.T @ assumed.one(rng))
+        return np.append(assumed.one(rng), np.zeros(options.n_items - len(options)))
+    X = options.features
     if assumed.values is not None:  # met as nearly as values that are linear in features can be
         values = assumed.values
         gamma = np.linalg.lstsq(X[values.argmax()] - X, values.max() - values, rcond=None)[0]

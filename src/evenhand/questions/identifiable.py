@@ -129,10 +129,7 @@ def identified_by(questions: Questions, order: Indices) -> IdentifiedSpace:
 
 def in_order(questions: Questions, tier: NDArray[np.int64] | None = None) -> Indices:
     """Return questions, the cheapest first; of equal ones the impartial, then by evaluator."""
-    biased = [j for j, column in enumerate(questions.columns) if column.kind == "bias"]
-    Z = questions.matrix[:, questions.n_features :]
-    favour = abs(Z[:, biased]).sum(axis=1) if biased else np.zeros(len(questions))
-    keys = (questions.about[:, 0], questions.evaluator, np.asarray(favour), questions.prices)
+    keys = (questions.about[:, 0], questions.evaluator, questions.partial, questions.prices)
     return np.lexsort(keys if tier is None else (*keys, tier))
 
 

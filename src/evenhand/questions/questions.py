@@ -506,6 +506,12 @@ class Questions:
         return np.array([column.kind == "leniency" for column in self.columns], dtype=np.bool_)
 
     @cached_property
+    def partial(self) -> NDArray[np.bool_]:
+        """(q,) whether whoever is asked may favour what the question is about."""
+        favours = np.array([column.kind == "bias" for column in self.columns], dtype=np.float64)
+        return np.asarray(abs(self.matrix[:, self.n_features :]) @ favours > 0.0)
+
+    @cached_property
     def may_ask(self) -> NDArray[np.bool_]:
         """(q,) whether a question may be asked at all."""
         busy = np.append(self.workload == 0, False)  # the last: nobody in particular
