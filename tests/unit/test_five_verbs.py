@@ -147,7 +147,7 @@ def test_what_cannot_be_told_has_a_page_and_words_and_no_picture(tmp_path: Path)
 def test_what_is_about_options_is_refused_of_questions() -> None:
     with pytest.raises(eh.InputError, match="precision= is about options"):
         eh.inspect(panel(), precision=0.5)
-    with pytest.raises(eh.InputError, match="no bias 'age'; there are: own group"):
+    with pytest.raises(eh.InputError, match="attribute= is about options"):
         eh.inspect(panel(), "age")
 
 

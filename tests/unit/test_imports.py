@@ -143,7 +143,6 @@ INSIDE = {  # what tests may still know of a room's inside; the list only gets s
     "policies.registry": "new policies register themselves there; tests take its search apart",
     "policies.core": "constants of the proof",
     "policies.confidence": "room for noise in the proof; rows by chunks",
-    "policies.limits": "the allowance of a policy that is written as others would",
     "policies.phase_designs": "widths of fixed designs in closed form",
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -25,7 +24,7 @@ from evenhand.cli.terminal import names_in, show
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
-from evenhand.questions import Questions
+from evenhand.questions import Check, Questions
 from evenhand.questions.inputs import named
 
 if TYPE_CHECKING:
@@ -140,9 +139,6 @@ def inspect(
             rich_help_panel=_PANELS,
         ),
     ] = "common",
-    full: Annotated[
-        bool, typer.Option("--full", help="Work out α and κ̃ for large sets, too: it may take long.")
-    ] = False,
     figure: Figure = None,
     as_json: AsJson = False,
 ) -> None:
@@ -188,37 +184,32 @@ def inspect(
             panel = panel_of_files(
                 table, evaluators, option, option_group, evaluator_group, prices, bias
             )
-        _show(inspected(panel, full=full), figure, as_json)
+        _show(inspected(panel), figure, as_json)
         return
     if options is None:
         raise InputError("OPTIONS.csv is missing: a file with one line per option, or --scores.")
+    if prices is not None:
+        raise InputError("--prices are those of a panel's evaluators; leave it out.")
     table = table_at(options)
     reacting = names_in(attributes)
     actions = ActionSet.from_csv(
         table,
         group=option_group,
         label=option,
-        features=_feature_columns(
-            table, features, prices, [option_group, option, *(reacting or [])]
-        ),
+        features=names_in(features),
         intercept=intercept,
         standardize=standardize,
         attributes=reacting,
         categorical=names_in(categorical) or (),
         decimal=decimal,
     )
-    assert actions.encoding is not None
-    costs = None
-    if prices is not None:
-        decimal = actions.encoding.decimal
-        costs = table.numbers(prices, "--prices", least=0.0, label=option, decimal=decimal)
-    found = inspected(actions, precision=precision, evaluations=evaluations, gaps=costs, full=full)
+    found = inspected(actions, precision=precision, evaluations=evaluations)
     _show(found, figure, as_json)
 
 
-def _show(found: Inspection, figure: Path | None, as_json: bool) -> None:
+def _show(found: Inspection | Check, figure: Path | None, as_json: bool) -> None:
     """Print what was found, draw it, and exit with 3 if something cannot be told."""
-    drawn = found.check is not None or found.told
+    drawn = isinstance(found, Check) or found.told
     show(found, figure if drawn else None, as_json=as_json)
     if not found.identifiable:
         raise typer.Exit(_NOT_IDENTIFIABLE)
@@ -237,12 +228,3 @@ def _refuse_for_panels(
     given = [name for name, value in strange.items() if value is not None]
     if given:
         raise InputError(f"{', '.join(given)} is about options without a panel; leave it out.")
-
-
-def _feature_columns(
-    table: Table, features: str | None, prices: str | None, others: Sequence[str | None]
-) -> list[str] | None:
-    """Return the columns to use; the cost of an evaluation is not a feature unless named as one."""
-    if features is not None or prices is None:
-        return names_in(features)
-    return [name for name in table.columns if name and name not in (prices, *others)]
