@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
@@ -21,7 +20,7 @@ from evenhand.inference import Target
 from evenhand.inference.biases import BiasEstimate, TableFit
 from evenhand.readers import read_scores
 from evenhand.report.model import Report, Result
-from evenhand.scores import Factor, Scores
+from evenhand.scores import Scores
 from evenhand.scores.roles import ReadOptions
 from evenhand.scores.scores import Finding, against_baseline, as_scores, crossed
 
@@ -140,29 +139,23 @@ class Audit(Result):
         return placebo(self.table, self.seed)
 
     @cached_property
-    def by_evaluator(self) -> Each:
-        """The biases of evaluators, one by one."""
-        return of_evaluators(self.table, self.bias.level)
-
-    @cached_property
-    def by_favoured(self) -> Each:
-        """The biases towards groups one by one; towards options, where there are no groups."""
-        return of_favoured(self.table, self.bias.level)
+    def _each(self) -> tuple[Each, Each]:
+        return of_evaluators(self.table, self.bias.level), of_favoured(self.table, self.bias.level)
 
     @cached_property
     def spread(self) -> Spreads:
         """How much biases differ: among evaluators, and among those whom they favour."""
-        return Spreads(self.by_evaluator.spread, self.by_favoured.spread)
+        return Spreads(*(one.spread for one in self._each))
 
     @property
     def evaluators(self) -> pd.DataFrame:
-        """Evaluators one by one; see `Each.columns`."""
-        return self.by_evaluator.frame
+        """The biases of evaluators, one by one."""
+        return self._each[0].frame
 
     @property
     def groups(self) -> pd.DataFrame:
         """Those who are favoured, one by one: groups, or options where there are none."""
-        return self.by_favoured.frame
+        return self._each[1].frame
 
     @cached_property
     def decisions(self) -> Decisions:
@@ -189,22 +182,6 @@ class Audit(Result):
     def cannot_tell(self) -> tuple[str, ...]:
         """What no score can tell, in numbers."""
         return cannot_tell(self)
-
-    def by(self, labels: Iterable[object]) -> pd.DataFrame:
-        """Return the bias in each kind of score, with intervals for these evaluators and options.
-
-        Parameters
-        ----------
-        labels
-            (n,) the kind of each score, such as free or short programme, in the order of the table.
-        """
-        kinds = Factor.of([str(label) for label in labels])
-        if len(kinds.codes) != len(self.scores):
-            raise InputError(
-                f"by() needs a label for each of {len(self.scores):,} scores; got "
-                f"{len(kinds.codes):,}."
-            )
-        return Each(self.table, "kind", kinds.codes, kinds.names, {}, self.bias.level).frame
 
     @property
     def favoured(self) -> str:

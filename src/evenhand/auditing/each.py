@@ -11,12 +11,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from evenhand.arrays import Floats
-from evenhand.inference.biases import Population, TableFit, population
+from evenhand.inference.biases import TableFit, population
 from evenhand.linear import Spread
 from evenhand.scores.scores import Codes
 
@@ -61,13 +61,9 @@ class BiasSpread:
     chance: float
 
     @classmethod
-    def of(
-        cls, biases: Floats, variances: Floats, level: float, among: Population | None = None
-    ) -> BiasSpread:
-        """Return how much biases differ; intervals are infinite where too few are known. What they
-        are ``among`` is worked out unless it is given.
-        """
-        found, nowhere = among or population(biases, variances), (-math.inf, math.inf)
+    def of(cls, biases: Floats, variances: Floats, level: float) -> BiasSpread:
+        """Return how much biases differ; intervals are infinite where too few are known."""
+        found, nowhere = population(biases, variances), (-math.inf, math.inf)
         if found is None:
             b = biases[np.isfinite(variances)]
             mean = float(b.mean()) if len(b) else math.nan
@@ -106,7 +102,7 @@ class Each:
     kind: str  # evaluator, group or option
     codes: Codes  # (n,) whose bias it is in each row, −1 for nobody's
     names: Sequence[str]
-    about: Mapping[str, object]  # further columns of `frame`, after the names
+    about: Mapping[str, object]  # further columns of the frame, after the names
     level: float  # of intervals; whoever has a q-value of at most 1 − level is flagged
 
     @cached_property
@@ -115,22 +111,19 @@ class Each:
         return self.table.each(self.codes, len(self.names))
 
     @cached_property
-    def among(self) -> Population | None:
-        """What the biases say of those that are like them; None unless two are known."""
-        return population(self.own.estimate, self.own.variance)
-
-    @cached_property
     def spread(self) -> BiasSpread:
         """How much they differ."""
-        return BiasSpread.of(*self.own[:2], self.level, self.among)
+        return BiasSpread.of(*self.own[:2], self.level)
 
     @cached_property
-    def columns(self) -> dict[str, Any]:
-        """Columns, of everybody: the name; what else is known of them; ``scores``, and how many of
-        these are ``own`` (partial); ``bias`` from ``low`` to ``high``; ``shrunk`` to the mean, from
+    def frame(self) -> pd.DataFrame:
+        """A row for each: the name; what else is known of them; ``scores``, and how many of these
+        are ``own`` (partial); ``bias`` from ``low`` to ``high``; ``shrunk`` to the mean, from
         ``shrunk_low`` to ``shrunk_high``; ``p`` and ``q`` for a bias of 0; ``flagged``. Whoever has
         no partial scores has no bias of his own.
         """
+        import pandas as pd  # noqa: PLC0415 # slow to load
+
         size, there, partial = len(self.names), self.codes >= 0, self.table.scores.partial
         mine = np.zeros(size, dtype=np.intp)
         if partial is not None:
@@ -143,18 +136,13 @@ class Each:
         ends[np.isnan(own.estimate)] = np.nan
         numbers[:, who] = np.vstack([ends.T, self._shrunken(own), p, _false_discovery(p)])
         scores = np.bincount(self.codes[there], minlength=size)
-        return {
-            self.kind: list(self.names),
-            **self.about,
-            "scores": scores,
-            "own": mine,
-            **dict(zip(_NUMBERS, numbers, strict=True)),
-            "flagged": numbers[-1] <= 1.0 - self.level,
-        }
+        columns = {self.kind: list(self.names), **self.about, "scores": scores, "own": mine}
+        columns |= dict(zip(_NUMBERS, numbers, strict=True))
+        return pd.DataFrame(columns).assign(flagged=numbers[-1] <= 1.0 - self.level)
 
     def _shrunken(self, own: Spread) -> Floats:
         """Return (3, m) biases drawn to their mean, with intervals."""
-        among = self.among
+        among = population(*self.own[:2])
         if among is None:
             return own.ends(1.0 - self.level).T
         noise, known = among.noise(own.variance), np.isfinite(own.variance)
@@ -162,13 +150,6 @@ class Each:
         variance = noise * among.between + noise**2 * among.mean_variance
         freedom = np.where(known, np.maximum(own.freedom, 1.0), among.n - 1.0)
         return Spread(bias, variance, freedom).ends(1.0 - self.level).T
-
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """A data frame of `columns`, with a row for each."""
-        import pandas as pd  # noqa: PLC0415 # slow to load
-
-        return pd.DataFrame(self.columns)
 
 
 _NUMBERS = ("bias", "low", "high", "shrunk", "shrunk_low", "shrunk_high", "p", "q")

@@ -93,7 +93,7 @@ def audit_picture(audit: Audit) -> AuditPicture:
 
 def _evaluators(audit: Audit) -> list[ForestRow]:
     """Return the evaluators' shrunken biases; of many, the largest and the smallest."""
-    each = audit.by_evaluator.columns
+    each = audit.evaluators
     order = np.argsort(-sign(audit.scores.best) * each["shrunk"], kind="stable")
     groups = each.get("group", [None] * len(order))
     rows = [

@@ -180,7 +180,8 @@ def _how_sure(audit: Audit) -> str:
 
 def _who(audit: Audit) -> str:
     """Return whose bias is not 0, the largest first, and what to expect of others."""
-    each, spread, failure = audit.by_evaluator.columns, audit.spread, 1.0 - audit.bias.level
+    each = {name: column.to_numpy() for name, column in audit.evaluators.items()}
+    spread, failure = audit.spread, 1.0 - audit.bias.level
     known = each["own"] > 0
     if not audit.identified.told or not audit.bias.low < audit.bias.high or not known.any():
         return ""
