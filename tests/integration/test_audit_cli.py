@@ -209,4 +209,4 @@ def test_a_bar_and_one_option_are_wanted_as_in_python(
     tolerance = 1.0 if "--margin" in flags else 0.0
     found = eh.audit("scores.csv", **PARTS, **wanted, tolerance=tolerance).decisions.shortlist
     assert found is not None
-    assert json.loads(result.stdout)["wanted"] == found.to_frame().to_dict("records")
+    assert json.loads(result.stdout)["wanted"] == found.to_dict("records")

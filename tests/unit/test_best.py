@@ -260,9 +260,7 @@ def test_audit_is_the_mirror(table: pd.DataFrame, said: dict[str, Any]) -> None:
     for same in ("lead", "lead_se", "chance", "tipping_favour"):
         alike(one[same], other[same])
     if low.decisions.shortlist is not None and high.decisions.shortlist is not None:
-        pd.testing.assert_frame_equal(
-            low.decisions.shortlist.to_frame(), high.decisions.shortlist.to_frame()
-        )
+        pd.testing.assert_frame_equal(low.decisions.shortlist, high.decisions.shortlist)
     assert [x.assumption for x in low.warnings] == [x.assumption for x in high.warnings]
     assert low.to_dict()["best"] == "low"
     assert direction("low") in str(low)

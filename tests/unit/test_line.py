@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -288,18 +286,19 @@ def test_changes_are_put_down_to_what_makes_them() -> None:
     every = [o + j for o in names for j in judges]
     by_bias = eh.audit(table(dict.fromkeys(judges, 0.0), 9.0, every), top=2).decisions.shortlist
     assert by_bias is not None
-    assert not len(by_bias.changed)  # a, b and c all have one review by their own
+    assert (by_bias["changed_by"] == "").all()  # a, b and c all have one review by their own
     some = [pair for pair in every if pair not in ("aP", "dQ")]
     by_bias = eh.audit(table(dict.fromkeys(judges, 0.0), 9.0, some), top=2).decisions.shortlist
     assert by_bias is not None
-    assert {by_bias.reason(x) for x in by_bias.changed.tolist()} == {"the bias"}
-    assert set(by_bias.names(by_bias.changed)) == {"a", "c"}
+    changed = by_bias[by_bias["changed_by"] != ""]
+    assert set(changed["changed_by"]) == {"the bias"}
+    assert set(changed["option"]) == {"a", "c"}
     severe = {"P": -9.0, "Q": 0.0, "R": 0.0}
     by_leniency = eh.audit(
         table(severe, 0.0, [pair for pair in every if pair not in ("cP", "dP")]), top=2
     ).decisions.shortlist
     assert by_leniency is not None
-    assert {by_leniency.reason(x) for x in by_leniency.changed.tolist()} == {"leniency"}
+    assert set(by_leniency["changed_by"]) == {"", "leniency"}
     with pytest.raises(eh.InputError, match="which is 4 at most"):
         eh.audit(table(severe, 0.0, every), top=4)
 
@@ -322,8 +321,9 @@ def _biased_panel(seed: int, left_out: str = "", events: int = 1) -> pd.DataFram
     return frame if events > 1 else frame.drop(columns="event")
 
 
-def _chosen(found: Any, flags: np.ndarray) -> set[str]:
-    return set(found.names(np.flatnonzero(flags)))
+def _chosen(found: pd.DataFrame, rule: str) -> set[str]:
+    flags = found["verdict"] == "in" if rule == "inside" else found[rule]
+    return set(found["option"][flags])
 
 
 @pytest.mark.parametrize("left_out", ["", "aP cQ dP eR gU"])
@@ -347,20 +347,19 @@ def test_an_audit_holds_options_against_a_bar_or_another_as_decide_does(
         answer = eh.decide(table, bar=bar, tolerance=tolerance, next_n=0)
         assert found is not None
         least = bar - tolerance
-        assert _chosen(found, found.by_mean) == set(means.index[means > least])
-        assert _chosen(found, found.without_bias) == set(means.index[unbiased > least])
-        assert _chosen(found, found.fair) == set(answer.chosen)
-        assert not (found.inside & found.outside).any()
-        assert _chosen(found, found.inside) <= set(answer.chosen)
+        assert _chosen(found, "by_mean") == set(means.index[means > least])
+        assert _chosen(found, "without_bias") == set(means.index[unbiased > least])
+        assert _chosen(found, "fair") == set(answer.chosen)
+        assert _chosen(found, "inside") <= set(answer.chosen)
     for name in "ah":
         found = eh.audit(table, against=name, tolerance=tolerance).decisions.shortlist
         answer = eh.decide(table, against=name, tolerance=tolerance, next_n=0)
         assert found is not None
         rest = means.drop(name)
         ahead = set(rest.index[rest > means[name] - tolerance])
-        assert _chosen(found, found.by_mean) == ahead
-        assert _chosen(found, found.fair) == set(answer.chosen)
-        assert found.verdict("abcdefgh".index(name)) == "itself"
+        assert _chosen(found, "by_mean") == ahead
+        assert _chosen(found, "fair") == set(answer.chosen)
+        assert found["verdict"]["abcdefgh".index(name)] == "itself"
 
 
 def test_what_is_sure_of_a_bar_and_of_another_option() -> None:
@@ -373,15 +372,14 @@ def test_what_is_sure_of_a_bar_and_of_another_option() -> None:
     for away in (-6.0, 6.0):
         found = eh.audit(table, bar=float(values.mean()) + away).decisions.shortlist
         assert found is not None
-        assert (found.outside == (away > 0.0)).all()
-        assert (found.inside == (away < 0.0)).all()
+        assert (found["verdict"] == ("out" if away > 0.0 else "in")).all()
     near = eh.audit(table, bar=float(values["d"]) - 0.01).decisions.shortlist
     assert near is not None
-    assert near.verdict(3) == "at the line"
-    assert _chosen(near, near.inside) == {"a", "b", "c"}
+    assert near["verdict"][3] == "at the line"
+    assert _chosen(near, "inside") == {"a", "b", "c"}
     beside = eh.audit(table, against="h").decisions.shortlist
     assert beside is not None
-    assert _chosen(beside, beside.inside) >= set("abcdef")
+    assert _chosen(beside, "inside") >= set("abcdef")
 
 
 def test_a_bias_that_lifts_an_option_over_a_bar_is_named() -> None:
@@ -404,10 +402,8 @@ def test_a_bias_that_lifts_an_option_over_a_bar_is_named() -> None:
         audit = eh.audit(table, **wanted)
         found = audit.decisions.shortlist
         assert found is not None
-        assert found.names(found.changed) == ["a"]
-        assert found.reason(0) == "the bias"
-        assert found.names(found.wrong) == ["a"]
-        assert found.verdict(0) == "out"
+        assert found["changed_by"].tolist() == ["the bias", "", ""]
+        assert found["verdict"][0] == "out"
 
 
 def test_every_event_has_its_own_bar_and_refuses_what_it_cannot_have() -> None:
@@ -416,7 +412,7 @@ def test_every_event_has_its_own_bar_and_refuses_what_it_cannot_have() -> None:
     beta = eh.audit(both)
     for wanted in ({"bar": 6.0}, {"against": "d"}):
         audit = eh.audit(both, **wanted)
-        frame = audit.decisions.shortlist.to_frame()
+        frame = audit.decisions.shortlist
         for event, part in both.groupby("event"):
             means = part.groupby("option")["score"].mean()
             line = wanted.get("bar", means["d"])
@@ -480,8 +476,8 @@ def test_a_bar_that_all_options_lie_at_is_seldom_called(k: int, J: int, seed: in
         answer, audited = eh.decide(table, bar=5.0, next_n=0), eh.audit(table, bar=5.0)
         short = audited.decisions.shortlist
         assert short is not None
-        above += bool(answer.inside) or bool(short.inside.any())
-        below += bool(answer.outside) or bool(short.outside.any())
+        above += bool(answer.inside) or bool((short["verdict"] == "in").any())
+        below += bool(answer.outside) or bool((short["verdict"] == "out").any())
     assert above <= 5, above
     assert below <= 5, below
 
@@ -497,7 +493,7 @@ def test_an_audit_lists_all_options_of_an_event_those_who_are_wanted_first() -> 
         audit = eh.audit(table, event="event", top=3)
         parts = [part for section in audit._report().sections for part in section.filled]
         (found,) = (p for p in parts if getattr(p, "caption", "").startswith("Who is among the"))
-        whole = audit.decisions.shortlist.to_frame()  # type: ignore[union-attr]
+        whole = audit.decisions.shortlist
         assert (whole["verdict"] == "at the line").any()
         if one:
             names = [row[0] for row in found.rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
@@ -20,7 +21,7 @@ from evenhand.inference import Target
 from evenhand.inference.biases import BiasEstimate, TableFit
 from evenhand.readers import read_scores
 from evenhand.report.model import Report, Result
-from evenhand.scores import Scores
+from evenhand.scores import Factor, Scores
 from evenhand.scores.roles import ReadOptions
 from evenhand.scores.scores import Finding, against_baseline, as_scores, crossed
 
@@ -182,6 +183,22 @@ class Audit(Result):
     def cannot_tell(self) -> tuple[str, ...]:
         """What no score can tell, in numbers."""
         return cannot_tell(self)
+
+    def by(self, labels: Iterable[object]) -> pd.DataFrame:
+        """Return the bias in each kind of score, with intervals for these evaluators and options.
+
+        Parameters
+        ----------
+        labels
+            (n,) the kind of each score, such as free or short programme, in the order of the table.
+        """
+        kinds = Factor.of([str(label) for label in labels])
+        if len(kinds.codes) != len(self.scores):
+            raise InputError(
+                f"by() needs a label for each of {len(self.scores):,} scores; got "
+                f"{len(kinds.codes):,}."
+            )
+        return Each(self.table, "kind", kinds.codes, kinds.names, {}, self.bias.level).frame
 
     @property
     def favoured(self) -> str:

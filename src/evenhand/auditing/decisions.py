@@ -49,12 +49,7 @@ if TYPE_CHECKING:
 
 Flags = NDArray[np.bool_]
 
-_REASONS = {
-    (True, True): "the bias or leniency, each alone",
-    (True, False): "the bias",
-    (False, True): "leniency",
-    (False, False): "the bias and leniency together",
-}
+_TOGETHER = "the bias and leniency together"
 _LARGE = 30_000_000  # rows times effects of a table on items that are fitted at once
 _NEAREST = 8  # rivals whose leads are looked at in a table that is fitted step by step
 
@@ -237,7 +232,7 @@ def _reduced(design: Design) -> Design:
 
 class Lead(NamedTuple):
     """Who is first by some values, who next, and by how much: 0 in a tie, infinite without a next
-    one; −1 and NaN where values are not known. Of those that tie, others say who is first.
+    one; −1 and NaN where values are not known.
     """
 
     first: int
@@ -249,19 +244,25 @@ class Lead(NamedTuple):
         """Return who is first by (k,) values, of those that tie by others."""
         if np.isnan(values).any():
             return cls(-1, -1, math.nan)
-        places = _places(values, grain)
-        first, *others = np.lexsort((_places(also, grain), places))[:2].tolist()
+        first, *others = _ranked(values, also, grain)[:2].tolist()
         if not others:
             return cls(first, -1, math.inf)
+        places = _places(values, grain)
         tied = places[first] == places[others[0]]
         return cls(first, others[0], 0.0 if tied else float(values[first] - values[others[0]]))
 
 
+def _ranked(values: Floats, also: Floats, grain: float) -> Indices:
+    """Return options by (k,) values, of those that tie by others."""
+    return np.lexsort((_places(also, grain), _places(values, grain)))
+
+
 def _places(values: Floats, grain: float) -> Indices:
-    """Return (k,) the place of each, from 0; those that tie share it."""
-    order = np.argsort(-values, kind="stable")
-    places = np.zeros(len(order), dtype=np.intp)
-    places[order[1:]] = np.cumsum(-np.diff(values[order]) > _enough(values, grain))
+    """Return (k,) the place of each, from 0; those that tie share it, all if some is not known."""
+    places = np.zeros(len(values), dtype=np.intp)
+    if not np.isnan(values).any():
+        order = np.argsort(-values, kind="stable")
+        places[order[1:]] = np.cumsum(-np.diff(values[order]) > _enough(values, grain))
     return places
 
 
@@ -315,8 +316,10 @@ class Decisions:
         it alone, where there are no groups) for somebody else to be best; infinite where nobody
         else competes.
     shortlist
-        Who is wanted by the mean, and with bias and leniency off: among the m best, above a bar or
-        better than one option; None if nobody said what is wanted.
+        A data frame with a row for every option of every event: whether it is wanted (among the m
+        best, above a bar or better than one option) by the mean, and with bias, leniency (or what
+        standing first adds) or both off; what is sure of it with both off; and what changes its
+        place. None if nobody said what is wanted.
     """
 
     events: tuple[str, ...]
@@ -333,7 +336,7 @@ class Decisions:
     chance: Floats
     chance_of_winner: Floats
     tipping_favour: Floats
-    shortlist: Shortlist | None = None
+    shortlist: pd.DataFrame | None = None
 
     def __len__(self) -> int:
         """Return how many events there are."""
@@ -421,7 +424,7 @@ def decisions(
             if math.isfinite(one.value)
         )
         aim = target if side > 0.0 else target.turned
-        short = replace(_shortlist(scores, made, aim, 1.0 - bias.level, added), target=target)
+        short = _shortlist(scores, made, aim, 1.0 - bias.level, added)
     rows = [_decided(one, groups, grain) for one in made]
     winner, fair_winner, runner_up = np.array([row[:3] for row in rows], dtype=np.intp).T
     lead, lead_se, chance, of_winner, tips = np.array([row[3:] for row in rows]).T
@@ -485,71 +488,6 @@ def _decided(one: Panel, groups: Codes, grain: float) -> tuple[float, ...]:
 # ---------------------------------------------------------------------- a target
 
 
-@dataclass(frozen=True, eq=False)
-class Shortlist:
-    """Who is wanted at every event by each rule, (entries,) each."""
-
-    events: tuple[str, ...]  # (entries,) names of the events
-    option: tuple[str, ...]  # (entries,) and of the options
-    target: Target
-    by_mean: Flags
-    without_bias: Flags  # by the mean, with the bias off
-    without_leniency: Flags  # with leniency, or what standing first adds, off; the bias is in it
-    fair: Flags  # with both off
-    inside: Flags  # surely wanted
-    outside: Flags  # surely not
-    itself: Flags  # the option that others are held against
-
-    @property
-    def wanted(self) -> str:
-        """What is wanted, as it follows 'is' or 'are'."""
-        top = self.target.top
-        return self.target.words if top is None else f"among the best {top:,}"
-
-    @property
-    def changed(self) -> Indices:
-        """Entries that are wanted by the mean and not with both off, or turned round."""
-        return np.flatnonzero(self.by_mean != self.fair)
-
-    @property
-    def wrong(self) -> Indices:
-        """Entries whose place by the mean is wrong beyond noise."""
-        return np.flatnonzero((self.by_mean & self.outside) | (~self.by_mean & self.inside))
-
-    def reason(self, entry: int) -> str:
-        """Return what changes the place of an entry: what does so by itself, else both."""
-        alone = self.without_bias, self.without_leniency
-        bias, leniency = (bool(one[entry] != self.by_mean[entry]) for one in alone)
-        return _REASONS[bias, leniency]
-
-    def verdict(self, entry: int) -> str:
-        """Return what is sure of an entry: in, out or at the line."""
-        sure = {"in": self.inside, "itself": self.itself, "out": self.outside}
-        return next((said for said, flags in sure.items() if flags[entry]), "at the line")
-
-    def names(self, entries: Indices) -> list[str]:
-        """Return the names of the options of some entries."""
-        return [self.option[x] for x in entries.tolist()]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with a row for every option of every event."""
-        import pandas as pd  # noqa: PLC0415 # slow to load
-
-        every, changed = range(len(self.fair)), set(self.changed.tolist())
-        return pd.DataFrame(
-            {
-                "event": self.events,
-                "option": self.option,
-                "by_mean": self.by_mean,
-                "without_bias": self.without_bias,
-                "without_leniency": self.without_leniency,
-                "fair": self.fair,
-                "verdict": [self.verdict(x) for x in every],
-                "changed_by": [self.reason(x) if x in changed else "" for x in every],
-            }
-        )
-
-
 def refuse_unfit(scores: Scores, target: Target) -> None:
     """Raise an error unless options can have the target: some event has more than are wanted."""
     if target.top is None:
@@ -569,10 +507,12 @@ def refuse_unfit(scores: Scores, target: Target) -> None:
 
 def _shortlist(
     scores: Scores, made: Iterable[Panel], target: Target, delta: float, added: float
-) -> Shortlist:
+) -> pd.DataFrame:
     """Return who is wanted at every event by each rule, and who surely; ``added``: what attributes
     add.
     """
+    import pandas as pd  # noqa: PLC0415 # slow to load
+
     names, grain = scores.option.names, scores.level.grain
     rival, bar = target.rival(names), (target.bar or 0.0) - scores.level.origin
     aim = target if target.bar is None else replace(target, bar=bar - added)
@@ -581,38 +521,37 @@ def _shortlist(
     for one in made:
         mean, fair, k = one.values[0], one.values[3], len(one.options)
         known, itself = not np.isnan(fair).any(), one.options == (-1 if rival is None else rival)
+        nobody = k <= (target.top or 1) or (rival is not None and not itself.any())
+        lists = [np.zeros(k, dtype=np.bool_) for _ in one.values]
         if target.top is not None:
-            also = fair, mean, mean, mean
-            lists = [_first(*by, target.top, grain) for by in zip(one.values, also, strict=True)]
-        elif rival is not None and not itself.any():
-            lists = [np.zeros(k, dtype=np.bool_)] * 4
-        else:
+            for flag, by, also in zip(lists, one.values, (fair, mean, mean, mean), strict=True):
+                flag[_ranked(by, also, grain)[: target.top]] = True
+        elif rival is None or itself.any():
             away = one.values - (lines if rival is None else one.values[:, itself])
             lists = [_above(by, target.tolerance, grain) & ~itself for by in away]
             lists = lists if known else [*lists[:2], lists[0], lists[0]]
         inside, outside = np.zeros((2, k), dtype=np.bool_)
-        if k <= (target.top or 1) or (rival is not None and not itself.any()):
-            pass  # nobody to choose from
-        elif one.fit is None:  # references are known
+        if not nobody and one.fit is None:  # references are known
             inside, outside = lists[3], ~(lists[3] | itself)
-        elif isinstance(one.fit, EventFit) and known:
+        elif not nobody and isinstance(one.fit, EventFit) and known:
             against = int(itself.argmax()) if rival is not None else None
             said = conclude(one.fit, aim, delta, rival=against)
             inside[list(said.inside)] = True
             outside[list(said.outside if target.top is not None else said.short)] = True
-        flags.append(np.array([*lists, inside, outside, itself]))
+        flags.append(np.array([*lists, inside, itself, outside]))
         entries += [(one.name, names[x]) for x in one.options.tolist()]
-    events, option = zip(*entries, strict=True)
-    return Shortlist(events, option, target, *np.hstack(flags))
-
-
-def _first(values: Floats, also: Floats, top: int, grain: float) -> Flags:
-    """Return (k,) who is among the first; of those that tie, by ``also``."""
-    places = [np.zeros(len(x), np.intp) if np.isnan(x).any() else _places(x, grain)
-              for x in (also, values)]  # fmt: skip
-    found = np.zeros(len(values), dtype=np.bool_)
-    found[np.lexsort(places)[:top]] = True
-    return found
+    by_mean, without_bias, without_leniency, fair, *sure = np.hstack(flags)
+    alone = [by_mean == fair, without_bias != by_mean, without_leniency != by_mean]
+    reasons = ["", "the bias or leniency, each alone", "the bias", "leniency"]
+    changed = np.select([alone[0], alone[1] & alone[2], *alone[1:]], reasons, _TOGETHER)
+    return pd.DataFrame(entries, columns=["event", "option"]).assign(
+        by_mean=by_mean,
+        without_bias=without_bias,
+        without_leniency=without_leniency,
+        fair=fair,
+        verdict=np.select(sure, ["in", "itself", "out"], "at the line"),
+        changed_by=changed,
+    )
 
 
 def _above(away: Floats, tolerance: float, grain: float) -> Flags:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evenhand.auditing.audit import Audit
-    from evenhand.auditing.decisions import Decisions, Shortlist
+    from evenhand.auditing.decisions import Decisions
 
 _MOST_NAMES = 3
 _FEW = 10  # evaluators or options: more of them would tell more than more scores
@@ -71,7 +71,7 @@ def report_of(audit: Audit) -> Report:
             Section("Whose bias is how large", partial(_each, audit, "evaluator"), "brief"),
             Section("Who is favoured", partial(_each, audit, audit.favoured)),
             Section("Winners that change", partial(_events, audit, True), "brief"),
-            Section("Who is wanted, and what changes that", partial(_wanted, audit), "brief"),
+            Section("Who is wanted, and what changes that", partial(_shortlist, audit), "brief"),
             Section("Decisions in doubt", partial(_events, audit, False)),
             Section("What was assumed, and what became of it", partial(_assumptions, audit)),
             Section("How it was computed", partial(_method, audit)),
@@ -226,7 +226,7 @@ def _decided(audit: Audit) -> str:
     """Return what the mean scores decide, what changes that, and whether it is more than noise."""
     made = audit.decisions
     if made.shortlist is not None:
-        return _changes(made.shortlist)
+        return _changes(made.shortlist, _wanted(audit))
     rivals, by_bias = made.sizes > 1, made.rules.get("bias")
     n, event = int(rivals.sum()), int(rivals.argmax())
     if n == 0 or by_bias is None:
@@ -255,35 +255,45 @@ def _decided(audit: Audit) -> str:
     return f"{said}: {how}{'' if how == _FRAGILE else ', by more than noise'}."
 
 
-def _changes(found: Shortlist) -> str:
+def _wanted(audit: Audit) -> str:
+    """Return what is wanted, as it follows 'is' or 'are'."""
+    assert audit.target is not None
+    top = audit.target.top
+    return audit.target.words if top is None else f"among the best {top:,}"
+
+
+def _changes(rows: pd.DataFrame, wanted: str) -> str:
     """Return who is wanted by the mean only, and who with all taken off only, what changes it, of
     which that is more than noise, and who is surely wanted.
     """
 
-    def named(entries: Sequence[int]) -> str:
-        names = found.names(np.array(entries, dtype=np.intp))
-        if found.events[0] != found.events[-1]:
-            names = [f"{found.option[x]} at {abridged(found.events[x])}" for x in entries]
+    def named(some: pd.DataFrame) -> str:
+        names = some["option"].tolist()
+        if rows["event"].nunique() > 1:
+            names = [f"{x} at {abridged(at)}" for x, at in zip(names, some["event"], strict=True)]
         return listed(names, _MOST_NAMES)
 
-    changed, wrong = found.changed.tolist(), found.wrong.tolist()
-    sure, n = np.flatnonzero(found.fair & found.inside).tolist(), int(found.fair.sum())
-    surely = f"surely so {len(sure):,}: {named(sure)}" if sure else "none of them surely"
-    if not changed and not n:
-        return f"Nobody is {found.wanted}, by the mean scores or with all taken off."
-    if not changed:
+    by_mean, fair = rows["by_mean"], rows["fair"]
+    changed, n = rows[by_mean != fair], int(fair.sum())
+    certain = rows[fair & (rows["verdict"] == "in")]
+    wrong = rows[rows["verdict"] == np.where(by_mean, "out", "in")]
+    surely = f"surely so {len(certain):,}: {named(certain)}" if len(certain) else ""
+    surely = surely or "none of them surely"
+    if not len(changed) and not n:
+        return f"Nobody is {wanted}, by the mean scores or with all taken off."
+    if not len(changed):
         they = "one is" if n == 1 else f"{n:,} are"
         also = "by the mean scores and with all taken off"
-        return f"The same {they} {found.wanted} {also}, {surely}."
+        return f"The same {they} {wanted} {also}, {surely}."
     parts = [
         f"{how}: {named(some)}"
         for how, flag in (("by the mean scores only", True), ("with all taken off only", False))
-        if (some := [x for x in changed if found.by_mean[x] == flag])
+        if len(some := changed[changed["by_mean"] == flag])
     ]
-    causes = Counter(found.reason(entry) for entry in changed)
+    causes = Counter(changed["changed_by"])
     by = joined([f"{cause} ({n:,})" for cause, n in sorted(causes.items())])
-    beyond = f"More than noise: {named(wrong)}." if wrong else "All of that is within noise."
-    said = f"{capital(found.wanted)} {'; '.join(parts)}. What changes it: {by}. {beyond}"
+    beyond = f"More than noise: {named(wrong)}." if len(wrong) else "All of that is within noise."
+    said = f"{capital(wanted)} {'; '.join(parts)}. What changes it: {by}. {beyond}"
     return (
         f"{said} With all taken off {counted(n, 'option')} {'is' if n == 1 else 'are'}, {surely}."
     )
@@ -298,8 +308,8 @@ def _next(audit: Audit) -> str:
         said = "The bias is identified: take it off (`decide` does), or let nobody score the own."
         made, short = audit.decisions, audit.decisions.shortlist
         if short is not None:
-            open_ = ~(short.inside | short.outside | short.itself)
-            return said + (" Who is at the line needs more scores." if open_.any() else "")
+            open_ = (short["verdict"] == "at the line").any()
+            return said + (" Who is at the line needs more scores." if open_ else "")
         said += " What is safe may be trusted as it stands." if "safe" in made.verdict else ""
         return said + (" What is fragile needs more scores." if "fragile" in made.verdict else "")
     if 0.5 * (bias.high - bias.low) <= audit.noise:
@@ -453,12 +463,12 @@ def _events(audit: Audit, changed: bool) -> list[Part]:
     return [_of_events(audit, "Who wins, and would", frame, names), Note(read)]
 
 
-def _wanted(audit: Audit) -> list[Part]:
+def _shortlist(audit: Audit) -> list[Part]:
     """Return which of those that are wanted change, and by what."""
-    found = audit.decisions.shortlist
-    if found is None:
+    frame = audit.decisions.shortlist
+    if frame is None:
         return []
-    frame, caption = found.to_frame(), f"Who is {found.wanted}"
+    caption = f"Who is {_wanted(audit)}"
     if len(audit.decisions) > 1:  # what is worth a look
         caption += ": those of whom it is sure, or changes"
         frame = frame[(frame["changed_by"] != "") | frame["verdict"].isin(["in", "out"])]
@@ -541,7 +551,7 @@ def record_of(audit: Audit) -> dict[str, Any]:
         f"by_{audit.favoured}": rows(audit.groups),
         "flips": {name: int(rule.flipped.sum()) for name, rule in made.rules.items()},
         "decisions": rows(made.to_frame()),
-        "wanted": None if made.shortlist is None else rows(made.shortlist.to_frame()),
+        "wanted": rows(made.shortlist),
         "identified": audit.identified.told,
         "ask": [ask._asdict() for ask in audit.identified.asks],
         "warnings": [
