@@ -125,7 +125,7 @@ def test_the_report_has_the_numbers_of_the_audit(audit: eh.Audit, page: Document
 
 
 def test_options_of_any_name_stay_names(audit: eh.Audit, page: DocumentReader) -> None:
-    doubtful = audit.decisions.to_frame().query("verdict in ['wrong', 'fragile']")
+    doubtful = audit.decisions.query("verdict in ['wrong', 'fragile']")
     assert len(doubtful)
     assert set(doubtful["winner"]) <= set(page.cells)
     assert page.text.count(EVIL) >= 2 + 2 * len(doubtful)
@@ -215,7 +215,7 @@ def test_marks_stand_at_their_numbers_in_rows_of_their_names(audit: eh.Audit) ->
     for one in audit.evaluators.itertuples():
         assert (round(one.shrunk, 9), rows[f"{one.evaluator} ({one.group})"]) in points
     assert (round(audit.bias.value, 9), rows["all evaluators"]) in points
-    made = audit.decisions.to_frame().sort_values("tipping_favour", kind="stable")
+    made = audit.decisions.sort_values("tipping_favour", kind="stable")
     points = points_of(events)
     for place, one in enumerate(made.itertuples()):
         assert points[round(one.tipping_favour, 9), place] == COLOURS[one.verdict]

@@ -254,13 +254,13 @@ def test_audit_is_the_mirror(table: pd.DataFrame, said: dict[str, Any]) -> None:
         if len(one):
             alike(one["shrunk"], -other["shrunk"])
             alike(one["q"], other["q"])
-    one, other = low.decisions.to_frame(), high.decisions.to_frame()
+    one, other = low.decisions, high.decisions
     for same in ("winner", "fair_winner", "runner_up", "verdict"):
         assert one[same].tolist() == other[same].tolist()
     for same in ("lead", "lead_se", "chance", "tipping_favour"):
         alike(one[same], other[same])
-    if low.decisions.shortlist is not None and high.decisions.shortlist is not None:
-        pd.testing.assert_frame_equal(low.decisions.shortlist, high.decisions.shortlist)
+    if low.shortlist is not None and high.shortlist is not None:
+        pd.testing.assert_frame_equal(low.shortlist, high.shortlist)
     assert [x.assumption for x in low.warnings] == [x.assumption for x in high.warnings]
     assert low.to_dict()["best"] == "low"
     assert direction("low") in str(low)
@@ -270,7 +270,7 @@ def test_audit_is_the_mirror(table: pd.DataFrame, said: dict[str, Any]) -> None:
 def test_a_favour_is_below_0_and_is_called_one() -> None:
     found = eh.audit(panel(), best="low")
     assert found.bias.high < 0.0
-    assert found.decisions.names(found.decisions.fair_winner) == ["o0"]
+    assert found.decisions["fair_winner"].tolist() == ["o0"]
 
 
 @pytest.mark.parametrize(

@@ -284,11 +284,11 @@ def test_changes_are_put_down_to_what_makes_them() -> None:
         return pd.DataFrame(rows, columns=columns)
 
     every = [o + j for o in names for j in judges]
-    by_bias = eh.audit(table(dict.fromkeys(judges, 0.0), 9.0, every), top=2).decisions.shortlist
+    by_bias = eh.audit(table(dict.fromkeys(judges, 0.0), 9.0, every), top=2).shortlist
     assert by_bias is not None
     assert (by_bias["changed_by"] == "").all()  # a, b and c all have one review by their own
     some = [pair for pair in every if pair not in ("aP", "dQ")]
-    by_bias = eh.audit(table(dict.fromkeys(judges, 0.0), 9.0, some), top=2).decisions.shortlist
+    by_bias = eh.audit(table(dict.fromkeys(judges, 0.0), 9.0, some), top=2).shortlist
     assert by_bias is not None
     changed = by_bias[by_bias["changed_by"] != ""]
     assert set(changed["changed_by"]) == {"the bias"}
@@ -296,7 +296,7 @@ def test_changes_are_put_down_to_what_makes_them() -> None:
     severe = {"P": -9.0, "Q": 0.0, "R": 0.0}
     by_leniency = eh.audit(
         table(severe, 0.0, [pair for pair in every if pair not in ("cP", "dP")]), top=2
-    ).decisions.shortlist
+    ).shortlist
     assert by_leniency is not None
     assert set(by_leniency["changed_by"]) == {"", "leniency"}
     with pytest.raises(eh.InputError, match="which is 4 at most"):
@@ -343,7 +343,7 @@ def test_an_audit_holds_options_against_a_bar_or_another_as_decide_does(
     )
     bars = (means.sort_values().to_numpy()[1:] + means.sort_values().to_numpy()[:-1]) / 2
     for bar in bars[::3].tolist():
-        found = eh.audit(table, bar=bar, tolerance=tolerance).decisions.shortlist
+        found = eh.audit(table, bar=bar, tolerance=tolerance).shortlist
         answer = eh.decide(table, bar=bar, tolerance=tolerance, next_n=0)
         assert found is not None
         least = bar - tolerance
@@ -352,7 +352,7 @@ def test_an_audit_holds_options_against_a_bar_or_another_as_decide_does(
         assert _chosen(found, "fair") == set(answer.chosen)
         assert _chosen(found, "inside") <= set(answer.chosen)
     for name in "ah":
-        found = eh.audit(table, against=name, tolerance=tolerance).decisions.shortlist
+        found = eh.audit(table, against=name, tolerance=tolerance).shortlist
         answer = eh.decide(table, against=name, tolerance=tolerance, next_n=0)
         assert found is not None
         rest = means.drop(name)
@@ -370,14 +370,14 @@ def test_what_is_sure_of_a_bar_and_of_another_option() -> None:
     table["score"] -= severe.groupby(table.evaluator).transform("mean")
     values = eh.decide(table, top=2, next_n=0).standings.set_index("option")["value"]
     for away in (-6.0, 6.0):
-        found = eh.audit(table, bar=float(values.mean()) + away).decisions.shortlist
+        found = eh.audit(table, bar=float(values.mean()) + away).shortlist
         assert found is not None
         assert (found["verdict"] == ("out" if away > 0.0 else "in")).all()
-    near = eh.audit(table, bar=float(values["d"]) - 0.01).decisions.shortlist
+    near = eh.audit(table, bar=float(values["d"]) - 0.01).shortlist
     assert near is not None
     assert near["verdict"][3] == "at the line"
     assert _chosen(near, "inside") == {"a", "b", "c"}
-    beside = eh.audit(table, against="h").decisions.shortlist
+    beside = eh.audit(table, against="h").shortlist
     assert beside is not None
     assert _chosen(beside, "inside") >= set("abcdef")
 
@@ -400,7 +400,7 @@ def test_a_bias_that_lifts_an_option_over_a_bar_is_named() -> None:
     )
     for wanted in ({"bar": 5.0}, {"against": "b", "tolerance": 1.0}):
         audit = eh.audit(table, **wanted)
-        found = audit.decisions.shortlist
+        found = audit.shortlist
         assert found is not None
         assert found["changed_by"].tolist() == ["the bias", "", ""]
         assert found["verdict"][0] == "out"
@@ -412,13 +412,13 @@ def test_every_event_has_its_own_bar_and_refuses_what_it_cannot_have() -> None:
     beta = eh.audit(both)
     for wanted in ({"bar": 6.0}, {"against": "d"}):
         audit = eh.audit(both, **wanted)
-        frame = audit.decisions.shortlist
+        frame = audit.shortlist
         for event, part in both.groupby("event"):
             means = part.groupby("option")["score"].mean()
             line = wanted.get("bar", means["d"])
             here = frame[frame["event"] == str(event)].set_index("option")
             assert (here["by_mean"] == (means > line).loc[here.index]).all()
-    assert beta.decisions.shortlist is None
+    assert beta.shortlist is None
     with pytest.raises(eh.InputError, match="got top and bar"):
         eh.audit(both, top=2, bar=3.0)
     with pytest.raises(eh.InputError, match="against must be the name of an option"):
@@ -474,7 +474,7 @@ def test_a_bar_that_all_options_lie_at_is_seldom_called(k: int, J: int, seed: in
             columns=["option", "evaluator", "score"],
         )
         answer, audited = eh.decide(table, bar=5.0, next_n=0), eh.audit(table, bar=5.0)
-        short = audited.decisions.shortlist
+        short = audited.shortlist
         assert short is not None
         above += bool(answer.inside) or bool((short["verdict"] == "in").any())
         below += bool(answer.outside) or bool((short["verdict"] == "out").any())
@@ -493,7 +493,7 @@ def test_an_audit_lists_all_options_of_an_event_those_who_are_wanted_first() -> 
         audit = eh.audit(table, event="event", top=3)
         parts = [part for section in audit._report().sections for part in section.filled]
         (found,) = (p for p in parts if getattr(p, "caption", "").startswith("Who is among the"))
-        whole = audit.decisions.shortlist
+        whole = audit.shortlist
         assert (whole["verdict"] == "at the line").any()
         if one:
             names = [row[0] for row in found.rows]

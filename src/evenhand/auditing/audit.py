@@ -45,7 +45,7 @@ class Audit(Result):
     seed
         Where permutations of groups come from.
     target
-        What is wanted at every event, if anybody said; `decisions.shortlist` is then who.
+        What is wanted at every event, if anybody said; `shortlist` is then who.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Audit(Result):
     ...     columns=["option", "evaluator", "home", "score"],
     ... )
     >>> found = eh.audit(frame, partial="home")
-    >>> round(found.bias.value, 9), found.decisions.names(found.decisions.fair_winner)
+    >>> round(found.bias.value, 9), found.decisions["fair_winner"].tolist()
     (2.0, ['Ann'])
     """
 
@@ -159,14 +159,25 @@ class Audit(Result):
         return self._each[1].frame
 
     @cached_property
-    def decisions(self) -> Decisions:
-        """What the scores decide at every event, and what would change that."""
+    def _decided(self) -> Decisions:
         return decisions(self.scores, self.bias, self.attributes, self.target)
 
-    @cached_property
+    @property
+    def decisions(self) -> pd.DataFrame:
+        """What the scores decide: a row for every event, with a verdict on its winner by the mean
+        scores; see `Decisions.events`.
+        """
+        return self._decided.events
+
+    @property
     def flips(self) -> pd.DataFrame:
         """Who wins at every event, by every rule: a row each; see `Decisions.flips`."""
-        return self.decisions.flips()
+        return self._decided.flips
+
+    @property
+    def shortlist(self) -> pd.DataFrame | None:
+        """Who is wanted at every event, by every rule; see `Decisions.shortlist`."""
+        return self._decided.shortlist
 
     @cached_property
     def warnings(self) -> tuple[Finding, ...]:
@@ -242,7 +253,7 @@ def audit(
         Of all intervals.
     top
         How many are wanted at every event, such as the ten that are funded: which of them change,
-        and by what, is then in ``decisions.shortlist``.
+        and by what, is then in ``shortlist``.
     bar, against
         Instead of ``top``: what they must be worth, on the scale of the average evaluator, or the
         option that they must beat.

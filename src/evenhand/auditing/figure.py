@@ -69,7 +69,7 @@ class AuditPicture:
 def audit_picture(audit: Audit) -> AuditPicture:
     """Work out whose bias to draw, and which events."""
     bias, made = audit.bias, audit.decisions
-    every = zip(made.events, made.tipping_favour.tolist(), made.verdict, strict=True)
+    every = made[["event", "tipping_favour", "verdict"]].itertuples(index=False)
     marks = sorted(
         (EventMark(*one) for one in every if math.isfinite(one[1])), key=lambda one: one.tipping
     )

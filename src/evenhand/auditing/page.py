@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evenhand.auditing.audit import Audit
-    from evenhand.auditing.decisions import Decisions
 
 _MOST_NAMES = 3
 _FEW = 10  # evaluators or options: more of them would tell more than more scores
@@ -224,32 +223,34 @@ def _between(value: float, low: float, high: float) -> str:
 
 def _decided(audit: Audit) -> str:
     """Return what the mean scores decide, what changes that, and whether it is more than noise."""
-    made = audit.decisions
-    if made.shortlist is not None:
-        return _changes(made.shortlist, _wanted(audit))
-    rivals, by_bias = made.sizes > 1, made.rules.get("bias")
-    n, event = int(rivals.sum()), int(rivals.argmax())
-    if n == 0 or by_bias is None:
+    made, flips = audit.decisions, audit.flips
+    if audit.shortlist is not None:
+        return _changes(audit.shortlist, _wanted(audit))
+    rivals = made[made["options"] > 1]
+    n, rules = len(rivals), flips["rule"].unique().tolist()
+    if n == 0 or rules[0] != "bias":
         return ""
-    fair = next(rule for name, rule in made.rules.items() if name != "bias")
     off = "by the references" if audit.scores.reference is not None else "with leniency off, too"
     if n > 1:
-        counts = Counter(np.array(made.verdict)[rivals].tolist())
+        counts = Counter(rivals["verdict"])
         kinds = [f"{counts[kind]:,} {said}" for kind, said in _VERDICTS.items() if counts[kind]]
+        by_bias, fair = flips.groupby("rule", sort=False)["flipped"].sum()
         return (
-            f"Of {n:,} winners by the mean scores {int(by_bias.flipped.sum()):,} change with the "
-            f"bias off and {int(fair.flipped.sum()):,} {off}; {joined(kinds)}."
+            f"Of {n:,} winners by the mean scores {by_bias:,} change with the bias off and "
+            f"{fair:,} {off}; {joined(kinds)}."
         )
-    firsts = made.firsts[event]
-    by_mean = listed([made.options[x] for x in firsts], _MOST_NAMES)
-    biased, fairly = (short(str(made.names(by)[event])) for by in (by_bias.winner, fair.winner))
-    said = f"By the mean scores {by_mean} {'tie' if len(firsts) > 1 else 'wins'}; with the bias "
+    one = rivals.iloc[0]
+    tied = [one["tied"]] if one["tied"] else []
+    by_mean = listed([one["winner"], *tied], _MOST_NAMES)
+    winners = flips[flips["event"] == one["event"]]["winner"]
+    biased, fairly = (short(str(name)) for name in winners)
+    said = f"By the mean scores {by_mean} {'tie' if tied else 'wins'}; with the bias "
     said += f"off, {biased}; {off}, {fairly}"
     if {biased, fairly} == {by_mean}:
         said = f"{by_mean} wins by the mean scores, with the bias off, and {off}"
     sure = {"safe": f"{fairly} is the best", "wrong": f"{by_mean} is not the best"}
     sure["fragile"] = _FRAGILE
-    how = sure.get(made.verdict[event])
+    how = sure.get(one["verdict"])
     if how is None:
         return ""
     return f"{said}: {how}{'' if how == _FRAGILE else ', by more than noise'}."
@@ -306,12 +307,12 @@ def _next(audit: Audit) -> str:
         return audit.identified.advice
     if not bias.covers(0.0):
         said = "The bias is identified: take it off (`decide` does), or let nobody score the own."
-        made, short = audit.decisions, audit.decisions.shortlist
-        if short is not None:
-            open_ = (short["verdict"] == "at the line").any()
+        if audit.shortlist is not None:
+            open_ = (audit.shortlist["verdict"] == "at the line").any()
             return said + (" Who is at the line needs more scores." if open_ else "")
-        said += " What is safe may be trusted as it stands." if "safe" in made.verdict else ""
-        return said + (" What is fragile needs more scores." if "fragile" in made.verdict else "")
+        verdicts = set(audit.decisions["verdict"])
+        said += " What is safe may be trusted as it stands." if "safe" in verdicts else ""
+        return said + (" What is fragile needs more scores." if "fragile" in verdicts else "")
     if 0.5 * (bias.high - bias.low) <= audit.noise:
         return "The bias is identified, and small if there is one: nothing has to be taken off."
     kind, n = min(bias.clusters.items(), key=lambda one: one[1], default=("scores", _FEW))
@@ -340,29 +341,26 @@ def cannot_tell(audit: Audit) -> tuple[str, ...]:
 
 def _shared_favour(audit: Audit) -> str:
     """Return by how much all evaluators would have to favour winners for others to be best."""
-    made, scores, favour = audit.decisions, audit.scores, audit.decisions.tipping_favour
-    tips = np.flatnonzero(np.isfinite(favour))
-    if scores.reference is not None or not tips.size:
+    made, scores = audit.decisions, audit.scores
+    tips = made[np.isfinite(made["tipping_favour"])]
+    if scores.reference is not None or not len(tips):
         return ""
     never = "No score shows a favour that all evaluators share: it looks like worth."
-    if made.shortlist is not None:
+    if audit.shortlist is not None:
         return never
-    closest = int(tips[np.argmin(favour[tips])])
-    option, who = int(made.fair_winner[closest]), scores.evaluator
-    whom = short(scores.option.names[option])
+    closest = tips.loc[tips["tipping_favour"].idxmin()]
+    option, who = scores.option.names.index(closest["fair_winner"]), scores.evaluator
+    whom = short(closest["fair_winner"])
     if scores.option_group is not None and scores.option_group[option] >= 0:
         whom = f"{short(scores.groups[scores.option_group[option]])} (the group of {whom})"
-    at = f" at {abridged(made.events[closest])}" if len(made) > 1 else ""
+    at = f" at {abridged(closest['event'])}" if len(made) > 1 else ""
     they = "all evaluators" if who is None or len(who) > 1 else short(who.names[0])
-    return (
-        f"If {they} favoured {whom} {_size_of_lead(made, closest)}, somebody else would be "
-        f"best{at}. {never}"
-    )
+    size = _size_of_lead(float(closest["tipping_favour"]), 2.0 * float(closest["lead_se"]))
+    return f"If {they} favoured {whom} {size}, somebody else would be best{at}. {never}"
 
 
-def _size_of_lead(made: Decisions, event: int) -> str:
+def _size_of_lead(size: float, error: float) -> str:
     """Return by more than what an event tips, to the digits that its lead deserves."""
-    size, error = float(made.tipping_favour[event]), 2.0 * float(made.lead_se[event])
     if size == 0.0:
         return "at all"
     written = number(size, decimals(error)) if 0.0 < error < math.inf else number(size)
@@ -441,14 +439,15 @@ def _of_events(audit: Audit, caption: str, frame: pd.DataFrame, names: dict[str,
 
 def _events(audit: Audit, changed: bool) -> list[Part]:
     """Return the decisions that change by a rule; or the others that are wrong or fragile."""
-    made, by_bias = audit.decisions, audit.decisions.rules.get("bias")
-    flipped = np.any([rule.flipped for rule in made.rules.values()], axis=0)
-    frame = made.to_frame().assign(
-        mean=[", ".join(made.options[x] for x in firsts) for firsts in made.firsts],
-        unbiased=None if by_bias is None else made.names(by_bias.winner),
+    frame, flips = audit.decisions, audit.flips
+    flipped = flips["flipped"].to_numpy().reshape(-1, len(frame)).any(axis=0)
+    by_bias = flips["winner"][flips["rule"] == "bias"].to_numpy()
+    frame = frame.assign(
+        mean=frame["winner"] + np.where(frame["tied"] == "", "", ", ") + frame["tied"],
+        unbiased=by_bias if len(by_bias) else None,
     )
     frame = frame[flipped if changed else frame["verdict"].isin(["wrong", "fragile"]) & ~flipped]
-    of_winners = made.shortlist is None and (audit.identified.told or not changed)
+    of_winners = audit.shortlist is None and (audit.identified.told or not changed)
     if not len(frame) or not of_winners:
         return []
     frame = frame.sort_values(["verdict", "tipping_favour"], ascending=[False, True], kind="stable")
@@ -465,7 +464,7 @@ def _events(audit: Audit, changed: bool) -> list[Part]:
 
 def _shortlist(audit: Audit) -> list[Part]:
     """Return which of those that are wanted change, and by what."""
-    frame = audit.decisions.shortlist
+    frame = audit.shortlist
     if frame is None:
         return []
     caption = f"Who is {_wanted(audit)}"
@@ -549,9 +548,9 @@ def record_of(audit: Audit) -> dict[str, Any]:
         },
         "by_evaluator": rows(audit.evaluators),
         f"by_{audit.favoured}": rows(audit.groups),
-        "flips": {name: int(rule.flipped.sum()) for name, rule in made.rules.items()},
-        "decisions": rows(made.to_frame()),
-        "wanted": rows(made.shortlist),
+        "flips": audit.flips.groupby("rule", sort=False)["flipped"].sum().to_dict(),
+        "decisions": rows(made),
+        "wanted": rows(audit.shortlist),
         "identified": audit.identified.told,
         "ask": [ask._asdict() for ask in audit.identified.asks],
         "warnings": [
