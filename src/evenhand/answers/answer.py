@@ -21,7 +21,7 @@ from evenhand.answers.categories import Categories
 from evenhand.answers.difference import difference
 from evenhand.answers.logged import log_of
 from evenhand.answers.next_questions import NextQuestions
-from evenhand.answers.page import record_of, report_of, required, verdict_on
+from evenhand.answers.page import record_of, report_of, required, rows_of
 from evenhand.answers.question import Failure
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Counts, Floats
@@ -312,22 +312,7 @@ class Answer(Result):
         """
         import pandas as pd  # noqa: PLC0415 # slow to load, and not everybody wants a frame
 
-        columns = ["option", "group", "raw", "value", "low", "high", "lead", "evaluations"]
-        if self.options.groups is None:
-            columns.remove("group")
-        frame = pd.DataFrame(
-            {name: [getattr(standing, name) for standing in self.ranking] for name in columns}
-        )
-        places = [one.index for one in self.ranking]
-        if self.categories is not None:
-            frame.insert(1, "category", [self.categories.name(x) for x in places])
-        low, high = self.conclusion.ranks
-        return frame.assign(
-            verdict=[verdict_on(self, x) for x in places],
-            chance=self.conclusion.chances[places],
-            rank_low=low[places],
-            rank_high=high[places],
-        )
+        return pd.DataFrame(rows_of(self))
 
     def standing(self, option: int) -> Standing:
         """Return where an option stands, by its index."""
