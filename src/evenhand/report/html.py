@@ -160,7 +160,9 @@ _MOST_ON_PAGE, _MOST_LINES, _MOST_IN_NOTEBOOK = 50, 100, 25
 
 
 def as_page(report: Report, title: str | None = None, made: date | None = None) -> str:
-    """Return a report as a page of HTML, of today if no day is given."""
+    """Return a report as a page of HTML that may neither run nor fetch anything, of today if no day
+    is given.
+    """
     title = report.title if title is None else title
     sections = list(report.at("print", "brief", "page"))
     if report.told:
@@ -169,24 +171,7 @@ def as_page(report: Report, title: str | None = None, made: date | None = None) 
     day = _today() if made is None else made
     contents = "".join(f'<li><a href="#{name}">{text(s.title)}</a></li>' for name, s in said)
     body = "".join(_section(name, one) for name, one in said)
-    return page(
-        title,
-        f"<header><h1>{text(title)}</h1>\n"
-        f'<p class="made">{day:%Y-%m-%d}, by evenhand {text(version("evenhand"))}</p>\n'
-        f'<p class="verdict">{text(report.verdict)}</p></header>\n'
-        f'<nav aria-label="Contents"><ol>{contents}</ol></nav>\n<main>\n{body}</main>\n',
-        resources.files("evenhand.report").joinpath("page.css").read_text("utf-8"),
-    )
-
-
-def _today() -> date:
-    """The day, or the one that who builds things twice alike says (reproducible-builds.org)."""
-    said = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(said), UTC).date() if said.isdigit() else date.today()
-
-
-def page(title: str, body: str, style: str) -> str:
-    """Return a whole HTML page that may neither run nor fetch anything."""
+    style = resources.files("evenhand.report").joinpath("page.css").read_text("utf-8")
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -197,9 +182,21 @@ def page(title: str, body: str, style: str) -> str:
 <style>{style}</style>
 </head>
 <body>
-{body}</body>
+<header><h1>{text(title)}</h1>
+<p class="made">{day:%Y-%m-%d}, by evenhand {text(version("evenhand"))}</p>
+<p class="verdict">{text(report.verdict)}</p></header>
+<nav aria-label="Contents"><ol>{contents}</ol></nav>
+<main>
+{body}</main>
+</body>
 </html>
 """
+
+
+def _today() -> date:
+    """The day, or the one that who builds things twice alike says (reproducible-builds.org)."""
+    said = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(said), UTC).date() if said.isdigit() else date.today()
 
 
 def write_page(html: str, path: str | PathLike[str]) -> None:
