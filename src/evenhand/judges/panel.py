@@ -15,7 +15,8 @@ import json
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,7 +26,7 @@ from evenhand.best import Best, oriented
 from evenhand.campaigns.run import StoreWithTexts, told_in
 from evenhand.errors import InputError
 from evenhand.judges.judge import Judge
-from evenhand.judges.paired import ONLY_SEARCH, PairedItems
+from evenhand.judges.paired import ONLY_SEARCH, Answered, PairedItems
 from evenhand.judges.replies import read_score, read_verdict
 from evenhand.judges.texts import Pool, Text, Texts
 from evenhand.questions import UNLIMITED, Questions
@@ -167,20 +168,8 @@ def panel(
         partial="same group" if grouped else None,
         trusted=_trusted(jury),
     )
-
-    def read(reply: object) -> float:
-        return read_score(reply, ends)
-
+    read = partial(read_score, scale=ends)
     return JudgePanel(base, texts, jury, read, None, cache, seed, ends, best)
-
-
-@dataclass(frozen=True)
-class _Answered:
-    """One verdict, and what it was about."""
-
-    question: Question
-    item: str | None
-    reply: Reply
 
 
 class JudgePanel:
@@ -243,7 +232,7 @@ class JudgePanel:
         self._shown: Counter[tuple[str, ...]] = Counter()
         # by judge, for what no verdict came of
         self._owed: defaultdict[str, float] = defaultdict(float)
-        self._answered: list[_Answered] = []
+        self._answered: list[Answered] = []
         self._design: PairedItems | None = None  # of the run that goes on
         self._of_store: PairedItems | None = None  # and of what the store has
         self._found: list[Finding] = []
@@ -328,13 +317,13 @@ class JudgePanel:
     def _compares(self) -> bool:
         return bool((self.questions.about >= 0).all())
 
-    def _rows(self, began: int = 0) -> list[_Answered]:
+    def _rows(self, began: int = 0) -> list[Answered]:
         """Return all verdicts: those in the store, and what was heard here beside them."""
         here = list(self._answered)[began:]
         if self._store is None:
             return here
         told = [
-            _Answered(
+            Answered(
                 one.question,
                 self._item(one.question, self._of_store),
                 Reply(one.score, one.cost, one.said),
@@ -470,7 +459,7 @@ class JudgePanel:
         with self._lock:
             cost = (reply.cost or 0.0) + self._owed.pop(str(question.evaluator), 0.0)
             paid = replace(reply, cost=cost)
-            self._answered.append(_Answered(question, item, paid))
+            self._answered.append(Answered(question, item, paid))
         return paid
 
 

@@ -205,10 +205,11 @@ def write_page(html: str, path: str | PathLike[str]) -> None:
         draft.write_text(html, encoding="utf-8")
 
 
-def _part(part: Part, page: bool) -> str:
-    """Return a part of a section, on a page or in a notebook."""
+def _part(part: Part, page: bool, title: str) -> str:
+    """Return a part of the section of a title, on a page or in a notebook."""
     if isinstance(part, Table):
-        return _scrolling(part.caption, table(part, _MOST_ON_PAGE if page else _MOST_IN_NOTEBOOK))
+        drawn = table(part, _MOST_ON_PAGE if page else _MOST_IN_NOTEBOOK)
+        return _scrolling(part.caption or title, drawn)
     if isinstance(part, Facts):
         return _scrolling(part.caption, facts(part.entries))
     if isinstance(part, Points):
@@ -304,7 +305,7 @@ def _renamed(key: str, value: str, name: str) -> str:
 
 
 def _section(name: str, section: Section) -> str:
-    parts = "".join(_part(part, page=True) for part in section.filled)
+    parts = "".join(_part(part, True, section.title) for part in section.filled)
     heading = f"<h2>{text(section.title)}</h2>\n" if section.title else ""
     return f'<section id="{name}">\n{heading}{parts}</section>\n'
 
@@ -314,5 +315,5 @@ def as_html(report: Report) -> Markup:
     parts = [f"<h4>{text(report.verdict)}</h4>\n", _in_short(report) if report.told else ""]
     for section in report.at("print", "brief"):
         parts.append(f"<h5>{text(section.title)}</h5>\n" if section.title else "")
-        parts += [_part(part, page=False) for part in section.filled]
+        parts += [_part(part, False, "") for part in section.filled]
     return Markup(f'<div style="max-width:60em">{"".join(parts)}</div>')
