@@ -630,28 +630,6 @@ def test_verdicts_come_in_steps_and_nobody_is_reproached_for_it() -> None:
     assert "rounding" not in {one.assumption for one in answer.warnings}
 
 
-def test_model_judges_are_seen_through() -> None:
-    """Two judges favour what is named first, and their own family; the best is of neither."""
-    families = {"a1": "A", "b1": "B", "c1": "C", "a2": "A", "c2": "C"}
-    judges = {"judge A": "A", "judge B": "B", "judge D": "D"}
-    worth = dict(zip(families, (0.3, 0.2, 0.5, -0.2, 0.1), strict=True))
-    rng = np.random.default_rng(0)
-
-    def evaluate(question: eh.Question) -> str:
-        first, second = question.labels
-        family = judges[str(question.evaluator)]
-        favour = 0.4 * ((families[first] == family) - (families[second] == family))
-        lead = worth[first] - worth[second] + 0.2 + favour + 0.4 * rng.standard_normal()
-        return "first" if lead > 0.2 else "second" if lead < -0.2 else "tie"
-
-    questions = eh.Questions.comparisons(families, judges)
-    answer = eh.choose(questions, evaluate, scores="verdicts", at_most=6_000, tolerance=0.05)
-    assert answer.label == "c1"
-    assert answer.certainty == "own scores"
-    assert {one.kind for one in answer.biases} == {"bias", "position"}
-    assert all(one.estimate > 0.1 for one in answer.biases)
-
-
 # ---------------------------------------------------------------------- features
 
 

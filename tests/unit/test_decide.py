@@ -118,24 +118,6 @@ def test_a_repeated_cell_is_a_repeat_and_capacity_counts() -> None:
         eh.decide(Questions.panel(["Ann", "Bo"], ["P"]), table(rows))
 
 
-def test_comparisons_are_decided_as_the_policy_would() -> None:
-    rng = np.random.default_rng(0)
-    names, worth = ["Ann", "Bo", "Cy"], [2.0, 0.0, -1.0]
-    rows = [
-        (a, b, j, worth[x] - worth[y] + 0.7 + 0.3 * rng.normal())
-        for j in ("J", "K")
-        for x, a in enumerate(names)
-        for y, b in enumerate(names)
-        if a != b
-    ]
-    answer = eh.decide(table(rows, "option", "rival", "evaluator", "score"))
-    assert (answer.label, answer.sure, answer.scale.compared) == ("Ann", True, True)
-    questions = Questions.comparisons(names, ["J", "K"])
-    A = questions.points[questions.find([row[:2] for row in rows], [row[2] for row in rows])]
-    theta = np.linalg.lstsq(A, np.array([row[3] for row in rows]), rcond=None)[0]
-    assert answer.standing(1).lead == pytest.approx(theta[0] - theta[1])
-
-
 def test_features_are_taken_at_their_word_only_if_the_user_says_so() -> None:
     options = eh.ActionSet(
         [[1.0, 5.0], [1.0, 2.0], [1.0, 4.0], [1.0, 1.0]],

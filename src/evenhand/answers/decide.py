@@ -31,7 +31,7 @@ from evenhand.answers.logged import Log, has_constant, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.of_policy import answer_of
 from evenhand.answers.watch import steps
-from evenhand.arrays import Floats, Indices, checked_aim, is_number, whole_number
+from evenhand.arrays import Indices, checked_aim, is_number, whole_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import sign, turned
 from evenhand.certainty.any_design import by_any_design
@@ -50,7 +50,7 @@ from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
 from evenhand.scores.roles import ReadOptions
-from evenhand.scores.scores import LEAST, MOST, Finding, against_baseline, as_scores
+from evenhand.scores.scores import LEAST, MOST, Finding, against_baseline, as_scores, less_means
 from evenhand.tables import Names, listed
 
 Assigned = Literal["before", "adaptively"]
@@ -317,6 +317,12 @@ class _Fitted:
         return found.turned() if self.scores.best == "low" else found
 
     @property
+    def paid(self) -> float:
+        """What the scores cost, by the prices of questions that were given."""
+        log = self.log
+        return float(len(self.scores) if log is None else log.questions.prices[log.which].sum())
+
+    @property
     def origin(self) -> float:
         """What was taken off the scores, turned."""
         return self.scores.maximised.level.origin if self.fit.design.features is None else 0.0
@@ -383,7 +389,7 @@ def design_of_trusted(scores: Scores, names: Sequence[str], like: bool) -> Desig
     if scores.item is None or not len(others) or scores.rival is not None:
         return design
     k, n = len(scores.option), len(scores.item)
-    y = scores.centred[others] - _means(scores.centred, judge, len(scores.evaluator))[judge[others]]
+    y = less_means(scores.centred, judge, len(scores.evaluator))[others]
     cell = scores.option.codes[others].astype(np.int64) * n + scores.item.codes[others]
     times = np.bincount(cell, minlength=k * n).reshape(k, n)
     with np.errstate(invalid="ignore"):
@@ -398,11 +404,6 @@ def _by(scores: Scores, names: Sequence[str]) -> NDArray[np.bool_]:
     assert scores.evaluator is not None
     own = [scores.evaluator.names.index(name) for name in names]
     return np.isin(scores.evaluator.codes, own)
-
-
-def _means(values: Floats, codes: Any, size: int) -> Floats:
-    times = np.maximum(np.bincount(codes, minlength=size), 1)
-    return np.asarray(np.bincount(codes, values, minlength=size) / times)
 
 
 def _equal_scores(told: _Fitted, aim: Target, said: Conclusion) -> Conclusion:
@@ -477,7 +478,7 @@ def _answer(
         best=table.best,
         level=level,
         spent=len(table),
-        paid=float(len(table)) if told.log is None else _paid(told.log),
+        paid=told.paid,
         stopped_because=_why(told, said, categories),
         scope=scope_of(judges, not told.table.like, on_items),
         asked=told.asked,
@@ -489,10 +490,6 @@ def _answer(
     if answer.sure or contradicted or next_n == 0 or len(told.options) < 2:
         return answer
     return replace(answer, next_questions=_next(told, said, next_n))
-
-
-def _paid(log: Log) -> float:
-    return float(log.questions.prices[log.which].sum())
 
 
 def _raw_scores(table: Scores, options: Options) -> RawScores:

@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.answers.answer import (
-    SAME,
     Answer,
     Scale,
     answer_from,
@@ -26,6 +25,7 @@ from evenhand.best import Best
 from evenhand.findings import Attempts
 from evenhand.inference import Conclusion, Target, Verdict, capped, design_of_feedback
 from evenhand.linear import Fit
+from evenhand.numerics.tolerance import ROUNDING
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion as Outcome
 from evenhand.policies.conclusion import conclusion_of
@@ -209,7 +209,7 @@ def _leads(decision: Decision, values: Floats, fit: Fit | None) -> Floats:
     leads = decision.leads.copy()
     unknown = np.isinf(leads[:, 1]) & np.isinf(leads[:, 2])
     unknown[decision.option] = False
-    apart[np.abs(apart) <= SAME * np.abs(values[decision.option, 0])] = 0.0
+    apart[np.abs(apart) <= ROUNDING * np.abs(values[decision.option, 0])] = 0.0
     unknown &= np.isfinite(apart) | (leads[:, 0] == 0.0)
     leads[unknown, 0] = apart[unknown]
     if fit is not None:

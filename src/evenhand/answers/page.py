@@ -23,7 +23,7 @@ from evenhand.assumptions import model
 from evenhand.best import direction, sign
 from evenhand.checks.statistics import FEWEST
 from evenhand.errors import InputError, RequirementError
-from evenhand.inference.conclusion import Conclusion
+from evenhand.inference.conclusion import Conclusion, holm
 from evenhand.numerics.intervals import Estimate
 from evenhand.questions import Questions
 from evenhand.report.model import (
@@ -469,11 +469,10 @@ def _severity(answer: Answer) -> str:
     known = [one for one in answer.biases if one.kind == "leniency" and one.known]
     told = [one for one in known if one.low > 0.0 or one.high < 0.0]
     if answer.table is not None and answer.table.scores.evaluator is not None:
-        spread, failure = answer.table.values.severity(), 1.0 - answer.confidence
-        p = np.sort(2.0 * np.minimum(spread.above, 1.0 - spread.above))
-        apart = np.logical_and.accumulate(p < failure / np.arange(len(p), 0, -1))  # Holm
-        told = sorted(told, key=lambda one: -abs(one.estimate / (one.high - one.low)))
-        told = told[: int(apart.sum())]
+        names, spread = answer.table.scores.evaluator.names, answer.table.values.severity()
+        up, down = holm(spread.estimate, spread.above, 1.0 - answer.confidence)
+        apart = {names[x] for x in np.flatnonzero(up | down)}
+        told = [one for one in told if one.name in apart]
     digits = decimals(median(0.5 * (one.high - one.low) for one in told)) if told else 0
     told = [one for one in told if round(abs(one.shrunk), digits) > 0.0]
     if not told:

@@ -118,18 +118,16 @@ def with_put_back(
         loss=said.loss,
         withstands=0.0 if put_back is None else min(answer.withstands, put_back.withstands),
         certainty=None if put_back is None or put_back.certainty is None else answer.certainty,
-        sure=answer.sure and put_back is not None and put_back.sure and _same(said, put_back),
-        bias=_wider(answer.bias, None if put_back is None else put_back.bias),
+        sure=answer.sure
+        and put_back is not None
+        and put_back.sure
+        and set(said.chosen) == set(put_back.conclusion.chosen),
         biases=answer.biases.widened(None if put_back is None else put_back.biases),
         ranking=tuple(
             _wider(one, None if beside is None else beside.standing(one.index))
             for one in answer.ranking
         ),
     )
-
-
-def _same(said: Conclusion, put_back: Answer) -> bool:
-    return set(said.chosen) == set(put_back.conclusion.chosen)
 
 
 def _of_both(one: Conclusion, other: Conclusion | None) -> Conclusion:
@@ -156,6 +154,6 @@ def _joined(ours: Floats, theirs: Floats | None) -> Floats:
 
 
 def _wider(one: Any, other: Any) -> Any:
-    """Return an estimate, a bias or a standing with an interval as wide as both together."""
+    """Return a standing with an interval as wide as both together."""
     low, high = (-math.inf, math.inf) if other is None else (other.low, other.high)
     return replace(one, low=min(one.low, low), high=max(one.high, high))

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.arrays import is_number
 from evenhand.auditing.decisions import Decisions, decisions, refuse_unfit
-from evenhand.auditing.each import Each, Spreads, of_evaluators, of_favoured
+from evenhand.auditing.each import Each, Spreads, each, of_evaluators, of_favoured
 from evenhand.auditing.identified import Identified, why_not
 from evenhand.auditing.page import cannot_tell, record_of, report_of
 from evenhand.auditing.placebo import Placebo, placebo
@@ -209,7 +209,7 @@ class Audit(Result):
                 f"by() needs a label for each of {len(self.scores):,} scores; got "
                 f"{len(kinds.codes):,}."
             )
-        return Each(self.table, "kind", kinds.codes, kinds.names, {}, self.bias.level).frame
+        return each(self.table, self.bias.level, "kind", kinds.codes, kinds.names).frame
 
     @property
     def favoured(self) -> str:

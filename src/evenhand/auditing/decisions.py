@@ -36,10 +36,10 @@ from evenhand.best import sign
 from evenhand.errors import InputError
 from evenhand.inference import Target, conclude
 from evenhand.inference.biases import BiasEstimate, TableFit
+from evenhand.inference.conclusion import alike, places
 from evenhand.linear import Design, Fit, Spread
 from evenhand.linear.design import design_of_values, whose_position
 from evenhand.linear.large import LargeFit
-from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Factor, Scores
 from evenhand.scores.scores import Codes
 
@@ -188,14 +188,13 @@ def _of_event(scores: Scores, rows: Any) -> tuple[Indices, Scores]:
         if factor is None:
             return np.zeros(0, dtype=np.intp), None, None
         codes = factor.codes[rows]
-        there = np.bincount(codes, minlength=len(factor))
-        if also is not None:
-            there += np.bincount(also, minlength=len(factor))
-        present = np.flatnonzero(there)
-        number = np.zeros(len(factor), dtype=np.int32)
-        number[present] = np.arange(len(present))
+        present, number = np.unique(
+            codes if also is None else np.append(codes, also), return_inverse=True
+        )
+        numbers: Codes = number.reshape(-1).astype(np.int32)
         names = tuple(factor.names[one] for one in present.tolist())
-        return present, Factor(number[codes], names), None if also is None else number[also]
+        second = None if also is None else numbers[len(codes) :]
+        return present, Factor(numbers[: len(codes)], names), second
 
     seconds = None if scores.rival is None else scores.rival[rows]
     options, option, rival = of(scores.option, seconds)
@@ -246,28 +245,14 @@ class Lead(NamedTuple):
         first, *others = _ranked(values, also, grain)[:2].tolist()
         if not others:
             return cls(first, -1, math.inf)
-        places = _places(values, grain)
-        tied = places[first] == places[others[0]]
+        by_value = places(values, grain)
+        tied = by_value[first] == by_value[others[0]]
         return cls(first, others[0], 0.0 if tied else float(values[first] - values[others[0]]))
 
 
 def _ranked(values: Floats, also: Floats, grain: float) -> Indices:
     """Return options by (k,) values, of those that tie by others."""
-    return np.lexsort((_places(also, grain), _places(values, grain)))
-
-
-def _places(values: Floats, grain: float) -> Indices:
-    """Return (k,) the place of each, from 0; those that tie share it, all if some is not known."""
-    places = np.zeros(len(values), dtype=np.intp)
-    if not np.isnan(values).any():
-        order = np.argsort(-values, kind="stable")
-        places[order[1:]] = np.cumsum(-np.diff(values[order]) > _enough(values, grain))
-    return places
-
-
-def _enough(values: Floats, grain: float) -> float:
-    """Return up to what difference values tie."""
-    return max(TIE * float(np.abs(values).max(initial=0.0, where=np.isfinite(values))), grain)
+    return np.lexsort((places(also, grain), places(values, grain)))
 
 
 class Decisions(NamedTuple):
@@ -355,7 +340,7 @@ def _names(one: Panel, scores: Scores, places: Iterable[int]) -> list[str | None
 
 def _tied(one: Panel, scores: Scores, first: int) -> str:
     """Return who shares the first place by the mean."""
-    shared = np.flatnonzero(_places(one.values[0], scores.level.grain) == 0)
+    shared = np.flatnonzero(places(one.values[0], scores.level.grain) == 0)
     return ", ".join(str(name) for name in _names(one, scores, shared[shared != first].tolist()))
 
 
@@ -468,5 +453,5 @@ def _shortlist(
 
 def _above(away: Floats, tolerance: float, grain: float) -> Flags:
     """Return (k,) who is above, or below by no more than a tolerance."""
-    rounding = _enough(away, grain)
+    rounding = alike(away, grain)
     return away >= -tolerance - rounding if tolerance else away > rounding

@@ -49,6 +49,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.inference.chances import _MANY, Drawn
 from evenhand.inference.target import Target
 from evenhand.linear import Fit, Pairs, Spread
+from evenhand.numerics.tolerance import TIE
 
 Verdict = Literal["in", "out", "open", "not worse", "itself"]
 Flags = NDArray[np.bool_]
@@ -402,6 +403,19 @@ def _several(pairs: Pairs, order: Indices, m: int, delta: float) -> tuple[Indice
     return np.array(inside, dtype=np.intp), np.array(outside, dtype=np.intp)
 
 
+def alike(values: Floats, grain: float) -> float:
+    """Return up to what difference values tie: that of rounding, or a grain."""
+    return max(TIE * float(np.abs(values).max(initial=0.0, where=np.isfinite(values))), grain)
+
+
+def places(values: Floats, grain: float) -> Floats:
+    """Return (k,) the place of each value, from 0; those that tie share it, NaN has none."""
+    order = np.argsort(-values, kind="stable")
+    found = np.where(np.isnan(values), np.nan, 0.0)
+    found[order[1:]] += np.cumsum(-np.diff(values[order]) > alike(values, grain))
+    return found
+
+
 # ---------------------------------------------------------------------- a bar, against one
 
 
@@ -427,7 +441,7 @@ def _holm_target(said: Conclusion, level: Spread, target: Target, rival: int | N
             p = spread.above
         if votes is not None and target.bar is not None:
             p = votes.above(target.bar - shift, p)
-        verdict_of += [others[flags] for flags in _holm(spread.estimate, p, said.delta)]
+        verdict_of += [others[flags] for flags in holm(spread.estimate, p, said.delta)]
     above, below, near, short = verdict_of
     for x in near.tolist():
         verdicts[x] = "not worse"
@@ -443,7 +457,7 @@ def _holm_target(said: Conclusion, level: Spread, target: Target, rival: int | N
     )
 
 
-def _holm(estimate: Floats, above: Floats, delta: float) -> tuple[Flags, Flags]:
+def holm(estimate: Floats, above: Floats, delta: float) -> tuple[Flags, Flags]:
     """Return what is surely above 0, and what below, of all at once (Holm)."""
     p, n = 2.0 * np.minimum(above, 1.0 - above), len(above)
     order = np.argsort(p, kind="stable")
