@@ -305,7 +305,7 @@ def _best(
             order = order if len(inside) == m else _probable(order, m, draws, some)
             first, rest = order[:m], order[m:]
             across = np.ix_(first, rest)
-            one = Spread(*(part[across].ravel() for part in vars_of(pairs)))
+            one = Spread(*(getattr(pairs, part)[across].ravel() for part in Spread._fields))
             share = delta / max(2, m * len(rest))
             losses.append(0.0 if len(inside) == m else _loss(one, share))
         chosen += first.tolist()
@@ -347,11 +347,6 @@ def _probable(order: Indices, m: int, draws: Drawn | None, some: Indices) -> Ind
             break
         first[[least, most]] = False, True
     return np.concatenate([order[first], order[~first]])
-
-
-def vars_of(pairs: Pairs) -> tuple[Floats, Floats, Floats]:
-    """Return estimates, variances and degrees of freedom."""
-    return pairs.estimate, pairs.variance, pairs.freedom
 
 
 def _at(spread: Spread, some: Indices) -> Spread:
