@@ -107,24 +107,6 @@ def test_a_panel_is_settled_by_own_scores(settings: dict[str, Any]) -> None:
     assert [one.group for one in answer.ranking] == list(NATIONS.values())
 
 
-def test_people_are_asked_once_by_a_plan() -> None:
-    """Gaps of 1 and noise of 0.1 again, six options and eight judges."""
-    asked: list[eh.Question] = []
-    rng = np.random.default_rng(0)
-
-    def evaluate(question: eh.Question) -> float:
-        asked.append(question)
-        return float(-question.option + 0.1 * rng.standard_normal())
-
-    questions = eh.Questions.panel(list("ABCDEF"), [f"judge {j}" for j in range(8)])
-    answer = eh.choose(questions, evaluate)
-    assert isinstance(answer.policy, eh.certainty.PlannedChoice)
-    assert answer.policy.looks == "once"
-    assert (answer.label, answer.sure, answer.certainty) == ("A", True, "own scores")
-    assert max(Counter((q.label, q.evaluator) for q in asked).values()) == 1
-    assert answer.spent == 48
-
-
 @pytest.mark.parametrize(
     ("capacity", "kind"),
     [
@@ -569,29 +551,6 @@ def test_values_of_comparisons_are_measured_from_the_chosen_option() -> None:
     assert [(one.value, one.low, one.high) for one in answer.ranking] == [
         (0.0, 0.0, 0.0), (-0.5, -0.75, -0.25), (-1.0, -1.5, -0.5)
     ]  # fmt: skip
-
-
-def test_values_and_leniencies_are_by_the_average_of_those_who_scored() -> None:
-    """Whoever was never asked may be lenient or not, and nobody can say: of others all is known."""
-    worth = {"Ann": 1.0, "Bo": 5.0, "Cy": 3.0, "Di": 9.0}
-    questions = eh.Questions.panel(list(worth), ["P", "Q", "R"])
-    asked = (questions.evaluator < 2).astype(np.int64)
-    off = [0.1, -0.2, 0.15, 0.05]  # what P and Q are apart, beside 1; it leaves their mean alone
-
-    def evaluate(question: eh.Question) -> float:
-        apart = 0.5 + off[question.option]
-        return worth[question.label] + (apart if question.evaluator == "P" else -apart)
-
-    answer = eh.choose(
-        questions, evaluate, policy=eh.certainty.PlannedChoice(questions, planned=asked)
-    )
-    assert [one.option for one in answer.ranking] == ["Di", "Bo", "Cy", "Ann"]
-    assert [one.lead for one in answer.ranking] == pytest.approx([0.0, 4.0, 6.0, 8.0])
-    assert [one.value for one in answer.ranking] == pytest.approx([9.0, 5.0, 3.0, 1.0])
-    assert all(math.isfinite(one.low) and math.isfinite(one.high) for one in answer.ranking)
-    mean = 0.5 + np.mean(off)
-    lenient = [answer.biases.named(name).estimate for name in "PQR"]
-    assert lenient == pytest.approx([mean, -mean, math.nan], nan_ok=True)
 
 
 def test_a_lead_of_which_nothing_is_known_is_no_lead_of_0() -> None:

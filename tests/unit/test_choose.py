@@ -20,7 +20,6 @@ import evenhand as eh
 from evenhand.answers import watch
 from evenhand.arrays import Counts
 from evenhand.policies import checks_of
-from evenhand.research.environments.skating import skate_canada
 
 OPTIONS = eh.ActionSet(
     [[1.0, 5.0], [1.0, 2.0], [1.0, 4.0], [1.0, 1.0]],
@@ -526,34 +525,6 @@ def test_one_option_is_chosen_without_asking() -> None:
     answer = eh.choose(actions, lambda q: pytest.fail("was asked"))
     assert (answer.label, answer.sure, answer.loss, answer.spent) == ("Ann", True, 0.0, 0)
     assert answer.stopped_because == "there is no other option"
-
-
-def test_a_careful_choice_goes_on_with_more() -> None:
-    """Given up for want of evaluations, it goes on where it was, as its restored twin would."""
-    options = skate_canada().problem.actions
-    values = options.features @ np.linspace(1.0, 2.0, options.n_features)
-    rng = np.random.default_rng(0)
-
-    def evaluate(question: eh.Question) -> float:
-        return float(values[question.option] + 2.0 * rng.standard_normal())
-
-    answer = eh.choose(options, evaluate, at_most=60)
-    assert not answer.sure
-    before = answer.spent
-    twin = eh.restore(answer.policy.state())
-    for policy in (answer.policy, twin):
-        assert policy.finished
-        policy.allow(20_000)
-    np.testing.assert_array_equal(answer.policy.ask().counts, twin.ask().counts)
-    assert answer.policy.ask().total > 0
-    again = eh.restore(answer.policy.state())
-    np.testing.assert_array_equal(again.ask().counts, twin.ask().counts)
-    more = eh.choose(options, evaluate, policy=answer.policy, at_most=30_000)
-    assert more.policy.horizon == 30_000
-    assert more.spent == more.standings["evaluations"].sum() > before
-    assert more.certainty is not None
-    with pytest.raises(eh.InputError, match="at least the 30,000 evaluations allowed so far"):
-        more.policy.allow(29_999)
 
 
 def test_who_asks_depends_on_what_is_said_of_the_features() -> None:

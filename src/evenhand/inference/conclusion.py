@@ -508,17 +508,10 @@ class Votes:
 
 def _sure_pairs(above: Floats, delta: float) -> Flags:
     """Return (n, n) who is surely better than whom, of all pairs at once (Holm)."""
-    n = len(above)
-    a, b = np.triu_indices(n, 1)
-    p = 2.0 * np.minimum(above[a, b], above[b, a])
-    small = np.flatnonzero(p < delta)  # no other can be
-    order = small[np.argsort(p[small], kind="stable")]
-    steps = len(p) - np.arange(len(order))
-    sure = order[np.logical_and.accumulate(p[order] < delta / steps)]
-    better = np.zeros((n, n), dtype=np.bool_)
-    x, y = a[sure], b[sure]
-    up = above[x, y] < above[y, x]
-    better[np.where(up, x, y), np.where(up, y, x)] = True
+    a, b = np.triu_indices(len(above), 1)
+    up, down = holm(above[b, a] - above[a, b], above[a, b], delta)
+    better = np.zeros(above.shape, dtype=np.bool_)
+    better[a[up], b[up]] = better[b[down], a[down]] = True
     return better
 
 
