@@ -44,7 +44,7 @@ class Log:
         self.scores.append(float(score + self._noise * self._rng.standard_normal()))
         return self.scores[-1]
 
-    def least_squares(self, bias: str = "common", noise: Floats | None = None) -> Floats:
+    def least_squares(self, bias: str) -> Floats:
         """Return values of average leniency, favours and leniencies, by the log alone."""
         judge = np.array([list(JUDGES).index(str(q.evaluator)) for q in self.asked])
         option = np.array([q.option for q in self.asked])
@@ -53,8 +53,7 @@ class Log:
         )[option, judge]
         favours = own[:, None] * (np.eye(4)[judge] if bias == "evaluator" else 1.0)
         rows = np.hstack([np.eye(4)[option], favours, np.eye(4)[judge]])
-        weights = np.ones(len(judge)) if noise is None else 1.0 / noise[judge]
-        theta = np.linalg.pinv(rows * weights[:, None]) @ (np.array(self.scores) * weights)
+        theta = np.linalg.pinv(rows) @ np.array(self.scores)
         v, middle, s = theta[:4], theta[4:-4], theta[-4:]
         return np.concatenate([v + s.mean(), middle, s - s.mean()])
 
@@ -362,7 +361,7 @@ def test_values_and_leniencies_are_those_of_least_squares_on_the_log(bias: str) 
     wanted = np.random.default_rng(1).integers(1, 5, len(questions))
     log = Log(noise=1.0)
     answer = eh.choose(questions, log, policy=Wants(questions, wanted))
-    expected = log.least_squares(bias, None)
+    expected = log.least_squares(bias)
     values = [answer.standing(x).value for x in range(4)]
     np.testing.assert_allclose(values, expected[:4], atol=1e-9)
     found = [one.estimate for one in answer.biases]

@@ -407,27 +407,6 @@ def test_progress_is_shown_where_somebody_looks(
     assert ("leads" in captured.err) is shown
 
 
-def test_scores_without_noise_find_the_best_whatever_the_order_of_arrival() -> None:
-    judge = Evaluator(delays=0.003)
-
-    async def evaluate(question: eh.Question) -> float:
-        await judge.tasks(question)
-        return SCORES[question.option]
-
-    policy = eh.PricedExploration(
-        OPTIONS, 4_000, noise_scale=0.5, value_bound=5.0, cost="evaluation", worth=1e15
-    )
-    answer = eh.choose(OPTIONS, evaluate, policy=policy, parallel=16)
-    # values are 1 + the second feature; home gets 1 too much and away 1 too little
-    assert (answer.label, answer.raw_choice) == ("Ann", 2)
-    assert answer.bias.covers(1.0)
-    assert sum(one.evaluations for one in answer.ranking) == answer.spent == policy.spent
-    assert answer.standing(0).value == pytest.approx(6.0)
-    frame = answer.standings
-    assert frame["option"].iloc[0] == "Ann"
-    np.testing.assert_allclose(frame["value"] + frame["lead"], 6.0, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [

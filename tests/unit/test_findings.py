@@ -355,16 +355,10 @@ def test_templates_are_found_and_few_are_strata(templates: int, alarm: bool) -> 
     assert found_in(on_items(0.0, templates)) == ()
 
 
-@pytest.mark.parametrize(("sessions", "alarm"), [(3, False), (6, True)])
-def test_sessions_and_schools_are_found(sessions: int, alarm: bool) -> None:
+def test_schools_of_judges_are_found() -> None:
     rng = np.random.default_rng(13)
-    session, option, judge = (codes.ravel() for codes in np.indices((sessions, 3, 4)))
-    y = 4.0 * rng.normal(size=(sessions, 3))[session, option] + rng.normal(size=len(option))
-    scores = Scores(y, names(option, "o"), names(judge, "e"), beside={"day": names(session, "s")})
-    assert [(f.assumption, f.alarm) for f in found_in(scores)] == [("clusters", alarm)]
     option, judge = (codes.ravel() for codes in np.indices((8, 12)))
     y = 2.0 * rng.normal(size=(8, 4))[option, judge % 4] + rng.normal(size=len(option))
-    scores = Scores(
-        y, names(option, "o"), names(judge, "e"), beside={"school": names(judge % 4, "s")}
-    )
-    assert [(f.assumption, f.alarm) for f in found_in(scores)] == [("clusters", True)]
+    school = {"school": names(judge % 4, "s")}
+    (found,) = found_in(Scores(y, names(option, "o"), names(judge, "e"), beside=school))
+    assert (found.assumption, found.alarm) == ("clusters", True)

@@ -9,7 +9,6 @@ Scores that were withdrawn blindly, without regard to any score, are put back in
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -49,12 +48,6 @@ class Withdrawals:
     scores: tuple[Withdrawal, ...] = ()  # in the order in which they were withdrawn
     put_back: Answer | None = None  # with those not withdrawn blindly; None if none, or not known
     sure_without: bool = False  # by the other scores alone
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    def __iter__(self) -> Iterator[Withdrawal]:
-        return iter(self.scores)
 
     @property
     def disputed(self) -> bool:
