@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evenhand.inference import Conclusion, Verdict, capped
+from evenhand.inference.conclusion import unbounded
 from evenhand.report.words import counted, listed, short
 
 if TYPE_CHECKING:
@@ -140,8 +141,7 @@ def _of_both(one: Conclusion, other: Conclusion | None) -> Conclusion:
 
 def _joined(ours: Floats, theirs: Floats | None) -> Floats:
     """Return (k, 3) estimates with intervals as wide as both together."""
-    everything = np.broadcast_to([np.nan, -np.inf, np.inf], ours.shape)
-    theirs = everything if theirs is None else theirs
+    theirs = unbounded(ours[:, 0]) if theirs is None else theirs
     low, high = np.fmin(ours[:, 1], theirs[:, 1]), np.fmax(ours[:, 2], theirs[:, 2])
     return np.column_stack([ours[:, 0], low, high])
 

@@ -398,6 +398,12 @@ def _several(pairs: Pairs, order: Indices, m: int, delta: float) -> tuple[Indice
     return np.array(inside, dtype=np.intp), np.array(outside, dtype=np.intp)
 
 
+def unbounded(estimates: Floats) -> Floats:
+    """Return (k, 3) estimates with intervals that are everything."""
+    everything = np.full(len(estimates), np.inf)
+    return np.column_stack([estimates, -everything, everything])
+
+
 def alike(values: Floats, grain: float) -> float:
     """Return up to what difference values tie: that of rounding, or a grain."""
     return max(TIE * float(np.abs(values).max(initial=0.0, where=np.isfinite(values))), grain)
