@@ -278,7 +278,7 @@ def decide(
         done()
         if (equal := _equal_scores(told, aim, said)) is not said:
             said, found = equal, [*found, Finding.note("bounds", _EQUAL)]
-        return _answer(told, replace(said, target=aim), found, tolerance, categories, next_n)
+        return _answer(told, said, aim, found, categories, next_n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -436,12 +436,12 @@ def _equal_scores(told: _Fitted, aim: Target, said: Conclusion) -> Conclusion:
 def _answer(
     told: _Fitted,
     said: Conclusion,
+    aim: Target,
     found: Sequence[Finding],
-    tolerance: float,
     categories: Categories | None,
     next_n: int,
 ) -> Answer:
-    """Return the answer that a conclusion comes to."""
+    """Return the answer that a conclusion comes to, of scores less their origin."""
     table, fit, level = told.scores, told.fit, told.scores.maximised.level
     votes = _only_votes(table)
     ends = turned((0.0, 1.0) if votes else table.scale, table.best) or (-math.inf, math.inf)
@@ -465,12 +465,12 @@ def _answer(
     on_items = table.item is not None
     sure = said.sure and (alone or isinstance(told.asked, Questions))
     answer = answer_from(
-        replace(said, values=values, leads=leads),
+        replace(said, target=aim, values=values, leads=leads),
         told.options,
         _raw_scores(table, told.options),
         sure=sure,
         certainty=certainty,
-        tolerance=tolerance,
+        tolerance=aim.tolerance,
         biases=biases.without_intervals() if contradicted else biases,
         judges=judges,
         warnings=warnings,
@@ -582,21 +582,21 @@ def _next(told: _Fitted, said: Conclusion, n: int) -> NextQuestions:
         items = len(scores.cluster or scores.item)
         return next_items(fit, said, told.options.labels, items, n)
     noise = math.nan if fit.silent else fit.errors.known or fit.noise
-    level, labels = told.origin, told.options.labels
     if told.log is None:
-        asked = askable_in_table(scores, fit, said, level)
+        asked = askable_in_table(scores, fit, said)
     else:
         questions = told.log.questions
         counts = np.bincount(told.log.which, minlength=len(questions))
         total = np.asarray(
-            np.bincount(told.log.which, told.log.scores - level, len(questions)), dtype=np.float64
+            np.bincount(told.log.which, told.log.scores - told.origin, len(questions)),
+            dtype=np.float64,
         )
         if not fit.compared and isinstance(told.asked, Questions):
             questions = questions.adding(questions._changed(capacity=None).check().advice)
             new = len(questions) - len(counts)
             counts, total = np.pad(counts, (0, new)), np.pad(total, (0, new))
-        asked = askable_in(questions, counts, total, said, level)
-    return next_questions(asked, said, labels, n, noise=noise, level=level, scored=len(told.scores))
+        asked = askable_in(questions, counts, total, said)
+    return next_questions(asked, said, told.options.labels, n, noise=noise, scored=len(told.scores))
 
 
 def _adaptively(
