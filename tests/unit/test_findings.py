@@ -95,12 +95,6 @@ def test_at_most_three_in_a_hundred_clean_tables_show_anything() -> None:
     assert shown <= stats.binom.isf(1e-3, len(KINDS) * runs, 0.03)
 
 
-def test_a_level_of_nothing_finds_nothing() -> None:
-    scores = moved(panel(), [17], 30.0)
-    assert "outliers" in codes_in(scores)
-    assert findings_of(scores, *fitted(scores), level=0.0) == ()
-
-
 @pytest.mark.parametrize("scores", [panel(k=1), panel(j=1), panel(k=2, j=2)])
 def test_tables_too_small_to_ask_show_nothing(scores: Scores) -> None:
     assert found_in(scores) == ()

@@ -53,9 +53,6 @@ class Markup(str):
 
     __slots__ = ()
 
-    def _repr_html_(self) -> str:
-        return str(self)
-
 
 def text(value: Cell) -> Markup:
     """Return a value as HTML: escaped, unless it is `Markup` already."""
