@@ -108,10 +108,8 @@ def draw_audit_picture(picture: AuditPicture, axes: Axes | None = None) -> Figur
     """Draw the picture; into axes of the user's, whose bias is how large."""
     if axes is not None:
         _draw_evaluators(axes, picture)
-        for text in axes.legend(
-            handles=_legend(replace(picture, events=picture.events[:0])), frameon=False
-        ).get_texts():
-            literal(text).set_fontsize(8)
+        handles = _legend(replace(picture, events=picture.events[:0]))
+        axes.legend(handles=handles, frameon=False, fontsize=8)
         return axes.figure.figure
     rows = max(len(picture.rows) + 1, _LEAST_ROWS, min(len(picture.events), 12))
     wide, wrap = (10.4, 108) if len(picture.events) else (6.6, 66)
@@ -122,11 +120,9 @@ def draw_audit_picture(picture: AuditPicture, axes: Axes | None = None) -> Figur
     else:
         left = figure.subplots()
     _draw_evaluators(left, picture)
-    legend = figure.legend(
+    figure.legend(
         handles=_legend(picture), loc="outside lower left", ncols=4, frameon=False, fontsize=8.5
     )
-    for text in legend.get_texts():
-        literal(text)
     return figure
 
 
