@@ -291,23 +291,22 @@ def _best(
             for x in order.tolist():
                 verdicts[x] = "in"
             continue
+        share = delta / max(2, m * (len(some) - m))
         if m == 1:
             best = bool((_at(over(int(order[0])), order[1:]).above < 0.5 * delta).all())
             order = order if best else _probable(order, 1, draws, some)
             first, rest = order[:1], order[1:]
             ahead = _at(over(int(first[0])), rest)
             inside = first if best else first[:0]
-            outside = rest if best else rest[ahead.above < delta / max(2, len(rest))]
-            losses.append(0.0 if best else _loss(ahead, delta / max(2, len(rest))))
+            outside = rest if best else rest[ahead.above < share]
         else:
             pairs = pairs or _pairs(fit, said.doubted)
             inside, outside = _several(pairs, order, m, delta)
             order = order if len(inside) == m else _probable(order, m, draws, some)
             first, rest = order[:m], order[m:]
             across = np.ix_(first, rest)
-            one = Spread(*(getattr(pairs, part)[across].ravel() for part in Spread._fields))
-            share = delta / max(2, m * len(rest))
-            losses.append(0.0 if len(inside) == m else _loss(one, share))
+            ahead = Spread(*(getattr(pairs, part)[across].ravel() for part in Spread._fields))
+        losses.append(0.0 if len(inside) == m else _loss(ahead, share))
         chosen += first.tolist()
         for x in inside.tolist():
             verdicts[x] = "in"
