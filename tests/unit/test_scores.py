@@ -110,7 +110,7 @@ def test_pieces_are_one_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     table["option_group"] = [f"g{int(option) % 7}" for option in table["option"]]
     table["evaluator_group"] = [f"g{int(who[1:]) % 5}" for who in table["evaluator"]]
     table.to_csv(tmp_path / "scores.csv", index=False)
-    monkeypatch.setattr(opened_tables, "_BLOCK", 1000)
+    monkeypatch.setattr(opened_tables, "_CELLS_AT_ONCE", 1000)
     for source in (table, tmp_path / "scores.csv"):
         scores = read_table(source)
         np.testing.assert_array_equal(scores.score, table["score"])

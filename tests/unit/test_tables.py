@@ -1,6 +1,5 @@
 """Tables: what is read from files and frames, and how every defect is reported."""
 
-import gc
 import gzip
 import io
 import math
@@ -169,8 +168,8 @@ def test_quoted_cells_may_hold_separators_and_line_ends() -> None:
     assert actions.labels == ("Ann, the\nfirst", 'Bo "B"', "Cy")
 
 
-def test_line_ends_in_cells_may_fall_anywhere_in_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.tables.opened._BLOCK", 64)
+def test_line_ends_in_cells_may_fall_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evenhand.tables.opened._CELLS_AT_ONCE", 64)
     names = [f"first\nsecond {'x' * (i % 11)} {i}" for i in range(200)]
     lines = [f'"{name}",{"uv"[i % 2]},{i * i}' for i, name in enumerate(names)]
     actions = from_text("\n".join(["n,g,x", *lines]), group="g", label="n")
@@ -360,7 +359,7 @@ def test_a_file_with_doubtful_decimals_is_refused_until_the_user_says() -> None:
 
 
 def test_decimal_commas_are_found_in_any_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("evenhand.tables.opened._BLOCK", 64)
+    monkeypatch.setattr("evenhand.tables.opened._CELLS_AT_ONCE", 64)
     x = [f"{i * i}" for i in range(100)]
     x[77] = "3,5"
     text = "g;x\n" + "".join(f"{'uv'[i % 2]};{cell}\n" for i, cell in enumerate(x))
@@ -445,11 +444,8 @@ def test_a_file_opened_in_another_encoding_is_named(tmp_path: Path) -> None:
 def test_what_is_copied_is_removed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     table = open_table(io.StringIO(PEOPLE))
-    assert len(list(tmp_path.iterdir())) == 1
-    assert len(table.columns) == 4
-    del table
-    gc.collect()
     assert list(tmp_path.iterdir()) == []
+    assert table.texts("name") == ["Ann", "Bo", "Cy", "Di"]
 
 
 @pytest.mark.parametrize("cell", ["inf", "-Infinity", "nan"])
@@ -615,7 +611,7 @@ def test_unreadable_files(tmp_path: Path) -> None:
     (tmp_path / "half.csv.gz").write_bytes(packed[: len(packed) // 2])
     with pytest.raises(InputError, match=r"half\.csv\.gz cannot be read"):
         ActionSet.from_csv(tmp_path / "half.csv.gz", group="g")
-    assert "the header cannot be read" in refusal("x" * 200_000, group="x")
+    assert "no column 'g'" in refusal("x" * 200_000, group="g")
 
 
 @pytest.mark.parametrize("file", [3, None, [], {}, [["g"], [0]], {"g": "uv"}, np.eye(2)])

@@ -6,7 +6,7 @@ its row, and put into words in `problems`. What is kept of a table is twelve byt
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -58,7 +58,7 @@ from evenhand.tables.cells import (
     plain_numbers,
     scanned_together,
 )
-from evenhand.tables.columns import Cells, Table, check_decimal
+from evenhand.tables.columns import Table, check_decimal
 from evenhand.tables.opened import ABOVE
 from evenhand.tables.texts import is_absent, listed, parsed, text_of
 
@@ -166,12 +166,13 @@ def read_table(
             grades=table.grades,
             barred=table.barred,
         )
+    where, rows = source.where, read.rows  # and not the table, which is large
     return replace(
         scores,
         grades=grades or scores.grades,
         notes=tuple(dict.fromkeys(notes)),
         beside=_beside(source, unused, read) if reading.get("beside") and not wide else {},
-        place=lambda row: source.where([read.row(row)])[0],
+        place=lambda row: where([row if rows is None else int(rows[row])])[0],
     )
 
 
@@ -249,7 +250,7 @@ def read_columns(
         if (group := parts.one(f"{part}_group")) and (of := parts.one(part))
     }
     texts = [*parts.names, *groupings]
-    cells = source.read([*dict.fromkeys([*texts, *parts.numbers])], names=texts)
+    cells = source.read(dict.fromkeys([*texts, *parts.numbers]))
     n = len(next(iter(cells.values())))
     score, rival, marks = parts.one("score"), parts.one("rival"), Marks()
     gone = np.zeros(n, dtype=np.bool_)
@@ -313,13 +314,12 @@ def read_columns(
 
 
 def _marked(
-    cells: Mapping[str, Cells], column: str, parts: Parts, grades: Mapping[str, float]
+    cells: Mapping[str, pa.Array], column: str, parts: Parts, grades: Mapping[str, float]
 ) -> tuple[pa.Array, Marks, NDArray[np.bool_]]:
     """Return cells with scores as numbers, as far as they can be read: marks, grades and verdicts;
     what was done to them; and (n,) which are of those who stood aside.
     """
     own, rival = cells[column], parts.one("rival")
-    own = own.combine_chunks() if isinstance(own, pa.ChunkedArray) else own
     own = own.dictionary_decode() if pa.types.is_dictionary(own.type) else own
     own = as_text(own) if grades and not is_text(own.type) else own
     won = _verdicts(own, cells[str(parts.one("option"))], cells[rival]) if rival else None
@@ -344,7 +344,7 @@ def _recoded(texts: Sequence[str | None], codes: Codes) -> pa.Array:
     return pa.array([*texts, None], pa.string()).take(pa.array(codes % (len(texts) + 1)))
 
 
-def _verdicts(cells: pa.Array, first: Cells, second: Cells) -> pa.Array | None:
+def _verdicts(cells: pa.Array, first: pa.Array, second: pa.Array) -> pa.Array | None:
     """Return a column of words, or truth values, that say which of two options is better, as 1, −1
     and 0; None where a cell says something else.
     """
@@ -392,7 +392,7 @@ def _missing(codes: Codes, rows: NDArray[np.int64] | None) -> Missing:
     return Missing(found.count, int(rows[found.first]), tuple(rows[list(found.also)].tolist()))
 
 
-def _levels(cells: Cells) -> Cells:
+def _levels(cells: pa.Array) -> pa.Array:
     """Return cells with groups; those that are numbers as one writes them shortest."""
     names, codes = coded(cells)
     numbers, fits = parsed(names)
@@ -569,7 +569,7 @@ def _beside(source: Table, columns: list[str], read: Columns) -> dict[str, Facto
     found = {}
     for column in columns[:_MOST_COLUMNS] if read.n_rows <= _MOST_BESIDE else ():
         with suppress(InputError):  # of lists, say, which nobody asked for
-            names, codes = coded(source.read([column], [column])[column])
+            names, codes = coded(source.cells(column))
             found[column] = Factor(codes if read.rows is None else codes[read.rows], tuple(names))
     return found
 
@@ -607,14 +607,12 @@ class Kept(Table):
         where = scores.where
         super().__init__("the scores", [*self._columns], self._cells, lambda r: [*map(where, r)])
 
-    def _cells(self, columns: Sequence[str], _: Collection[str]) -> dict[str, Cells]:
-        def cells(column: Factor | np.ndarray[Any, Any]) -> pa.Array:
-            if not isinstance(column, Factor):
-                return pa.array(column, from_pandas=True)
-            codes = pa.array(column.codes, mask=column.codes < 0)
-            return pa.DictionaryArray.from_arrays(codes, pa.array(column.names, pa.string()))
-
-        return {name: cells(self._columns[name]) for name in columns}
+    def _cells(self, name: str) -> pa.Array:
+        column = self._columns[name]
+        if not isinstance(column, Factor):
+            return pa.array(column, from_pandas=True)
+        codes = pa.array(column.codes, mask=column.codes < 0)
+        return pa.DictionaryArray.from_arrays(codes, pa.array(column.names, pa.string()))
 
     def to_frame(self) -> pd.DataFrame:
         """Return it as a frame; columns that have no role are numbers where all cells are."""
