@@ -46,7 +46,7 @@ def skaters() -> list[dict[str, str]]:
 
 def library(**choices: Any) -> eh.ActionSet:
     settings: dict[str, Any] = {"group": "side", "label": "skater", "features": FEATURES}
-    return eh.ActionSet.from_csv(SKATING, **settings | choices)
+    return eh.ActionSet.from_table(SKATING, **settings | choices)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_gaps_are_costs_and_not_features(tmp_path: Path) -> None:
     table.write_text("side,x,gap\nhome,1,0\naway,2,3\naway,3,2\nhome,5,1\nhome,2.5,4\n")
     found = answer(table, "--option-group", "side", "--prices", "gap")
     assert found["features"] == ["intercept", "x"]
-    actions = eh.ActionSet.from_csv(table, group="side", features=["x"])
+    actions = eh.ActionSet.from_table(table, group="side", features=["x"])
     assert found["kappa_gaps"] == eh.kappa(actions, [0, 3, 2, 1, 4])
 
 

@@ -39,9 +39,9 @@ def family(kappa: float) -> eh.ActionSet:
 
 
 def table_actions(**choices: object) -> eh.ActionSet:
-    return eh.ActionSet.from_csv(
+    return eh.ActionSet.from_table(
         io.StringIO(TABLE), group="side", label="name", positive="home", **choices
-    )  # type: ignore[arg-type]  # choices are checked by from_csv
+    )  # type: ignore[arg-type]  # choices are checked by from_table
 
 
 def on_every_row(terms: dict[str, float]) -> dict[str, float]:
@@ -251,7 +251,7 @@ def test_impossible_wishes_are_refused(wishes: dict[str, float], said: str) -> N
 
 @pytest.mark.parametrize("attribute", ["side=home", "age"])
 def test_each_attribute_has_a_bias_of_its_own(attribute: str) -> None:
-    actions = eh.ActionSet.from_csv(
+    actions = eh.ActionSet.from_table(
         io.StringIO(TABLE), label="name", attributes=["side", "age"], features=["income"]
     )
     costs = np.arange(1.0, 9.0)
@@ -276,7 +276,7 @@ def test_each_attribute_has_a_bias_of_its_own(attribute: str) -> None:
 
 
 def test_the_certificate_of_an_attribute_can_be_checked() -> None:
-    actions = eh.ActionSet.from_csv(
+    actions = eh.ActionSet.from_table(
         io.StringIO(TABLE), label="name", attributes=["side", "age"], features=["income"]
     )
     (found,) = json.loads(json.dumps(eh.inspect(actions, "age").to_dict(), allow_nan=False))[
@@ -294,9 +294,9 @@ def test_the_certificate_of_an_attribute_can_be_checked() -> None:
 
 def test_what_a_bias_of_one_means_is_in_the_users_units() -> None:
     def meanings(**choices: object) -> list[str]:
-        actions = eh.ActionSet.from_csv(
+        actions = eh.ActionSet.from_table(
             io.StringIO(TABLE), attributes=["city", "age"], features=["income"], **choices
-        )  # type: ignore[arg-type]  # choices are checked by from_csv
+        )  # type: ignore[arg-type]  # choices are checked by from_table
         return [one["bias_of_one"] for one in eh.inspect(actions).to_dict()["attributes"]]
 
     spread = np.array([31.0, 45, 52, 28, 39, 35, 61, 47]).std()

@@ -31,7 +31,7 @@ def test_options_show_names_groups_and_features() -> None:
 
 def test_options_of_a_table_are_shown_in_the_users_units() -> None:
     frame = pa.table({"side": [0, 1, 1], "age": [30, 40, 60], "club": ["a", "b", "a"]})
-    cells = read(eh.ActionSet.from_frame(frame, group="side")._repr_html_()).cells
+    cells = read(eh.ActionSet.from_table(frame, group="side")._repr_html_()).cells
     assert cells[:4] == ["option", "side", "age", "club"]
     assert cells[8:12] == ["option 2", "1", "40", "b"]
 

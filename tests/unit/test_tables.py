@@ -44,20 +44,20 @@ Di,home,38,Kiel
 
 
 def from_text(text: str, **arguments: Any) -> ActionSet:
-    return ActionSet.from_csv(io.StringIO(text), **arguments)
+    return ActionSet.from_table(io.StringIO(text), **arguments)
 
 
 def refusal(text: str | bytes, **arguments: Any) -> str:
     """What the user is told."""
     file = io.BytesIO(text) if isinstance(text, bytes) else io.StringIO(text)
     with pytest.raises(InputError) as caught:
-        ActionSet.from_csv(file, **arguments)
+        ActionSet.from_table(file, **arguments)
     return str(caught.value)
 
 
 def refusal_of_frame(frame: Any, **arguments: Any) -> str:
     with pytest.raises(InputError) as caught:
-        ActionSet.from_frame(frame, **arguments)
+        ActionSet.from_table(frame, **arguments)
     return str(caught.value)
 
 
@@ -109,7 +109,7 @@ def test_frames_give_what_the_file_gives(make: type) -> None:
         "age": [31, 45, 50, 38],
         "town": ["Ulm", "Bonn", "Ulm", "Kiel"],
     }
-    actions = ActionSet.from_frame(make(data), group="nation", label="name")
+    actions = ActionSet.from_table(make(data), group="nation", label="name")
     assert actions == from_text(PEOPLE, group="nation", label="name")
 
 
@@ -121,7 +121,7 @@ def test_typed_categories_in_frames() -> None:
             "code": pd.Categorical([30, 30, 4, 4], categories=[4, 7, 30]),
         }
     )
-    actions = ActionSet.from_frame(frame, group="g")
+    actions = ActionSet.from_table(frame, group="g")
     # No column for 7, which no row holds; 4 sorts before 30.
     assert actions.feature_names == ("intercept", "flag=True", "code=30")
     assert actions.features[:, 1:].tolist() == [[1, 1], [1, 1], [0, 0], [0, 0]]
@@ -138,7 +138,7 @@ def test_numbers_can_be_declared_categories() -> None:
 def test_a_column_whose_text_comes_late_is_still_a_category() -> None:
     codes = ["1", "2", "b", "c", "b", "c", "b", "2"]
     frame = pl.DataFrame({"g": list("uvuvuvvu"), "code": codes})
-    actions = ActionSet.from_frame(frame, group="g")
+    actions = ActionSet.from_table(frame, group="g")
     assert actions.feature_names == ("intercept", "code=2", "code=b", "code=c")
     assert [actions.describe(i)["code"] for i in range(8)] == codes
 
@@ -183,7 +183,7 @@ def test_standardising_survives_scales_and_offsets(scale: float, offset: float) 
     column = offset + steps
     spread_in_rounding = 9 * scale / np.spacing(max(offset, scale))
     frame = pl.DataFrame({"g": list("uvuvuv"), "x": column})
-    x = ActionSet.from_frame(frame, group="g").features[:, 1]
+    x = ActionSet.from_table(frame, group="g").features[:, 1]
     exact = (steps - steps.mean()) / steps.std()
     np.testing.assert_allclose(x, exact, atol=4 / spread_in_rounding + 1e-14)
 
@@ -427,7 +427,7 @@ def test_a_pipe_is_read_like_a_file(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=(PEOPLE,))
     writer.start()
-    actions = ActionSet.from_csv(pipe, group="nation", label="name")
+    actions = ActionSet.from_table(pipe, group="nation", label="name")
     writer.join()
     assert actions == from_text(PEOPLE, group="nation", label="name")
 
@@ -438,7 +438,7 @@ def test_a_file_opened_in_another_encoding_is_named(tmp_path: Path) -> None:
         (tmp_path / "latin.csv").open(encoding="utf-8") as file,
         pytest.raises(InputError, match="open it in binary mode"),
     ):
-        ActionSet.from_csv(file, group="g")
+        ActionSet.from_table(file, group="g")
 
 
 def test_what_is_copied_is_removed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -538,7 +538,7 @@ def test_row_numbers_are_not_taken_for_features_unless_asked_for() -> None:
     rng = np.random.default_rng(0)
     frame = pl.DataFrame({"id": range(5, 35), "g": ["u", "v"] * 15, "x": rng.normal(size=30)})
     assert "column 'id' counts the rows (5, 6, …)" in refusal_of_frame(frame, group="g")
-    assert ActionSet.from_frame(frame, group="g", features=["id", "x"]).n_features == 3
+    assert ActionSet.from_table(frame, group="g", features=["id", "x"]).n_features == 3
 
 
 def test_columns_without_a_name() -> None:
@@ -594,9 +594,9 @@ def test_names_made_here_may_not_clash() -> None:
 
 def test_unreadable_files(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no file .*nowhere\.csv"):
-        ActionSet.from_csv(tmp_path / "nowhere.csv", group="g")
+        ActionSet.from_table(tmp_path / "nowhere.csv", group="g")
     with pytest.raises(InputError, match="directory"):
-        ActionSet.from_csv(tmp_path, group="g")
+        ActionSet.from_table(tmp_path, group="g")
     assert "is empty" in refusal("", group="g")
     assert "is empty" in refusal("\n\n", group="g")
     assert "no rows" in refusal("g,x\n", group="g")
@@ -605,18 +605,18 @@ def test_unreadable_files(tmp_path: Path) -> None:
     assert "line 3 has 3 cells, the header has 2" in refusal("g,x\nu,1\nv,2,3\n", group="g")
     assert "line 3 has the byte 0x81 at position 3" in refusal(b"g,x\nu,1\nv,\x81\n", group="g")
     for encoding in ("utf-16", "cp1252"):
-        actions = ActionSet.from_csv(io.BytesIO("g,x\nü,1\nv,2\nv,4\n".encode(encoding)), "g")
+        actions = ActionSet.from_table(io.BytesIO("g,x\nü,1\nv,2\nv,4\n".encode(encoding)), "g")
         assert actions.group_names == ("v", "ü")
     packed = gzip.compress(b"g,x\n" + np.random.default_rng(0).bytes(10**5).hex().encode())
     (tmp_path / "half.csv.gz").write_bytes(packed[: len(packed) // 2])
     with pytest.raises(InputError, match=r"half\.csv\.gz cannot be read"):
-        ActionSet.from_csv(tmp_path / "half.csv.gz", group="g")
+        ActionSet.from_table(tmp_path / "half.csv.gz", group="g")
     assert "no column 'g'" in refusal("x" * 200_000, group="g")
 
 
 @pytest.mark.parametrize("file", [3, None, [], {}, [["g"], [0]], {"g": "uv"}, np.eye(2)])
 def test_what_is_no_table(file: Any) -> None:
-    for take in (ActionSet.from_csv, ActionSet.from_frame):
+    for take in (ActionSet.from_table, ActionSet.from_table):
         with pytest.raises(
             InputError, match="must be a frame of pandas, polars or pyarrow, a list"
         ):
@@ -631,7 +631,7 @@ def test_rows_and_columns_in_memory_are_tables() -> None:
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     expected = from_text(PEOPLE, group="nation", label="name")
     for table in (rows, columns, pd.DataFrame(rows)):
-        assert ActionSet.from_csv(table, group="nation", label="name") == expected
+        assert ActionSet.from_table(table, group="nation", label="name") == expected
     uneven = columns | {"age": ["31"]}
     assert "'age' has 1" in refusal_of_frame(uneven, group="nation")
 
@@ -676,19 +676,19 @@ def test_what_is_read_like_others_is_what_it_was_there(intercept: bool) -> None:
     )
     more = pl.DataFrame({"g": ["v"], "x": [900], "c": ["p"], "one": ["m"]})  # 'p' sorts first
     columns = ["x", "c"] if intercept else ["x", "c", "one"]
-    before = ActionSet.from_frame(old, "g", features=columns, intercept=intercept)
+    before = ActionSet.from_table(old, "g", features=columns, intercept=intercept)
     both = pl.concat([more, old])
-    after = ActionSet.from_frame(both, "g", features=columns, intercept=intercept, like=before)
+    after = ActionSet.from_table(both, "g", features=columns, intercept=intercept, like=before)
     assert set(after.feature_names) == {*before.feature_names, "c=p"}
     at = [after.feature_names.index(name) for name in before.feature_names]
     np.testing.assert_array_equal(after.features[1:, at], before.features)
     assert after.describe(0)["x"] == 900.0
     assert after.describe(0)["c"] == "p"
     assert after.describe(1)["c"] == "q"
-    again = ActionSet.from_frame(old, "g", features=columns, intercept=intercept, like=before)
+    again = ActionSet.from_table(old, "g", features=columns, intercept=intercept, like=before)
     assert again == before
     with pytest.raises(InputError, match="ActionSet"):
-        ActionSet.from_frame(old, "g", like=old)  # type: ignore[arg-type]
+        ActionSet.from_table(old, "g", like=old)  # type: ignore[arg-type]
 
 
 def test_what_is_no_workbook_is_refused_and_a_workbook_may_be_called_anything(
@@ -697,13 +697,13 @@ def test_what_is_no_workbook_is_refused_and_a_workbook_may_be_called_anything(
     frame = pd.DataFrame({"name": list("ABC"), "g": list("uvu"), "x": [1.0, 5.0, 2.5]})
     frame.to_excel(tmp_path / "a.xlsx", index=False)
     (tmp_path / "a.xlsx").rename(tmp_path / "from the committee")
-    assert len(ActionSet.from_csv(tmp_path / "from the committee", "g", "name")) == 3
+    assert len(ActionSet.from_table(tmp_path / "from the committee", "g", "name")) == 3
     with zipfile.ZipFile(tmp_path / "a.ods", "w") as archive:  # an OpenDocument is one, too
         archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
     (tmp_path / "b.ods").write_bytes(b"PK\x03\x04 and so on")
     for name in ("a.ods", "b.ods"):
         with pytest.raises(InputError, match="save it anew"):
-            ActionSet.from_csv(tmp_path / name, "g", "name")
+            ActionSet.from_table(tmp_path / name, "g", "name")
 
 
 def test_texts_that_are_numbers_dates_or_nothing() -> None:

@@ -181,12 +181,6 @@ class Arrow(Gram):
         """Return (n, p) the centres of items, dense."""
         return np.asarray(self.centres[items].toarray())
 
-    def value_variances(self, items: Indices, attributes: Floats) -> Floats:
-        """Return (n,) the variances of v̂_o + ω̂·u, for one vector u of attributes, (p,)."""
-        beside = self.centres_of(items)
-        of = self.lengths(beside) + self.lengths(attributes[None, :])
-        return self._reciprocals(items) + self.variances(attributes - beside, of)
-
     def lead_variances(self, leader: int | Indices, items: Indices) -> Floats:
         """Return (n,) the variances of v̂_b − v̂_j, of one b or each its own; 0 where b is j."""
         ahead = np.atleast_1d(leader)

@@ -55,7 +55,7 @@ from evenhand.tables.texts import listed, parsed, repeated, text_of
 from evenhand.tables.written import openpyxl_module
 
 _READ_AT_ONCE = 1 << 20
-_CELLS_AT_ONCE = 1 << 20  # that are Python's own before they are packed
+_CELLS_AT_ONCE = 1 << 17  # that are Python's own before they are packed
 _SMALL = 8 << 20  # bytes by which an encoding is told, and up to which a text is looked through
 _LOOKED_AT = 50  # lines by which a header is found
 _MOST_TITLES = 10

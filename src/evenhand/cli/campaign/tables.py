@@ -25,6 +25,7 @@ from evenhand.cli.tables import capacity_in, label_of, named_in, table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 from evenhand.questions import UNLIMITED, Askable, Questions
+from evenhand.questions.inputs import GROUP
 from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
@@ -194,6 +195,8 @@ class PanelTables(Tables):
             who = table_at(given)
             column = self.evaluator_group or self.option_group
             flag = "--evaluator-group" if self.evaluator_group else "--option-group"
+            if column and column not in who.columns and not self.evaluator_group:
+                column = GROUP if GROUP in who.columns else column
             return named_in(who, self.evaluator, "--evaluator", column, flag), who
         judges: dict[str, str | None] = {}
         for one in names_in(given) or []:
@@ -245,7 +248,7 @@ class NewTables(PanelTables):
                 "evaluators: --evaluators."
             )
         label = label_of(table, self.option, self.option_group)
-        return ActionSet.from_csv(
+        return ActionSet.from_table(
             table,
             self.option_group,
             label,
