@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,6 +58,8 @@ def opened(path: Path) -> Document:
 
 
 def _content(path: Path, name: str) -> Any:
+    if not isfile(path):  # a pipe can be read once only, and whoever reads it says what is absent
+        return TableFile(path)
     try:
         with path.open("rb") as file:
             start = file.read(4)
