@@ -26,7 +26,7 @@ from evenhand.errors import InputError
 from evenhand.scores.grades import grades_in, loose_number, share_of_marks
 from evenhand.scores.roles import BY_NAME, NEEDED, ROLES, ReadOptions, counts_repeats
 from evenhand.scores.scores import Codes, baseline_in, crossed, first_repeated
-from evenhand.tables.cells import as_text, coded, coded_among, is_number, plain_numbers
+from evenhand.tables.cells import as_text, coded, coded_among, is_number
 from evenhand.tables.columns import Table, found_columns, no_such_column
 from evenhand.tables.opened import holds_marks, open_table
 from evenhand.tables.texts import (
@@ -36,7 +36,6 @@ from evenhand.tables.texts import (
     is_summed,
     is_total,
     listed,
-    parsed,
 )
 
 _WORDED = [role.name for role in ROLES.values() if role.words]
@@ -48,6 +47,7 @@ _MARKS = 0.5  # share of cells that may be scores, of a column that holds an eva
 _LAST = 10  # lines at the end of a table that may be totals
 _DERIVED, _NONE = "as worked out of others", "as they hold no scores"
 _ADDRESS = re.compile(r"\S+@\S+[.]\S+")
+_FIRST = 10_000  # rows that show what a column holds
 _ENOUGH = 1000  # rows that show what is worked out of others
 _BY_CHANCE = 1e-4  # with which somebody's marks may be worked out of those of others
 
@@ -458,14 +458,10 @@ def _adds_up(source: Table, columns: Sequence[str], last: int, row: int, *, stri
     return bool(found) and bool((np.all if strict else np.any)(found, axis=0).any())
 
 
-def _numbers_in(texts: Iterable[str | None]) -> Floats:
+def _numbers_in(texts: Sequence[str | None]) -> Floats:
     """Return the numbers in cells, NaN where there is none."""
-    plain = [text or "nan" for text in texts]
-    found, fits = parsed(plain)
-    for row in np.flatnonzero(~fits).tolist():
-        number = loose_number(plain[row])
-        found[row] = np.nan if number is None else number
-    return found
+    known = {text: loose_number(text) for text in {*texts} if text}
+    return np.array([known.get(text) if text else None for text in texts], dtype=np.float64)
 
 
 def _rounding(texts: Iterable[str | None]) -> float:
@@ -719,19 +715,14 @@ def _first_names(source: Table) -> str:
 
 
 def range_of(source: Table, column: str) -> tuple[float, float] | None:
-    """Return the least and the largest number in a column; None if not all are numbers."""
-    try:
-        cells = source.cells(column)
-        own = cells if is_number(cells.type) else as_text(cells)
-    except InputError:
+    """Return the least and the largest number in the first cells of a column; None if not all are
+    numbers.
+    """
+    texts = [text for text in texts_in(source, column)[:_FIRST] if text]
+    numbers = _numbers_in(texts)
+    if not texts or not np.isfinite(numbers).all():
         return None
-    numbers = plain_numbers(own)
-    if numbers is None and source.commas_are_free:
-        numbers = plain_numbers(own, ",")
-    if numbers is None or not np.isfinite(numbers).any():
-        return None
-    known = numbers[np.isfinite(numbers)]
-    return float(known.min()), float(known.max())
+    return float(numbers.min()), float(numbers.max())
 
 
 def wants_lengths(reading: ReadOptions) -> bool:
