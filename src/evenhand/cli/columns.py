@@ -17,7 +17,6 @@ from evenhand.cli.tables import (
     columns_in,
     grades_in,
     groups_in,
-    missing_in,
     scale_in,
     scores_at,
 )
@@ -174,10 +173,10 @@ class ScoreTable:
             "best": self.best,
             "wide": self.wide == "all" or names_in(self.wide) or False,
             "repeats": self.repeats,
-            "missing": missing_in(self.missing),
+            "missing": self.missing,
             "decimal": self.decimal,
             "grades": grades_in(self.grades),
-            "copies": missing_in(self.copies),
+            "copies": self.copies,
         }
 
 

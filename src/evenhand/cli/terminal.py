@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -97,19 +96,6 @@ def typed_whole(text: str | int) -> int:
     if not found.is_integer() or abs(found) > 10**18:
         raise typer.BadParameter(f"{text!r} is not a whole number up to 1e18.")
     return int(found)
-
-
-def whole_number(text: str, option: str) -> int:
-    """Return the number in a text such as 1000 or 1e6."""
-    try:
-        number = number_in(text)
-    except InputError:
-        number = math.nan
-    if not abs(number) <= 10**18 or number != int(number):
-        raise InputError(
-            f"{option} must be a whole number such as 1000 or 1e6, up to 1e18; got {text!r}."
-        )
-    return int(number)
 
 
 @contextmanager
