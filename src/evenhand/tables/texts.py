@@ -125,8 +125,7 @@ _ELSEWHERE = re.compile(
     rf"[+-]?(?:{_GROUPED}|[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
 )
 
-# One point or comma that may as well group thousands.
-ONE_GROUP = r"^\s*[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}\s*$"
+_ONE_GROUP = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}\s*")
 
 _MONTHS = (
     r"(?:jan|feb|mar|apr|may|mai|jun|jul|aug|sep|sept|oct|okt|nov|dec|dez)[a-z]*\.?|"
@@ -227,7 +226,7 @@ def is_date(text: str) -> bool:
 
 def may_be_thousands(text: str) -> bool:
     """Whether a point or comma in a text may as well group thousands, as in 1,200 and 1.200."""
-    return re.match(ONE_GROUP, text) is not None
+    return _ONE_GROUP.fullmatch(text) is not None
 
 
 def _bare(text: str) -> str:
