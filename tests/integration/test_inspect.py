@@ -176,19 +176,6 @@ ROWS = "home,1,2\naway,2,3\naway,3,5\nhome,4,1\n"
     ("content", "arguments", "said"),
     [
         ("", [], "is empty; it needs a header line"),
-        ("side,x\n", [], "has a header but no rows"),
-        ("side,x\nhome,1\nhome,2\n", [], "has one group only, 'home'"),
-        ("side,x\nhome,1\naway,2\nguest,3\n", [], "has 3 groups"),
-        ("side,x,y\n" + ROWS.replace("5", "nan"), [], "line 4, column 'y': nan is not a finite"),
-        ("side,x,y\n" + ROWS.replace("5", "-inf"), [], "line 4, column 'y': -inf is not a finite"),
-        ("side,x,y\n" + ROWS.replace("5", ""), [], "line 4, column 'y' is empty"),
-        (
-            "side,x,y\n" + ROWS.replace("5", "five"),
-            [],
-            "line 4, column 'y': 'five' is not a number",
-        ),
-        ("side,x,y\n" + ROWS.replace(",5", ""), [], "line 4 has 2 cells, the header has 3"),
-        ("team,x,y\n" + ROWS, [], "has no column 'side'"),
         ("side,x,y\n" + ROWS, ["--features", "x,Y"], "did you mean 'y'?"),
         ("side,x,y\n" + ROWS, ["--option", "side"], "is named as --option-group and as --option"),
         ("side,x,y\n" + ROWS, ["--prices", "z"], "no column 'z', named by --prices"),
@@ -348,24 +335,6 @@ def test_what_is_wrong_in_a_pipe_is_named() -> None:
         app, ["inspect", "-", "--option-group", "side"], input=b"side,x\nhome,1\naway,\nhome,4\n"
     )
     assert "the standard input: line 3, column 'x' is empty" in result.stderr
-
-
-def test_a_picture_that_fails_keeps_the_old_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    picture = tmp_path / "bias.png"
-    picture.write_bytes(b"old")
-
-    def run_out_of_disk(self: object, path: Path, **_: object) -> None:
-        Path(path).write_bytes(b"half")
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("matplotlib.figure.Figure.savefig", run_out_of_disk)
-    result = run(SKATING, *ARGUMENTS, "--figure", picture)
-    assert result.exit_code == 2
-    assert "No space left on device" in result.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["bias.png"]
-    assert picture.read_bytes() == b"old"
 
 
 def command(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[bytes]:

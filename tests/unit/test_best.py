@@ -179,13 +179,6 @@ def test_comparisons_are_the_mirror() -> None:
         eh.decide(words, best="low")
 
 
-def test_ranks_that_look_like_numbers_of_rows_are_a_judge_s() -> None:
-    wide = pd.DataFrame({"dish": list("ABCD"), "P": [1, 2, 3, 4], "Q": [1, 3, 2, 4]})
-    scores = eh.read_scores(wide.assign(R=[2, 1, 4, 3]), best="low")
-    assert scores.evaluator is not None
-    assert scores.evaluator.names == ("P", "Q", "R")
-
-
 def test_wide_tables_and_one_baseline_are_mirrors() -> None:
     wide = panel().pivot_table(index="option", columns="evaluator", values="score").reset_index()
     turned = wide.assign(**{j: A - wide[j] for j in wide if j != "option"})

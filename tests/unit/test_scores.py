@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import gzip
 import io
 import sys
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import polars as pl
-import pyarrow as pa
 import pytest
 
 import evenhand as eh
@@ -75,25 +73,6 @@ def same_as_by_hand(scores: Scores) -> None:
 
 
 # ------------------------------------------------------------------ what is read
-
-
-def test_frames_and_files_of_all_kinds_give_the_same_scores(tmp_path: Path) -> None:
-    frame = by_hand()
-    frame.to_parquet(tmp_path / "scores.parquet")
-    frame.to_csv(tmp_path / "scores.csv", index=False)
-    frame.to_csv(tmp_path / "tabs.tsv", index=False, sep="\t")
-    frame.to_csv(tmp_path / "german.csv", index=False, sep=";", decimal=",")
-    (tmp_path / "scores.csv.gz").write_bytes(gzip.compress(LONG.encode()))
-    files = sorted(tmp_path.iterdir())
-    assert len(files) == 5
-    frames = [
-        frame,
-        pl.from_pandas(frame),
-        pa.Table.from_pandas(frame),
-        pl.from_pandas(frame).lazy(),
-    ]
-    for table in [*files, *map(str, files), *frames]:
-        same_as_by_hand(read_table(table, **PARTS))
 
 
 def test_pieces_are_one_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -289,6 +268,12 @@ def test_a_bad_cell_is_named(old: str, new: str, words: str) -> None:
 )
 def test_a_table_that_tells_nothing_is_refused(text: str, words: str) -> None:
     assert words in refused(text)
+
+
+def test_numbers_of_the_size_of_dates_are_none_where_some_cannot_be() -> None:
+    for one, other in ((20161305, 20161306), (35_000, 42_500)):
+        text = f"option,evaluator,score\na,P,{one}\nb,P,{other}\n"
+        assert read(text).score.tolist() == [one, other]
 
 
 def test_points_are_what_the_user_says_they_are() -> None:

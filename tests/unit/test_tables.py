@@ -18,22 +18,7 @@ import pytest
 
 from evenhand.actions import ActionSet
 from evenhand.errors import InputError
-from evenhand.files import Watch, size
-from evenhand.tables.cells import (
-    calendar_dates,
-    spreadsheet_days,
-)
-from evenhand.tables.cells import moments as moments_of
-from evenhand.tables.columns import found_columns, no_such_column
 from evenhand.tables.opened import open_table
-from evenhand.tables.texts import (
-    is_absent,
-    is_date,
-    may_be_thousands,
-    parsed,
-    text_of,
-    written_elsewhere,
-)
 
 PEOPLE = """name,nation,age,town
 Ann,home,31,Ulm
@@ -623,16 +608,8 @@ def test_what_is_no_table(file: Any) -> None:
             take(file, group="g")
 
 
-def test_rows_and_columns_in_memory_are_tables() -> None:
-    rows = [
-        dict(zip(("name", "nation", "age", "town"), line.split(","), strict=True))
-        for line in PEOPLE.splitlines()[1:]
-    ]
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
-    expected = from_text(PEOPLE, group="nation", label="name")
-    for table in (rows, columns, pd.DataFrame(rows)):
-        assert ActionSet.from_table(table, group="nation", label="name") == expected
-    uneven = columns | {"age": ["31"]}
+def test_columns_in_memory_are_of_one_length() -> None:
+    uneven = {"nation": ["home", "away"], "age": ["31"]}
     assert "'age' has 1" in refusal_of_frame(uneven, group="nation")
 
 
@@ -704,51 +681,3 @@ def test_what_is_no_workbook_is_refused_and_a_workbook_may_be_called_anything(
     for name in ("a.ods", "b.ods"):
         with pytest.raises(InputError, match="save it anew"):
             ActionSet.from_table(tmp_path / name, "g", "name")
-
-
-def test_texts_that_are_numbers_dates_or_nothing() -> None:
-    assert (text_of(1.0), text_of(True), text_of("home")) == ("1", "True", "home")
-    for decimal, want in ((".", [1.5, math.nan, math.nan]), (",", [math.nan, 1.5, math.nan])):
-        numbers, are = parsed(["1.5", "1,5", "n/a"], decimal)
-        np.testing.assert_array_equal(numbers, want)
-        np.testing.assert_array_equal(are, np.isfinite(want))
-    assert parsed(["nan"])[1].all()
-    assert all(map(written_elsewhere, ("3,5", "1 200", "20 %", "€20", "1.200.000", "−4")))
-    assert not any(map(written_elsewhere, ("1-2", "1.2.3", "4 doors", "2024-05-01", "A")))
-    assert is_absent("N/A")
-    assert is_absent("-")
-    assert not is_absent("no")
-    assert all(map(may_be_thousands, ("1,200", "1.200")))
-    assert not any(map(may_be_thousands, ("0,200", "1,20", "1200")))
-    assert all(map(is_date, ("2016-01-05", "5.1.2016", "Jan 5", "5-Jan", "12:30")))
-    assert not any(map(is_date, ("5.1", "Maya", "May", "1/2", "Jan", "7")))
-    days = calendar_dates(np.array([19700103.0, 20160105.0]))
-    assert days is not None
-    assert days.tolist() == [2.0, 16805.0]
-    assert calendar_dates(np.array([20161305.0])) is None
-    found = spreadsheet_days(np.array([7.5, 42374.0, 5.1]))
-    assert found is not None
-    assert (found[0], found[1].isoformat()) == (1, "2016-01-05")
-    assert spreadsheet_days(np.array([35_000.0, 42_500.0])) is None
-    times = moments_of(pa.array(["1970-01-02", "1970-01-02 12:00:00", None]))
-    np.testing.assert_array_equal(times, [1.0, 1.5, math.nan])
-    assert moments_of(pa.array(["Jan 5"])) is None
-
-
-def test_columns_take_their_parts_and_files_have_an_end() -> None:
-    table = open_table(pa.table({"side": [0, 1], "age": [30, 40], "judge": ["A", "B"]}))
-    given = {"group": "side", "features": ["age", "judge"], "label": "label"}
-    found = found_columns(table, given, by_name=("label",), several=("features",))
-    assert found == {"group": ("side",), "features": ("age", "judge")}
-    with pytest.raises(InputError, match="'age' is named as group= and as features=") as error:
-        found_columns(table, given | {"group": "age"}, by_name=("label",), several=("features",))
-    with pytest.raises(InputError) as error:
-        found_columns(table, {"group": "sides", "label": "name"}, hint=lambda: "Look again.")
-    assert str(error.value).count("has no column") == 2
-    assert str(error.value).endswith("Look again.")
-    assert "no column 'Judges'; did you mean 'judge'?" in no_such_column(table, "Judges")
-    assert [size(n) for n in (4 << 30, 3 << 29, 64 << 20)] == ["4 GB", "1.5 GB", "64 MB"]
-    watch = Watch("scores.csv.gz", most=1 << 20)
-    watch.take(b"a,b\n" * 1000)
-    with pytest.raises(InputError, match=r"scores\.csv\.gz: more than 1 MB come out of it"):
-        watch.take(b"a,b\n" * 1_000_000)
