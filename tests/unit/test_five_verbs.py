@@ -56,10 +56,6 @@ RESULTS: dict[str, Callable[[], Result]] = {
     "a panel": lambda: eh.inspect(panel()),
     "comparisons": lambda: eh.inspect(eh.Questions.comparisons([EVIL, "b", "c"], ["J", "K"])),
     "a check": lambda: panel().check(),
-    "the geometry of groups": lambda: eh.bias_geometry(options()),
-    "the geometry of a panel": lambda: eh.bias_geometry(panel()),
-    "a design": lambda: eh.c_optimal_design([[1.0, 1.0], [2.0, -1.0]], [0.0, 1.0]),
-    "a minimax design": lambda: eh.minimax_design(options()),
     "a simulation": results,
     "a comparison": comparison,
 }
