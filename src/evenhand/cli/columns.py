@@ -147,8 +147,7 @@ class ScoreTable:
         Path | None,
         _reading(
             metavar="FILE",
-            help="Families of models in a log, beside those known: a CSV file (name, family) or a "
-            "JSON file.",
+            help="Families of models in a log, beside those known: a table (name, family).",
         ),
     ] = None
 

@@ -56,8 +56,8 @@ def read_scores(
         "inspect", "promptfoo", "alpaca_eval", "deepeval" or "table"; None finds out.
     families
         Families of models by name, or by whole words in names, that come before those known: a
-        mapping, or the path of a CSV file (columns ``name``, ``family``) or a JSON file. Where
-        most options are models by their names, and no column has groups, families are groups.
+        mapping, or the path of a table (columns ``name``, ``family``). Where most options are
+        models by their names, and no column has groups, families are groups.
     metric
         Which metric of a log to read, or several; needed where there is more than one.
     columns
