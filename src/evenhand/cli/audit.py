@@ -9,9 +9,20 @@ import typer
 
 from evenhand.auditing import audit as audited
 from evenhand.cli.columns import ATTRIBUTES, ScoreTable, column, takes
-from evenhand.cli.options import Against, AsJson, Bar, Call, Figure, Report, Title, Tolerance, Top
+from evenhand.cli.options import (
+    Against,
+    AsJson,
+    Bar,
+    Call,
+    Confidence,
+    Figure,
+    Report,
+    Title,
+    Tolerance,
+    Top,
+)
 from evenhand.cli.tables import attributes_in, check_files
-from evenhand.cli.terminal import calls_in, show, typed_number
+from evenhand.cli.terminal import calls_in, show
 
 _NOT_IDENTIFIABLE = 3
 
@@ -33,9 +44,7 @@ def audit(
         column("What the score should have been, where something impartial knows."),
     ] = None,
     attributes: Annotated[str | None, ATTRIBUTES] = None,
-    confidence: Annotated[
-        float, typer.Option(parser=typed_number, metavar="P", help="Confidence of the intervals.")
-    ] = 0.95,
+    confidence: Confidence = 0.95,
     top: Top = None,
     bar: Bar = None,
     against: Against = None,

@@ -22,7 +22,7 @@ from evenhand.cli.tables import (
 )
 from evenhand.cli.terminal import names_in
 
-TABLE, READING = "What the columns are", "How the table is read"
+TABLE, SCORES, READING = "What the columns are", "What scores are", "How the table is read"
 """What groups of options are called in the help."""
 
 
@@ -31,8 +31,8 @@ def column(help: str, metavar: str = "COL") -> Any:
     return typer.Option(metavar=metavar, help=help, rich_help_panel=TABLE)
 
 
-def _reading(*flags: str, metavar: str | None = None, help: str) -> Any:
-    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=READING)
+def _reading(*flags: str, metavar: str | None = None, help: str, panel: str = READING) -> Any:
+    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=panel)
 
 
 OPTION = column("Names of the options: what is scored.")
@@ -59,9 +59,21 @@ PRICES = column(
     "The price of an answer, in the table of evaluators; of options alone, what an evaluation of "
     "each costs, for κ(Δ)."
 )
+SCALE = _reading(
+    metavar="LOW,HIGH",
+    help="The lowest and highest score that can be given; 5,1 where 1 is the best.",
+    panel=SCORES,
+)
 BEST = _reading(
     metavar="high|low",
     help="Whether the highest scores are the best, or the lowest, as of ranks and marks from 1.",
+    panel=SCORES,
+)
+GRADES = _reading(
+    metavar="A,B,…",
+    help="Scores that are letters or words, the best first: equally spaced, unless numbers are "
+    "stated, A=4,B=3.",
+    panel=SCORES,
 )
 DECIMAL = _reading(metavar=". or ,", help="What stands before decimals; found out if not said.")
 
@@ -94,13 +106,7 @@ class ScoreTable:
         str | None,
         column("When scores were given: drift shows. In the order of the lines if not said."),
     ] = None
-    scale: Annotated[
-        str | None,
-        _reading(
-            metavar="LOW,HIGH",
-            help="The lowest and highest score that can be given; 5,1 where 1 is the best.",
-        ),
-    ] = None
+    scale: Annotated[str | None, SCALE] = None
     best: Annotated[str | None, BEST] = None
     wide: Annotated[
         str | None,
@@ -121,14 +127,7 @@ class ScoreTable:
         ),
     ] = "refuse"
     decimal: Annotated[str | None, DECIMAL] = None
-    grades: Annotated[
-        str | None,
-        _reading(
-            metavar="A,B,…",
-            help="Scores that are letters or words, the best first: equally spaced, unless numbers "
-            "are stated, A=4,B=3.",
-        ),
-    ] = None
+    grades: Annotated[str | None, GRADES] = None
     copies: Annotated[
         str,
         _reading(

@@ -11,9 +11,21 @@ from evenhand.answers import Answer
 from evenhand.answers import decide as decided
 from evenhand.answers.page import WAYS, required
 from evenhand.cli.columns import ATTRIBUTES, ScoreTable, column, takes
-from evenhand.cli.options import Against, AsJson, Bar, Call, Figure, Report, Title, Tolerance, Top
+from evenhand.cli.options import (
+    Against,
+    AsJson,
+    Bar,
+    Call,
+    Confidence,
+    Figure,
+    Noise,
+    Report,
+    Title,
+    Tolerance,
+    Top,
+)
 from evenhand.cli.tables import attributes_in, check_files, columns_in, groups_in, table_at
-from evenhand.cli.terminal import calls_in, console, print_json, show, typed_number
+from evenhand.cli.terminal import calls_in, console, print_json, show
 from evenhand.errors import InputError, NotIdentifiableError, RequirementError
 from evenhand.questions.inputs import named
 
@@ -82,18 +94,9 @@ def decide(
             "Evaluators have one leniency across all. Also NAME=CATEGORY,…"
         ),
     ] = None,
-    confidence: Annotated[
-        float, typer.Option(parser=typed_number, metavar="P", help="How sure the choice is to be.")
-    ] = 0.95,
+    confidence: Confidence = 0.95,
     tolerance: Tolerance = 0.0,
-    noise: Annotated[
-        float | None,
-        typer.Option(
-            parser=typed_number,
-            metavar="X",
-            help="Standard deviation of one score, if it is known.",
-        ),
-    ] = None,
+    noise: Noise = None,
     next_n: Annotated[
         int, typer.Option("--next", min=0, metavar="N", help="How many next questions to name.")
     ] = 5,

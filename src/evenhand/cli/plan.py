@@ -9,7 +9,16 @@ import typer
 
 from evenhand.cli.campaign.tables import PanelTables
 from evenhand.cli.columns import BEST, takes
-from evenhand.cli.options import WANTED, Against, AsJson, Figure, Tolerance, Top, numeric
+from evenhand.cli.options import (
+    WANTED,
+    Against,
+    AsJson,
+    Confidence,
+    Figure,
+    Tolerance,
+    Top,
+    numeric,
+)
 from evenhand.cli.tables import check_files, table_at
 from evenhand.cli.terminal import console, print_json, show
 from evenhand.errors import InputError, NotIdentifiableError
@@ -41,7 +50,7 @@ def plan(
             "X", "Standard deviation of one evaluation; if not given, it is the unit of all others."
         ),
     ] = None,
-    confidence: Annotated[float, numeric("P", "Of the choice.")] = 0.95,
+    confidence: Confidence = 0.95,
     chance: Annotated[
         float,
         numeric("P", "Wanted probability of being certain after one look."),

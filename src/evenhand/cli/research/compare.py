@@ -11,7 +11,7 @@ import typer
 from evenhand.cli.options import AsJson, Cluster, Runs, Seed, Workers, whole
 from evenhand.cli.research.workers import POLICIES, processors, worker_pool
 from evenhand.cli.tables import check_files
-from evenhand.cli.terminal import console, names_in, print_json, progress, typed_whole
+from evenhand.cli.terminal import console, names_in, print_json, progress
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
 from evenhand.report.model import print_result
@@ -113,9 +113,9 @@ def compare(
         benchmark = benchmark.over(horizon)
     if parallel is not None:
         n, _, word = parallel.partition(",")
-        if word not in ("", "rounds"):
+        if word not in ("", "rounds") or not n.isdecimal():
             raise InputError(f"--parallel is a number, or a number and rounds; got {parallel!r}.")
-        side = Parallel(typed_whole(n), rounds=word == "rounds")
+        side = Parallel(int(n), rounds=word == "rounds")
         benchmark = dataclasses.replace(benchmark, parallel=side)
     if replications is not None:
         benchmark = dataclasses.replace(benchmark, replications=replications)
