@@ -39,8 +39,6 @@ from evenhand.scores.scores import (
     Scores,
     chunks,
     crossed,
-    first_repeated,
-    spelled,
     taken_together,
 )
 from evenhand.scores.suggest import hint_for, looks_wide
@@ -66,7 +64,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _TRUTHS = {"true": "1.0", "false": "0.0"}
-_MOST_NAMES = 10_000  # whose spellings are compared
 _MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are kept beside the roles
 # Notes that stay when scores are read for more.
 _OF_TABLES = ("log", "table", "marks", "column", "standing", "far", "missing")
@@ -275,11 +272,6 @@ def read_columns(
         numbering[rival] = numbering[str(parts.one("option"))]
     codes = {column: coded_among(cells.pop(column), numbering[column]) for column in parts.names}
     names = {column: Factor(own, tuple(numbering[column])) for column, own in codes.items()}
-    joined = list[str]()
-    if who is not None:
-        others = [codes[c] for c in parts.names if c != who]
-        names[who], joined = _joined(names[who], others)
-        codes[who] = names[who].codes
     of_groups: dict[str, int] = {}
     found: dict[str, list[tuple[str, Codes, Codes]]] = {}
     for column, (of, part) in groupings.items():
@@ -309,7 +301,7 @@ def read_columns(
         marks=marks,
         n_aside=int(np.count_nonzero(aside)),
         barred=tuple(barred),
-        notes=(*marks.notes, *joined),
+        notes=tuple(marks.notes),
     )
 
 
@@ -359,30 +351,6 @@ def _verdicts(cells: pa.Array, first: pa.Array, second: pa.Array) -> pa.Array | 
     words = [[[*names, ""][at] for at in own[row].tolist()] for names, own in columns]
     found = verdicts_in(zip(*words, strict=True))
     return None if found is None else _recoded(found, codes)
-
-
-def _joined(evaluators: Factor, others: Sequence[Codes]) -> tuple[Factor, list[str]]:
-    """Return names of evaluators that differ in capitals, blanks and points only as one, unless
-    both scored the same; and what is to be said.
-    """
-    plain: dict[str, list[int]] = {}
-    for code, name in enumerate(evaluators.names[:_MOST_NAMES]):
-        plain.setdefault(spelled(name), []).append(code)
-    new, said = np.arange(len(evaluators.names)), []
-    for bare, codes in plain.items():
-        if len(codes) < 2 or not any(letter.isalpha() for letter in bare):
-            continue
-        rows = np.flatnonzero(np.isin(evaluators.codes, codes))
-        if others and first_repeated(*(codes_of[rows] for codes_of in others)) is not None:
-            continue
-        names = [evaluators.names[code] for code in codes]
-        new[codes] = codes[0]
-        said.append(f"{listed(names)} are taken for one evaluator, {names[0]!r}.")
-    if not said:
-        return evaluators, []
-    kept, codes_left = np.unique(new, return_inverse=True)
-    number = np.append(codes_left.astype(np.int32), -1)
-    return Factor(number[evaluators.codes], tuple(evaluators.names[c] for c in kept)), said
 
 
 def _missing(codes: Codes, rows: NDArray[np.int64] | None) -> Missing:

@@ -18,6 +18,7 @@ whole numbers stay whole.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -128,11 +129,11 @@ class Factor:
 
 
 def spelled(name: str) -> str:
-    """Return a name as it is known again, whatever its letters, blanks, points and dashes."""
-    if name.isalnum():  # as most are
+    """Return a name as it is known again, whatever its letters, blanks, points, dashes and form."""
+    if name.isascii() and name.isalnum():  # as most are
         return name.casefold()
-    plain = name.casefold().translate(_DASHES).replace(". ", " ").rstrip(". ")
-    return " ".join(plain.split()) or name
+    plain = unicodedata.normalize("NFKC", name).casefold().translate(_DASHES)
+    return " ".join(plain.replace(". ", " ").rstrip(". ").split()) or name
 
 
 def crossed(*columns: Codes) -> tuple[Codes, int]:
