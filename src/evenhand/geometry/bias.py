@@ -30,7 +30,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -207,18 +206,10 @@ class BiasGeometry:
 
     def kappa_minimax(self) -> float:
         """Return κ̃, the least regret of estimating the bias against the worst parameter."""
-        return self._minimax.value
-
-    @cached_property
-    def _minimax(self) -> Design:
-        return minimax_design(self.actions, self.attribute)
+        return minimax_design(self.actions, self.attribute).value
 
     def alpha(self) -> float:
         """Return the worst-case alignment α: the largest cost of comparing two options."""
-        return self._alpha
-
-    @cached_property
-    def _alpha(self) -> float:
         costs = _prices(self.actions)
         A = _rows(self.actions)
         program = ElfvingProgram(A if costs is None else A / np.sqrt(costs)[:, None])
