@@ -211,41 +211,17 @@ def _reader(document: Document, format: str | None) -> ModuleType | None:
 
 def _known(path: Path, format: str | None) -> tuple[Document, ModuleType]:
     document = opened(path)
-    reader, alike = _reader(document, format), _lookalike(document.content)
-    if reader is not None and not (reader is plain and alike):
+    reader = _reader(document, format)
+    if reader is not None:
         return document, reader
     raise InputError(
-        f"{document.where} {alike or _seen(document.content)}; what can be read is "
-        f"{_wanted(format)}."
+        f"{document.where} {_seen(document.content)}; what can be read is {_wanted(format)}."
     )
 
 
 def _wanted(format: str | None) -> str:
     *others, last = [reader.WANTED for name, reader in _FORMATS.items() if format in (None, name)]
     return "; or ".join(["; ".join(others), last] if others else [last])
-
-
-_UNSCORED = {
-    ("prompts", "providers"): "looks like a configuration of promptfoo, not its results",
-    ("test_cases_lookup_map",): "looks like DeepEval's cache, not a test run",
-    ("testCases",): "looks like a test run of DeepEval without a single metric",
-    ("testRunData",): "looks like a test run of DeepEval without a single metric",
-    ("instruction", "output", "generator"): "looks like answers for AlpacaEval, not yet annotated",
-    ("output_1", "output_2", "preference"): (
-        "looks like AlpacaEval's cache: it does not say whose answers they are"
-    ),
-}
-"""Files that come with logs and have no scores, by the names in them."""
-
-
-def _lookalike(content: Any) -> str | None:
-    first = content[0] if isinstance(content, list) and content else content
-    if not isinstance(first, Mapping) or first.keys() & {"generator_1"}:
-        return None
-    inner = first.get("results")
-    if isinstance(inner, Mapping) and "results" in inner:
-        return "looks like results of promptfoo without a single result"
-    return next((said for names, said in _UNSCORED.items() if first.keys() >= {*names}), None)
 
 
 def _seen(content: Any) -> str:
