@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import ArrayValue, Floats
-from evenhand.designs.verification import largest_variance, recompute
+from evenhand.designs.verification import Verification, largest_variance, recompute
 from evenhand.errors import AccuracyError, InputError
 
 Criterion = Literal["G", "c", "minimax", "joint"]
@@ -87,27 +87,6 @@ class Certificate(ArrayValue):
         if self.value <= self.bound:
             return 0.0
         return self.value / self.bound - 1.0 if self.bound > 0 else np.inf
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What an independent recomputation of a design found; true if the design is as it says.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> design = eh.c_optimal_design([[1.0, 1.0], [2.0, -1.0]], [0.0, 1.0])
-    >>> design.verify([[1.0, 1.0], [2.0, -1.1]]).ok      # not the points it was made for
-    False
-    """
-
-    ok: bool
-    value: float
-    bound: float
-    reasons: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return self.ok
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,10 +179,7 @@ class Design(ArrayValue):
             the certificate itself says. Recomputed numbers may differ from those stated by 1e-6,
             which is the recomputation's own rounding.
         """
-        finding = recompute(self, points, tol)
-        return Verification(
-            not finding.reasons, finding.value, finding.bound, tuple(finding.reasons)
-        )
+        return recompute(self, points, tol)
 
 
 def checked(design: Design, points: Floats, scales: Floats, tol: float) -> Design:
