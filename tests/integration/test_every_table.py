@@ -353,19 +353,6 @@ def test_workbooks_with_entities_or_cut_off_are_refused_in_words(tmp_path: Path)
     assert "save it anew" in refused(path, "plan", "decide")
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("cell.csv.gz", b"x" * (65 << 20)), ("rows.csv.gz", b"option,score\n" * (2 << 20))],
-)
-def test_tables_that_unpack_without_end_are_refused(
-    tmp_path: Path, name: str, content: bytes
-) -> None:
-    path = tmp_path / name
-    path.write_bytes(gzip.compress(content))
-    assert f"{name}: " in (said := refused(path))
-    assert "of that size is read" in said
-
-
 def test_workbooks_and_logs_that_unpack_without_end_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -155,6 +155,8 @@ def test_an_impossible_bias_is_explained_and_the_advice_works(tmp_path: Path) ->
     result = run(*arguments, "--figure", tmp_path / "bias.png")
     assert result.exit_code == 3
     assert not (tmp_path / "bias.png").exists()
+    with pytest.raises(eh.NotIdentifiableError, match="equals"):
+        eh.inspect(eh.ActionSet.from_table(table, "side", "name")).plot()
     text = " ".join(result.stdout.split())
     assert text.startswith("No: the bias cannot be estimated")
     assert "(home = 1, away = −1) equals x + y − 4" in text
@@ -307,24 +309,6 @@ def test_what_attributes_cannot_have_is_named(
         assert said in result.stderr
         assert result.stdout == ""
     assert [path.name for path in tmp_path.iterdir()] == ["options.csv"]
-
-
-@pytest.mark.parametrize("gaps", [[], ["--prices", "max_base"]])
-def test_a_pipe_says_the_same_as_the_file(gaps: list[str]) -> None:
-    options = [
-        "--option-group",
-        "side",
-        "--option",
-        "skater",
-        "--features",
-        "base_value,ability",
-        *gaps,
-    ]
-    piped = CliRunner().invoke(
-        app, ["inspect", "-", *options, "--json"], input=SKATING.read_bytes()
-    )
-    assert piped.exit_code == 0, piped.output
-    assert json.loads(piped.stdout) == answer(SKATING, *options)
 
 
 def test_what_is_wrong_in_a_pipe_is_named() -> None:

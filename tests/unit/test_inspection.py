@@ -204,34 +204,6 @@ def test_large_sets_leave_alpha_out_unless_asked() -> None:
     assert asked.alpha == pytest.approx(eh.bias_geometry(actions).alpha())
 
 
-def test_why_it_is_impossible_and_what_helps() -> None:
-    X = np.array([[1.0, 4.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [2.0, 3.0]])
-    groups = ["home", "away", "away", "home", "home"]
-    actions = eh.ActionSet(np.c_[np.ones(5), X], groups, labels=list("abcde"))
-    inspection = eh.inspect(actions)
-    assert not inspection.identifiable
-    assert inspection.bias.kappa_star == math.inf
-    words = inspection.bias.why
-    text = " ".join(str(inspection).split())
-    assert all(sentence in text for sentence in words)
-    with pytest.raises(eh.NotIdentifiableError, match="equals"):
-        inspection.plot()
-    assert words[0].startswith("No: ")
-    assert "(home = 1, away = −1) equals" in words[1]
-    found = json.loads(json.dumps(inspection.to_dict(), allow_nan=False))
-    assert found["identifiable"] is False
-    coefficients = np.array([found["confounding"]["combination"][n] for n in ("x1", "x2", "x3")])
-    np.testing.assert_allclose(actions.features @ coefficients, actions.groups, atol=1e-9)
-    # the twin that the words recommend does what they say
-    twin = "abcde".index(found["confounding"]["twin"])
-    assert found["confounding"]["twin"] in words[3]
-    mended = eh.ActionSet(
-        np.vstack([actions.features, actions.features[twin]]),
-        [*groups, found["confounding"]["twin_group"]],
-    )
-    assert eh.inspect(mended).bias.geometry.kappa_star == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(
     ("wishes", "said"),
     [

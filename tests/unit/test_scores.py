@@ -16,7 +16,6 @@ import pytest
 import evenhand as eh
 from evenhand.scores import Factor, Scores
 from evenhand.scores.scores import crossed, first_repeated
-from evenhand.tables import opened as opened_tables
 
 LONG = """skater,judge,score,nation,from,cup,segment
 Ann,P,7.5,FRA,FRA,Nice,SP
@@ -73,33 +72,6 @@ def same_as_by_hand(scores: Scores) -> None:
 
 
 # ------------------------------------------------------------------ what is read
-
-
-def test_pieces_are_one_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    rng = np.random.default_rng(5)
-    n = 3000
-    table = pd.DataFrame(
-        {
-            "option": rng.integers(0, 400, n).astype(str),
-            "evaluator": [f"J{j}" for j in rng.integers(0, 30, n)],
-            "item": np.arange(n),
-            "score": rng.normal(size=n).round(3),
-        }
-    )
-    table["option_group"] = [f"g{int(option) % 7}" for option in table["option"]]
-    table["evaluator_group"] = [f"g{int(who[1:]) % 5}" for who in table["evaluator"]]
-    table.to_csv(tmp_path / "scores.csv", index=False)
-    monkeypatch.setattr(opened_tables, "_CELLS_AT_ONCE", 1000)
-    for source in (table, tmp_path / "scores.csv"):
-        scores = read_table(source)
-        np.testing.assert_array_equal(scores.score, table["score"])
-        assert names(scores.option) == list(table["option"])
-        assert names(scores.evaluator) == list(table["evaluator"])
-        assert scores.option.names == tuple(dict.fromkeys(table["option"]))
-        same = (table["option_group"] == table["evaluator_group"]).to_numpy(np.float64)
-        np.testing.assert_array_equal(scores.partial, same)
-        assert scores.score.dtype == np.float64
-        assert scores.option.codes.dtype == np.int32
 
 
 def test_columns_are_found_by_their_names_and_none_says_there_is_none() -> None:
