@@ -49,7 +49,6 @@ from evenhand.tables.cells import (
     calendar_dates,
     coded,
     coded_among,
-    give_back,
     is_moment,
     is_text,
     moments,
@@ -282,12 +281,10 @@ def read_columns(
         own = names[str(parts.one(part))].names
         members[part], strange = _members(part, found.pop(part), own, tuple(of_groups), rows)
         torn += [] if strange is None else [strange]
-    give_back()
     scans, numbers = _numbers(of_numbers, parts, decimal)
     if score and aside.any():  # whose cells are empty, and are nobody's fault
         lost = pc.is_null(of_numbers[score]).to_numpy(zero_copy_only=False)
         scans[score].missing = Missing.of(lost & ~aside)
-    give_back()
     return Columns(
         names=names,
         numbers=numbers if rows is None else {c: values[rows] for c, values in numbers.items()},
@@ -317,7 +314,8 @@ def _marked(
     won = _verdicts(own, cells[str(parts.one("option"))], cells[rival]) if rival else None
     own = own if won is None else won
     marks, aside = Marks(), np.zeros(len(own), dtype=np.bool_)
-    if is_text(own.type) and (grades or not _all_plain(own)):
+    plain = plain_numbers(own) if is_text(own.type) and not grades else None
+    if is_text(own.type) and (plain is None or np.isnan(plain).sum() > own.null_count):
         names, codes = coded(own)
         marks = read_marks(names, grades)
         if marks.aside:
@@ -429,23 +427,13 @@ def _plain(cells: pa.Array) -> pa.Array:
     if pa.types.is_floating(kind):
         lost = pc.is_nan(cells)
         return pc.if_else(lost, pa.scalar(None, kind), cells) if pc.any(lost).as_py() else cells
-    if not is_text(kind) or _all_plain(cells) or _all_plain(cells := as_text(cells)):
+    if not is_text(kind):
         return cells
-    names, codes = coded(cells)
-    known = {name: name.casefold() for name in names if not _is_absent(name)}
+    names, codes = coded(cells := as_text(cells))
+    known = {name: name.casefold() for name in names if not is_absent(name)}
     truths = _TRUTHS if {*known.values()} <= {*_TRUTHS, "0", "1", "0.0", "1.0"} else {}
     new = [truths.get(known[name], name) if name in known else None for name in names]
     return cells if new == names else _recoded(new, codes)
-
-
-def _is_absent(name: str) -> bool:
-    return name.casefold() == "nan" or is_absent(name)
-
-
-def _all_plain(cells: pa.Array) -> bool:
-    """Whether all cells are plainly numbers, or missing."""
-    numbers = plain_numbers(cells)
-    return numbers is not None and np.count_nonzero(np.isnan(numbers)) == cells.null_count
 
 
 def _groups(

@@ -145,11 +145,6 @@ def is_number(kind: pa.DataType) -> bool:
     )
 
 
-def give_back() -> None:
-    """Give memory that tables were read with, and that nothing holds any more, to others."""
-    pa.default_memory_pool().release_unused()
-
-
 def is_moment(kind: pa.DataType) -> bool:
     """Whether cells of this type are dates, times or durations."""
     return bool(pa.types.is_temporal(kind))

@@ -140,7 +140,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 
-_ABSENT = {"n/a", "na", "n.a.", "#n/a", "none", "null", "nil", "missing", "unknown"}
+_ABSENT = {"nan", "n/a", "na", "n.a.", "#n/a", "none", "null", "nil", "missing", "unknown"}
 _ABSENT |= {"-", "--", "–", "—", "?", ".", "..", "...", "…"}
 _MINUS, _SWAPPED = str.maketrans("\u2212", "-"), str.maketrans(".,\u2212", ",.-")
 
