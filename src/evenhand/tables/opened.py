@@ -456,14 +456,12 @@ class _CsvFile:
             places, pieces = array("q"), [[pa.array([], pa.string())] for _ in names]
             rest = chain(tidy.lines, lines)
             while some := list(islice(rest, 1 + _CELLS_AT_ONCE // width)):
-                for place, cells in some:
-                    if not short <= len(cells) <= width and (
-                        len(cells) < short or any(map(str.strip, cells[width:]))
-                    ):
-                        raise self._of_length(place, len(cells), len(names))
                 places.extend(place for place, _ in some)
-                for j, own in enumerate(pieces):
-                    column = [cells[j] if j < len(cells) else None for _, cells in some]
+                rows = [
+                    cells if len(cells) == width else self._fitted(place, cells, short, width)
+                    for place, cells in some
+                ]
+                for own, column in zip(pieces, zip(*rows, strict=True), strict=False):
                     own.append(pa.array(column, pa.string()))
         found = {c: _whole(pa.chunked_array(own)) for c, own in zip(names, pieces, strict=True)}
         table = Table(
@@ -569,11 +567,17 @@ class _CsvFile:
     def _empty(self) -> InputError:
         return InputError(f"{self._name} is empty; it needs a header line and lines below it")
 
-    def _of_length(self, line: int, n: int, width: int) -> InputError:
-        return InputError(
-            f"{self._name}: line {line} has {n} cells, the header has {width}; fix the line (text "
-            f"that contains {self._mark!r} stands in double quotes)"
-        )
+    def _fitted(
+        self, line: int, cells: Sequence[str], short: int, width: int
+    ) -> Sequence[str | None]:
+        """Return a line's cells, so many; an error if it has too few, or something beyond them."""
+        if len(cells) < short or any(map(str.strip, cells[width:])):
+            raise InputError(
+                f"{self._name}: line {line} has {len(cells)} cells, the header has "
+                f"{short or width}; fix the line (text that contains {self._mark!r} stands in "
+                "double quotes)"
+            )
+        return [*cells[:width], *[None] * (width - len(cells))]
 
     def _refuse_stray_quote(self, start: int, lines: Sequence[str], width: int) -> None:
         """Refuse a quotation mark without its partner, which would swallow lines without a word.
