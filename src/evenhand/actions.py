@@ -341,18 +341,14 @@ class ActionSet:
         """
         if self.encoding is not None and self.encoding.intercept:
             return True
-        from evenhand.numerics.row_space import (  # noqa: PLC0415 - only this needs them
-            DoubtfulRankError,
-            row_space,
-            sample_rows,
-        )
+        from evenhand.numerics.row_space import DoubtfulRankError, space_of  # noqa: PLC0415 # here
 
         # 1 = X γ for some γ, unless weights w on the options have wᵀX = 0 and wᵀ1 = 1
         X = np.column_stack([self.features, np.ones(self.n_actions)])
         alone = np.zeros(X.shape[1])
         alone[-1] = 1.0
         try:
-            return not row_space(X, sample_rows(len(X), 48 * X.shape[1])).contains(alone)
+            return not space_of(X).contains(alone)
         except DoubtfulRankError:
             return False
 
