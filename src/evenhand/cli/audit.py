@@ -22,9 +22,7 @@ from evenhand.cli.options import (
     Top,
 )
 from evenhand.cli.tables import attributes_in, check_files
-from evenhand.cli.terminal import calls_in, show
-
-_NOT_IDENTIFIABLE = 3
+from evenhand.cli.terminal import NOT_IDENTIFIABLE, calls_in, show
 
 
 @takes(table=ScoreTable)
@@ -93,4 +91,4 @@ def audit(
     )
     show(found, figure, report, as_json=as_json, title=title, call=nouns)
     if math.isnan(found.bias.value):
-        raise typer.Exit(_NOT_IDENTIFIABLE)
+        raise typer.Exit(NOT_IDENTIFIABLE)

@@ -78,6 +78,16 @@ GRADES = _reading(
 DECIMAL = _reading(metavar=". or ,", help="What stands before decimals; found out if not said.")
 
 
+_OF_LOGS = ("metric", "families")
+_READ: dict[str, Callable[[Any], Any]] = {  # what is not taken as it is typed
+    **dict.fromkeys(("evaluator", "rival"), column_in),
+    **dict.fromkeys(("item", "event"), columns_in),
+    **dict.fromkeys(("option_group", "evaluator_group"), groups_in),
+    "scale": scale_in,
+    "grades": grades_in,
+}
+
+
 @dataclass(frozen=True, kw_only=True)
 class ScoreTable:
     """What the user says about a table of scores: options of a command."""
@@ -156,26 +166,9 @@ class ScoreTable:
 
     def parts(self) -> dict[str, Any]:
         """Return how it is read, as `audit` and `decide` take it."""
-        return {
-            "option": self.option,
-            "evaluator": column_in(self.evaluator),
-            "score": self.score,
-            "rival": column_in(self.rival),
-            "item": columns_in(self.item),
-            "event": columns_in(self.event),
-            "option_group": groups_in(self.option_group),
-            "evaluator_group": groups_in(self.evaluator_group),
-            "partial": self.partial,
-            "time": self.time,
-            "scale": scale_in(self.scale),
-            "best": self.best,
-            "wide": self.wide == "all" or names_in(self.wide) or False,
-            "repeats": self.repeats,
-            "missing": self.missing,
-            "decimal": self.decimal,
-            "grades": grades_in(self.grades),
-            "copies": self.copies,
-        }
+        said = {name: value for name, value in vars(self).items() if name not in _OF_LOGS}
+        said |= {name: read(said[name]) for name, read in _READ.items()}
+        return said | {"wide": self.wide == "all" or names_in(self.wide) or False}
 
 
 def takes(**groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:

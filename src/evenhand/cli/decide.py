@@ -25,11 +25,11 @@ from evenhand.cli.options import (
     Top,
 )
 from evenhand.cli.tables import attributes_in, check_files, columns_in, groups_in, table_at
-from evenhand.cli.terminal import calls_in, console, print_json, show
+from evenhand.cli.terminal import NOT_IDENTIFIABLE, calls_in, end_untold, show
 from evenhand.errors import InputError, NotIdentifiableError, RequirementError
 from evenhand.questions.inputs import named
 
-_SURELY_NOT, _NOT_COMPARABLE, _CANNOT_TELL = 1, 3, 4
+_SURELY_NOT, _CANNOT_TELL = 1, 4
 
 
 @takes(table=ScoreTable)
@@ -168,11 +168,7 @@ def decide(
             next_n=next_n,
         )
     except NotIdentifiableError as error:
-        if as_json:
-            print_json({"comparable": False, "reason": str(error)})
-        else:
-            console().print(str(error), style="bold")
-        raise typer.Exit(_NOT_COMPARABLE) from None
+        end_untold(error, "comparable", as_json=as_json)
     two = None if compare is None else answer.compare(*_two_of(compare, answer.options.labels))
     more: dict[str, Any] = {} if two is None else {"compared": two}
     show(
@@ -186,7 +182,7 @@ def decide(
         **more,
     )
     if not answer.comparable:
-        raise typer.Exit(_NOT_COMPARABLE)
+        raise typer.Exit(NOT_IDENTIFIABLE)
     if how:
         _gate(answer, how, whom)
 

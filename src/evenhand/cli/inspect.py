@@ -13,7 +13,7 @@ from evenhand.cli.campaign.tables import WHO, PanelTables
 from evenhand.cli.columns import ATTRIBUTES, DECIMAL, takes
 from evenhand.cli.options import AsJson, Figure, numeric, whole
 from evenhand.cli.tables import check_files, scores_at, table_at
-from evenhand.cli.terminal import names_in, show
+from evenhand.cli.terminal import NOT_IDENTIFIABLE, names_in, show
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
@@ -21,9 +21,6 @@ from evenhand.questions import Questions
 
 if TYPE_CHECKING:
     from evenhand.tables.columns import Table
-
-
-_NOT_IDENTIFIABLE = 3
 
 
 @takes(tables=PanelTables)
@@ -139,7 +136,7 @@ def _show(found: Inspection, figure: Path | None, as_json: bool) -> None:
     drawn = found.check is not None or found.told
     show(found, figure if drawn else None, as_json=as_json)
     if not found.identifiable:
-        raise typer.Exit(_NOT_IDENTIFIABLE)
+        raise typer.Exit(NOT_IDENTIFIABLE)
 
 
 def _panel(

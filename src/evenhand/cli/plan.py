@@ -20,12 +20,10 @@ from evenhand.cli.options import (
     numeric,
 )
 from evenhand.cli.tables import check_files, table_at
-from evenhand.cli.terminal import console, print_json, show
+from evenhand.cli.terminal import end_untold, show
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.inference.target import Target
 from evenhand.planning import plan as planned
-
-_NOT_IDENTIFIABLE = 3
 
 
 @takes(tables=PanelTables)
@@ -128,11 +126,7 @@ def plan(
             best=best,  # type: ignore[arg-type] # it is checked there
         )
     except NotIdentifiableError as error:
-        if as_json:
-            print_json({"identifiable": False, "reason": str(error)})
-        else:
-            console().print(str(error), style="bold")
-        raise typer.Exit(_NOT_IDENTIFIABLE) from None
+        end_untold(error, "identifiable", as_json=as_json)
     if hand_out is not None:
         pairs = found.to_frame().sort_values("evaluator", kind="stable")
         pairs[["evaluator", "option"]].to_csv(hand_out, index=False)

@@ -7,17 +7,20 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from evenhand.errors import InputError
+from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.report.model import Result, plain, print_result
 from evenhand.report.nouns import Nouns, figure_in
 from evenhand.report.pictures import save_figure
 from evenhand.tables.texts import number_in
+
+NOT_IDENTIFIABLE = 3
+"""The code of commands whose question no number of evaluations can answer."""
 
 
 def console() -> Console:
@@ -66,6 +69,15 @@ def show(
             console().print()
             print_result(console(), one, call=call)
     say_written(figure, report)
+
+
+def end_untold(error: NotIdentifiableError, what: str, *, as_json: bool = False) -> NoReturn:
+    """Say why no number of evaluations will do, and end with the code for that."""
+    if as_json:
+        print_json({what: False, "reason": str(error)})
+    else:
+        console().print(str(error), style="bold")
+    raise typer.Exit(NOT_IDENTIFIABLE)
 
 
 def calls_in(text: str | None) -> dict[str, str] | None:

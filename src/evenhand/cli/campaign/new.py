@@ -25,12 +25,11 @@ from evenhand.cli.options import (
     whole,
 )
 from evenhand.cli.tables import grades_in, scale_in
-from evenhand.cli.terminal import console
+from evenhand.cli.terminal import console, end_untold
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, HandOut, Questions
 from evenhand.report.words import counted
 
-_NOT_COMPARABLE = 3
 _END = "When it ends"
 _TICKETS = "How tickets are handed out"
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
@@ -156,8 +155,7 @@ def new(
             best=checked_best(best, "--best"),
         )
     except NotIdentifiableError as error:
-        console().print(str(error), style="bold")
-        raise typer.Exit(_NOT_COMPARABLE) from None
+        end_untold(error, "comparable")
     planned = made.hand_out()
     made.close()
     _say(store, name, asked, shown, planned)
