@@ -273,7 +273,7 @@ def _selected(source: Table, kept: NDArray[np.bool_]) -> Table:
     taken = pa.array(rows)
 
     def read(column: str) -> pa.Array:
-        return source.cells(column).take(taken)
+        return source.read([column])[column].take(taken)
 
     return _remade(source, source.columns, read, lambda row: int(rows[row]), source.column_of)
 
@@ -293,7 +293,7 @@ def _long(source: Table, wide: Sequence[str], across: str) -> tuple[Table, str, 
         if column == score:
             beside = pa.concat_arrays(_of_one_kind(list(source.read(wide).values())))
             return beside.take(pa.array(np.arange(n * m).reshape(m, n).T.reshape(-1)))
-        return source.cells(column).take(pa.array(np.repeat(np.arange(n), m)))
+        return source.read([column])[column].take(pa.array(np.repeat(np.arange(n), m)))
 
     def column_of(row: int, column: str) -> str:
         return wide[row % m] if column in (score, across) else column

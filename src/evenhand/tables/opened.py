@@ -281,14 +281,13 @@ def _is_text(name: str) -> bool:
 
 def _copied(stream: Any, name: str) -> Table:
     """Return the table in what can be read only once, by way of the disk."""
-    with tempfile.NamedTemporaryFile(prefix="evenhand-", delete=False) as copy:
-        path = Path(copy.name)
-        try:
+    descriptor, place = tempfile.mkstemp(prefix="evenhand-")
+    try:
+        with os.fdopen(descriptor, "wb") as copy:
             _copy(stream, copy, name)
-            copy.flush()
-            return _file(path, name)
-        finally:
-            path.unlink(missing_ok=True)
+        return _file(Path(place), name)
+    finally:
+        Path(place).unlink(missing_ok=True)
 
 
 def _copy(stream: Any, copy: Any, name: str) -> None:
