@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evenhand.actions import ActionSet
-from evenhand.cli.campaign.tables import WHO, PanelTables
+from evenhand.cli.campaign.tables import OF_SEVERAL, WHO, PanelTables
 from evenhand.cli.columns import ATTRIBUTES, DECIMAL, takes
 from evenhand.cli.options import AsJson, Figure, numeric, whole
 from evenhand.cli.tables import check_files, scores_at, table_at
@@ -106,6 +106,7 @@ def inspect(
         return
     if options is None:
         raise InputError("OPTIONS.csv is missing: a file with one line per option, or --scores.")
+    tables.refuse(*OF_SEVERAL)
     table = table_at(options)
     reacting = names_in(attributes)
     others = [tables.option_group, tables.option, *(reacting or [])]
@@ -156,6 +157,7 @@ def _panel(
         raise InputError(f"{', '.join(given)} is about options without a panel; leave it out.")
     if options is not None and tables.evaluators is not None:
         return tables.panel(table_at(options), tables.evaluators)
+    tables.refuse("prices", *OF_SEVERAL[:-1])
     return Questions.from_scores(
         scores_at(str(scores)),
         tables.option or "option",

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 _MOST = 10**9  # evaluations of one evaluator
 _ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", ".zst", ".bz2")
 
+OF_SEVERAL = ("compare", "conflicts", "capacity", "workload", "bias")
+"""Options that are for several evaluators."""
+
 WHO = "Who is asked, and about what"
 """What these options are called in the help."""
 
@@ -145,6 +148,14 @@ class PanelTables(Tables):
         ),
     ] = True
 
+    def refuse(self, *names: str) -> None:
+        """Refuse what has no meaning without a table, or names, of evaluators."""
+        for name in names:
+            if getattr(self, name):
+                raise InputError(
+                    f"--{name} is for several evaluators; say who they are: --evaluators."
+                )
+
     def panel(self, options: Table, evaluators: str) -> Questions:
         """Return the questions to several evaluators, without conflicts of interest."""
         made = self._panel(options, evaluators)
@@ -232,11 +243,7 @@ class NewTables(PanelTables):
         shown = self._display(table)
         if self.evaluators is not None:
             return self.panel(table, self.evaluators), shown
-        for name in ("compare", "conflicts", "capacity", "workload", "prices", "bias"):
-            if getattr(self, name):
-                raise InputError(
-                    f"--{name} is for several evaluators; say who they are: --evaluators."
-                )
+        self.refuse("prices", *OF_SEVERAL)
         return self._alone(table, like), shown
 
     def _alone(self, table: Table, like: Askable | None) -> Askable:
