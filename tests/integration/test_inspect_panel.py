@@ -80,7 +80,8 @@ def test_scores_that_link_nothing_exit_with_3_and_advice_that_cures(
         (["skaters", "--scores", "scores"], "leave OPTIONS.csv and --evaluators out"),
         (["--scores", "scores", "--option", "dancer"], "no column 'dancer'"),
         (["--scores", "scores", "--features", "age"], "--features is about options"),
-        (["skaters", "--evaluators", "judges"], "evaluators have groups and options have none"),
+        (["--scores", "scores", "--workload", "3"], "--workload is for several evaluators"),
+        (["skaters", "--option-group", "nation", "--compare"], "--compare is for several"),
         (["skaters", "--evaluators", "judges", "--option-group", "town"], "no column 'town'"),
         (
             ["skaters", "--evaluators", "judges", "--option-group", "nation", "--bias", "mine"],

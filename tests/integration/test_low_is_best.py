@@ -147,7 +147,7 @@ def test_sheets_imports_and_the_command_line(
     pd.DataFrame({"option": list(OPTIONS), "group": list(OPTIONS.values())}).to_csv(
         "o.csv", index=False
     )
-    made = ["o.csv", "--evaluators", "j.csv", "--looks", "once", "--scale", "1,5", "--best", "low"]
+    made = ["o.csv", "--evaluators", "j.csv", "--scale", "1,5", "--best", "low"]
     run("new", "s.db", "c", *made)
     assert "Lower is better." in run("status", "s.db", "c")
     run("sheets", "s.db", "c", "sheets")

@@ -298,7 +298,7 @@ def campaign_by_sheets(folder: Path) -> tuple[dict[str, Any], str]:
     options.to_csv(folder / "options.csv", index=False)
     people.to_csv(folder / "judges.csv", index=False)
     where = (folder / "prize.db", "prize")
-    groups = ("--option-group", "nation", "--evaluator-group", "nation", "--looks", "once")
+    groups = ("--option-group", "nation", "--evaluator-group", "nation")
     commanded(
         "campaign", "new", *where, folder / "options.csv", "--evaluators", folder / "judges.csv",
         "--scale", "0,10", *groups,

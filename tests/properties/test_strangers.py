@@ -77,7 +77,7 @@ def wholes() -> list[eh.Questions | eh.ActionSet]:
         ),
         eh.ActionSet([[1.0, 0.0], [2.0, 1.0], [0.0, 3.0]], ["home", "away", "away"]),
         eh.ActionSet([[1.0], [2.0]], attributes=[[0.1, 3.0], [0.4, 5.0]]),
-        eh.ActionSet.from_frame(frame, label="name", group="side", intercept=True),
+        eh.ActionSet.from_table(frame, label="name", group="side", intercept=True),
     ]
 
 

@@ -411,7 +411,7 @@ def test_progress_is_shown_where_somebody_looks(
     ("change", "message"),
     [
         ({"options": [[1.0], [2.0]]}, "ActionSet(features, groups)"),
-        ({"options": pd.DataFrame({"a": [1]})}, "ActionSet.from_frame(frame, group=...)"),
+        ({"options": pd.DataFrame({"a": [1]})}, "ActionSet.from_table(table, group=...)"),
         ({"evaluate": 3.0}, "evaluate must be a function of a question; got 3.0"),
         ({"parallel": 0}, "parallel must be a whole number from 1"),
         ({"retries": -1}, "retries must be a whole number from 0"),

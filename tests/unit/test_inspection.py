@@ -39,9 +39,9 @@ def family(kappa: float) -> eh.ActionSet:
 
 
 def table_actions(**choices: object) -> eh.ActionSet:
-    return eh.ActionSet.from_csv(
+    return eh.ActionSet.from_table(
         io.StringIO(TABLE), group="side", label="name", positive="home", **choices
-    )  # type: ignore[arg-type]  # choices are checked by from_csv
+    )  # type: ignore[arg-type]  # choices are checked by from_table
 
 
 def on_every_row(terms: dict[str, float]) -> dict[str, float]:
@@ -183,34 +183,6 @@ def test_a_rank_below_the_dimension_is_told() -> None:
     assert (found.rank, found.dimension) == (2, 3)
 
 
-def test_why_it_is_impossible_and_what_helps() -> None:
-    X = np.array([[1.0, 4.0], [2.0, 1.0], [3.0, 0.0], [4.0, 1.0], [2.0, 3.0]])
-    groups = ["home", "away", "away", "home", "home"]
-    actions = eh.ActionSet(np.c_[np.ones(5), X], groups, labels=list("abcde"))
-    inspection = eh.inspect(actions)
-    assert not inspection.identifiable
-    assert inspection.bias.kappa_star == math.inf
-    words = inspection.bias.why
-    text = " ".join(str(inspection).split())
-    assert all(sentence in text for sentence in words)
-    with pytest.raises(eh.NotIdentifiableError, match="equals"):
-        inspection.plot()
-    assert words[0].startswith("No: ")
-    assert "(home = 1, away = −1) equals" in words[1]
-    found = json.loads(json.dumps(inspection.to_dict(), allow_nan=False))
-    assert found["identifiable"] is False
-    coefficients = np.array([found["confounding"]["combination"][n] for n in ("x1", "x2", "x3")])
-    np.testing.assert_allclose(actions.features @ coefficients, actions.groups, atol=1e-9)
-    # the twin that the words recommend does what they say
-    twin = "abcde".index(found["confounding"]["twin"])
-    assert found["confounding"]["twin"] in words[3]
-    mended = eh.ActionSet(
-        np.vstack([actions.features, actions.features[twin]]),
-        [*groups, found["confounding"]["twin_group"]],
-    )
-    assert eh.inspect(mended).bias.geometry.kappa_star == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize(
     ("wishes", "said"),
     [
@@ -230,7 +202,7 @@ def test_impossible_wishes_are_refused(wishes: dict[str, float], said: str) -> N
 
 @pytest.mark.parametrize("attribute", ["side=home", "age"])
 def test_each_attribute_has_a_bias_of_its_own(attribute: str) -> None:
-    actions = eh.ActionSet.from_csv(
+    actions = eh.ActionSet.from_table(
         io.StringIO(TABLE), label="name", attributes=["side", "age"], features=["income"]
     )
     whole = eh.inspect(actions, attribute, precision=0.25)
@@ -252,7 +224,7 @@ def test_each_attribute_has_a_bias_of_its_own(attribute: str) -> None:
 
 
 def test_the_certificate_of_an_attribute_can_be_checked() -> None:
-    actions = eh.ActionSet.from_csv(
+    actions = eh.ActionSet.from_table(
         io.StringIO(TABLE), label="name", attributes=["side", "age"], features=["income"]
     )
     (found,) = json.loads(json.dumps(eh.inspect(actions, "age").to_dict(), allow_nan=False))[
@@ -270,9 +242,9 @@ def test_the_certificate_of_an_attribute_can_be_checked() -> None:
 
 def test_what_a_bias_of_one_means_is_in_the_users_units() -> None:
     def meanings(**choices: object) -> list[str]:
-        actions = eh.ActionSet.from_csv(
+        actions = eh.ActionSet.from_table(
             io.StringIO(TABLE), attributes=["city", "age"], features=["income"], **choices
-        )  # type: ignore[arg-type]  # choices are checked by from_csv
+        )  # type: ignore[arg-type]  # choices are checked by from_table
         return [one["bias_of_one"] for one in eh.inspect(actions).to_dict()["attributes"]]
 
     spread = np.array([31.0, 45, 52, 28, 39, 35, 61, 47]).std()

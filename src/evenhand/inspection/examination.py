@@ -13,7 +13,7 @@ from evenhand.confounding import sentences
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry, bias_geometry
 from evenhand.inspection.inspection import InspectedBias, Inspection, Purchase
-from evenhand.numerics.row_space import row_space, sample_rows
+from evenhand.numerics.row_space import space_of
 from evenhand.questions import Askable, Check, Questions, checked_askable
 from evenhand.report.words import short
 
@@ -99,9 +99,7 @@ def inspect(
     if attribute is None and subject.group_names is None:
         names = list(subject.attribute_names)
     biases = tuple(_of_options(subject, name, precision, evaluations) for name in names)
-    points = subject.points
-    space = row_space(points, sample_rows(len(points), 48 * points.shape[1]))
-    return Inspection(subject, biases, space.rank)
+    return Inspection(subject, biases, space_of(subject.points).rank)
 
 
 def _of_options(

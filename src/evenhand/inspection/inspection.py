@@ -270,13 +270,15 @@ class Inspection(Result):
             raise NotIdentifiableError(
                 f"there is no picture of evaluations that tell nothing. {said}"
             )
+        from evenhand.geometry.figure import draw  # noqa: PLC0415 # slow to load
+        from evenhand.report.pictures import new_figure, subtitle  # noqa: PLC0415 # as above
+
         if len(drawn) == 1 or axes is not None:
-            return drawn[0]._draw(axes)
-        from evenhand.report.pictures import new_figure, subtitle  # noqa: PLC0415 # slow to load
+            return draw(drawn[0], axes)
 
         figure = new_figure(7.2, 2.6 * len(drawn))
         for geometry, part in zip(drawn, figure.subplots(len(drawn)), strict=True):
-            geometry._draw(part)
+            draw(geometry, part)
             subtitle(part, verdict(geometry), wrap=76)
         return figure
 

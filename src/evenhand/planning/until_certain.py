@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.arrays import Counts, Floats
-from evenhand.search import CertainChoice
 from evenhand.errors import InputError
 from evenhand.planning.assumed import Assumed
 from evenhand.policies import Feedback
 from evenhand.questions import Options, Questions
+from evenhand.search import CertainChoice
 
 _SEARCHES = 8, 16  # that are played: the fewest, and the most,
 _WORK = 1_200  # and questions of all of them

@@ -27,7 +27,7 @@ import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.frame import per_action_set
-from evenhand.policies.limits import Allowance, Limits, nth
+from evenhand.policies.limits import Limits, nth
 from evenhand.questions import Askable, Questions
 from evenhand.search.evidence import BAR, growth
 from evenhand.search.guess import Guess
@@ -390,16 +390,16 @@ class Maker:
             asked = (self.record.everything.counts + self.pending).astype(np.float64)
             who = self.questions.evaluator
             often = np.bincount(who % (who.max() + 2), asked)
-            allowance = Allowance(self.limits, self.pending)
-            made = []
+            made: list[int] = []
+            taken = self.pending.copy()
             for question in order.tolist():
-                mine = peers[(kind[peers] == kind[question]) & allowance.open[peers]]
+                mine = peers[(kind[peers] == kind[question]) & self.limits.open(taken)[peers]]
                 if not self.again:
                     mine = np.setdiff1d(mine, made)
                 if not len(mine):
                     continue
                 best = mine[np.lexsort((asked[mine], often[who[mine]]))[0]]
-                allowance.take(int(best), 1)
+                taken[best] += 1
                 asked[best] += 1.0
                 often[who[best]] += 1.0
                 made.append(int(best))
