@@ -563,7 +563,7 @@ def test_latency_does_not_keep_from_a_sure_answer(deviation: float | None) -> No
 
 
 def test_asserting_exact_features_is_checked_before_it_counts() -> None:
-    """Deviations three times the noise are seen by a few looks at every option; without them, not."""
+    """Deviations of three times the noise are seen by a few looks at every option, only so."""
     rng = np.random.default_rng(0)
     options = eh.ActionSet(rng.standard_normal((12, 2)), ["a", "b"] * 6, intercept=True)
     values = options.features @ [5.0, 2.0, 1.0] + 3.0 * rng.standard_normal(12)

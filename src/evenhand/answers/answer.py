@@ -30,7 +30,7 @@ from evenhand.errors import InputError
 from evenhand.findings import Attempts
 from evenhand.inference import Conclusion
 from evenhand.inference.biases import TableFit
-from evenhand.inference.conclusion import places
+from evenhand.linear.fit import places
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion as Outcome

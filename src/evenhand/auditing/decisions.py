@@ -36,9 +36,9 @@ from evenhand.best import sign
 from evenhand.errors import InputError
 from evenhand.inference import Target, conclude
 from evenhand.inference.biases import BiasEstimate, TableFit
-from evenhand.inference.conclusion import alike, places
 from evenhand.linear import Design, Fit, Spread
 from evenhand.linear.design import design_of_values, whose_position
+from evenhand.linear.fit import alike, places
 from evenhand.linear.large import LargeFit
 from evenhand.scores import Factor, Scores
 from evenhand.scores.scores import Codes

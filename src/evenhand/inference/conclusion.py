@@ -49,7 +49,6 @@ from evenhand.arrays import Floats, Indices
 from evenhand.inference.chances import _MANY, Drawn
 from evenhand.inference.target import Target
 from evenhand.linear import Fit, Pairs, Spread
-from evenhand.numerics.tolerance import TIE
 
 Verdict = Literal["in", "out", "open", "not worse", "itself"]
 Flags = NDArray[np.bool_]
@@ -401,19 +400,6 @@ def unbounded(estimates: Floats) -> Floats:
     """Return (k, 3) estimates with intervals that are everything."""
     everything = np.full(len(estimates), np.inf)
     return np.column_stack([estimates, -everything, everything])
-
-
-def alike(values: Floats, grain: float) -> float:
-    """Return up to what difference values tie: that of rounding, or a grain."""
-    return max(TIE * float(np.abs(values).max(initial=0.0, where=np.isfinite(values))), grain)
-
-
-def places(values: Floats, grain: float) -> Floats:
-    """Return (k,) the place of each value, from 0; those that tie share it, NaN has none."""
-    order = np.argsort(-values, kind="stable")
-    found = np.where(np.isnan(values), np.nan, 0.0)
-    found[order[1:]] += np.cumsum(-np.diff(values[order]) > alike(values, grain))
-    return found
 
 
 # ---------------------------------------------------------------------- a bar, against one

@@ -1,8 +1,8 @@
 """Blocks of questions: what to ask so that leads are told soonest, and frozen bets on them.
 
-A block tells leads by itself. In a panel it is a *ballot*: one evaluator scores options, so that his
-severity cancels; or several do, whose favours cancel. For others it is a *bundle*, about as many
-questions as there are numbers to be known. A bar is told by all evaluators together.
+A block tells leads by itself. In a panel it is a *ballot*: one evaluator scores options, so that
+his severity cancels; or several do, whose favours cancel. For others it is a *bundle*, about as
+many questions as there are numbers to be known. A bar is told by all evaluators together.
 
 Notation
 --------
@@ -10,8 +10,8 @@ need    log of what W is lacking for a lead
 η       a lead, as a multiple of the noise τ that a block has about it
 
 A lead takes need/growth(η) blocks. One that takes a share of what the hardest takes is asked about
-in that share of the blocks. Small leads are told by blocks that are repeated (`Plan.times`): as long
-as η is small, one block of t repeats tells as much as t blocks.
+in that share of the blocks. Small leads are told by blocks that are repeated (`Plan.times`): as
+long as η is small, one block of t repeats tells as much as t blocks.
 
 All of these are heuristics: they cost evaluations where they err, and never certainty.
 """
@@ -174,8 +174,8 @@ class Maker:
         return np.asarray((often + 1.0) * np.maximum(dear / least, 1.0) ** 2)
 
     def ballots(self) -> Iterator[Indices]:
-        """Yield orders in which one evaluator after the other scores all options, for a start; first
-        those who are available.
+        """Yield orders in which one evaluator after the other scores all options, for a start;
+        first those who are available.
         """
         k = len(self.questions.options)
         for judge in np.lexsort((self._visits, ~self._there)).tolist():
