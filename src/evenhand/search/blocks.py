@@ -1,6 +1,6 @@
 """Blocks of questions: what to ask so that leads are told soonest, and frozen bets on them.
 
-A block tells leads by itself. In a panel it is a *ballot*: one evaluator scores options, so that his
+A block tells leads by itself. In a panel it is a *ballot*: one evaluator scores options, so that
 severity cancels; or several do, whose favours cancel. For others it is a *bundle*, about as many
 questions as there are numbers to be known. A bar is told by all evaluators together.
 
@@ -10,8 +10,8 @@ need    log of what W is lacking for a lead
 η       a lead, as a multiple of the noise τ that a block has about it
 
 A lead takes need/growth(η) blocks. One that takes a share of what the hardest takes is asked about
-in that share of the blocks. Small leads are told by blocks that are repeated (`Plan.times`): as long
-as η is small, one block of t repeats tells as much as t blocks.
+in that share of the blocks. Small leads are told by blocks that are repeated (`Plan.times`): as
+long as η is small, one block of t repeats tells as much as t blocks.
 
 All of these are heuristics: they cost evaluations where they err, and never certainty.
 """
@@ -29,9 +29,10 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.frame import per_action_set
 from evenhand.policies.limits import Allowance, Limits, nth
 from evenhand.questions import UNLIMITED, Askable, Questions
+from evenhand.search.conclude import Flags
 from evenhand.search.evidence import BAR, growth
 from evenhand.search.guess import Guess
-from evenhand.search.leads import directions, lead_weights
+from evenhand.search.leads import directions, lead_weights, shortest
 from evenhand.search.record import Plan, Record
 from evenhand.search.shares import proportions
 
@@ -43,6 +44,7 @@ _FIRST, _SOON = 8.0, 1.0  # blocks that are thought of at least, and as a share 
 _BESIDE = 2.0  # how much more often than favoured ones an impartial evaluator is asked
 _SIZES = (1.0, 1.25, 1.6, 2.0)  # of a bundle, in ranks
 _HARDEST = 48  # leads that a bundle is made for
+_NOTHING = 1e-9  # of a weight
 _LOST = 1e-6  # share of a lead that questions may miss and still tell it
 
 
@@ -55,9 +57,9 @@ class Open:
     deviations: Floats  # and how far that may be off
     need: Floats
 
-    def some(self, which: Indices | np.ndarray) -> Open:
+    def some(self, which: Indices | Flags) -> Open:
         """Return some of them."""
-        return Open(*(part[which] for part in (self.pairs, self.leads, self.deviations, self.need)))
+        return Open(self.pairs[which], self.leads[which], self.deviations[which], self.need[which])
 
     @property
     def hoped(self) -> Floats:
@@ -120,7 +122,7 @@ class Maker:
         asked, counts = np.unique(order, return_counts=True)
         counts = counts * times
         W = lead_weights(self.questions, asked, counts, among.pairs)
-        told = np.isfinite(W).all(axis=1)
+        told = np.asarray(np.isfinite(W).all(axis=1))
         if not told.any():
             return None
         W, among = W[told], among.some(told)
@@ -152,7 +154,7 @@ class Maker:
         return cells(self.questions)
 
     @cached_property
-    def _free(self) -> np.ndarray:
+    def _free(self) -> Flags:
         """(i, e + 1) which evaluators may be asked about which items."""
         return np.asarray((self._cell >= 0) & (self.left > 0)[self._cell])
 
@@ -164,8 +166,9 @@ class Maker:
         often = np.bincount(
             questions.evaluator % n, self.record.everything.counts + self.pending, n
         )
-        dear = np.bincount(questions.evaluator % n, questions.prices * self.guess.noise**2, n)
-        dear = dear / np.maximum(np.bincount(questions.evaluator % n, minlength=n), 1)
+        size = np.maximum(np.bincount(questions.evaluator % n, minlength=n), 1)
+        dear = questions.prices * self.guess.noise**2
+        dear = np.bincount(questions.evaluator % n, dear, n) / size
         least = dear[dear > 0.0].min(initial=np.inf)
         return np.asarray((often + 1.0) * np.maximum(dear / least, 1.0) ** 2)
 
@@ -232,7 +235,7 @@ class Maker:
             since = ago[0, other]
         else:
             since = ago[pairs[:, 0], pairs[:, 1]]
-        return np.minimum(since, found + 1.0)
+        return np.asarray(np.minimum(since, found + 1.0))
 
     def _apart(self, i: Indices, x: Indices, judges: Indices) -> Floats:
         """Return (n, p) what attributes differ by between options, as judges are asked about them;
@@ -265,21 +268,19 @@ class Maker:
         visits = self._visits
         if crossed is not None and visits[alike[0]] > _BESIDE * visits[crossed].max():
             return crossed
-        return alike[:1]
+        return np.asarray(alike[:1])
 
     def _balanced(self, judges: Indices, apart: Floats) -> Indices | None:
         """Return the first judges among whom favours of several kinds cancel; None if none do."""
-        goal = np.append(1.0, np.zeros(apart.shape[1]))
         for n in range(2, min(len(judges), 2 * apart.shape[1] + 2) + 1):
-            A = np.column_stack([np.ones(n), apart[:n]])
-            c = np.linalg.lstsq(A.T, goal, rcond=1e-9)[0]
-            if np.abs(A.T @ c - goal).max() < 1e-9:
-                return judges[:n][np.abs(c) > 1e-9]
+            c = shortest(apart[:n])
+            if c is not None:
+                return np.asarray(judges[:n][np.abs(c) > _NOTHING])
         return None
 
-    def _fits(self, pairs: Indices, crew: Indices) -> np.ndarray:
+    def _fits(self, pairs: Indices, crew: Indices) -> Flags:
         """Tell (n,) which leads a crew can tell."""
-        fits = self._free[pairs[:, 0]][:, crew].all(axis=1)
+        fits = np.asarray(self._free[pairs[:, 0]][:, crew].all(axis=1))
         fits &= self._free[pairs[:, 1]][:, crew].all(axis=1)
         (some,) = np.nonzero(fits)
         apart = self._apart(
@@ -292,7 +293,8 @@ class Maker:
         else:  # an opposite favour cancels, and none at all does
             ahead = apart.reshape(len(some), -1)
             known = {
-                row.tobytes(): bool(_cancels(one)) for row, one in zip(ahead, apart, strict=True)
+                row.tobytes(): shortest(one) is not None
+                for row, one in zip(ahead, apart, strict=True)
             }
             fits[some] = [known[row.tobytes()] for row in ahead]
         return fits
@@ -310,7 +312,9 @@ class Maker:
             if not len(cells_):
                 continue
             asked = np.unique(cells_)
-            W = lead_weights(self.questions, asked, np.ones(len(asked)), among.pairs)
+            W = lead_weights(
+                self.questions, asked, np.ones(len(asked), dtype=np.int64), among.pairs
+            )
             if np.isfinite(W).all(axis=1).any():
                 effect = float((open_.hoped / tau)[want].min())
                 return self.rng.permutation(asked), self._times(effect, len(asked)), among
@@ -325,7 +329,7 @@ class Maker:
             found += 1
             mine = round_.plan.pairs.max(axis=1)
             ago[mine] = np.minimum(ago[mine], found)
-        return np.minimum(ago[options], found + 1.0)
+        return np.asarray(np.minimum(ago[options], found + 1.0))
 
     # ------------------------------------------------------------------ others
 
@@ -377,7 +381,7 @@ class Maker:
             who = self.questions.evaluator
             often = np.bincount(who % (who.max() + 2), asked)
             allowance = Allowance(self.limits, self.pending)
-            made = []
+            made: list[int] = []
             for question in order.tolist():
                 mine = peers[(kind[peers] == kind[question]) & allowance.open[peers]]
                 if not self.again:
@@ -434,15 +438,6 @@ class Maker:
         kind = kinds(self.questions)
         each = np.bincount(kind, self.left, int(kind.max()) + 1)
         return each[kind[some]].astype(np.int64)
-
-
-def _cancels(apart: Floats) -> bool:
-    """Tell whether there are weights that add up to 1 by which what is apart adds up to 0."""
-    used = np.abs(apart).max(axis=0) > 0.0
-    A = np.column_stack([np.ones(len(apart)), apart[:, used]])
-    goal = np.append(1.0, np.zeros(int(used.sum())))
-    c = np.linalg.lstsq(A.T, goal, rcond=1e-9)[0]
-    return bool(np.abs(A.T @ c - goal).max() < 1e-9)
 
 
 @per_action_set

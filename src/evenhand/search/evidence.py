@@ -16,11 +16,11 @@ A block says e about the pair, as much as is known of the noise of its scores, w
 
 Why E[e | past] ≤ 1 if v_x ≥ v_i
 -------------------------------
-The weights w cancel everything but the lead, so X = μ + ε with μ = v_i − v_x ≤ 0, and given all that
-was known when the block was frozen ε is a sum of independent noises.
+The weights w cancel everything but the lead, so X = μ + ε with μ = v_i − v_x ≤ 0, and given all
+that was known when the block was frozen ε is a sum of independent noises.
 
-- φ never falls, and φ(z) + φ(−z) = 2. If each noise is symmetric about 0, so is ε, whatever the sizes of
-  the noises of options and evaluators are: E φ(λX) ≤ E φ(λε) = ½ E[φ(λε) + φ(−λε)] = 1.
+- φ never falls, and φ(z) + φ(−z) = 2. If each noise is symmetric about 0, so is ε, whatever the
+  sizes of the noises of options and evaluators: E φ(λX) ≤ E φ(λε) = ½ E[φ(λε) + φ(−λε)] = 1.
 - With bounds 1 + λX > 0 always, and E[1 + λX] = 1 + λμ ≤ 1.
 - With noise N(0, τ²) or lighter E exp(λX − λ²τ²/2) ≤ exp(λμ) ≤ 1.
 

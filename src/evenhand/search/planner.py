@@ -262,7 +262,7 @@ class Search:
         return order[: self._left] if len(order) and self._pays_for(order) else none
 
     def _after(self, order: Indices) -> tuple[bool, bool]:
-        """Tell whether these questions tell anything, and whether they tell leads, not known yet."""
+        """Tell whether these questions tell what is not known yet, and whether that is a lead."""
         told = self.record.known
         told = Feedback(
             told.counts + np.bincount(order, minlength=self.record.q),
