@@ -99,7 +99,7 @@ class Plan:
         kept = {name: given[name] for name in cls.__dataclass_fields__}
         kept["order"] = _places(kept, "order", (None,), q)
         kept["pairs"] = _places(kept, "pairs", (None, 2), k, BAR)
-        kept["hopes"] = recalled(kept, "hopes", (len(kept["pairs"]), 3))
+        kept["hopes"] = recalled(kept, "hopes", (None, 3))
         if kept["among"] is not None:
             kept["among"] = _places(kept, "among", (None,), k)
         for name, least in (("times", 1), ("at_most", 0)):
@@ -108,8 +108,10 @@ class Plan:
         plan = cls(**kept)
         if not isinstance(plan.purpose, str) or plan.number > _MOST or not plan.budget > 0.0:
             raise ValueError(f"{plan.purpose!r:.80}, {plan.number} scores, {plan.budget} to spend")
-        if (plan.hopes[:, 1:] <= 0.0).any() or (plan.pairs[:, 0] == plan.pairs[:, 1]).any():
-            raise ValueError(f"pairs {plan.pairs!r:.80}, with hopes {plan.hopes!r:.80}")
+        if len(plan.hopes) != len(plan.pairs) or (plan.hopes[:, 1:] <= 0.0).any():
+            raise ValueError(f"{len(plan.pairs)} pairs, with hopes {plan.hopes!r:.80}")
+        if (plan.pairs[:, 0] == plan.pairs[:, 1]).any():
+            raise ValueError(f"pairs {plan.pairs!r:.80}")
         return plan
 
 
