@@ -33,9 +33,11 @@ Problem = eh.BiasedLinearBandit
 CONFIDENCE = 0.95
 
 
-def play(policy: eh.CertainChoice, scores: Scores, rng: Rng) -> eh.CertainChoice:
-    """Ask and tell until nothing is asked any more."""
-    while (counts := policy.ask().counts).any():
+def play(
+    policy: eh.CertainChoice, scores: Scores, rng: Rng, n: int | None = None
+) -> eh.CertainChoice:
+    """Ask and tell until nothing is asked any more, all that is asked or n at a time."""
+    while (counts := policy.ask(n).counts).any():
         asked = np.repeat(np.arange(len(counts)), counts)
         y = scores(asked, rng)
         q = len(counts)
@@ -229,7 +231,7 @@ class Trap:
             y = means[asked] + z
             return y if self.after is None else self.after(y)
 
-        return play(policy, scores, rng)
+        return play(policy, scores, rng, 1 if self.lasts else None)
 
 
 class Hostile(eh.CertainChoice):
