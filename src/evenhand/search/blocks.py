@@ -29,9 +29,10 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.policies.frame import per_action_set
 from evenhand.policies.limits import Limits, nth
 from evenhand.questions import Askable, Questions
+from evenhand.search.conclude import Flags
 from evenhand.search.evidence import BAR, growth
 from evenhand.search.guess import Guess
-from evenhand.search.leads import directions, lead_weights
+from evenhand.search.leads import directions, lead_weights, shortest
 from evenhand.search.record import Plan, Record
 from evenhand.search.shares import proportions
 
@@ -47,6 +48,7 @@ _DEAR = 4.0  # how much dearer than others who is available may be, so as not to
 _BESIDE = 2.0  # how much more often than favoured ones an impartial evaluator is asked
 _SIZES = (1.0, 1.25, 1.6, 2.0)  # of a bundle, in ranks
 _HARDEST = 48  # leads that a bundle is made for
+_NOTHING = 1e-9  # of a weight
 _LOST = 1e-6  # share of a lead that questions may miss and still tell it
 
 
@@ -59,9 +61,9 @@ class Open:
     deviations: Floats  # and how far that may be off
     need: Floats
 
-    def some(self, which: Indices | np.ndarray) -> Open:
+    def some(self, which: Indices | Flags) -> Open:
         """Return some of them."""
-        return Open(*(part[which] for part in (self.pairs, self.leads, self.deviations, self.need)))
+        return Open(self.pairs[which], self.leads[which], self.deviations[which], self.need[which])
 
     @property
     def hoped(self) -> Floats:
@@ -124,7 +126,7 @@ class Maker:
         asked, counts = np.unique(order, return_counts=True)
         counts = counts * times
         W = lead_weights(self.questions, asked, counts, among.pairs)
-        told = np.isfinite(W).all(axis=1)
+        told = np.asarray(np.isfinite(W).all(axis=1))
         if not told.any():
             return None
         W, among = W[told], among.some(told)
@@ -156,7 +158,7 @@ class Maker:
         return cells(self.questions)
 
     @cached_property
-    def _free(self) -> np.ndarray:
+    def _free(self) -> Flags:
         """(i, e + 1) which evaluators may be asked about which items."""
         return np.asarray((self._cell >= 0) & (self.left > 0)[self._cell])
 
@@ -168,8 +170,9 @@ class Maker:
         often = np.bincount(
             questions.evaluator % n, self.record.everything.counts + self.pending, n
         )
-        dear = np.bincount(questions.evaluator % n, questions.prices * self.guess.noise**2, n)
-        dear = dear / np.maximum(np.bincount(questions.evaluator % n, minlength=n), 1)
+        size = np.maximum(np.bincount(questions.evaluator % n, minlength=n), 1)
+        dear = questions.prices * self.guess.noise**2
+        dear = np.bincount(questions.evaluator % n, dear, n) / size
         least = dear[dear > 0.0].min(initial=np.inf)
         return np.asarray((often + 1.0) * np.maximum(dear / least, 1.0) ** 2)
 
@@ -291,21 +294,20 @@ class Maker:
         best = float(visits[judges[0]])
         if len(able) == 2 and visits[alike[0]] <= _BESIDE * visits[able[1]].max():
             able = able[:1]
-        return able[-1] if visits[able[-1]].min() <= _DEAR * best or there.all() else None
+        near = visits[able[-1]].min() <= _DEAR * best or there.all()
+        return np.asarray(able[-1]) if near else None
 
     def _balanced(self, judges: Indices, apart: Floats) -> Indices | None:
         """Return the first judges among whom favours of several kinds cancel; None if none do."""
-        goal = np.append(1.0, np.zeros(apart.shape[1]))
         for n in range(2, min(len(judges), 2 * apart.shape[1] + 2) + 1):
-            A = np.column_stack([np.ones(n), apart[:n]])
-            c = np.linalg.lstsq(A.T, goal, rcond=1e-9)[0]
-            if np.abs(A.T @ c - goal).max() < 1e-9:
-                return judges[:n][np.abs(c) > 1e-9]
+            c = shortest(apart[:n])
+            if c is not None:
+                return np.asarray(judges[:n][np.abs(c) > _NOTHING])
         return None
 
-    def _fits(self, pairs: Indices, crew: Indices) -> np.ndarray:
+    def _fits(self, pairs: Indices, crew: Indices) -> Flags:
         """Tell (n,) which leads a crew can tell."""
-        fits = self._free[pairs[:, 0]][:, crew].all(axis=1)
+        fits = np.asarray(self._free[pairs[:, 0]][:, crew].all(axis=1))
         fits &= self._free[pairs[:, 1]][:, crew].all(axis=1)
         (some,) = np.nonzero(fits)
         apart = self._apart(
@@ -318,7 +320,8 @@ class Maker:
         else:  # an opposite favour cancels, and none at all does
             ahead = apart.reshape(len(some), -1)
             known = {
-                row.tobytes(): bool(_cancels(one)) for row, one in zip(ahead, apart, strict=True)
+                row.tobytes(): shortest(one) is not None
+                for row, one in zip(ahead, apart, strict=True)
             }
             fits[some] = [known[row.tobytes()] for row in ahead]
         return fits
@@ -448,15 +451,6 @@ class Maker:
         kind = kinds(self.questions)
         each = np.bincount(kind, self.left, int(kind.max()) + 1)
         return each[kind[some]].astype(np.int64)
-
-
-def _cancels(apart: Floats) -> bool:
-    """Tell whether there are weights that add up to 1 by which what is apart adds up to 0."""
-    used = np.abs(apart).max(axis=0) > 0.0
-    A = np.column_stack([np.ones(len(apart)), apart[:, used]])
-    goal = np.append(1.0, np.zeros(int(used.sum())))
-    c = np.linalg.lstsq(A.T, goal, rcond=1e-9)[0]
-    return bool(np.abs(A.T @ c - goal).max() < 1e-9)
 
 
 @per_action_set

@@ -20,7 +20,7 @@ The weights w cancel everything but the lead, so X = μ + ε with μ = v_i − v
 that was known when the block was frozen ε is a sum of independent noises.
 
 - φ never falls, and φ(z) + φ(−z) = 2. If each noise is symmetric about 0, so is ε, whatever the
-  sizes of the noises of options and evaluators are: E φ(λX) ≤ E φ(λε) = ½ E[φ(λε) + φ(−λε)] = 1.
+  sizes of the noises of options and evaluators: E φ(λX) ≤ E φ(λε) = ½ E[φ(λε) + φ(−λε)] = 1.
 - With bounds 1 + λX > 0 always, and E[1 + λX] = 1 + λμ ≤ 1.
 - With noise N(0, τ²) or lighter E exp(λX − λ²τ²/2) ≤ exp(λμ) ≤ 1.
 

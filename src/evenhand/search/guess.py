@@ -88,7 +88,7 @@ class Guess:
         own = np.append(self.own, 0.0)
         loud = np.sqrt(own[pairs[:, 0]] ** 2 + own[pairs[:, 1]] ** 2)
         shared = np.where((pairs == BAR).any(axis=1), 1.0, math.sqrt(0.5))
-        return np.sqrt(self._variances(pairs)) * loud * shared
+        return np.asarray(np.sqrt(self._variances(pairs)) * loud * shared)
 
     def _variances(self, pairs: Indices) -> Floats:
         """Return (n,) the variances of leads per unit of noise variance."""

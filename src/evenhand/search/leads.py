@@ -55,7 +55,7 @@ def _by_evaluators(questions: Questions, asked: Indices, pairs: Indices) -> Floa
         apart = Z[mine] - Z[theirs]  # (n, p); severity cancels
         key = apart.tobytes()
         if key not in kept:
-            kept[key] = _shortest(apart)
+            kept[key] = shortest(apart)
         c = kept[key]
         if c is not None:
             found[row] = 0.0
@@ -64,7 +64,7 @@ def _by_evaluators(questions: Questions, asked: Indices, pairs: Indices) -> Floa
     return found
 
 
-def _shortest(apart: Floats) -> Floats | None:
+def shortest(apart: Floats) -> Floats | None:
     """Return the shortest c with Σ c = 1 and Σ c_j apart_j = 0; None if there is none."""
     n = len(apart)
     used = apart[:, np.abs(apart).max(axis=0, initial=0.0) > 0.0]
@@ -91,7 +91,7 @@ def _together(questions: Questions, asked: Indices, counts: Counts, pairs: Indic
     reach = np.abs(goal).max(axis=1, initial=0.0)
     wrong = (lost > 1e3 * _SAME * reach) | (np.abs(C[:, ~used]).max(axis=1, initial=0.0) > 0.0)
     W[wrong] = np.nan
-    return W
+    return np.asarray(W)
 
 
 def directions(questions: Questions, pairs: Indices) -> Floats:

@@ -177,9 +177,10 @@ class Search:
         and leads are guessed by that share of what they seem.
         """
         values, deviations = self.guess.values[:-1], self._deviations_of_all()
-        noise = 0.5 * float((deviations[np.isfinite(deviations)] ** 2).mean())
-        spread = float(values.var())
-        return max(1.0 - noise / spread, _LEAST_SIGNAL) if spread > 0.0 else 1.0
+        known, spread = deviations[np.isfinite(deviations)], float(values.var())
+        if not len(known) or spread == 0.0:
+            return 1.0
+        return max(1.0 - 0.5 * float((known**2).mean()) / spread, _LEAST_SIGNAL)
 
     # ------------------------------------------------------------------ the next plan
 
@@ -283,7 +284,7 @@ class Search:
         return order[: self._left] if len(order) and self._pays_for(order) else none
 
     def _after(self, order: Indices) -> tuple[bool, bool]:
-        """Tell whether these questions tell anything, and whether they tell leads, anew."""
+        """Tell whether these questions tell what is not known yet, and whether that is a lead."""
         told = self.record.known
         told = Feedback(
             told.counts + np.bincount(order, minlength=self.record.q),

@@ -110,8 +110,10 @@ class Plan:
         plan = cls(**kept)
         if not isinstance(plan.purpose, str) or plan.number > _MOST or not plan.budget > 0.0:
             raise ValueError(f"{plan.purpose!r:.80}, {plan.number} scores, {plan.budget} to spend")
-        if (plan.hopes[:, 1:] <= 0.0).any() or (plan.pairs[:, 0] == plan.pairs[:, 1]).any():
-            raise ValueError(f"pairs {plan.pairs!r:.80}, with hopes {plan.hopes!r:.80}")
+        if len(plan.hopes) != len(plan.pairs) or (plan.hopes[:, 1:] <= 0.0).any():
+            raise ValueError(f"{len(plan.pairs)} pairs, with hopes {plan.hopes!r:.80}")
+        if (plan.pairs[:, 0] == plan.pairs[:, 1]).any():
+            raise ValueError(f"pairs {plan.pairs!r:.80}")
         return plan
 
 
