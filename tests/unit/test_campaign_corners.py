@@ -119,8 +119,8 @@ def test_scores_at_the_ends_of_numbers_do_not_stop_a_campaign(
 ) -> None:
     assert panel.tell(ticket_of(panel, "P"), score).counted
     panel.answer()
-    for _ in range(2):
-        panel.tell(ticket_of(panel, "P"), 1.0)
+    for name in "QR":
+        panel.tell(ticket_of(panel, name), 1.0)
     assert panel.status().trouble == ""
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evenhand import Feedback
 from evenhand.inference.target import Target
-from evenhand.policies.messages import Feedback
 from evenhand.questions import Questions
 from evenhand.search import conclude
 from evenhand.search.conclude import Aim, Evidence

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from evenhand.arrays import Counts, Indices
+from evenhand.arrays import Counts, Floats, Indices
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Feedback, Selection
@@ -72,7 +72,7 @@ class Search:
         some = dict.fromkeys(
             [first, *order[:_CANDIDATES].tolist(), *([last] if last in left else [])]
         )
-        return min(some, key=self._costs)
+        return int(min(some, key=self._costs))
 
     def _costs(self, leader: int) -> float:
         """Return about how much it takes to show that a leader loses no more than it may."""
@@ -131,6 +131,10 @@ class Search:
             return evidence.best is not None
         inside, outside = evidence.sides
         k = len(inside)
+        if target.top is not None and target.tolerance:  # by each of all leads
+            mine = np.array(self.wanted, dtype=np.intp)
+            others = np.setdiff1d(np.arange(k), mine)
+            return bool(evidence.beaten[mine][:, others].all())
         if target.top is not None:
             return int(inside.sum()) >= target.top or int(outside.sum()) >= k - target.top
         return int((inside | outside).sum()) == k - (self.aim.base != BAR)
@@ -158,18 +162,19 @@ class Search:
         others = np.setdiff1d(np.arange(k), mine)
         beaten = self.evidence.beaten
         a, b = (part.reshape(-1) for part in np.meshgrid(mine, others, indexing="ij"))
-        open_ = ~beaten[a, b] & ~(inside[a] & outside[b])
+        open_ = ~beaten[a, b] & ~(inside[a] & outside[b] & (aim.tolerance == 0.0))
         return np.column_stack([a[open_], b[open_]])
 
     def _open(self, pairs: Indices) -> Open:
-        aim, ahead, behind = self.aim, pairs[:, 0], pairs[:, 1]
-        slack = np.where(ahead == aim.base, 0.0, aim.tolerance)
-        if aim.target.top == 1:
-            slack = np.full(len(pairs), aim.tolerance)
-        leads = self._signal * self.guess.leads(pairs)
+        leads = self._signal * self.guess.leads(pairs) + self._slack(pairs)
         deviations = math.sqrt(self._signal) * self.guess.deviations(pairs)
-        need = self.evidence.lacking(ahead, behind) + _EXTRA
-        return Open(pairs, leads + slack, deviations, np.maximum(need, _EXTRA))
+        need = self.evidence.lacking(pairs[:, 0], pairs[:, 1]) + _EXTRA
+        return Open(pairs, leads, deviations, np.maximum(need, _EXTRA))
+
+    def _slack(self, pairs: Indices) -> Floats:
+        """Return (n,) what leads may lack."""
+        tolerance, base = self.aim.tolerance, self.aim.base
+        return np.where((pairs[:, 0] == base) & (base is not None), 0.0, tolerance)
 
     @cached_property
     def _signal(self) -> float:
@@ -242,7 +247,8 @@ class Search:
         tested = {tuple(pair): row for row, pair in enumerate(plan.pairs.tolist())}
         rows = np.array([tested.get(tuple(pair), -1) for pair in open_.pairs.tolist()])
         tau = np.append(plan.hopes[:, 2], 0.0)[rows]
-        hoped = np.maximum(open_.leads, 0.0) + _HOPE * open_.deviations
+        leads = self.guess.leads(open_.pairs) + self._slack(open_.pairs)
+        hoped = np.maximum(leads, 0.0) + _HOPE * self.guess.deviations(open_.pairs)
         blocks = open_.blocks(np.where(tau > 0.0, tau, 1.0), hoped)
         prices = self.aim.questions.prices[plan.order]
         room = _BEYOND * min(
