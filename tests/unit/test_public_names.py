@@ -45,6 +45,7 @@ ROOMS = [
     "answers",
     "auditing",
     "campaigns",
+    "certainty",
     "designs",
     "errors",
     "geometry",
@@ -52,7 +53,6 @@ ROOMS = [
     "policies",
     "readers",
     "research",
-    "search",
 ]
 
 

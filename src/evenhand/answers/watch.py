@@ -104,7 +104,7 @@ def watching(
         )
     elif progress is not False and sys.stderr.isatty():
         with _late_bar() as show:
-            yield _paced(policy, lambda now: show(now.spent, max(now.total, 1), str(now)), _PACE)
+            yield _paced(policy, show, _PACE)
     elif progress:  # where no bar can be drawn: in a notebook, in a log
         yield _paced(policy, lambda now: print(now, file=sys.stderr), _SLOW_PACE)
     else:
@@ -145,14 +145,17 @@ def _paced(policy: Watched, show: Callable[[Progress], object], pace: float) -> 
 
 
 @contextmanager
-def _late_bar() -> Iterator[Callable[[int, int, str], None]]:
+def _late_bar() -> Iterator[Callable[[Progress], object]]:
     """Give a function that draws a bar, which is there from its first call on."""
     bars: list[Bar] = []
 
-    def show(done: int, total: int, said: str) -> None:
+    def show(now: Progress) -> None:
         bar = bars[0] if bars else _begun()
         bars[:] = [bar]
-        bar.update(bar.task_ids[0], completed=done, total=total, description=said, refresh=True)
+        total = max(now.total, 1)
+        bar.update(
+            bar.task_ids[0], completed=now.spent, total=total, description=str(now), refresh=True
+        )
 
     try:
         yield show
@@ -169,24 +172,33 @@ def steps(*names: str) -> Iterator[Callable[[], None]]:
     if not sys.stderr.isatty():
         yield lambda: None
         return
-    lock, done, late = threading.Lock(), 0, False
+    bars: list[Bar] = []
+    lock, done = threading.Lock(), 0
 
-    def look(step: int, begin: bool = False) -> None:
-        nonlocal done, late
+    def show(begin: bool) -> None:
         with lock:
-            done, late = done + step, late or begin
-            if late:
-                show(done, len(names), names[min(done, len(names) - 1)])
+            if begin:
+                bars.append(_begun())
+            for bar in bars:
+                name = names[min(done, len(names) - 1)]
+                bar.update(bar.task_ids[0], completed=done, total=len(names), description=name)
+                bar.refresh()
 
-    first = threading.Timer(_PATIENCE, look, [0, True])
-    first.daemon = True
-    with _late_bar() as show:
-        first.start()
-        try:
-            yield lambda: look(1)
-        finally:
-            first.cancel()
-            first.join()
+    def after() -> None:
+        nonlocal done
+        done += 1
+        show(begin=False)
+
+    late = threading.Timer(_PATIENCE, show, [True])
+    late.daemon = True
+    late.start()
+    try:
+        yield after
+    finally:
+        late.cancel()
+        late.join()
+        for bar in bars:
+            bar.stop()
 
 
 def _begun() -> Bar:

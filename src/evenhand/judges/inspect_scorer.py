@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 from evenhand.answers import Reply
@@ -62,7 +61,10 @@ async def scored(
     judges: Sequence[Judge], answer: str, item: str, scale: tuple[float, float] | None
 ) -> list[Reply]:
     """Return what each judge says of an answer to an item."""
-    read = partial(read_score, scale=scale)
+
+    def read(reply: object) -> float:
+        return read_score(reply, scale)
+
     return list(await asyncio.gather(*(one.ask_async((answer, item), read) for one in judges)))
 
 

@@ -17,7 +17,6 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,11 +32,18 @@ _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # ends with the lengths of a name an
 
 
 @dataclass(frozen=True)
+class TableFile:
+    """A table in a file, not yet read: CSV, Parquet or Excel."""
+
+    path: Path
+
+
+@dataclass(frozen=True)
 class Document:
     """A file that was read."""
 
     path: Path
-    content: Any  # None for a table that is not yet read: CSV, Parquet or Excel
+    content: Any
 
     @property
     def where(self) -> str:
@@ -51,20 +57,18 @@ def opened(path: Path) -> Document:
 
 
 def _content(path: Path, name: str) -> Any:
-    if not isfile(path):  # a pipe can be read once only, and whoever reads it says what is absent
-        return None
     try:
         with path.open("rb") as file:
             start = file.read(4)
         if start == ZIP:
             archive = archive_of(path)
-            return None if "xl/workbook.xml" in archive.members else archive
+            return TableFile(path) if "xl/workbook.xml" in archive.members else archive
         with (gzip.open if packing(start) == "gzip" else open)(path, "rb") as file:
             head = file.read(1 << 16)
             if not head or head.startswith(_EMPTY_ZIP):
                 raise InputError(f"{name} is empty: there are no scores in it.")
             if head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"{", b"["):
-                return None
+                return TableFile(path)
             content = head + file.read(MOST_IN_LOG + 1 - len(head))
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name} is damaged: {error}. Copy it again.") from None
@@ -76,7 +80,7 @@ def _content(path: Path, name: str) -> Any:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return None  # whose reader says in which line it is no text
+        return TableFile(path)  # whose reader says in which line it is no text
     del content
     try:
         return parsed(text, name)
@@ -215,7 +219,7 @@ WANTED = (
 
 def recognises(content: Any) -> bool:
     """Tell whether this is a table: one in a file, or a list of objects."""
-    if content is None:
+    if isinstance(content, TableFile):
         return True
     return isinstance(content, list) and bool(content) and all(isinstance(r, dict) for r in content)
 
@@ -230,7 +234,7 @@ def table_of(documents: Sequence[Document]) -> Table:
 
     tables: list[Table] = [
         open_table(document.path)
-        if document.content is None
+        if isinstance(document.content, TableFile)
         else of_rows(document.content, document.where, "object")
         for document in documents
     ]

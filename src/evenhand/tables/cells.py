@@ -11,7 +11,7 @@ notes it with its row, and `columns` puts it into words.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.tables.texts import (
+    ONE_GROUP,
     is_absent,
     may_be_thousands,
     parsed,
@@ -98,8 +99,12 @@ def recoded(
     return np.array([*(positions.get(name, -1) for name in names), -1], dtype=np.int32)[codes]
 
 
-def plain_numbers(cells: pa.Array) -> NDArray[np.float64] | None:
+def plain_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64] | None:
     """Cells as numbers, NaN where one is missing; None if one of them is not plainly a number."""
+    if decimal == "," and is_text(cells.type):
+        if pc.any(pc.match_substring(cells, ".")).as_py():
+            return None
+        cells = pc.replace_substring(cells, ",", ".")
     try:
         numbers: NDArray[np.float64] = cells.cast(pa.float64(), safe=False).to_numpy(
             zero_copy_only=False
@@ -143,6 +148,11 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     )
+
+
+def give_back() -> None:
+    """Give memory that tables were read with, and that nothing holds any more, to others."""
+    pa.default_memory_pool().release_unused()
 
 
 def is_moment(kind: pa.DataType) -> bool:
@@ -208,20 +218,23 @@ Place = tuple[int, str]
 
 
 def _points(
-    texts: Sequence[str], numbers: Floats, rows: NDArray[np.intp]
+    cells: pa.Array, numbers: Floats, rows: Sequence[int] | NDArray[np.intp]
 ) -> tuple[Place | None, Place | None]:
-    """Return, of texts that are numbers, the numbers, and the rows where they come first: the first
-    with a point, and it again if its point may group thousands: 1.200 beside 800, where no point
-    has other than three digits after it and no 4-digit number does without.
+    """Return, of texts that are all numbers or missing, the numbers, and their rows, the first with
+    a point, and the first whose point may group thousands: 1.200 beside 800, where no point has
+    other than three digits after it and no 4-digit number does without.
     """
-    pointed = np.array(["." in text for text in texts], dtype=np.bool_)
-    if not pointed.any():
+    pointed = pc.match_substring(cells, ".").fill_null(False)
+    has_point = pointed.to_numpy(zero_copy_only=False)
+    if not has_point.any():
         return None, None
-    at = int(np.flatnonzero(pointed)[np.argmin(rows[pointed])])
-    first = int(rows[at]), texts[at]
-    whole = numbers[~pointed & np.isfinite(numbers)]
+    place = int(np.argmax(has_point))
+    first = int(rows[place]), cells[place].as_py().strip()
+    whole = numbers[~has_point & np.isfinite(numbers)]
     doubtful = whole.size > 0 and not (np.abs(whole) >= 1000).any()
-    doubtful = doubtful and all(may_be_thousands(text) for text in texts if "." in text)
+    for n in (1000, len(cells)):  # a few settle it, mostly
+        some = cells.slice(0, n).filter(pointed.slice(0, n))
+        doubtful = doubtful and pc.all(pc.match_substring_regex(some, ONE_GROUP)).as_py()
     return first, first if doubtful else None
 
 
@@ -267,14 +280,16 @@ def scanned(
     found.categorical |= pa.types.is_dictionary(kind)
     if found.categorical or pa.types.is_null(kind):
         found.missing = Missing.of(coded(cells)[1] < 0)
-    elif is_text(kind):
-        _note_texts(found, *coded(cells))
-    elif (numbers := plain_numbers(cells) if is_number(kind) else None) is not None:
+    elif not (is_number(kind) or is_text(kind)):
+        found.unsupported = str(kind)
+    elif (numbers := plain_numbers(cells, decimal or ".")) is not None:
         present = pc.is_valid(cells).to_numpy(zero_copy_only=False)
         found.missing = Missing.of(~present)
+        if is_text(kind):
+            found.first_point, found.doubtful = _points(cells, numbers, range(len(cells)))
         _note_numbers(found, numbers, present)
     else:
-        found.unsupported = str(kind)
+        _note_texts(found, *coded(cells))
     if decimal is not None:
         found.doubtful = None
     return found
@@ -303,8 +318,8 @@ def _note_texts(found: ColumnScan, names: Sequence[str], codes: Codes) -> None:
     if fits.any():
         known, first = np.unique(codes, return_index=True)
         rows = first[known >= 0]  # codes are all the numbers from 0, and -1 if any
-        some = [name for name, fit in zip(names, fits.tolist(), strict=True) if fit]
-        found.first_point, found.doubtful = _points(some, values[fits], rows[fits])
+        numbers = pa.array(names, pa.string()).filter(fits)
+        found.first_point, found.doubtful = _points(numbers, values[fits], rows[fits])
     _note_numbers(found, np.append(values, np.nan)[codes], numeric)
 
 
@@ -315,6 +330,14 @@ def _note_numbers(found: ColumnScan, numbers: Floats, which: NDArray[np.bool_]) 
     if infinite.any():
         row = int(np.argmax(infinite))
         found.first_infinite = row, float(numbers[row])
+
+
+def has_decimal_commas(columns: Iterable[ColumnScan]) -> bool:
+    """Whether commas stand before decimals: some can mean nothing else, and no point does."""
+    numbers = [column for column in columns if not column.is_category]
+    return any(column.sure_comma for column in numbers) and not any(
+        column.first_point for column in numbers
+    )
 
 
 def scanned_together(
@@ -329,10 +352,6 @@ def scanned_together(
     """
     found = {c: scanned(c, own, categorical=c in categorical, decimal=decimal)
              for c, own in cells.items()}  # fmt: skip
-    numbers = [column for column in found.values() if not column.is_category]
-    sure = any(column.sure_comma for column in numbers) and not any(
-        column.first_point for column in numbers
-    )
-    if decimal is None and commas and sure:
+    if decimal is None and commas and has_decimal_commas(found.values()):
         return scanned_together(cells, commas=False, decimal=",", categorical=categorical)
     return found
