@@ -195,6 +195,6 @@ def test_a_bar_and_one_option_are_wanted_as_in_python(
     result = run("scores.csv", *NAMED, *GROUPS, *flags, "--json")
     assert result.exit_code == 0
     tolerance = 1.0 if "--margin" in flags else 0.0
-    found = eh.audit("scores.csv", **PARTS, **wanted, tolerance=tolerance).decisions.shortlist
+    found = eh.audit("scores.csv", **PARTS, **wanted, tolerance=tolerance).shortlist
     assert found is not None
-    assert json.loads(result.stdout)["wanted"] == found.to_frame().to_dict("records")
+    assert json.loads(result.stdout)["wanted"] == found.to_dict("records")

@@ -31,7 +31,6 @@ MATRICES: dict[str, Door] = {
 VECTORS: dict[str, Door] = {
     "gaps": lambda gaps: eh.delta_optimal_design(ACTIONS, gaps),
     "gaps of kappa": lambda gaps: eh.kappa(ACTIONS, gaps),
-    "gaps of inspect": lambda gaps: eh.inspect(ACTIONS, gaps=gaps),
     "costs": lambda costs: eh.c_optimal_design(ACTIONS.points, [0.0, 0.0, 1.0], costs),
 }
 PAIRS: dict[str, Door] = {

@@ -340,7 +340,7 @@ def test_comparisons_can_be_asked_on() -> None:
     judges = dict(zip(frame["evaluator"], frame["evaluator_group"], strict=True))
     questions = eh.Questions.comparisons(options, judges)
     assert set(questions.options.labels) == set(WORTH)
-    assert questions.check().fine
+    assert questions.check().identifiable
 
 
 def test_archives_read_the_same_whether_deflated_or_not(tmp_path: Path) -> None:

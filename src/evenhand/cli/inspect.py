@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,10 +16,7 @@ from evenhand.cli.terminal import NOT_IDENTIFIABLE, names_in, show
 from evenhand.errors import InputError
 from evenhand.inspection import Inspection
 from evenhand.inspection import inspect as inspected
-from evenhand.questions import Questions
-
-if TYPE_CHECKING:
-    from evenhand.tables.columns import Table
+from evenhand.questions import Check, Questions
 
 
 @takes(tables=PanelTables)
@@ -63,9 +59,6 @@ def inspect(
             rich_help_panel=WHO,
         ),
     ] = None,
-    full: Annotated[
-        bool, typer.Option("--full", help="Work out α and κ̃ for large sets, too: it may take long.")
-    ] = False,
     figure: Figure = None,
     as_json: AsJson = False,
 ) -> None:
@@ -101,40 +94,33 @@ def inspect(
             "--precision": precision,
             "--evaluations": evaluations,
         }
-        panel = _panel(options, tables, scores, strange)
-        _show(inspected(panel, full=full), figure, as_json)
+        _show(inspected(_panel(options, tables, scores, strange)), figure, as_json)
         return
     if options is None:
         raise InputError("OPTIONS.csv is missing: a file with one line per option, or --scores.")
+    if tables.prices is not None:
+        raise InputError("--prices are those of a panel's evaluators; leave it out.")
     tables.refuse(*OF_SEVERAL)
     table = table_at(options)
     reacting = names_in(attributes)
-    others = [tables.option_group, tables.option, *(reacting or [])]
     actions = ActionSet.from_table(
         table,
         group=tables.option_group,
         label=tables.option,
-        features=_feature_columns(table, tables.features, tables.prices, others),
+        features=names_in(tables.features),
         intercept=intercept,
         standardize=standardize,
         attributes=reacting,
         categorical=names_in(categorical) or (),
         decimal=decimal,
     )
-    assert actions.encoding is not None
-    costs = None
-    if tables.prices is not None:
-        decimal = actions.encoding.decimal
-        costs = table.numbers(
-            tables.prices, "--prices", least=0.0, label=tables.option, decimal=decimal
-        )
-    found = inspected(actions, precision=precision, evaluations=evaluations, gaps=costs, full=full)
+    found = inspected(actions, precision=precision, evaluations=evaluations)
     _show(found, figure, as_json)
 
 
-def _show(found: Inspection, figure: Path | None, as_json: bool) -> None:
+def _show(found: Inspection | Check, figure: Path | None, as_json: bool) -> None:
     """Print what was found, draw it, and exit with 3 if something cannot be told."""
-    drawn = found.check is not None or found.told
+    drawn = isinstance(found, Check) or found.told
     show(found, figure if drawn else None, as_json=as_json)
     if not found.identifiable:
         raise typer.Exit(NOT_IDENTIFIABLE)
@@ -167,12 +153,3 @@ def _panel(
         only_seen=True,
         bias=tables.bias or "common",
     )
-
-
-def _feature_columns(
-    table: Table, features: str | None, prices: str | None, others: Sequence[str | None]
-) -> list[str] | None:
-    """Return the columns to use; the cost of an evaluation is not a feature unless named as one."""
-    if features is not None or prices is None:
-        return names_in(features)
-    return [name for name in table.columns if name and name not in (prices, *others)]

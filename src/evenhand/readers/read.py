@@ -205,6 +205,8 @@ def _in_folder(
 
 
 def _reader(document: Document, format: str | None) -> ModuleType | None:
+    if format is None and document.content is None:  # a table
+        return plain
     readers = _FORMATS.values() if format is None else [_FORMATS[format]]
     return next((reader for reader in readers if reader.recognises(document.content)), None)
 

@@ -36,7 +36,6 @@ from scipy.optimize import brentq
 
 from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import ArrayValue, Floats
-from evenhand.certainty.e_process import certainty_entropy
 from evenhand.designs import Design, Verification
 from evenhand.designs.joint import joint_design
 from evenhand.errors import InputError, NotIdentifiableError
@@ -44,6 +43,7 @@ from evenhand.geometry import bias_geometry, kappa
 from evenhand.questions import Questions
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.environments.ranges import check_gaps, check_size
+from evenhand.search.evidence import certainty_entropy
 
 _LAST_PHASE = 21 / 8 - 1  # what the interruption of the last bias phase may add, by (2)
 
