@@ -92,7 +92,7 @@ NATION = ["--option-group", "nation"]
 COMMANDS: dict[str, list[str]] = {
     "plan": ["plan", "{options}", "--evaluators", "{judges}", *NATION, "--lead", "4",
              "--noise", "2", "--prices", "price", "--capacity", "3"],
-    "inspect": ["inspect", "{options}", *NATION, "--option", "option", "--prices", "age"],
+    "inspect": ["inspect", "{options}", *NATION, "--option", "option", "--features", "age"],
     "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}", *NATION,
                         "--prices", "price"],
     "inspect scores": ["inspect", "--scores", "{scores}"],

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import functools
 import io
 import os
 import re
@@ -32,6 +33,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from evenhand.errors import InputError
@@ -426,14 +428,14 @@ class _CsvFile:
     def __init__(self, path: Path, name: str) -> None:
         self._path, self._name, self._encoding = path, name, "utf-8-sig"
         self._quoted = False  # whether some cell may be in quotation marks
-        head, self._size, n = self._surveyed()
+        head, self._size, self._n_lines = self._surveyed()
         self._notes = self._decided(head)
         with self._text() as text:
             first = list(islice((line for line in text if line.strip()), _LOOKED_AT))
         if not first:
             raise self._empty()
         self._mark = _separator(first)
-        refuse_cells(name, n, 1 + max(line.count(self._mark) for line in first))
+        refuse_cells(name, self._n_lines, 1 + max(line.count(self._mark) for line in first))
 
     def table(self) -> Table:
         """Return the table in it."""
@@ -450,6 +452,9 @@ class _CsvFile:
                     f"{self._name}: the header names {len(names)} columns ({listed(names, 6)}), "
                     f"and the lines below it have {least} cells; give every column a name"
                 )
+            plain = first[0][0] == 1 and not tidy.notes and len(first[0][1]) == len(names)
+            if plain and (at_once := self._at_once(names)) is not None:
+                return self._made(names, at_once, lambda rows: [f"line {r + 2}" for r in rows], ())
             # A cell may be lacking anywhere in a short line; titles are from where they do not.
             short = 0 if tidy.notes else len(names)
             places, pieces = array("q"), [[pa.array([], pa.string())] for _ in names]
@@ -463,13 +468,43 @@ class _CsvFile:
                 for own, column in zip(pieces, zip(*rows, strict=True), strict=False):
                     own.append(pa.array(column, pa.string()))
         found = {c: _whole(pa.chunked_array(own)) for c, own in zip(names, pieces, strict=True)}
-        table = Table(
-            self._name, names, found.__getitem__, lambda rows: [f"line {places[r]}" for r in rows]
-        )
+        where: Where = lambda rows: [f"line {places[r]}" for r in rows]  # noqa: E731
+        return self._made(names, found, where, tidy.notes)
+
+    def _made(
+        self, names: list[str], found: dict[str, pa.Array], where: Where, notes: Sequence[str]
+    ) -> Table:
+        table = Table(self._name, names, found.__getitem__, where)
         table.is_text, table.is_large = True, self._size > _SMALL
         table.commas_are_free = self._mark != ","
-        table.notes = (*self._notes, *tidy.notes)
+        table.notes = (*self._notes, *notes)
         return table
+
+    def _at_once(self, names: Sequence[str]) -> dict[str, pa.Array] | None:
+        """Return the columns below a header in the first line, where each further line is a row
+        with a cell for each and nothing in quotation marks; else None.
+        """
+        if self._quoted or self._encoding != "utf-8-sig":
+            return None
+        places = [str(place) for place in range(len(names))]
+        try:
+            with self._bytes() as stream:
+                found = pa_csv.read_csv(
+                    stream,
+                    pa_csv.ReadOptions(skip_rows=1, column_names=places, block_size=_READ_AT_ONCE),
+                    pa_csv.ParseOptions(
+                        delimiter=self._mark, quote_char=False, ignore_empty_lines=False
+                    ),
+                    pa_csv.ConvertOptions(column_types=dict.fromkeys(places, pa.string())),
+                )
+        except pa.ArrowInvalid:  # whatever it is: the lines are read one by one, and it is named
+            return None
+        columns = [_whole(found[place]) for place in places]
+        empty = [pc.equal(pc.utf8_trim_whitespace(column), "") for column in columns]
+        blank = functools.reduce(pc.and_, empty)
+        if found.num_rows not in (self._n_lines - 1, self._n_lines) or pc.any(blank).as_py():
+            return None
+        return dict(zip(names, columns, strict=True))
 
     def _lines(self, text: Iterable[str]) -> Iterator[Line]:
         """The lines with something in them."""
