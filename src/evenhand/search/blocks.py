@@ -415,24 +415,17 @@ class Maker:
         _, some, rows = self._kinds
         if not len(some):
             return None
-        scale = np.abs(rows).max(axis=0)
-        used = scale > 0.0
-        A = rows[:, used] / scale[used]
-        U = directions(self.questions, open_.pairs)[:, used] / scale[used]
-        space = np.linalg.svd(A, full_matrices=False)
-        rank = int((space[1] > 1e-9 * space[1][0]).sum())
-        basis = space[2][:rank].T
-        lost = np.abs(U - U @ basis @ basis.T).max(axis=1)
-        (told,) = np.nonzero(lost <= _LOST * np.abs(U).max(axis=1))
+        A, U, able = in_span(rows, directions(self.questions, open_.pairs))
+        (told,) = np.nonzero(able)
         if not len(told):
             return None
         hard = np.argsort((-open_.need / open_.hoped**2)[told], kind="stable")[:_HARDEST]
         few = open_.some(told[hard])
-        A, U = A @ basis, U[told[hard]] @ basis
+        U = U[told[hard]]
         C = U * (np.sqrt(few.need) / few.hoped)[:, None]
         w, _ = proportions(A, C)
         best, found = np.inf, None
-        for n in sorted({math.ceil(rank * size) for size in _SIZES}):
+        for n in sorted({math.ceil(A.shape[1] * size) for size in _SIZES}):
             order = rounded(A, C, w, n, None if self.again else self._room(some))
             tau = np.sqrt(variances(A[order], U))
             if not np.isfinite(tau).all():
@@ -451,6 +444,21 @@ class Maker:
         kind = kinds(self.questions)
         each = np.bincount(kind, self.left, int(kind.max()) + 1)
         return each[kind[some]].astype(np.int64)
+
+
+def in_span(rows: Floats, directions: Floats) -> tuple[Floats, Floats, Flags]:
+    """Return rows and directions in coordinates of the span of the rows, and which directions lie
+    in it.
+    """
+    scale = np.abs(rows).max(axis=0)
+    used = scale > 0.0
+    A, U = rows[:, used] / scale[used], directions[:, used] / scale[used]
+    _, sizes, axes = np.linalg.svd(A, full_matrices=False)
+    basis = axes[sizes > 1e-9 * sizes.max(initial=0.0)].T
+    lost = np.abs(U - U @ basis @ basis.T).max(axis=1, initial=0.0)
+    beside = np.abs(directions[:, ~used]).max(axis=1, initial=0.0) > 0.0
+    told = (lost <= _LOST * np.abs(U).max(axis=1, initial=0.0)) & ~beside
+    return A @ basis, U @ basis, np.asarray(told)
 
 
 @per_action_set

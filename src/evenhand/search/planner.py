@@ -12,11 +12,13 @@ from evenhand.arrays import Counts, Floats, Indices
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.limits import Limits
 from evenhand.policies.messages import Feedback, Selection
-from evenhand.search.blocks import Maker, Open
+from evenhand.search.blocks import Maker, Open, in_span
 from evenhand.search.conclude import Aim, Evidence
 from evenhand.search.evidence import BAR
 from evenhand.search.guess import Guess
+from evenhand.search.leads import directions
 from evenhand.search.record import Plan, Record, Stop
+from evenhand.search.shares import proportions
 from evenhand.search.trusted import of_trusted
 
 _HOPE, _BEYOND = 3.0, 1.5  # give up if even a lead 3 deviations up takes 1.5 times what is left
@@ -25,8 +27,7 @@ _EXTRA = 0.7  # evidence that is planned for beyond what is needed
 _START = 2.0  # questions of a start, per dimension
 _CANDIDATES = 3  # options that may lead where something may be lost
 _LEAST_LOOKS, _MOST_LOOKED_AT = 4, 64  # evaluations of each of so many options check the model
-_MOST_BALLOTS = 50  # of each trusted judge, to confirm
-_CONFIRMED = 3.0  # deviations that a lead is to have by trusted judges alone
+_CONFIRMED = 4.0  # deviations that a lead is to have by trusted judges alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,32 +337,32 @@ class Search:
 
     def _confirming(self) -> Indices:
         """Return what to ask trusted judges, so that they confirm what others made certain."""
-        # Once, as much as it takes by the leads as they are; nothing if trusted judges cannot
-        # compare all options by themselves. `trusted` says why.
-        none, questions = np.zeros(0, dtype=np.intp), self.aim.questions
+        # Once, as much as it takes by the leads as they are; nothing if there is no money for half
+        # of it, or trusted judges cannot compare all options by themselves. `trusted` says why.
+        none, questions, guess = np.zeros(0, dtype=np.intp), self.aim.questions, self.guess
         told = self.record.everything.counts
         checked = any(one.plan.purpose == "check the model" for one in self.record.rounds)
         theirs = None if checked else of_trusted(questions, told)
-        if theirs is None or not questions.has_arrow_form or self.aim.target.bar is not None:
-            return none
-        maker = replace(self._maker)
-        maker.__dict__["left"] = np.where(theirs, self._maker.left, 0)
         pairs = self._settled_pairs()
-        leads = np.maximum(self.guess.leads(pairs), self.guess.deviations(pairs))
-        wanted = 2.0 * (_CONFIRMED * self.guess.common / leads) ** 2
-        need = np.zeros(len(questions.options))
-        np.maximum.at(need, pairs.T.reshape(-1), np.tile(wanted, 2))
-        order: list[int] = []
-        often = np.bincount(questions.about[theirs, 0], told[theirs], len(need))[: len(need)]
-        for _ in range(_MOST_BALLOTS if maker.again else 1):
-            for ballot in maker.ballots():
-                about = questions.about[ballot, 0]
-                due = often[about] < need[about]
-                order += ballot[due].tolist()
-                often[about[due]] += 1
-            if (often >= need).all():
-                break
-        return self._allowed(np.array(order, dtype=np.intp))
+        pairs = pairs[guess.deviations(pairs) > 0.0]
+        if theirs is None or not len(pairs):
+            return none
+        left = np.where(theirs, self._maker.left, 0)
+        (may,) = np.nonzero(left)
+        prices = questions.prices[may]
+        rows = questions.matrix[may].toarray() / (guess.noise[may] * np.sqrt(prices))[:, None]
+        A, U, able = in_span(rows, directions(questions, pairs))
+        if not len(may) or not able.all():
+            return none
+        spread = guess.deviations(pairs)  # who was found to lead leads by less than it seems
+        leads = np.maximum(guess.leads(pairs) + self._slack(pairs) - spread, spread)
+        shares, variances = proportions(A, U * (_CONFIRMED / leads)[:, None])
+        wanted = np.ceil(float(variances.max()) * shares / prices) - told[may]
+        counts = np.clip(wanted, 0, np.minimum(left[may], self._left)).astype(np.int64)
+        if float(counts @ prices) > 2.0 * self.limits.rest(self.pending):
+            return none
+        rng = np.random.default_rng([self.seed, len(self.record.rounds)])
+        return self._allowed(rng.permutation(np.repeat(may, counts)))
 
     def _settled_pairs(self) -> Indices:
         """Return (n, 2) the leads that a certain answer rests on."""
