@@ -97,7 +97,8 @@ bench-regret: $(READY)
 bench-certain: $(READY)
 	$(BIN)/python benchmarks/careful.py
 	$(BIN)/python benchmarks/checks.py
-	$(BIN)/python benchmarks/certainty.py
+	$(BIN)/python benchmarks/search.py cost
+	$(BIN)/python benchmarks/search.py level
 	$(BIN)/python benchmarks/decide.py
 	$(BIN)/python benchmarks/plan.py
 	$(BIN)/python benchmarks/audit.py coverage

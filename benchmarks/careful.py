@@ -75,7 +75,7 @@ def run(instance: Instance, seed: int, **options: object) -> Outcome:
     """Let the policy choose; beside it, means of as many scores, spread evenly."""
     rng = np.random.default_rng(seed)
     k, means = len(instance.values), instance.values + instance.bias
-    policy = eh.certainty.CarefulChoice(instance.actions, at_most=AT_MOST, **options)  # type: ignore[arg-type]
+    policy = eh.search.CarefulChoice(instance.actions, at_most=AT_MOST, **options)  # type: ignore[arg-type]
     while (wanted := policy.ask()).total:
         policy.tell(scores(wanted.counts, means, instance, rng))
     decision = policy.recommend()

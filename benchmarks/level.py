@@ -140,7 +140,7 @@ def lowest(answer: Any, drawn: Drawn) -> Measured:
 def safe(found: Any, drawn: Drawn) -> Measured:
     """What an audit says of the winner of the first event."""
     made = found.decisions
-    said, winner = made.verdict[0], made.names(made.winner)[0]
+    said, winner = made["verdict"][0], made["winner"][0]
     false, power = of_best(said == "safe", winner, drawn.values)
     return false or (said == "wrong" and (math.isnan(power) or winner == "o0")), power
 

@@ -5,8 +5,7 @@
 
 Panels have 3 to 9 evaluators and 5 to 20 options, with groups at random, so that some evaluators
 are partial to several options and some to none. Values are drawn as the plan assumes, biases and
-leniencies at random. The one constant of the plan, how far rivals are planned for, was chosen on
-panels of seeds below 10; those here have others.
+leniencies at random.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.arrays import Floats
-from evenhand.planning.assumed import assumed, normal_ranks
-from evenhand.planning.plan import LUCK
-from evenhand.planning.until_certain import UntilCertain
-from evenhand.planning.ways import OneLookWay, Terms, WayOutcome
+from evenhand.inference import Target
+from evenhand.planning.assumed import Assumed, assumed, normal_ranks
+from evenhand.planning.one_look import OneLook
+from evenhand.planning.until_certain import until_certain
 from evenhand.questions.accuracy import accuracy
 
 
@@ -65,14 +64,10 @@ def values_of(premise: str, k: int, size: float, rng: np.random.Generator) -> Fl
     return size * rng.standard_normal(k)
 
 
-def planned(panel: Panel, capacity: int | None, premise: str) -> WayOutcome:
-    """Return the plan for an assumption, with all evaluators."""
+def premise_of(panel: Panel, premise: str) -> Assumed:
+    """Return an assumption as plans have it."""
     lead, spread = (panel.size, None) if premise == PREMISES[0] else (None, panel.size)
-    premises = assumed(len(panel.options), lead, spread, 0.0, 1.0)
-    terms = Terms(0.95, 0.0, 1.0)
-    if capacity is None:
-        return UntilCertain(panel.questions(None), terms, premises).outcome()
-    return OneLookWay(panel.questions(capacity), terms, premises).outcome()
+    return assumed(len(panel.options), lead, spread, 0.0, 1.0)
 
 
 def problem_of(questions: eh.Questions, values: Floats, seed: int) -> eh.BiasedLinearBandit:
@@ -88,11 +83,11 @@ def problem_of(questions: eh.Questions, values: Floats, seed: int) -> eh.BiasedL
 def until(n: int, runs: int, seed: int) -> dict[str, Floats]:
     """Return evaluations of CertainChoice ÷ planned, by assumption; one per run."""
     ratios: dict[str, list[float]] = {premise: [] for premise in PREMISES}
-    right: list[bool] = []
+    right, within = list[bool](), dict.fromkeys(PREMISES, 0)
     for number, panel in enumerate(panels(n, seed)):
         questions = panel.questions(None)
         for premise in PREMISES:
-            plan = planned(panel, None, premise)
+            plan = until_certain(questions, premise_of(panel, premise), 0.95, 0.0)
             for run in range(runs):
                 rng = np.random.default_rng([seed, number, run])
                 values = values_of(premise, len(panel.options), panel.size, rng)
@@ -102,6 +97,8 @@ def until(n: int, runs: int, seed: int) -> dict[str, Floats]:
                 scores = eh.SimulatedEvaluations(problem, seed=int(rng.integers(2**31)))
                 while not policy.finished:
                     policy.tell(scores.evaluate(policy.ask()))
+                low, high = plan.between
+                within[premise] += low <= policy.spent <= high
                 ratios[premise].append(policy.spent / plan.counts.sum())
                 right.append(policy.recommend().option == problem.best)
     print(f"{n} panels, {runs} runs each; right in {np.mean(right):.1%}\n")
@@ -110,8 +107,8 @@ def until(n: int, runs: int, seed: int) -> dict[str, Floats]:
     found = {premise: np.array(some) for premise, some in ratios.items()}
     for premise, some in found.items():
         low, middle, high = np.quantile(some, [0.1, 0.5, 0.9])
-        within = np.mean((some >= LUCK[0]) & (some <= LUCK[1]))
-        print(f"| {premise} | {low:.2f} | {middle:.2f} | {high:.2f} | {within:.0%} |")
+        share = within[premise] / len(some)
+        print(f"| {premise} | {low:.2f} | {middle:.2f} | {high:.2f} | {share:.0%} |")
     return found
 
 
@@ -128,7 +125,8 @@ def look(n: int, runs: int, seed: int) -> list[tuple[float, float]]:
         A, k = questions.points, len(panel.options)
         fit = np.linalg.pinv(A)[:k]  # leads of it are those of least squares
         for premise in (PREMISES[0], PREMISES[2]):
-            chance = planned(panel, 1, premise).probability
+            way = OneLook(questions, premise_of(panel, premise), Target(top=1), 0.95, 1.0)
+            chance = way.probability(np.ones(len(questions), dtype=np.int64))
             rng = np.random.default_rng([seed, number])
             values = [values_of(premise, k, panel.size, rng) for _ in range(runs)]
             means = np.array([problem_of(questions, v, number).evaluations for v in values])

@@ -157,7 +157,7 @@ def _as_user_sends(
     try:
         if way == 0 or not varies.any():
             return _as_arrays(kind, counts, unit, groups, hard)
-        actions = eh.ActionSet.from_frame(
+        actions = eh.ActionSet.from_table(
             frame, group="side", positive=1, intercept=intercept, standardize=way == 1
         )
     except eh.InputError:  # a column that tells the group by itself is refused when it is read

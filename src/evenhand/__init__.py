@@ -13,7 +13,7 @@ _NAMES = {
     "evenhand.auditing": ("Audit", "audit"),
     "evenhand.campaigns": ("Campaign",),
     "evenhand.campaigns.remote": ("connect",),
-    "evenhand.certainty": ("CertainChoice",),
+    "evenhand.search": ("CertainChoice",),
     "evenhand.designs": ("c_optimal_design", "g_optimal_design"),
     "evenhand.errors": (
         "AbsentError",
@@ -59,7 +59,7 @@ _ROOMS = (  # reached as `evenhand.designs`, though not part of `from evenhand i
     "answers",
     "auditing",
     "campaigns",
-    "certainty",
+    "search",
     "designs",
     "errors",
     "geometry",

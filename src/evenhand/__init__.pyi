@@ -1,7 +1,6 @@
 from evenhand import answers as answers
 from evenhand import auditing as auditing
 from evenhand import campaigns as campaigns
-from evenhand import certainty as certainty
 from evenhand import designs as designs
 from evenhand import errors as errors
 from evenhand import geometry as geometry
@@ -10,6 +9,7 @@ from evenhand import judges as judges
 from evenhand import policies as policies
 from evenhand import readers as readers
 from evenhand import research as research
+from evenhand import search as search
 from evenhand.actions import ActionSet as ActionSet
 from evenhand.answers import Answer as Answer
 from evenhand.answers import Question as Question
@@ -19,7 +19,6 @@ from evenhand.auditing import Audit as Audit
 from evenhand.auditing import audit as audit
 from evenhand.campaigns import Campaign as Campaign
 from evenhand.campaigns.remote import connect as connect
-from evenhand.certainty import CertainChoice as CertainChoice
 from evenhand.designs import c_optimal_design as c_optimal_design
 from evenhand.designs import g_optimal_design as g_optimal_design
 from evenhand.errors import AbsentError as AbsentError
@@ -55,5 +54,6 @@ from evenhand.research.environments import SimulatedEvaluations as SimulatedEval
 from evenhand.research.environments import families as families
 from evenhand.research.simulation import simulate as simulate
 from evenhand.scores import Scores as Scores
+from evenhand.search import CertainChoice as CertainChoice
 
 __version__: str

@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,6 @@ from evenhand.tables import (
 )
 
 if TYPE_CHECKING:
-    from evenhand.tables.columns import Table
     from evenhand.tables.matrix import EncodedTable
 
 _FORM = Form(
@@ -189,9 +188,9 @@ class ActionSet:
         return actions
 
     @classmethod
-    def from_csv(
+    def from_table(
         cls,
-        path: str | os.PathLike[str] | IO[str] | IO[bytes] | Table,
+        table: Any,
         group: str | None = None,
         label: str | None = None,
         features: Sequence[str] | None = None,
@@ -204,19 +203,20 @@ class ActionSet:
         decimal: str | None = None,
         like: ActionSet | None = None,
     ) -> Self:
-        """Read options from a CSV file with a header line.
+        """Take options from a table: a file, a data frame, or a list of rows.
 
         Columns of numbers are standardised (mean 0, standard deviation 1). Columns of text become
         zeros and ones, one column per category but the first (every category without an
-        intercept). Text that reads as numbers is numbers. Numbers written in another way (1,200;
-        20%; €20) are refused, not guessed and not taken for categories, unless the column is
-        listed in `categorical`.
+        intercept), and so do truth values and a frame's categories. Text that reads as numbers is
+        numbers. Numbers written in another way (1,200; 20%; €20) are refused, not guessed and not
+        taken for categories, unless the column is listed in `categorical`.
 
         Parameters
         ----------
-        path : path or open file
-            The file: UTF-8, separated by commas, semicolons, tabs or bars; it may be compressed.
-            Excel and Parquet files, and what `from_frame` takes, do, too.
+        table : path, open file, data frame or list of rows
+            A CSV file with a header, in UTF-8, separated by commas, semicolons, tabs or bars; it
+            may be compressed. Or an Excel or Parquet file, a data frame of pandas, polars or
+            pyarrow, or rows that are mappings.
         group : str
             The column with the two groups.
         label : str, optional
@@ -250,11 +250,19 @@ class ActionSet:
         ... Ann,home,30,pairs
         ... Bo,away,50,dance
         ... Cy,away,40,pairs''')
-        >>> actions = ActionSet.from_csv(file, group="nation", label="skater")
+        >>> actions = ActionSet.from_table(file, group="nation", label="skater")
         >>> actions.feature_names
         ('intercept', 'base', 'discipline=pairs')
         >>> actions.describe("Ann")
         {'base': 30.0, 'discipline': 'pairs'}
+
+        >>> import pandas as pd
+        >>> frame = pd.DataFrame({"side": [0, 1, 1, 0], "age": [30, 40, 50, 60]})
+        >>> ActionSet.from_table(frame, group="side")
+        ActionSet(4 options, 2 features: intercept, age; groups '0' (2) and '1' (2))
+        >>> some = ActionSet.from_table(frame[:3], group="side")
+        >>> bool((ActionSet.from_table(frame, "side", like=some).points[:3] == some.points).all())
+        True
         """
         recipe = Recipe(
             group,
@@ -271,52 +279,7 @@ class ActionSet:
         from evenhand.tables.matrix import encode  # noqa: PLC0415 - see evenhand.tables
         from evenhand.tables.opened import open_table  # noqa: PLC0415
 
-        return cls._from_table(encode(open_table(path, "options"), recipe))
-
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        group: str | None = None,
-        label: str | None = None,
-        features: Sequence[str] | None = None,
-        *,
-        intercept: bool = True,
-        standardize: bool = True,
-        positive: object = None,
-        attributes: Sequence[str] | None = None,
-        categorical: Sequence[str] = (),
-        like: ActionSet | None = None,
-    ) -> Self:
-        """Take options from a data frame of pandas, polars or pyarrow, or from a list of rows.
-
-        The parameters are those of `from_csv`. Text, truth values and categorical columns are
-        categories; text that reads as numbers is numbers, as in a file.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> frame = pd.DataFrame({"side": [0, 1, 1, 0], "age": [30, 40, 50, 60]})
-        >>> ActionSet.from_frame(frame, group="side")
-        ActionSet(4 options, 2 features: intercept, age; groups '0' (2) and '1' (2))
-        >>> ActionSet.from_frame(frame, attributes=["side"]).attribute_names
-        ('side',)
-        >>> some = ActionSet.from_frame(frame[:3], group="side")
-        >>> bool((ActionSet.from_frame(frame, "side", like=some).points[:3] == some.points).all())
-        True
-        """
-        return cls.from_csv(
-            frame,
-            group,
-            label,
-            features,
-            intercept=intercept,
-            standardize=standardize,
-            positive=positive,
-            attributes=attributes,
-            categorical=categorical,
-            like=like,
-        )
+        return cls._from_table(encode(open_table(table, "options"), recipe))
 
     @classmethod
     def _from_table(cls, table: EncodedTable) -> Self:
@@ -378,18 +341,14 @@ class ActionSet:
         """
         if self.encoding is not None and self.encoding.intercept:
             return True
-        from evenhand.numerics.row_space import (  # noqa: PLC0415 - only this needs them
-            DoubtfulRankError,
-            row_space,
-            sample_rows,
-        )
+        from evenhand.numerics.row_space import DoubtfulRankError, space_of  # noqa: PLC0415 # here
 
         # 1 = X γ for some γ, unless weights w on the options have wᵀX = 0 and wᵀ1 = 1
         X = np.column_stack([self.features, np.ones(self.n_actions)])
         alone = np.zeros(X.shape[1])
         alone[-1] = 1.0
         try:
-            return not row_space(X, sample_rows(len(X), 48 * X.shape[1])).contains(alone)
+            return not space_of(X).contains(alone)
         except DoubtfulRankError:
             return False
 
@@ -410,7 +369,7 @@ class ActionSet:
         --------
         >>> import pyarrow as pa
         >>> frame = pa.table({"side": [0, 1, 1, 0], "age": [30, 40, 60, 70]})
-        >>> actions = ActionSet.from_frame(frame, group="side", standardize=False)
+        >>> actions = ActionSet.from_table(frame, group="side", standardize=False)
         >>> actions.in_user_units([3.0, 0.5])
         {'age': 0.5, '(constant)': 3.0}
         >>> ActionSet([[1.0], [2.0]], [0, 1]).in_user_units([3.0])
@@ -556,12 +515,9 @@ def checked_actions(actions: object) -> ActionSet:
     """Return the options if they are an `ActionSet`; else say how to make one of what was given."""
     if isinstance(actions, ActionSet):
         return actions
-    if hasattr(actions, "columns"):
-        remedy = "ActionSet.from_frame(frame, group=...)"
-    elif isinstance(actions, str | os.PathLike):
-        remedy = "ActionSet.from_csv(path, group=...)"
-    else:
-        remedy = "ActionSet(features, groups)"
+    is_table = hasattr(actions, "columns") or isinstance(actions, str | os.PathLike)
+    remedy = "from_table(table, group=...)" if is_table else "(features, groups)"
     raise InputError(
-        f"actions must be an ActionSet; got a {type(actions).__name__}. Make one with {remedy}."
+        f"actions must be an ActionSet; got a {type(actions).__name__}. Make one with "
+        f"ActionSet{'.' * is_table}{remedy}."
     )

@@ -197,7 +197,7 @@ def _refuse_other_kinds(array: NDArray[Any], name: str) -> None:
         try:
             float(value)
         except (TypeError, ValueError, OverflowError):
-            table = ", or use ActionSet.from_frame for a table with text" * (array.ndim == 2)
+            table = ", or use ActionSet.from_table for a table with text" * (array.ndim == 2)
             raise InputError(
                 f"{name}{_at(place)} is {value!r}, which is not a number; correct it{table}."
             ) from None

@@ -18,8 +18,7 @@ from evenhand.numerics.row_space import (
     DoubtfulRankError,
     RowSpace,
     products,
-    row_space,
-    sample_rows,
+    space_of,
 )
 from evenhand.tables import linear_rule
 from evenhand.tables.encoding import CONSTANT
@@ -46,7 +45,7 @@ def refuse_erased(actions: ActionSet) -> None:
     A, offsets = actions.points, _offsets(actions)
     if not offsets.any():
         return
-    space = _space(A)
+    space = space_of(A)
     if space.full:
         return
     for start in range(0, len(A), _CHUNK):
@@ -73,10 +72,6 @@ def sentences(confounding: Confounding, actions: ActionSet, attribute: str) -> l
     ]
 
 
-def _space(A: Floats) -> RowSpace:
-    return row_space(A, sample_rows(len(A), 48 * A.shape[1]))
-
-
 def _offsets(actions: ActionSet) -> Floats:
     """Return (m,) what standardising has subtracted from each column, in its present units."""
     offsets = np.zeros(actions.points.shape[1])
@@ -89,7 +84,7 @@ def _offsets(actions: ActionSet) -> Floats:
 def _combination(actions: ActionSet, column: int) -> dict[str, float]:
     """Return the terms of the combination, in the user's units, checked on every option."""
     A, d = actions.points, actions.n_features
-    space = _space(A)
+    space = space_of(A)
     beta, columns = _coefficients(space, column)
     z = A[:, column]
     off = np.abs(products(A, beta) - z)

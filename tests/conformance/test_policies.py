@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike
 import evenhand as eh
 from evenhand.arrays import Counts
 from evenhand.policies import Play, policy_class
-from evenhand.policies.limits import Allowance
 from evenhand.questions import UNLIMITED
 from evenhand.research.rivals.identification import IdentificationPolicy
 from evenhand.testing import (
@@ -465,14 +464,11 @@ class Asking(Stepping):
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
         counts = np.zeros(len(self.actions), dtype=np.int64)
-        allowance, have = Allowance(self.limits, pending), self.counts + pending
         for _ in range(min(n or 5, self.remaining - int(pending.sum()))):
-            (free,) = np.nonzero(allowance.open)
+            (free,) = np.nonzero(self.limits.open(pending + counts))
             if len(free) == 0:
                 break
-            x = int(free[np.argmin((have + counts)[free])])
-            allowance.take(x, 1)
-            counts[x] += 1
+            counts[free[np.argmin((self.counts + pending + counts)[free])]] += 1
         return counts
 
     def recommend(self) -> eh.Decision:

@@ -18,19 +18,20 @@ TINY = {
     "audit": [["coverage", "--tiny"], ["flags", "--tiny"], ["skating"]],
     "audit_large": [["--tiny"]],
     "careful": [["--quick"]],
-    "certainty": [["--tiny"]],
     "checks": [["--tiny"]],
     "decide": [["--tiny"]],
     "designs": [["--tiny"]],
     "imports": [["--runs", "1"]],
     "jury": [["--juries", "1"]],
     "level": [["--n", "1"]],
-    "panels": [
-        [part, "--runs", "1"] for part in ("skating", "comparisons", "prices", "crossing", "errors")
-    ],
     "people": [["--tiny"]],
     "plan": [["--tiny"]],
     "prompts": [["--worlds", "1", "--budget", "60"]],
+    "search": [
+        ["cost", "--runs", "1", "--only", "normal .12"],
+        ["level", "--runs", "1", "--only", "^2 equal|an enemy$"],
+        ["speed", "--runs", "1", "--only", "normal"],
+    ],
     "sequential": [["--tiny"]],
     "serve": [["all", "--tiny", "--store", "SQLite"]],
 }

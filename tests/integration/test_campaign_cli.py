@@ -128,7 +128,7 @@ def test_a_campaign_for_the_best_few_says_who_they_are() -> None:
 
 
 def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
-    told = new("--scale", "0,100", "--looks", "once")
+    told = new("--scale", "0,100")
     assert "5 options, 4 evaluators, 20 questions" in told
     assert "evenhand campaign ask p.db prize --evaluator Paul" in told
     for judge in JUDGES:
@@ -181,7 +181,7 @@ def test_a_campaign_of_sheets_from_the_first_ticket_to_the_report() -> None:
 
 def test_workbooks_for_everybody_go_out_and_come_back_in_a_folder() -> None:
     Path("conflicts.csv").write_text("option,evaluator\nAnn,Paul\n", "utf-8")
-    new("--scale", "0,100", "--looks", "once", "--conflicts", "conflicts.csv")
+    new("--scale", "0,100", "--conflicts", "conflicts.csv")
     told = found("sheets", "p.db", "prize", "round", "-n", "9", "--title", "=Prize 2027")["sheets"]
     assert {who: one["tickets"] for who, one in told.items()} == {
         judge: 4 if judge == "Paul" else 5 for judge in JUDGES

@@ -89,7 +89,7 @@ def test_a_store_and_other_workers_give_the_same_numbers(tmp_path: Path) -> None
         (("--policies", "unifrom"), "Did you mean 'uniform'?"),
         (("--policies", ","), "no policies to compare"),
         (("--suite", ","), "no suites to play"),
-        (("--horizon", "many"), "--horizon must be a whole number"),
+        (("--horizon", "many"), "not a number"),
         (("--horizon", "0"), "horizon must be at least 1"),
         (("--figure", "picture.gif"), "must end in .png, .svg, .pdf"),
         (("--figure", "nowhere/at/all.png"), "there is no folder"),

@@ -90,29 +90,6 @@ def test_scores_that_do_not_compare_have_an_exit_code(tmp_path: Path) -> None:
     assert found["next_questions"]
 
 
-def test_logs_are_read_as_they_are() -> None:
-    verdicts = [
-        {
-            "instruction": f"task {i}",
-            "generator_1": "ours",
-            "generator_2": "theirs",
-            "output_1": "yes",
-            "output_2": "no",
-            "annotator": "judge",
-            "preference": 1.0 + 0.1 * (i % 3),
-        }
-        for i in range(12)
-    ]
-    Path("annotations.json").write_text(json.dumps(verdicts))
-    result = run("annotations.json")
-    assert result.exit_code == 0, result.output
-    assert "Everything was compared with 'ours'" in " ".join(result.stdout.split())
-    result = run("annotations.json", "--json")
-    assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
-    assert (found["option"], found["sure"]) == ("ours", True)
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

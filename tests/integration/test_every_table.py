@@ -92,7 +92,7 @@ NATION = ["--option-group", "nation"]
 COMMANDS: dict[str, list[str]] = {
     "plan": ["plan", "{options}", "--evaluators", "{judges}", *NATION, "--lead", "4",
              "--noise", "2", "--prices", "price", "--capacity", "3"],
-    "inspect": ["inspect", "{options}", *NATION, "--option", "option", "--prices", "age"],
+    "inspect": ["inspect", "{options}", *NATION, "--option", "option", "--features", "age"],
     "inspect a panel": ["inspect", "{options}", "--evaluators", "{judges}", *NATION,
                         "--prices", "price"],
     "inspect scores": ["inspect", "--scores", "{scores}"],
@@ -150,42 +150,6 @@ def test_every_command_reads_every_kind_of_file(
         piped = usual | {first: "-"}
         content = Path(there[first]).read_bytes()
         assert answered([part.format(**piped) for part in arguments], content) == expected
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_campaigns_are_made_of_every_kind_of_file(
-    written: dict[str, dict[str, str]], tmp_path: Path, kind: str
-) -> None:
-    def made(given: dict[str, str], store: str, content: bytes | None = None) -> Any:
-        path = str(tmp_path / store)
-        new = ["campaign", "new", path, "one", given["options"], "--evaluators", given["judges"]]
-        new += [
-            "--option-group",
-            "nation",
-            "--prices",
-            "price",
-            "--tolerance",
-            "1",
-            "--show",
-            "age",
-        ]
-        new += ["--capacity", "none"]
-        result = CliRunner().invoke(app, new, input=content)
-        assert result.exit_code == 0, result.output
-        plain_scores = SCORES[["option", "evaluator", "score"]]
-        (tmp_path / f"{store}.in").write_bytes(KINDS[kind](plain_scores))
-        taken = ["campaign", "import", path, "one", str(tmp_path / f"{store}.in"), "--json"]
-        result = CliRunner().invoke(app, taken)
-        assert result.exit_code == 0, result.output
-        assert json.loads(result.stdout)["counted"] == len(SCORES)
-        campaign = eh.Campaign.open(path, "one")
-        return as_read(campaign.answer().to_dict())
-
-    there, usual = written[kind], written["table.csv"]
-    expected = made(usual, "usual.db")
-    assert made(there, "there.db") == expected
-    content = Path(there["options"]).read_bytes()
-    assert made(usual | {"options": "-"}, "piped.db", content) == expected
 
 
 # ---------------------------------------------------------------------- one table, all doors
@@ -387,19 +351,6 @@ def test_workbooks_with_entities_or_cut_off_are_refused_in_words(tmp_path: Path)
         assert "cannot be read as an Excel workbook" in refused(path)
     path.write_bytes(whole[: len(whole) // 2])
     assert "save it anew" in refused(path, "plan", "decide")
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [("cell.csv.gz", b"x" * (65 << 20)), ("rows.csv.gz", b"option,score\n" * (2 << 20))],
-)
-def test_tables_that_unpack_without_end_are_refused(
-    tmp_path: Path, name: str, content: bytes
-) -> None:
-    path = tmp_path / name
-    path.write_bytes(gzip.compress(content))
-    assert f"{name}: " in (said := refused(path))
-    assert "of that size is read" in said
 
 
 def test_workbooks_and_logs_that_unpack_without_end_are_refused(

@@ -1,4 +1,4 @@
-"""Logs in the terminal: `evenhand audit` takes them as they are."""
+"""Logs in the terminal: `evenhand audit` and `decide` take them as they are."""
 
 from __future__ import annotations
 
@@ -26,12 +26,13 @@ def audited(*arguments: str) -> dict[str, Any]:
     ("log", "metric"),
     [("inspect", None), ("alpaca_eval", None), ("promptfoo/results.json", "llm-rubric")],
 )
-def test_a_log_is_audited_as_it_is(log: str, metric: str | None) -> None:
-    path = str(LOGS / log)
-    found = audited(path, *(() if metric is None else ("--metric", metric)))
-    audit = eh.audit(eh.read_scores(path, metric=metric))
-    assert found["bias"]["value"] == pytest.approx(audit.bias.value)
+def test_a_log_is_audited_and_decided_on_as_it_is(log: str, metric: str | None) -> None:
+    path, more = str(LOGS / log), () if metric is None else ("--metric", metric)
+    found, scores = audited(path, *more), eh.read_scores(path, metric=metric)
+    assert found["bias"]["value"] == pytest.approx(eh.audit(scores).bias.value)
     assert any("no score" in str(warning) for warning in found["warnings"])
+    decided = CliRunner().invoke(app, ["decide", path, *more, "--json"])
+    assert json.loads(decided.stdout)["option"] == eh.decide(scores).label
 
 
 def test_several_metrics_are_listed() -> None:

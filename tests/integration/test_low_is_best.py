@@ -22,6 +22,7 @@ from evenhand.campaigns.stores import Store, open_store
 from evenhand.cli import app
 from evenhand.serve import make_app
 from evenhand.serve.access import grant
+from mirrors import are_mirrors
 from pages import word_of
 from served import serving
 
@@ -39,31 +40,6 @@ def mark(question: eh.Question) -> float:
 
 def mirrored(question: eh.Question) -> float:
     return round(6.0 - mark(question), 2)
-
-
-def same(low: float | None, high: float | None) -> bool:
-    if low is None or high is None:
-        return low is high
-    return low == pytest.approx(high, rel=1e-9, abs=1e-9, nan_ok=True)
-
-
-def assert_mirrored(low: eh.Answer, high: eh.Answer) -> None:
-    assert (low.best, high.best) == ("low", "high")
-    assert (low.label, low.chosen, low.sure) == (high.label, high.chosen, high.sure)
-    assert (low.inside, low.outside, low.undecided) == (high.inside, high.outside, high.undecided)
-    assert low.spent == high.spent
-    for name in ("loss", "paid"):
-        assert same(getattr(low, name), getattr(high, name)), name
-    for one, other in zip(low.ranking, high.ranking, strict=True):
-        assert one.option == other.option
-        assert same(one.lead, other.lead)
-        assert same(one.raw, 6.0 - other.raw)
-        assert same(one.value, 6.0 - other.value)
-        assert (same(one.low, 6.0 - other.high), same(one.high, 6.0 - other.low)) == (True, True)
-    for bias, turned in zip(low.biases, high.biases, strict=True):
-        assert bias.name == turned.name
-        assert same(bias.estimate, -turned.estimate)
-        assert (same(bias.low, -turned.high), same(bias.high, -turned.low)) == (True, True)
 
 
 def panel(**more: Any) -> eh.Questions:
@@ -99,7 +75,7 @@ def test_a_campaign_agrees_with_its_mirror_image(name: str, tmp_path: Path) -> N
             assert (before.best, campaign.status().best) == (best, best)
             campaign.report(tmp_path / f"{best}.html")
             campaign.export(tmp_path / best)
-    assert_mirrored(*answers)
+    are_mirrors(*answers, 6.0)
     assert "Lower is better." in str(answers[0])
     assert "Lower is better." in (tmp_path / "low.html").read_text("utf-8")
     tables = [pd.read_csv(tmp_path / best / "evaluations.csv") for best in ("low", "high")]
@@ -136,7 +112,7 @@ def test_what_was_withdrawn_is_mirrored_too(tmp_path: Path) -> None:
             campaign.withdraw(3, "a slip")
             answers.append(campaign.run(evaluate))
             assert campaign.verify().wrong == ()
-    assert_mirrored(*answers)
+    are_mirrors(*answers, 6.0)
     (gone,), (other,) = (answer.withdrawn.scores for answer in answers)
     assert gone.score == pytest.approx(6.0 - other.score)
 
@@ -152,7 +128,7 @@ def test_choose_on_a_store_and_on_a_server_says_the_same_as_without(tmp_path: Pa
         there = eh.choose(panel(), mirrored, store=link, **settings)
     store.close()
     assert there.to_dict() == here.to_dict()
-    assert_mirrored(here, eh.choose(panel(), mark, bounds=(1, 5)))
+    are_mirrors(here, eh.choose(panel(), mark, bounds=(1, 5)), 6.0)
 
 
 def run(*arguments: str) -> str:
@@ -171,7 +147,7 @@ def test_sheets_imports_and_the_command_line(
     pd.DataFrame({"option": list(OPTIONS), "group": list(OPTIONS.values())}).to_csv(
         "o.csv", index=False
     )
-    made = ["o.csv", "--evaluators", "j.csv", "--looks", "once", "--scale", "1,5", "--best", "low"]
+    made = ["o.csv", "--evaluators", "j.csv", "--scale", "1,5", "--best", "low"]
     run("new", "s.db", "c", *made)
     assert "Lower is better." in run("status", "s.db", "c")
     run("sheets", "s.db", "c", "sheets")
@@ -241,7 +217,7 @@ def test_a_campaign_of_the_page_agrees_with_its_mirror_image(
         assert answer.status_code == 303
     answers = [campaign.run(by) for campaign, by in ((low, mirrored), (high, mark))]
     if form["scale"] != "0, 100":
-        assert_mirrored(*answers)
+        are_mirrors(*answers, 6.0)
     assert answers[0].best == "low"
     page = http.get("/campaigns/1").text
     assert "Lower is better." in page

@@ -54,7 +54,7 @@ def test_the_command_is_the_library() -> None:
     plan = eh.plan(free, values=2.0, budget=9.0)
     assert priced["evaluations"] == plan.evaluations
     assert priced["price"] == plan.price
-    assert priced["limit"] == plan.limit
+    assert priced["evaluations_range"] == list(plan.evaluations_range)
     assert priced["enough"] is False
 
 

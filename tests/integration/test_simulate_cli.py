@@ -130,7 +130,7 @@ def test_help_names_the_policies() -> None:
 
 def test_gamma_as_a_list_is_over_the_encoded_features(truth: Path, tmp_path: Path) -> None:
     by_name = answer("--problem", truth, "--horizon", "500", "--replications", "2")
-    actions = eh.ActionSet.from_csv(SKATING, group="side", features=["base_value", "ability"])
+    actions = eh.ActionSet.from_table(SKATING, group="side", features=["base_value", "ability"])
     assert actions.encoding is not None
     columns = actions.encoding.features[1:]
     worth = [WORTH[column.source] for column in columns]

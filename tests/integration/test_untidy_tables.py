@@ -115,15 +115,6 @@ def write_grades(path: Path) -> None:
     path.write_text(joined(HEADER, rows(letters)))
 
 
-def write_two_spellings(path: Path) -> None:
-    lines = rows()
-    for at in (0, 8, 16):
-        lines[at][2] = "dr meier "
-    for line in lines:
-        line[2] = "Dr. Meier" if line[2] == "Meier" else line[2]
-    path.write_text(joined(HEADER, lines))
-
-
 def write_marks(path: Path) -> None:
     lines = rows(lambda y: f"{y:.1f}/10")
     lines[3][4], lines[9][4] = "COI", "conflict of interest"
@@ -203,10 +194,6 @@ CASES: dict[str, tuple[Any, Case]] = {
             ("--grades A,B+,B,C",),
             ("--grades", "A,B+,B,C"),
         ),
-    ),
-    "a name in two spellings": (
-        write_two_spellings,
-        Case("names.csv", ("are taken for one evaluator, 'dr meier'",)),
     ),
     "marks out of ten, conflicts": (
         write_marks,

@@ -83,9 +83,9 @@ def of_audit(found: eh.Audit) -> dict[str, Any]:
         "bias": _ends(found.bias),
         "here": _ends(found.here),
         "placebo": [found.placebo.bias, found.placebo.sd, found.placebo.chance],
-        "winner": made.names(made.winner),
-        "fair winner": made.names(made.fair_winner),
-        "verdict": list(made.verdict),
+        "winner": made["winner"].tolist(),
+        "fair winner": made["fair_winner"].tolist(),
+        "verdict": made["verdict"].tolist(),
         "evaluators": _rows(found.evaluators, ["value", "low", "high", "shrunk"]),
         "groups": _rows(found.groups, ["value", "low", "high", "shrunk"]),
         "warnings": sorted(finding.assumption for finding in found.warnings),
@@ -298,7 +298,7 @@ def campaign_by_sheets(folder: Path) -> tuple[dict[str, Any], str]:
     options.to_csv(folder / "options.csv", index=False)
     people.to_csv(folder / "judges.csv", index=False)
     where = (folder / "prize.db", "prize")
-    groups = ("--option-group", "nation", "--evaluator-group", "nation", "--looks", "once")
+    groups = ("--option-group", "nation", "--evaluator-group", "nation")
     commanded(
         "campaign", "new", *where, folder / "options.csv", "--evaluators", folder / "judges.csv",
         "--scale", "0,10", *groups,

@@ -49,7 +49,7 @@ def read(table: Table, unit: float, offset: float, **settings: bool) -> tuple[Fl
     assume(not (offset == 1e9 and unit < 1e-2))
     x = offset + unit * np.array(numbers)
     frame = pl.DataFrame({"x": x, "colour": colours, "g": groups})
-    return x, ActionSet.from_frame(frame, group="g", features=["x", "colour"], **settings)
+    return x, ActionSet.from_table(frame, group="g", features=["x", "colour"], **settings)
 
 
 @given(columns, units, offsets, st.booleans(), st.booleans())
@@ -88,7 +88,7 @@ def test_files_and_frames_agree(table: Table) -> None:
     frame = pl.DataFrame({"x": np.array(numbers) / 8, "colour": colours, "g": groups})
     file = io.BytesIO(frame.write_csv().encode())
     columns_used = ["x", "colour"]
-    assert ActionSet.from_csv(file, group="g", features=columns_used) == ActionSet.from_frame(
+    assert ActionSet.from_table(file, group="g", features=columns_used) == ActionSet.from_table(
         frame, group="g", features=columns_used
     )
 
@@ -103,7 +103,7 @@ def test_a_bad_cell_is_found_wherever_it_is(table: Table, data: st.DataObject) -
     lines[row] = f'o{row},{groups[row]},"{cell}"'
     file = io.StringIO("\n".join(["name,g,x", *lines]))
     with pytest.raises(InputError) as caught:
-        ActionSet.from_csv(file, group="g", label="name")
+        ActionSet.from_table(file, group="g", label="name")
     assert f"line {row + 2} ('o{row}'), column 'x'" in str(caught.value)
 
 
@@ -115,7 +115,7 @@ def test_moments_are_exact_at_any_offset(numbers: list[float], offset: float) ->
     whole = offset + np.array(numbers)
     frame = pl.DataFrame({"x": whole, "g": ["u", *"v" * (len(whole) - 1)]})
     try:
-        encoding = ActionSet.from_frame(frame, group="g").encoding
+        encoding = ActionSet.from_table(frame, group="g").encoding
     except InputError:  # constant, or one number for each group
         reject()
     assert encoding is not None

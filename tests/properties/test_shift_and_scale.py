@@ -70,7 +70,7 @@ def audited(given: Table, frame: Any, scale: float, added: float, _: str) -> Any
     """Return what `audit` says, in the units and from the level of the table as it was."""
     found = eh.audit(frame, repeats=True)
     bias, decisions = found.bias, found.decisions
-    named = str(found)[:20].split()[0], decisions.names(decisions.fair_winner), len(found.warnings)
+    named = str(found)[:20].split()[0], decisions["fair_winner"].tolist(), len(found.warnings)
     numbers = [bias.value, bias.low, bias.high, found.noise]
     numbers += [*decisions.lead, *decisions.lead_se, *found.evaluators["leniency"]]
     return named, np.array(numbers) / scale

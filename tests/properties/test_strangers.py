@@ -77,7 +77,7 @@ def wholes() -> list[eh.Questions | eh.ActionSet]:
         ),
         eh.ActionSet([[1.0, 0.0], [2.0, 1.0], [0.0, 3.0]], ["home", "away", "away"]),
         eh.ActionSet([[1.0], [2.0]], attributes=[[0.1, 3.0], [0.4, 5.0]]),
-        eh.ActionSet.from_frame(frame, label="name", group="side", intercept=True),
+        eh.ActionSet.from_table(frame, label="name", group="side", intercept=True),
     ]
 
 
@@ -207,14 +207,14 @@ def test_mutated_states_are_refused_or_go_on(tries: tuple[int, int]) -> None:
 def a_record(path: Path) -> None:
     """Make a campaign of which most things that can happen have happened."""
     panel = eh.Questions.panel(NAMES, JUDGES, capacity=None)
-    with eh.Campaign.create(path, "prize", panel, at_most=30, noise_scale=1.0) as campaign:
+    with eh.Campaign.create(path, "prize", panel, at_most=90, noise_scale=1.0) as campaign:
         rng = np.random.default_rng(0)
         for i in range(20):
             ticket = campaign.ask("PQ"[i % 2])
             told = campaign.tell(ticket, float(ticket.question.option + rng.standard_normal()))
         campaign.withdraw(told, "a slip")
         campaign.fail(campaign.ask("P"), "no pen")
-        campaign.extend(at_most=40)
+        campaign.extend(at_most=100)
         campaign.run(lambda question: float(question.option + rng.standard_normal()))
         campaign.export(path.with_suffix(".jsonl"))
 

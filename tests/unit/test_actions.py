@@ -109,7 +109,7 @@ def test_any_real_type_is_taken(dtype: type) -> None:
     [
         ([[1.0, 2.0], [np.nan, 1.0], [1.0, 1.0]], ["features[1, 0] ('x1') is nan", "Fill it in"]),
         ([[1.0, 2.0], [1.0, 1.0], [1.0, -np.inf]], ["features[2, 1] ('x2') is -inf"]),
-        ([[1, 2], [1, "a"], [3, 4]], ["features[1, 1] is 'a'", "not a number", "from_frame"]),
+        ([[1, 2], [1, "a"], [3, 4]], ["features[1, 1] is 'a'", "not a number", "from_table"]),
         ([[1, 2], [3], [4, 5]], ["row 1 has 1 numbers, row 0 has 2"]),
         ([[1, 2], 3, [4, 5]], ["row 1 has 1 numbers"]),
         ([[1, None], [2, 3], [4, 5]], ["features[0, 1] is None", "not a number"]),
@@ -233,7 +233,7 @@ def test_sets_are_equal_by_content() -> None:
     assert actions != "actions"
     frame = pl.DataFrame({"g": [0, 1, 0], "x": [1.0, 2.0, 4.0]})
     metres, raw = (
-        ActionSet.from_frame(frame.with_columns(pl.col("x") * unit), group="g") for unit in (1, 8)
+        ActionSet.from_table(frame.with_columns(pl.col("x") * unit), group="g") for unit in (1, 8)
     )
     assert np.array_equal(metres.points, raw.points)
     assert metres != raw  # the same numbers, but not in the same units
@@ -246,7 +246,7 @@ def test_copies_are_equal_and_as_frozen() -> None:
     frame = pd.DataFrame({"n": list("abc"), "g": ["u", "v", "u"], "x": [1, 2, 4]})
     for actions in (
         ActionSet(X, [0, 1, 0]),
-        ActionSet.from_frame(frame, group="g", label="n"),
+        ActionSet.from_table(frame, group="g", label="n"),
     ):
         for other in (pickle.loads(pickle.dumps(actions)), copy.deepcopy(actions)):
             assert other == actions

@@ -1,18 +1,15 @@
-"""Answers, differences, statuses and verifications: the same five verbs, and harmless names."""
+"""What answers, differences, statuses and verifications say of their own."""
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from rich.console import Console
 
 import evenhand as eh
@@ -34,7 +31,7 @@ def answer() -> eh.Answer:
 
 
 @pytest.fixture(scope="module")
-def results(answer: eh.Answer, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Result]:
     store = tmp_path_factory.mktemp("store") / "prize.db"
     panel = eh.Questions.panel([f"A{ESCAPE}", f"B{TURNED}"], JUDGES)
     campaign = eh.Campaign.create(store, "prize", panel)
@@ -43,17 +40,12 @@ def results(answer: eh.Answer, tmp_path_factory: pytest.TempPathFactory) -> dict
     campaign.leave(JUDGES[1], reason=ESCAPE)
     campaign.pause(reason=f"{ESCAPE} {TURNED}")  # which stands in the verdict
     found = {
-        "answer": answer,
-        "difference": answer.compare(*answer.options.labels[:2]),
         "status": campaign.status(),
         "verification": campaign.verify(),
         "forged": campaign.verify("0" * 64),
     }
     campaign.close()
     return found
-
-
-KINDS = ["answer", "difference", "status", "verification", "forged"]
 
 
 def shown_everywhere(result: Result, folder: Path) -> Iterator[str]:
@@ -65,63 +57,12 @@ def shown_everywhere(result: Result, folder: Path) -> Iterator[str]:
     yield terminal.getvalue()
     result.report(folder / "page.html")
     yield (folder / "page.html").read_text("utf-8")
-    result.plot(folder / "picture.svg")
-    svg = (folder / "picture.svg").read_text("utf-8")
-    ElementTree.fromstring(svg)
-    yield svg
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_name_steers_a_terminal_or_turns_a_line(
-    results: dict[str, Result], kind: str, tmp_path: Path
-) -> None:
-    for text in shown_everywhere(results[kind], tmp_path):
-        assert "\x1b" not in text
-        assert "\u202e" not in text
-
-
-@pytest.mark.parametrize("kind", ["answer", "difference", "status"])
-def test_names_are_made_visible(results: dict[str, Result], kind: str, tmp_path: Path) -> None:
-    said, *written, _ = shown_everywhere(results[kind], tmp_path)  # the last may be outlines alone
-    # of an answer, the sentences name nobody of whom nothing is sure
-    for text in written if kind == "answer" else [said, *written]:
-        assert r"\x1b[31mred" in text
-        assert r"ab\u202ecd" in text
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_records_are_json(results: dict[str, Result], kind: str) -> None:
-    found = results[kind].to_dict()
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_pictures_are_drawn_where_they_are_wanted(results: dict[str, Result], kind: str) -> None:
-    figure = Figure()
-    left, right = figure.subplots(1, 2)
-    assert results[kind].plot(ax=left) is figure
-    assert left.lines or left.patches
-    assert not [*right.lines, *right.patches, *right.texts]
-    assert figure.axes == [left, right]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_no_row_and_no_section_stands_twice(results: dict[str, Result], kind: str) -> None:
-    report = results[kind]._report()
-    titles = [section.title for section in report.sections]
-    assert len(titles) == len(set(titles))
-    assert len(report.told) == len(set(report.told))
-    for section in report.sections:
-        for part in section.filled:
-            if isinstance(part, Table):
-                assert len(part.rows) == len({repr(row) for row in part.rows})
-                assert all(len(row) == len(part.header) for row in part.rows)
 
 
 def test_terminals_and_notebooks_have_the_ranking_and_print_has_not(
     answer: eh.Answer, tmp_path: Path
 ) -> None:
-    said, *shown = list(shown_everywhere(answer, tmp_path))[:4]
+    said, *shown = shown_everywhere(answer, tmp_path)
     assert answer.next_questions
     for title in ("Ranking", "Ask next", "Biases"):
         assert f"\n{title}\n" not in said

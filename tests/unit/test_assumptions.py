@@ -56,7 +56,7 @@ def test_an_intercept_is_the_same_for_arrays_and_tables() -> None:
     pd = pytest.importorskip("pandas")
     X, z = np.array([[0.2, 3.0], [0.9, 1.0], [0.5, 2.0]]), ["home", "away", "home"]
     frame = pd.DataFrame(X, columns=["u", "v"]).assign(side=z)
-    table = eh.ActionSet.from_frame(frame, group="side", standardize=False)
+    table = eh.ActionSet.from_table(frame, group="side", standardize=False)
     array = eh.ActionSet(X, z, feature_names=["u", "v"], attribute_names=["side"], intercept=True)
     assert array == table
     assert array.in_user_units([2.0, 0.5, 1.0]) == {"u": 0.5, "v": 1.0, "(constant)": 2.0}

@@ -177,7 +177,7 @@ def test_comparisons_without_noise_give_all_back() -> None:
     assert audit.attributes["length"].value == pytest.approx(0.05)
     assert audit.position is not None
     assert audit.position.value == pytest.approx(0.1)
-    assert audit.decisions.lead == pytest.approx([0.8])
+    assert audit.decisions["lead"].tolist() == pytest.approx([0.8])
 
 
 def test_without_partiality_there_are_leniencies_all_the_same() -> None:
@@ -187,7 +187,7 @@ def test_without_partiality_there_are_leniencies_all_the_same() -> None:
     audit = eh.audit(scores)
     assert not audit.identified.told
     assert np.isnan(audit.bias.value)
-    assert audit.decisions.lead == pytest.approx([2.0])
+    assert audit.decisions["lead"].tolist() == pytest.approx([2.0])
     assert audit.evaluators["leniency"].to_numpy() == pytest.approx([-0.5, 0.5])
 
 

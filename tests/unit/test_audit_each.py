@@ -154,6 +154,19 @@ def test_tables_have_a_row_for_everybody() -> None:
     assert audit.groups["own"].tolist() == [2, 2, 0]
 
 
+def test_kinds_of_scores_have_a_bias_each() -> None:
+    rng = np.random.default_rng(3)
+    option, judge = (codes.ravel() for codes in np.indices((24, 8)))
+    own, free = (option % 4 == judge % 4), option % 2 == 0
+    table = pd.DataFrame({"option": option, "evaluator": judge, "home": own * 1.0})
+    table["score"] = option + own * np.where(free, 3.0, 1.0) + 0.1 * rng.normal(size=len(option))
+    found = eh.audit(table.astype({"option": str, "evaluator": str}), partial="home")
+    kinds = found.by(np.where(free, "free", "short")).set_index("kind")
+    assert kinds["bias"].to_dict() == pytest.approx({"free": 3.0, "short": 1.0}, abs=0.1)
+    with pytest.raises(eh.InputError, match="a label for each of 192 scores; got 1"):
+        found.by(["free"])
+
+
 @pytest.mark.parametrize("n", range(2, 9))
 @pytest.mark.parametrize("scores", ["few", "many"])
 def test_small_dull_tables_are_audited(n: int, scores: str) -> None:

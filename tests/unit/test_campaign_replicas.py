@@ -281,7 +281,7 @@ def test_who_looks_at_an_answer_keeps_nobody_waiting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     campaign = eh.Campaign.create(
-        tmp_path / "store.db", "prize", PANEL, at_most=200, noise_scale=1.0
+        tmp_path / "store.db", "prize", PANEL, at_most=4_000, noise_scale=1.0
     )
     answered(campaign, 21, *"PQR")
     before = campaign.answer().to_dict()

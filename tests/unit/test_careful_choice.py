@@ -37,7 +37,7 @@ def test_a_plain_leader_is_sure_by_own_scores() -> None:
     actions = options(12)
     u = np.random.default_rng(3).normal(0.0, 0.3, 12)
     u[5] = 6.0
-    policy = judged(eh.certainty.CarefulChoice(actions, at_most=3_000), u + 0.4 * groups_of(12))
+    policy = judged(eh.search.CarefulChoice(actions, at_most=3_000), u + 0.4 * groups_of(12))
     decision = policy.recommend()
     assert (decision.option, decision.certainty, decision.loss) == (5, "own scores", 0.0)
     assert decision.leads is not None
@@ -54,9 +54,7 @@ def test_exact_features_are_said_to_be_taken_for_exact() -> None:
     actions = options(10, seed=2)
     gamma = np.array([0.0, 0.35])
     values = actions.features @ gamma
-    policy = judged(
-        eh.certainty.CarefulChoice(actions, at_most=20_000), values + 0.5 * groups_of(10)
-    )
+    policy = judged(eh.search.CarefulChoice(actions, at_most=20_000), values + 0.5 * groups_of(10))
     decision = policy.recommend()
     assert decision.certainty in ("features exact", "own scores")
     assert decision.option == int(values.argmax())
@@ -66,7 +64,7 @@ def test_exact_features_are_said_to_be_taken_for_exact() -> None:
 def test_a_lack_of_fit_ends_reliance_on_features_and_is_a_note() -> None:
     k = 14
     u = np.random.default_rng(4).normal(0.0, 2.0, k)
-    policy = judged(eh.certainty.CarefulChoice(options(k), at_most=2_000), u + 0.5 * groups_of(k))
+    policy = judged(eh.search.CarefulChoice(options(k), at_most=2_000), u + 0.5 * groups_of(k))
     decision = policy.recommend()
     assert decision.certainty != "features exact"
     (fit,) = [finding for finding in decision.warnings if finding.assumption == "fit"]
@@ -77,7 +75,7 @@ def test_a_lack_of_fit_ends_reliance_on_features_and_is_a_note() -> None:
 def test_asserting_exact_features_against_the_scores_is_an_alarm() -> None:
     k = 14
     u = np.random.default_rng(4).normal(0.0, 2.0, k)
-    policy = judged(eh.certainty.CarefulChoice(options(k), at_most=2_000, deviation=0.0), u)
+    policy = judged(eh.search.CarefulChoice(options(k), at_most=2_000, deviation=0.0), u)
     decision = policy.recommend()
     assert decision.certainty is None
     assert math.isinf(decision.loss)
@@ -102,7 +100,7 @@ def test_what_no_number_of_evaluations_can_settle_is_told_early() -> None:
     n_plus, n_minus = (len(s) for s in sides(k))
     floor = t.isf(0.05, k - 2) * tau * math.sqrt(1 / n_plus + 1 / n_minus)
     assert floor > 3.0  # beside a lead of 1
-    policy = judged(eh.certainty.CarefulChoice(actions, at_most=100_000), u)
+    policy = judged(eh.search.CarefulChoice(actions, at_most=100_000), u)
     assert policy.recommend().certainty is None
     assert "No number of evaluations" in str(policy.stopped_because)
     assert "outside the groups" in str(policy.stopped_because)
@@ -119,7 +117,7 @@ def test_a_known_deviation_is_believed() -> None:
     u = np.zeros(k)
     u[5] = 2.0
     small, large = (
-        judged(eh.certainty.CarefulChoice(options(k), at_most=4_000, deviation=tau), u)
+        judged(eh.search.CarefulChoice(options(k), at_most=4_000, deviation=tau), u)
         for tau in (0.1, 5.0)
     )
     assert small.recommend().certainty == "own scores"
@@ -129,26 +127,26 @@ def test_a_known_deviation_is_believed() -> None:
 
 def test_with_as_many_parameters_as_options_nothing_is_checked_and_nothing_sure() -> None:
     actions = eh.ActionSet([[1.0, 0.0], [0.0, 1.0], [-0.2, 0.0]], [1, -1, -1])
-    policy = judged(eh.certainty.CarefulChoice(actions, at_most=5_000), np.array([2.0, 0.0, -0.6]))
+    policy = judged(eh.search.CarefulChoice(actions, at_most=5_000), np.array([2.0, 0.0, -0.6]))
     decision = policy.recommend()
     assert decision.certainty is None
     assert "nothing was checked" in str(policy.stopped_because)
     assert policy.bias().high == math.inf
     # within the group, own scores still compare
     assert decision.leads is not None
-    assert eh.certainty.CarefulChoice(actions, at_most=5_000).recommend().certainty is None
+    assert eh.search.CarefulChoice(actions, at_most=5_000).recommend().certainty is None
 
 
 def test_a_tie_is_told_as_one_and_a_tolerance_settles_it() -> None:
     k = 12
     u = np.random.default_rng(9).normal(0.0, 0.2, k)
     u[4] = u[7] = 5.0  # the same group
-    policy = judged(eh.certainty.CarefulChoice(options(k), at_most=1_500), u)
+    policy = judged(eh.search.CarefulChoice(options(k), at_most=1_500), u)
     assert policy.recommend().certainty is None
     assert "cannot be told apart" in str(policy.stopped_because)
     for label in (policy.actions.labels[4], policy.actions.labels[7]):
         assert label in str(policy.stopped_because)
-    near = judged(eh.certainty.CarefulChoice(options(k), at_most=1_500, tolerance=1.5), u)
+    near = judged(eh.search.CarefulChoice(options(k), at_most=1_500, tolerance=1.5), u)
     assert near.recommend().certainty == "own scores"
     assert near.recommend().option in (4, 7)
     assert 0.0 < near.recommend().loss <= 1.5
@@ -158,7 +156,7 @@ def test_too_many_options_are_sampled_and_compared_by_features_alone() -> None:
     k = 5_000
     actions = options(k, d=2)
     values = actions.features @ np.array([1.0, 2.0, -1.0])
-    policy = judged(eh.certainty.CarefulChoice(actions, at_most=4_000), values + 0.5 * groups_of(k))
+    policy = judged(eh.search.CarefulChoice(actions, at_most=4_000), values + 0.5 * groups_of(k))
     assert policy.spent <= 4_000
     assert not policy.own_scores_within_reach
     assert policy.recommend().certainty in (None, "features exact")
@@ -170,7 +168,7 @@ def test_the_lucky_that_fall_behind_are_no_drift() -> None:
     """Of 400 options the best by four scores each are asked again, and score less: no alarm."""
     k = 400
     u = 0.5 * np.random.default_rng(2).standard_normal(k)
-    policy = judged(eh.certainty.CarefulChoice(options(k), at_most=50_000), u)
+    policy = judged(eh.search.CarefulChoice(options(k), at_most=50_000), u)
     assert not any(finding.alarm for finding in policy.findings())
 
 
@@ -181,14 +179,12 @@ def test_several_attributes() -> None:
     actions = eh.ActionSet(x, attributes=z)
     u = rng.normal(0.0, 0.2, 18)
     u[10] = 7.0
-    policy = judged(
-        eh.certainty.CarefulChoice(actions, at_most=3_000), u + z @ np.array([1.0, -2.0])
-    )
+    policy = judged(eh.search.CarefulChoice(actions, at_most=3_000), u + z @ np.array([1.0, -2.0]))
     assert (policy.recommend().option, policy.recommend().certainty) == (10, "own scores")
 
 
 def test_what_no_scores_can_show_is_always_said() -> None:
-    policy = eh.certainty.CarefulChoice(options(9))
+    policy = eh.search.CarefulChoice(options(9))
     (note,) = policy.findings()
     assert not note.alarm
     assert "outside the groups" in str(note)
@@ -200,7 +196,7 @@ def test_more_may_be_allowed_and_settles_what_was_too_close() -> None:
     k = 12
     u = np.random.default_rng(9).normal(0.0, 0.2, k)
     u[4], u[7] = 5.0, 4.5
-    policy = judged(eh.certainty.CarefulChoice(options(k), at_most=100), u)
+    policy = judged(eh.search.CarefulChoice(options(k), at_most=100), u)
     assert policy.recommend().certainty is None
     before = policy.spent
     policy.allow(20_000)  # type: ignore[attr-defined]
@@ -230,11 +226,11 @@ def test_more_may_be_allowed_and_settles_what_was_too_close() -> None:
 )
 def test_wrong_arguments_are_named(wrong: dict[str, Any], named: str) -> None:
     with pytest.raises(eh.InputError, match=named):
-        eh.certainty.CarefulChoice(options(6), **wrong)
+        eh.search.CarefulChoice(options(6), **wrong)
 
 
 def test_scores_out_of_bounds_are_refused() -> None:
-    policy = eh.certainty.CarefulChoice(options(6), at_most=100, bounds=(0.0, 10.0))
+    policy = eh.search.CarefulChoice(options(6), at_most=100, bounds=(0.0, 10.0))
     counts = policy.ask().counts
     with pytest.raises(eh.InputError, match="bounds"):
         policy.tell(eh.Feedback(counts, counts * 11.0, counts * 121.0))
@@ -250,7 +246,7 @@ def test_certificates_are_true_as_often_as_they_say() -> None:
         z = groups_of(12)
         values = x @ rng.normal(0.0, 2.0, 3) + 0.3 * rng.standard_normal(12)
         policy = judged(
-            eh.certainty.CarefulChoice(eh.ActionSet(x, z), at_most=400), values + 0.5 * z, seed
+            eh.search.CarefulChoice(eh.ActionSet(x, z), at_most=400), values + 0.5 * z, seed
         )
         decision = policy.recommend()
         if decision.certainty == "own scores":

@@ -43,9 +43,9 @@ def test_the_line_is_drawn_in_every_category() -> None:
     assert best.chosen == ("app 1", "app 0", "app 2")
     assert best.sure
     assert set(best.outside) == set(NAMES[3:])
-    record = best.to_dict()["target"]
-    assert record["within"] == "kind"
-    assert {one["option"]: one["category"] for one in record["options"]} == KIND
+    record = best.to_dict()
+    assert record["target"]["within"] == "kind"
+    assert {one["option"]: one["category"] for one in record["ranking"]} == KIND
 
 
 def test_one_category_is_the_same_as_none() -> None:

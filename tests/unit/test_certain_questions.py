@@ -196,18 +196,6 @@ def test_two_partial_judges_crossed_on_two_options_are_asked_all_four_questions(
     assert policy.spent <= 3 * 4
 
 
-def test_features_are_a_help_and_no_ground_of_certainty() -> None:
-    X = np.array([[0.0], [3.0], [0.1], [-0.1], [0.0]])
-    for deviation in (None, 0.3):
-        questions = panel(features=X)
-        policy = eh.CertainChoice(questions, deviation=deviation, noise_scale=1.0)
-        decision = played(policy, problem_on(questions, gap=2.0)).recommend()
-        assert (decision.label, decision.certainty) == ("Bo", "own scores")
-        assert eh.restore(json.loads(json.dumps(policy.state()))).recommend() == decision
-    with pytest.raises(eh.InputError, match="deviation must be a number ≥ 0"):
-        eh.CertainChoice(panel(), deviation=-1.0)
-
-
 def test_loud_answers_count_for_less() -> None:
     noise = np.array([1.0, 2.0, 0.5, 4.0])
     questions = panel(noise=noise)

@@ -21,8 +21,8 @@ ACTIONS = eh.ActionSet(np.eye(4, 2) + 0.5, ["a", "b", "a", "b"])
 KINDS: dict[str, Callable[[], Any]] = {
     "certain": lambda: eh.CertainChoice(ACTIONS, at_most=500, noise_scale=1.0),
     "certain, of a panel": lambda: eh.CertainChoice(PANEL, at_most=500, noise_scale=1.0),
-    "careful": lambda: eh.certainty.CarefulChoice(ACTIONS, at_most=500, noise_scale=1.0),
-    "planned": lambda: eh.certainty.PlannedChoice(
+    "careful": lambda: eh.search.CarefulChoice(ACTIONS, at_most=500, noise_scale=1.0),
+    "planned": lambda: eh.search.PlannedChoice(
         eh.Questions.panel(OPTIONS, PEOPLE, capacity=2), noise_scale=1.0
     ),
 }
@@ -63,9 +63,9 @@ def as_they_come(
         free.append(person)
 
 
-@pytest.mark.parametrize("at_most", [37, 50, 300])
-def test_nobody_is_idle_until_all_is_spent_and_looked_at(at_most: int) -> None:
-    policy = eh.certainty.CarefulChoice(ACTIONS, at_most=at_most, noise_scale=1.0)
+@pytest.mark.parametrize("at_most", [300, 600])
+def test_nobody_is_idle_until_all_is_spent_or_certain(at_most: int) -> None:
+    policy = eh.CertainChoice(PANEL, at_most=at_most, noise_scale=1.0)
     rng = np.random.default_rng(at_most)
     for _, pending, has_work in as_they_come(policy, rng, at_most):
         assert has_work or policy.spent + pending.sum() == at_most or policy.stopped_because
@@ -74,16 +74,13 @@ def test_nobody_is_idle_until_all_is_spent_and_looked_at(at_most: int) -> None:
 
 
 def under_way(policy: Any, rng: np.random.Generator, sign: float) -> Iterator[Counts]:
-    """Yield what is pending before each request, six at a time, until a plan is to be made."""
-    q = len(policy.questions)
-    pending = np.zeros(q, dtype=np.int64)
-    while not policy.spent or policy.plan(pending) is None:
+    """Yield what is pending before each request, six at a time, until a plan is whole."""
+    pending = np.zeros(len(policy.questions), dtype=np.int64)
+    while not policy.record.finished:
         yield pending
         pending += policy.ask(6, pending).counts
-        if not pending.any():
-            return
         x = int(rng.choice(np.flatnonzero(pending)))
-        policy.tell(one(q, x, sign * 0.1 * rng.standard_normal()))
+        policy.tell(one(len(pending), x, sign * 0.1 * rng.standard_normal()))
         pending[x] -= 1
 
 
@@ -94,26 +91,8 @@ def test_what_is_asked_in_a_plan_does_not_depend_on_its_scores(kind: str) -> Non
     for sign in (1.0, -3.0):
         steps = under_way(KINDS[kind](), np.random.default_rng(4), sign)
         asked.append([pending.tolist() for pending in steps])
-    both = min(map(len, asked))
-    assert both >= 6
-    assert asked[0][:both] == asked[1][:both]
-
-
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "planned"])
-def test_no_plan_is_made_by_scores_that_count_for_it(kind: str) -> None:
-    """What comes after a plan is whole counts for the next, which is the same whatever it says."""
-    made = []
-    for sign in (1.0, -50.0):
-        policy, rng = KINDS[kind](), np.random.default_rng(3)
-        *_, pending = under_way(policy, rng, 1.0)
-        before = policy.plan(pending)
-        for x in np.repeat(np.arange(len(pending)), pending)[:3].tolist():
-            policy.tell(one(len(pending), x, sign * rng.standard_normal()))
-            pending[x] -= 1
-        made.append(policy.plan(pending))
-        assert made[-1] == before
-    assert made[0] is not None
-    assert made[0] == made[1]
+    assert len(asked[0]) >= 5
+    assert asked[0] == asked[1]
 
 
 def test_who_told_may_reuse_his_arrays() -> None:
@@ -135,4 +114,4 @@ def test_dear_questions_are_for_plans_only() -> None:
     asked = [0, 0]
     for person, _, has_work in as_they_come(policy, np.random.default_rng(5), 2_000):
         asked[person == 5] += has_work
-    assert asked[1] <= 0.02 * asked[0]
+    assert asked[1] <= 0.05 * asked[0]

@@ -80,7 +80,7 @@ def test_two_options_with_unknown_noise_are_a_paired_t_test(seed: int) -> None:
 
 
 def test_the_answer_is_that_of_the_planned_choice_told_the_same(event: SkatingPanel) -> None:
-    policy = eh.certainty.PlannedChoice(event.questions())
+    policy = eh.search.PlannedChoice(event.questions())
     policy.ask()
     policy.tell(eh.Feedback(np.ones(event.table.size), event.scores, event.scores**2))
     expected, answer = policy.recommend(), eh.decide(of_event(event))
@@ -91,24 +91,6 @@ def test_the_answer_is_that_of_the_planned_choice_told_the_same(event: SkatingPa
     assert "without looking at any score" in answer.assumed
 
 
-def test_values_are_those_of_least_squares_with_dummies(event: SkatingPanel) -> None:
-    keep = np.random.default_rng(1).random(event.table.size) < 0.8
-    frame = of_event(event)[keep]
-    answer = eh.decide(frame)
-    A = np.column_stack(
-        [
-            pd.get_dummies(frame["option"])[list(event.performances)],
-            pd.get_dummies(frame["evaluator"])[list(event.judges)],
-            frame["option_group"] == frame["evaluator_group"],
-        ]
-    ).astype(float)
-    theta = np.linalg.lstsq(A, frame["score"].to_numpy(), rcond=None)[0]
-    k = len(event.performances)
-    for x, name in enumerate(event.performances):
-        value = theta[x] + theta[k:-1].mean()
-        assert next(s for s in answer.ranking if s.option == name).value == pytest.approx(value)
-
-
 def test_a_repeated_cell_is_a_repeat_and_capacity_counts() -> None:
     rows = [("Ann", "P", 7.0), ("Bo", "P", 5.0), ("Ann", "P", 7.5), ("Bo", "P", 5.5)]
     answer = eh.decide(table(rows), repeats=True)
@@ -116,24 +98,6 @@ def test_a_repeated_cell_is_a_repeat_and_capacity_counts() -> None:
     assert answer.standing(0).value == pytest.approx(7.25)
     with pytest.raises(eh.InputError, match="row 2 answers 'Ann by P', but it was answered in row"):
         eh.decide(Questions.panel(["Ann", "Bo"], ["P"]), table(rows))
-
-
-def test_comparisons_are_decided_as_the_policy_would() -> None:
-    rng = np.random.default_rng(0)
-    names, worth = ["Ann", "Bo", "Cy"], [2.0, 0.0, -1.0]
-    rows = [
-        (a, b, j, worth[x] - worth[y] + 0.7 + 0.3 * rng.normal())
-        for j in ("J", "K")
-        for x, a in enumerate(names)
-        for y, b in enumerate(names)
-        if a != b
-    ]
-    answer = eh.decide(table(rows, "option", "rival", "evaluator", "score"))
-    assert (answer.label, answer.sure, answer.scale.compared) == ("Ann", True, True)
-    questions = Questions.comparisons(names, ["J", "K"])
-    A = questions.points[questions.find([row[:2] for row in rows], [row[2] for row in rows])]
-    theta = np.linalg.lstsq(A, np.array([row[3] for row in rows]), rcond=None)[0]
-    assert answer.standing(1).lead == pytest.approx(theta[0] - theta[1])
 
 
 def test_features_are_taken_at_their_word_only_if_the_user_says_so() -> None:
@@ -495,7 +459,7 @@ def test_what_cannot_be_decided_is_refused() -> None:
 
 def test_a_plan_of_ones_own_is_kept_to() -> None:
     panel = Questions.panel(["Ann", "Bo"], ["P", "Q"])
-    policy = eh.certainty.PlannedChoice(panel, planned=[1, 0, 1, 1])
+    policy = eh.search.PlannedChoice(panel, planned=[1, 0, 1, 1])
     assert policy.ask().counts.tolist() == [1, 0, 1, 1]
     again = eh.restore(json.loads(json.dumps(policy.state())))
     assert again.ask().counts.tolist() == [1, 0, 1, 1]
@@ -506,9 +470,9 @@ def test_a_plan_of_ones_own_is_kept_to() -> None:
         ([1, -1, 0, 0], "≥ 0"),
     ):
         with pytest.raises(eh.InputError, match=message):
-            eh.certainty.PlannedChoice(panel, planned=planned)
+            eh.search.PlannedChoice(panel, planned=planned)
     with pytest.raises(eh.InputError, match="leave out horizon"):
-        eh.certainty.PlannedChoice(panel, at_most=3, planned=[1, 1, 1, 0])
+        eh.search.PlannedChoice(panel, at_most=3, planned=[1, 1, 1, 0])
 
 
 def test_in_a_tie_the_next_questions_are_about_the_tie() -> None:
@@ -688,43 +652,3 @@ def test_of_a_campaigns_export_only_what_counts_is_decided_by(tmp_path: Path) ->
         assert note.startswith(
             "3 rows of the campaign's record are left out: 1 late, 1 withdrawn, 1 withdrawn blind."
         )
-
-
-# ---------------------------------------------------------------- large tables
-
-
-def test_a_hundred_thousand_scores_of_few_pairs_are_decided() -> None:
-    """A plan so long comes in parts; and many options need no more than their own scores."""
-    rng = np.random.default_rng(9)
-    often = pd.DataFrame(
-        {"option": np.tile(["a", "b"], 35_000), "evaluator": np.repeat(["P", "Q"], 35_000)}
-    )
-    often["score"] = rng.normal(size=len(often)) + (often["option"] == "a")
-    assert eh.decide(often, next_n=0, repeats=True).label == "a"
-    many = pd.DataFrame({"option": np.tile([f"o{x}" for x in range(500)], 2)})
-    many["score"] = rng.normal(size=len(many)) + 9.0 * (many["option"] == "o7")
-    answer = eh.decide(many)
-    assert answer.label == "o7"
-    assert answer.spent == 1000
-
-
-# ------------------------------------------------------------------ one scope, one interval
-
-
-def test_a_bias_is_as_unsure_as_the_audit_has_it_on_the_same_rows() -> None:
-    """Judges differ in how they favour their own, which is part of the error."""
-    rng = np.random.default_rng(2)
-    nations = ["a", "b", "c", "d"]
-    favour = 1.0 + 1.5 * rng.normal(size=8)
-    rows = [
-        (f"o{o}", f"j{j}", nations[o % 4], nations[j % 4], favour[j] * (o % 4 == j % 4))
-        for o in range(12)
-        for j in range(8)
-    ]
-    names = ["option", "evaluator", "option_group", "evaluator_group", "score"]
-    table = pd.DataFrame(rows, columns=names)
-    table["score"] += rng.normal(size=len(table)) * 0.5
-    audited = eh.audit(table).bias
-    bias = eh.decide(table, next_n=0).bias
-    assert bias.value == pytest.approx(audited.value)
-    assert (bias.low, bias.high) == pytest.approx((audited.low, audited.high))

@@ -95,12 +95,6 @@ def test_at_most_three_in_a_hundred_clean_tables_show_anything() -> None:
     assert shown <= stats.binom.isf(1e-3, len(KINDS) * runs, 0.03)
 
 
-def test_a_level_of_nothing_finds_nothing() -> None:
-    scores = moved(panel(), [17], 30.0)
-    assert "outliers" in codes_in(scores)
-    assert findings_of(scores, *fitted(scores), level=0.0) == ()
-
-
 @pytest.mark.parametrize("scores", [panel(k=1), panel(j=1), panel(k=2, j=2)])
 def test_tables_too_small_to_ask_show_nothing(scores: Scores) -> None:
     assert found_in(scores) == ()
@@ -355,16 +349,10 @@ def test_templates_are_found_and_few_are_strata(templates: int, alarm: bool) -> 
     assert found_in(on_items(0.0, templates)) == ()
 
 
-@pytest.mark.parametrize(("sessions", "alarm"), [(3, False), (6, True)])
-def test_sessions_and_schools_are_found(sessions: int, alarm: bool) -> None:
+def test_schools_of_judges_are_found() -> None:
     rng = np.random.default_rng(13)
-    session, option, judge = (codes.ravel() for codes in np.indices((sessions, 3, 4)))
-    y = 4.0 * rng.normal(size=(sessions, 3))[session, option] + rng.normal(size=len(option))
-    scores = Scores(y, names(option, "o"), names(judge, "e"), beside={"day": names(session, "s")})
-    assert [(f.assumption, f.alarm) for f in found_in(scores)] == [("clusters", alarm)]
     option, judge = (codes.ravel() for codes in np.indices((8, 12)))
     y = 2.0 * rng.normal(size=(8, 4))[option, judge % 4] + rng.normal(size=len(option))
-    scores = Scores(
-        y, names(option, "o"), names(judge, "e"), beside={"school": names(judge % 4, "s")}
-    )
-    assert [(f.assumption, f.alarm) for f in found_in(scores)] == [("clusters", True)]
+    school = {"school": names(judge % 4, "s")}
+    (found,) = found_in(Scores(y, names(option, "o"), names(judge, "e"), beside=school))
+    assert (found.assumption, found.alarm) == ("clusters", True)

@@ -14,8 +14,8 @@ from scipy.sparse.csgraph import maximum_flow
 
 import evenhand as eh
 from evenhand.arrays import Counts
-from evenhand.certainty import PlannedChoice
 from evenhand.questions import HandOut, Questions, hand_out
+from evenhand.search import PlannedChoice
 
 
 def grants(seed: int, k: int = 48, e: int = 14, universities: int = 7, **more: Any) -> Questions:

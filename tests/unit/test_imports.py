@@ -127,7 +127,7 @@ def test_no_module_says_twice_what_a_name_is() -> None:
 ROOMS = [
     "answers",
     "auditing",
-    "certainty",
+    "search",
     "checks",
     "numerics",
     "planning",
@@ -143,7 +143,10 @@ INSIDE = {  # what tests may still know of a room's inside; the list only gets s
     "policies.registry": "new policies register themselves there; tests take its search apart",
     "policies.core": "constants of the proof",
     "policies.confidence": "room for noise in the proof; rows by chunks",
-    "policies.limits": "the allowance of a policy that is written as others would",
+    "search.conclude": "evidence is put together by hand, against the fold",
+    "search.evidence": "closed forms of the proof",
+    "search.leads": "weights against algebra",
+    "search.record": "records that are put together by hand",
     "policies.phase_designs": "widths of fixed designs in closed form",
 }
 

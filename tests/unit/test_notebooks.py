@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pytest
 
 import evenhand as eh
 from evenhand.report.words import number
@@ -31,7 +30,7 @@ def test_options_show_names_groups_and_features() -> None:
 
 def test_options_of_a_table_are_shown_in_the_users_units() -> None:
     frame = pa.table({"side": [0, 1, 1], "age": [30, 40, 60], "club": ["a", "b", "a"]})
-    cells = read(eh.ActionSet.from_frame(frame, group="side")._repr_html_()).cells
+    cells = read(eh.ActionSet.from_table(frame, group="side")._repr_html_()).cells
     assert cells[:4] == ["option", "side", "age", "club"]
     assert cells[8:12] == ["option 2", "1", "40", "b"]
 
@@ -42,21 +41,6 @@ def test_many_options_and_columns_are_cut_and_said_to_be() -> None:
     reader = read(wide._repr_html_())
     assert "1,224 more" in reader.text
     assert reader.cells[:12] == ["option", "z1", "z2", *(f"x{i}" for i in range(1, 9)), "…"]
-
-
-def test_designs_show_the_largest_shares_first_and_their_proof() -> None:
-    actions = options()
-    geometry = eh.bias_geometry(actions)
-    design = geometry.design
-    reader = read(geometry._repr_html_())
-    order = design.support[np.argsort(-design.weights[design.support], kind="stable")]
-    names = [cell for cell in reader.cells if cell in actions.labels]
-    assert names == [actions.labels[x] for x in order]
-    assert f"κ* = {geometry.kappa_star:.3g}" in reader.text
-    assert f"no design has less than {design.certificate.bound:.3g}" in reader.text
-    alone = read(design._repr_html_())
-    shares = [float(cell[:-1]) / 100 for cell in alone.cells if cell.endswith("%")]
-    assert shares == pytest.approx(design.weights[order], abs=5e-3)
 
 
 def test_results_show_their_summary() -> None:

@@ -11,7 +11,7 @@ from scipy.linalg import null_space
 from scipy.stats import binom, multivariate_normal, norm, t
 
 import evenhand as eh
-from evenhand.certainty import Contrasts, DuelScores, OwnScores, deviations
+from evenhand.search import Contrasts, DuelScores, OwnScores, deviations
 
 RNG = np.random.default_rng(5)
 K, R = 9, 4

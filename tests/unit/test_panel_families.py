@@ -27,7 +27,7 @@ def test_judges_lead_astray_in_known_ways(k: int, n: int, seed: int, family: flo
         # one judge alone cannot be told from values
         assert questions.check().comparable == (n > 1)
     else:
-        assert questions.check().fine
+        assert questions.check().identifiable
     # the mean verdict of 'a against b' is the lead and what the judge adds
     a, b = questions.about[0].tolist()
     row = questions.points[0]

@@ -161,7 +161,7 @@ def test_an_answer_says_who_is_at_the_line() -> None:
         close = {"B": 0.95, "A": 1.0}.get(question.label, WORTH[question.label])
         return close + float(0.5 * rng.standard_normal())
 
-    answer = eh.choose(PANEL, evaluate, top=3, at_most=250, progress=False)
+    answer = eh.choose(PANEL, evaluate, top=3, at_most=400, progress=False)
     assert not answer.sure
     assert set(answer.inside) == {"C", "E"}
     assert set(answer.undecided) == {"A", "B"}

@@ -13,10 +13,10 @@ from scipy import stats
 import evenhand as eh
 from evenhand import families
 from evenhand.cases.panels import skating_panels
-from evenhand.certainty import PlannedChoice
 from evenhand.inference import Conclusion, Target, conclude
 from evenhand.linear import Design, Fit
 from evenhand.policies import Feedback
+from evenhand.search import PlannedChoice
 from rotation import nightly
 
 

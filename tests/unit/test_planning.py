@@ -54,12 +54,6 @@ def test_the_arrow_form_is_the_dense_one(bias: Any, noise: Any) -> None:
     C = covariance(found)
     pairs = [C[i, i] + C[j, j] - 2 * C[i, j] for i in range(k) for j in range(k) if i != j]
     assert found.mean_lead_variance() == pytest.approx(np.mean(pairs), rel=1e-9)
-    e = np.zeros(questions.n_attributes)
-    e[0] = 1.0
-    own = inverse[questions.n_features, questions.n_features]
-    identified = np.allclose((A.T @ A) @ np.linalg.pinv(A.T @ A)[:, questions.n_features],
-                             np.eye(A.shape[1])[questions.n_features])  # fmt: skip
-    assert found.variance_of(e) == (pytest.approx(own, rel=1e-9) if identified else math.inf)
 
 
 def test_comparisons_are_dense_and_agree() -> None:
@@ -70,7 +64,6 @@ def test_comparisons_are_dense_and_agree() -> None:
     found = accuracy(questions, np.ones(6))
     # each lead is (y_ab − y_ba)/2 twice, and by way of the third: VᵀV of leads is 2(3I − J)
     np.testing.assert_allclose(found.lead_variances(0), [0.0, 1 / 3, 1 / 3], rtol=1e-9)
-    assert found.variance_of(np.ones(1)) == pytest.approx(1 / 6)
 
 
 def test_what_cannot_be_compared_is_seen() -> None:
@@ -125,30 +118,24 @@ def test_workloads_are_kept() -> None:
 # ---------------------------------------------------------------- until certain
 
 
-def test_the_limit_is_that_of_limits() -> None:
-    """Averaged over which option is best; the plan's search for shares is within a percent."""
+def test_it_takes_what_searches_take() -> None:
+    """Of a panel with a bias and leniencies, asked one by one; and more than any way needs."""
     questions = panel(capacity=None)
-    limit = eh.plan(questions, leads=1.5, noise_scale=2.0).limit
-    times = []
+    plan = eh.plan(questions, leads=1.5, noise_scale=2.0)
+    spent, limits = [], []
     for best in range(5):
-        problem = eh.BiasedLinearBandit(
-            questions, 1.5 * np.eye(5)[best], np.zeros(questions.n_attributes), 2.0
-        )
-        times.append(eh.limits.characteristic_time(problem).evaluations(0.95))
-    assert np.mean(times) <= limit * (1 + 1e-6)
-    assert limit <= 1.015 * np.mean(times)
-
-
-def test_two_means_until_certain() -> None:
-    """ξ is one normal: E max(√(2L) − ξ, 0)² / a² with a = Δ/2 per root of an evaluation, plus 2."""
-    questions = Questions.panel(["a", "b"], ["P"], partial=None, capacity=None)
-    plan = eh.plan(questions, leads=0.5)
-    L = math.sqrt(2 * math.log(20))
-    mean = (L * L + 1) * stats.norm.cdf(L) + L * stats.norm.pdf(L)
-    error = 4 * math.sqrt(2 + 4 * L * L) / math.sqrt(1024)  # of (L − ξ)²
-    assert plan.evaluations == pytest.approx(mean / 0.25**2 + 2, abs=error / 0.25**2 + 1)
-    assert plan.limit == pytest.approx(8 / 0.25 * 0.9 * math.log(19), rel=0.01)
-    assert plan.by_evaluator == {"P": plan.evaluations}
+        omega = np.linspace(-1.0, 1.0, questions.n_attributes)
+        problem = eh.BiasedLinearBandit(questions, 1.5 * np.eye(5)[best], omega, 2.0)
+        limits.append(eh.limits.characteristic_time(problem).evaluations(0.95))
+        policy = eh.CertainChoice(questions, at_most=10**5, noise_scale=2.0)
+        scores = eh.SimulatedEvaluations(problem, seed=best)
+        while not policy.finished:
+            policy.tell(scores.evaluate(policy.ask()))
+        spent.append(policy.spent)
+    low, high = plan.evaluations_range
+    assert np.mean(limits) < plan.evaluations
+    assert low < plan.evaluations < high
+    assert low < np.median(spent) < high
 
 
 def test_units_do_not_matter() -> None:
@@ -162,15 +149,18 @@ def test_units_do_not_matter() -> None:
 
 def test_smaller_leads_take_more_and_a_tolerance_less() -> None:
     questions = panel(capacity=None)
-    few, many = (eh.plan(questions, leads=lead).evaluations for lead in (1.0, 0.5))
-    assert many > 3 * few  # four times, but for the start
-    assert eh.plan(questions, leads=0.5, tolerance=0.5).evaluations == pytest.approx(few, rel=0.02)
-    assert eh.plan(questions, leads=0.0, tolerance=1.0).evaluations == pytest.approx(few, rel=0.02)
+    few, many, tiny, slack = (
+        eh.plan(questions, leads=lead, tolerance=tolerance).evaluations
+        for lead, tolerance in ((1.0, 0.0), (0.5, 0.0), (1e-4, 0.0), (0.5, 0.5))
+    )
+    assert 3 * few < many < 6 * few  # four times, but for the start
+    assert tiny > 10**7 * many  # of its square
+    assert slack < 0.6 * many
     # a spread's leads are those of expected order statistics
     draws = np.sort(np.random.default_rng(0).standard_normal((100_000, 5)), axis=1).mean(axis=0)
     gaps = draws[-1] - draws[-2::-1]
     assert eh.plan(questions, values=2.0).evaluations == pytest.approx(
-        eh.plan(questions, leads=2.0 * gaps).evaluations, rel=0.05
+        eh.plan(questions, leads=2.0 * gaps).evaluations, rel=0.3
     )
 
 
@@ -268,8 +258,8 @@ def test_options_that_are_their_own_questions() -> None:
     certain = eh.plan(actions, values=[0.5, 0.0, -0.1])
     problem = eh.BiasedLinearBandit(actions, [0.5, 0.0], 0.0)
     limit = eh.limits.characteristic_time(problem).evaluations()
-    assert certain.limit == pytest.approx(limit, rel=0.015)
-    assert certain.evaluations > limit
+    low, high = certain.evaluations_range
+    assert low < limit < high
     assert "What to ask about" in str(certain)
 
 

@@ -376,7 +376,7 @@ def test_a_file_that_cannot_be_imported_is_not_passed_over(folder: Path) -> None
     with pytest.raises(ModuleNotFoundError, match="no_such_module_here"):
         eh.registered_policies()
     with pytest.raises(ModuleNotFoundError, match="no_such_module_here"):
-        eh.policy("uniform", ACTIONS, 5)  # nor at the second time of asking
+        eh.policy("no-such-policy", ACTIONS, 5)  # nor at the second time of asking
 
 
 def test_two_files_cannot_have_the_same_name(folder: Path) -> None:

@@ -45,7 +45,6 @@ ROOMS = [
     "answers",
     "auditing",
     "campaigns",
-    "certainty",
     "designs",
     "errors",
     "geometry",
@@ -53,6 +52,7 @@ ROOMS = [
     "policies",
     "readers",
     "research",
+    "search",
 ]
 
 

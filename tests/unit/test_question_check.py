@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy.linalg import qr
 
 import evenhand as eh
 from evenhand.policies import OptionFrame
@@ -40,7 +39,7 @@ def lead(questions: eh.Questions, one: int, other: int) -> np.ndarray:
 
 
 def refuse_what_is_not_true(questions: eh.Questions) -> None:
-    """Hold a check to ranks: classes, biases, start, what is spare."""
+    """Hold a check to ranks: classes, biases, what is spare."""
     found = questions.check()
     A = askable(questions)
     labels = list(questions.options.labels)
@@ -60,21 +59,6 @@ def refuse_what_is_not_true(questions: eh.Questions) -> None:
     most = sum(min(who.count(e), n) for e, n in enumerate(questions.workload.tolist()))
     most += who.count(-1)
     assert (found.rank, found.spare) == (rank(A), max(0, most - rank(A)))
-    if found.start is None:
-        return
-    start = questions.points[found.start]
-    same = [
-        (one, other)
-        for one, other in itertools.combinations(range(len(labels)), 2)
-        if place[labels[one]] == place[labels[other]]
-    ]
-    assert all(told(start, lead(questions, *pair)) for pair in same)
-    for left_out in range(len(start)):  # nothing in it is idle
-        fewer = np.delete(start, left_out, axis=0)
-        assert not all(told(fewer, lead(questions, *pair)) for pair in same)
-    who = questions.evaluator[found.start]
-    for j, most in enumerate(questions.workload.tolist()):
-        assert (who == j).sum() <= most
 
 
 @settings(max_examples=80)
@@ -91,21 +75,21 @@ def test_a_check_on_exact_features_says_what_ranks_say_and_its_advice_cures(
     assume(questions.options.known_features is not None)
     exact = questions.with_exact_features()
     refuse_what_is_not_true(exact)
-    assert exact.adding(exact.check().advice).check().fine
+    assert exact.adding(exact.check().advice).check().identifiable
 
 
 @settings(max_examples=80)
 @given(panels())
 def test_advice_cures_when_it_is_followed(questions: eh.Questions) -> None:
     found = questions.check()
-    assert bool(found.advice) == (not found.fine)
+    assert bool(found.advice) == (not found.identifiable)
     better = questions.adding(found.advice)
     A, unit = askable(better), np.eye(better.points.shape[1])
     for one, other in itertools.combinations(range(len(better.options)), 2):
         assert told(A, lead(better, one, other))
     for one in found.not_identified:
         assert told(A, unit[better.n_features + better.attribute_names.index(one.name)])
-    assert better.check().fine
+    assert better.check().identifiable
     for advice in found.advice:
         for ask in advice.add:
             assert all(repr(name) in advice.text or "more" in advice.text for name in ask.about)
@@ -142,7 +126,7 @@ def test_a_check_of_any_questions_says_what_ranks_say_and_its_advice_cures(
 ) -> None:
     refuse_what_is_not_true(questions)
     better = questions.adding(questions.check().advice)
-    assert better.check().fine
+    assert better.check().identifiable
     A, unit = askable(better), np.eye(better.points.shape[1])
     scale = np.abs(better.points).max(axis=0)
     A, unit = A / np.where(scale > 0, scale, 1.0), unit[better.n_features :]
@@ -220,13 +204,13 @@ def test_one_evaluator_is_told_to_bring_a_neutral_one() -> None:
 
 def test_a_bias_for_each_of_two_groups_needs_a_neutral_evaluator() -> None:
     judges = {"P": "fr", "Q": "it"}
-    assert eh.Questions.panel(OPTIONS, judges).check().fine  # a common one can be told
+    assert eh.Questions.panel(OPTIONS, judges).check().identifiable  # a common one can be told
     found = eh.Questions.panel(OPTIONS, judges, bias="group").check()
     assert [one.name for one in found.not_identified] == ["own group fr", "own group it"]
     (advice,) = found.advice
     assert advice.text.startswith("Add a neutral evaluator, who favours nobody, and ask about")
     three = eh.Questions.panel(OPTIONS, judges | {"N": "us"}, bias="group")
-    assert three.check().fine
+    assert three.check().identifiable
 
 
 def test_blocks_that_share_nobody_are_named_with_a_pair_that_links_them() -> None:
@@ -242,7 +226,7 @@ def test_blocks_that_share_nobody_are_named_with_a_pair_that_links_them() -> Non
     (ask,) = advice.add
     assert advice.text == f"Let {ask.evaluator} be asked about {ask.about[0]!r}."
     assert ask.evaluator in judges
-    assert questions.adding(ask).check().fine
+    assert questions.adding(ask).check().identifiable
 
 
 def test_an_evaluator_who_sees_the_own_group_only_tells_no_favour() -> None:
@@ -270,7 +254,7 @@ def test_an_evaluator_with_nobody_else_to_judge_is_told_to_judge_something_else(
     better = questions.adding(found.advice)
     assert better.items[2:] == ("an item nobody favours",)
     assert better.options.labels == ("Ann", "Bo")
-    assert better.check().fine
+    assert better.check().identifiable
 
 
 def test_where_nothing_may_be_asked_that_is_said() -> None:
@@ -278,19 +262,9 @@ def test_where_nothing_may_be_asked_that_is_said() -> None:
     assert len(found.classes) == 4
     assert found.not_identified[0].why == "no question that may be asked shows it"
     assert (found.rank, found.spare) == (0, 0)
-    assert len(found.start) == 0  # type: ignore[arg-type]
     busy = eh.Questions.panel(OPTIONS, {"P": "fr", "Q": "it"}, workload=0)
     assert busy.check().classes == found.classes
-    assert busy.adding(busy.check().advice).check().fine
-
-
-def test_workloads_that_leave_no_room_are_said() -> None:
-    found = eh.Questions.panel(OPTIONS, ["P", "Q"], partial=None, workload={"P": 2, "Q": 2}).check()
-    assert found.start is None
-    assert found.start_price is None
-    assert "No start was found within the evaluators' workloads" in str(found)
-    enough = eh.Questions.panel(OPTIONS, ["P", "Q"], partial=None, workload={"P": 3, "Q": 2})
-    assert len(enough.check().start) == 5  # type: ignore[arg-type]
+    assert busy.adding(busy.check().advice).check().identifiable
 
 
 def test_a_policy_that_cannot_compare_says_what_the_check_says() -> None:
@@ -303,57 +277,6 @@ def test_a_policy_that_cannot_compare_says_what_the_check_says() -> None:
     OptionFrame.of(questions.adding(questions.check().advice))  # and what it says can be followed
 
 
-# ------------------------------------------------------------------ what a start costs
-
-
-def cheapest(questions: eh.Questions) -> float:
-    """The least price of questions that tell all leads, by trying all sets."""
-    best, k = np.inf, len(questions.options)
-    wanted = [lead(questions, x, 0) for x in range(1, k)]
-    for size in range(1, len(questions) + 1):
-        for chosen in itertools.combinations(range(len(questions)), size):
-            price = float(questions.prices[list(chosen)].sum())
-            if price < best and all(told(questions.points[list(chosen)], v) for v in wanted):
-                best = price
-    return best
-
-
-def test_a_start_is_cheap() -> None:
-    """Beside the cheapest set there is, and beside the rows that pivoted QR picks."""
-    rng = np.random.default_rng(7)
-    ratios, against = [], []
-    for _ in range(8):
-        questions = eh.Questions.panel(
-            {"a": "x", "b": "y", "c": "z"},
-            {"P": "x", "Q": "y", "R": "z"},
-            prices=rng.choice([1.0, 2.0, 20.0], (3, 3)),
-        )
-        found = questions.check()
-        assert found.fine
-        ratios.append(found.start_price / cheapest(questions))  # type: ignore[operator]
-        _, _, order = qr(questions.points.T, mode="economic", pivoting=True)
-        against.append(questions.prices[order[: found.rank]].sum() / found.start_price)
-    assert min(ratios) >= 1.0 - 1e-12
-    assert max(ratios) <= 1.25
-    assert np.mean(ratios) <= 1.05
-    assert min(against) >= 1.0
-    assert np.exp(np.mean(np.log(against))) >= 2.0
-
-
-def test_a_start_leaves_out_a_dear_evaluator_who_is_not_needed() -> None:
-    questions = eh.Questions.panel(
-        {f"o{i}": "xy"[i % 2] for i in range(8)},
-        {"P": "x", "Q": "y", "N": None},
-        prices={"N": 20.0},
-    )
-    found = questions.check()
-    assert found.start is not None
-    assert "N" not in {questions.evaluator_of(x) for x in found.start.tolist()}
-    # 8 options, the leniency of Q and the bias: ten unknowns, less the level
-    assert len(found.start) == 10
-    assert found.start_price == 10.0
-
-
 # ------------------------------------------------------------------ as a value, and large
 
 
@@ -363,7 +286,6 @@ def test_a_check_is_said_in_json_and_in_a_notebook() -> None:
     written: Any = found.to_dict()
     assert written["classes"] == [["<b>"], ["Bo"]]
     assert written["advice"][0]["add"][0]["about"] == ["<b>"]
-    assert written["start"] == []
     assert "'<b>'" in read(found._repr_html_()).text
     assert repr(found) == "Check(2 classes of 2 options, 0 biases told, 1 not)"
 
@@ -382,7 +304,7 @@ def test_a_large_panel_is_checked_without_a_table_of_its_questions() -> None:
     assert "points" not in vars(eh.Questions.panel(["a", "b"], ["P"]).check().questions)
     unseen = sum(len(names) == 1 for names in found.classes)
     assert unseen >= int((~seen.any(axis=1)).sum())
-    assert questions.adding(found.advice).check().fine
+    assert questions.adding(found.advice).check().identifiable
 
 
 def test_what_cannot_be_added_is_refused() -> None:

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import evenhand as eh
 from evenhand.questions import UNLIMITED, Column
-from pages import read
 from panels import panels
 
 OPTIONS = {"Ann": "fr", "Bo": "it", "Cy": "us"}
@@ -225,13 +224,9 @@ def test_how_verdicts_are_written_changes_leads_by_their_scale_only() -> None:
     assert np.abs(one).max() > 0.1
 
 
-def test_families_can_be_said_apart_from_the_names() -> None:
-    said = eh.Questions.comparisons(["Ann", "Bo"], ["J"], family={"Ann": "x", "J": "x"})
-    assert said == eh.Questions.comparisons({"Ann": "x", "Bo": None}, {"J": "x"})
+def test_comparisons_of_nothing_are_refused() -> None:
     without = eh.Questions.comparisons(["Ann", "Bo"], ["J"], position=False)
     assert without.n_attributes == 0
-    with pytest.raises(eh.InputError, match="'Di' is neither an option nor a judge"):
-        eh.Questions.comparisons(["Ann", "Bo"], ["J"], family={"Di": "x"})
     with pytest.raises(eh.InputError, match="one option only"):
         eh.Questions.comparisons(["Ann"], ["J"])
     with pytest.raises(eh.InputError, match="bias must be"):
@@ -424,15 +419,6 @@ def test_a_matrix_is_checked_before_anything_relies_on_it(part: str, change: Any
     whole["rows"][part] = change(whole["rows"][part])
     with pytest.raises(eh.InputError, match="these are no questions as to_dict"):
         eh.Questions.from_dict(whole)
-
-
-def test_a_notebook_shows_the_first_questions() -> None:
-    evil = "<script>"
-    questions = eh.Questions.panel({evil: "fr", "Bo": "it"}, JUDGES, prices={"Q": 20.0})
-    cells = read(questions._repr_html_()).cells
-    assert cells[:6] == ["question", "evaluator", "own group", "Q", "price", "at most"]
-    assert cells[6:12] == [evil, "P", "1", "0", "1", "1"]
-    assert "20" in cells
 
 
 def test_questions_in_another_order_than_options_have_their_own_names() -> None:

@@ -44,7 +44,7 @@ class Jury:
         return self.campaign.answer()
 
     def withdraw_lowest(self, name: str, n: int, **how: Any) -> None:
-        gone = {one.evaluation for one in self.campaign.answer().withdrawn}
+        gone = {one.evaluation for one in self.campaign.answer().withdrawn.scores}
         own = sorted(
             (y, x) for x, (of, y, _) in self.scores.items() if of == name and x not in gone
         )
@@ -111,7 +111,7 @@ def test_what_was_withdrawn_is_named_and_what_follows_from_it(tmp_path: Path) ->
     answer = jury.answer()
     assert answer.sure  # with it and without it
     assert "Withdrawn" in str(answer)
-    (one,) = answer.withdrawn
+    (one,) = answer.withdrawn.scores
     assert (one.evaluation, one.about, one.score, one.reason) == (number, about, score, "misread")
     assert "With it put back, Ann is sure." in " ".join(str(answer).split())
     told = json.loads(json.dumps(answer.to_dict()["withdrawn"]))

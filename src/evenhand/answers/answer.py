@@ -21,7 +21,7 @@ from evenhand.answers.categories import Categories
 from evenhand.answers.difference import difference
 from evenhand.answers.logged import log_of
 from evenhand.answers.next_questions import NextQuestions
-from evenhand.answers.page import record_of, report_of, required, verdict_on
+from evenhand.answers.page import record_of, report_of, required, rows_of
 from evenhand.answers.question import Failure
 from evenhand.answers.withdrawn import Withdrawals
 from evenhand.arrays import Counts, Floats
@@ -30,6 +30,7 @@ from evenhand.errors import InputError
 from evenhand.findings import Attempts
 from evenhand.inference import Conclusion
 from evenhand.inference.biases import TableFit
+from evenhand.linear.fit import places
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion as Outcome
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from evenhand.answers.difference import Difference
-
-SAME = 1e-12  # share of a value below which a difference is rounding
 
 
 @dataclass(frozen=True)
@@ -119,9 +118,6 @@ class Answer(Result):
         were wanted, what any that is chosen is worse than any that is not, at most.
     confidence, tolerance
         Probability that what is said here holds; how much the choice was allowed to lose.
-    bias
-        What evaluations add in one group and take off in the other; with attributes, of the first.
-        In a panel, what evaluators add to their own group.
     biases
         All biases by name, of evaluators, groups and positions, and evaluators' leniencies.
     spent, paid
@@ -197,7 +193,6 @@ class Answer(Result):
     loss: float
     confidence: float
     tolerance: float
-    bias: Estimate
     biases: Biases
     spent: int
     paid: float
@@ -221,6 +216,15 @@ class Answer(Result):
     next_questions: NextQuestions = field(default_factory=NextQuestions)
     assumed: str = ""
     categories: Categories | None = None
+
+    @property
+    def bias(self) -> Estimate:
+        """What evaluators add in one group and take off in the other; with attributes, of the
+        first; in a panel, what they add to their own group.
+        """
+        if not self.biases or self.biases[0].kind == "leniency":
+            return Estimate.without_interval()
+        return replace(self.biases[0].interval, level=self.confidence)
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -312,22 +316,7 @@ class Answer(Result):
         """
         import pandas as pd  # noqa: PLC0415 # slow to load, and not everybody wants a frame
 
-        columns = ["option", "group", "raw", "value", "low", "high", "lead", "evaluations"]
-        if self.options.groups is None:
-            columns.remove("group")
-        frame = pd.DataFrame(
-            {name: [getattr(standing, name) for standing in self.ranking] for name in columns}
-        )
-        places = [one.index for one in self.ranking]
-        if self.categories is not None:
-            frame.insert(1, "category", [self.categories.name(x) for x in places])
-        low, high = self.conclusion.ranks
-        return frame.assign(
-            verdict=[verdict_on(self, x) for x in places],
-            chance=self.conclusion.chances[places],
-            rank_low=low[places],
-            rank_high=high[places],
-        )
+        return pd.DataFrame(rows_of(self))
 
     def standing(self, option: int) -> Standing:
         """Return where an option stands, by its index."""
@@ -464,7 +453,6 @@ def answer_from(
         loss=loss,
         confidence=1.0 - said.delta,
         tolerance=tolerance,
-        bias=biases.first(1.0 - said.delta),
         biases=biases,
         warnings=tuple(warnings),
         raw_choice=raw.best,
@@ -484,7 +472,7 @@ def _ranking(
     """Return the standings by value, of equals the chosen first; if not known, by lead."""
     values, leads = said.values, said.leads[:, 0]
     order = np.argsort(np.arange(len(options)) != said.leader, kind="stable")
-    for key in (places_of(level.origin - leads, level), places_of(values[:, 0], level)):
+    for key in (places(-leads, level.grain), places(values[:, 0] - level.origin, level.grain)):
         order = order[np.argsort(key[order], kind="stable")]  # NaN last
     means = raw.means
     if best == "low":
@@ -493,16 +481,6 @@ def _ranking(
     rows = list(zip(*(column.tolist() for column in columns), strict=True))
     labels = options.labels
     return tuple(Standing(x, labels[x], options.group_of(x), *rows[x]) for x in order.tolist())
-
-
-def places_of(values: Floats, level: Level) -> Floats:
-    """Return (k,) the rank of each value, from 0; those that differ by rounding share it."""
-    size = np.abs(values - level.origin).max(initial=0.0, where=np.isfinite(values))
-    order = np.argsort(-values, kind="stable")
-    behind = np.append(0.0, -np.diff(values[order])) > max(SAME * size, level.grain)
-    places = np.where(np.isnan(values), np.nan, 0.0)
-    places[order] += np.cumsum(behind)
-    return places
 
 
 def with_notes(found: Sequence[Finding], notes: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -134,12 +134,6 @@ class Biases(tuple[NamedBias, ...]):
         """Return the estimates alone."""
         return self.widened(None)
 
-    def first(self, level: float) -> Estimate:
-        """Return the first bias, unknown where there are severities only."""
-        if not self or self[0].kind == "leniency":
-            return Estimate.without_interval()
-        return Estimate(self[0].estimate, self[0].low, self[0].high, level)
-
     def within(self, most: float, sizes: Sequence[float]) -> Biases:
         """Return them as far as they add to a score what its scale allows, which is ``most``;
         ``sizes`` are how large is at most what they are times of, by default 1.

@@ -70,10 +70,9 @@ def categories_of(
 
 def _factor_of(table: Scores, column: str) -> Factor:
     """Return a column of the scores as names; an error if it is not there, or has empty cells."""
-    found = table.beside.get(column)
-    by_part = {"item": table.item, "cluster": table.cluster, "evaluator": table.evaluator}
-    for part, name in table.called.items():
-        found = by_part.get(part) if name == column and found is None else found
+    parts = {"item": table.item, "cluster": table.cluster, "evaluator": table.evaluator}
+    named = {table.called.get(part): factor for part, factor in parts.items()}
+    found = table.beside.get(column, named.get(column))
     grouped = column in (table.called.get("option_group"), "option_group")
     if found is None and grouped and table.option_group is not None:
         found = Factor(table.option_group[table.option.codes].astype(np.int32), table.groups)

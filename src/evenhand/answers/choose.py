@@ -16,10 +16,6 @@ from evenhand.answers.watch import Progress, watching
 from evenhand.arrays import is_number, whole_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import Best, oriented, sign
-from evenhand.certainty.careful_choice import CarefulChoice
-from evenhand.certainty.certain_choice import CertainChoice
-from evenhand.certainty.choice import Choice, limit_of
-from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.errors import InputError
 from evenhand.inference.target import Target
 from evenhand.policies.base import Policy
@@ -27,11 +23,15 @@ from evenhand.policies.conclusion import checks_of
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.identifiable import refuse_incomparable
 from evenhand.scores.scores import Finding, Level
+from evenhand.search.blocks import FEW
+from evenhand.search.careful_choice import CarefulChoice
+from evenhand.search.certain_choice import CertainChoice
+from evenhand.search.choice import Choice, limit_of
+from evenhand.search.planned_choice import PlannedChoice
 
 Looks = Literal["once"]
 
 _MOST_PARALLEL = 10_000
-_FEW = 4  # up to so often for each question, a fixed plan is sure more often than a search
 _LOOKS = 0.1  # share of the evaluations that look where the design does not, to check the model
 _LEASE = 3600.0  # seconds for which somebody else than a run may hold a question of a choice
 
@@ -291,10 +291,10 @@ def policy_for(
     target = {name: settings.pop(name, None) for name in ("top", "bar", "against")}
     wanted = _wanted(target)
     several = wanted.top != 1
-    few = isinstance(options, Questions) and int(options.capacity.max(initial=0)) <= _FEW
+    few = isinstance(options, Questions) and int(options.capacity.max(initial=0)) <= FEW
     if looks is not None and not few:
         raise InputError(
-            f"looks={looks!r} is for questions that can be asked once, or {_FEW} times at most "
+            f"looks={looks!r} is for questions that can be asked once, or {FEW} times at most "
             "(capacity=1); here they can be asked again, and every score is looked at."
         )
     if isinstance(options, Questions):
@@ -312,7 +312,7 @@ def policy_for(
             del settings["bounds"]  # which only refuse scores beyond, as `read` does
             return PlannedChoice(options, **settings)
         share = _LOOKS if checks else 0.0
-        return CertainChoice(options, looks=share, deviation=deviation, **settings)
+        return CertainChoice(options, looks=share, **settings)
     if several:
         raise InputError(
             f"which options are {wanted.words} can be found in a panel (Questions.panel), in "

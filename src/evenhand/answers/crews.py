@@ -15,7 +15,6 @@ import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from evenhand.answers.question import Question, Reply
 from evenhand.errors import InputError
@@ -33,19 +32,6 @@ class CrewReply:
     question: Question
     score: object = None
     error: BaseException | None = None
-
-
-class Crew(Protocol):
-    """Whoever evaluates."""
-
-    def start(self, question: Question) -> None:
-        """Hand out a question."""
-
-    def wait(self, seconds: float) -> CrewReply | None:
-        """Return what comes back next, or None if nothing does in so many seconds."""
-
-    def close(self) -> None:
-        """Let go of what is on its way."""
 
 
 def checked_functions(evaluate: object, available: object) -> None:
@@ -183,6 +169,9 @@ class Tasks:
             self._loop.run_until_complete(asyncio.wait(self._tasks, timeout=_FAREWELL))
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._loop.close()
+
+
+Crew = Caller | Threads | Tasks
 
 
 def _attempt(evaluate: Evaluate, question: Question) -> CrewReply:

@@ -31,10 +31,9 @@ from evenhand.answers.logged import Log, has_constant, log_of
 from evenhand.answers.next_questions import NextQuestions, next_items, next_questions
 from evenhand.answers.of_policy import answer_of
 from evenhand.answers.watch import steps
-from evenhand.arrays import Floats, Indices, checked_aim, is_number, whole_number
+from evenhand.arrays import Indices, checked_aim, is_number, whole_number
 from evenhand.assumptions import taken_for_granted
 from evenhand.best import sign, turned
-from evenhand.certainty.any_design import by_any_design
 from evenhand.errors import InputError
 from evenhand.findings import FEW_CLUSTERS, findings_of
 from evenhand.inference import Conclusion, Target, conclude
@@ -50,7 +49,8 @@ from evenhand.questions.inputs import trusted_among
 from evenhand.readers import read_scores
 from evenhand.scores import Scores
 from evenhand.scores.roles import ReadOptions
-from evenhand.scores.scores import LEAST, MOST, Finding, against_baseline, as_scores
+from evenhand.scores.scores import LEAST, MOST, Finding, against_baseline, as_scores, less_means
+from evenhand.search.any_design import by_any_design
 from evenhand.tables import Names, listed
 
 Assigned = Literal["before", "adaptively"]
@@ -278,7 +278,7 @@ def decide(
         done()
         if (equal := _equal_scores(told, aim, said)) is not said:
             said, found = equal, [*found, Finding.note("bounds", _EQUAL)]
-        return _answer(told, replace(said, target=aim), found, tolerance, categories, next_n)
+        return _answer(told, said, aim, found, categories, next_n)
 
 
 @dataclass(frozen=True, eq=False)
@@ -315,6 +315,12 @@ class _Fitted:
         asked, which = self.log.questions, self.log.which
         found = biases_of_answers(self.fit, asked, which, confidence, most)
         return found.turned() if self.scores.best == "low" else found
+
+    @property
+    def paid(self) -> float:
+        """What the scores cost, by the prices of questions that were given."""
+        log = self.log
+        return float(len(self.scores) if log is None else log.questions.prices[log.which].sum())
 
     @property
     def origin(self) -> float:
@@ -383,7 +389,7 @@ def design_of_trusted(scores: Scores, names: Sequence[str], like: bool) -> Desig
     if scores.item is None or not len(others) or scores.rival is not None:
         return design
     k, n = len(scores.option), len(scores.item)
-    y = scores.centred[others] - _means(scores.centred, judge, len(scores.evaluator))[judge[others]]
+    y = less_means(scores.centred, judge, len(scores.evaluator))[others]
     cell = scores.option.codes[others].astype(np.int64) * n + scores.item.codes[others]
     times = np.bincount(cell, minlength=k * n).reshape(k, n)
     with np.errstate(invalid="ignore"):
@@ -398,11 +404,6 @@ def _by(scores: Scores, names: Sequence[str]) -> NDArray[np.bool_]:
     assert scores.evaluator is not None
     own = [scores.evaluator.names.index(name) for name in names]
     return np.isin(scores.evaluator.codes, own)
-
-
-def _means(values: Floats, codes: Any, size: int) -> Floats:
-    times = np.maximum(np.bincount(codes, minlength=size), 1)
-    return np.asarray(np.bincount(codes, values, minlength=size) / times)
 
 
 def _equal_scores(told: _Fitted, aim: Target, said: Conclusion) -> Conclusion:
@@ -435,12 +436,12 @@ def _equal_scores(told: _Fitted, aim: Target, said: Conclusion) -> Conclusion:
 def _answer(
     told: _Fitted,
     said: Conclusion,
+    aim: Target,
     found: Sequence[Finding],
-    tolerance: float,
     categories: Categories | None,
     next_n: int,
 ) -> Answer:
-    """Return the answer that a conclusion comes to."""
+    """Return the answer that a conclusion comes to, of scores less their origin."""
     table, fit, level = told.scores, told.fit, told.scores.maximised.level
     votes = _only_votes(table)
     ends = turned((0.0, 1.0) if votes else table.scale, table.best) or (-math.inf, math.inf)
@@ -464,12 +465,12 @@ def _answer(
     on_items = table.item is not None
     sure = said.sure and (alone or isinstance(told.asked, Questions))
     answer = answer_from(
-        replace(said, values=values, leads=leads),
+        replace(said, target=aim, values=values, leads=leads),
         told.options,
         _raw_scores(table, told.options),
         sure=sure,
         certainty=certainty,
-        tolerance=tolerance,
+        tolerance=aim.tolerance,
         biases=biases.without_intervals() if contradicted else biases,
         judges=judges,
         warnings=warnings,
@@ -477,7 +478,7 @@ def _answer(
         best=table.best,
         level=level,
         spent=len(table),
-        paid=float(len(table)) if told.log is None else _paid(told.log),
+        paid=told.paid,
         stopped_because=_why(told, said, categories),
         scope=scope_of(judges, not told.table.like, on_items),
         asked=told.asked,
@@ -489,10 +490,6 @@ def _answer(
     if answer.sure or contradicted or next_n == 0 or len(told.options) < 2:
         return answer
     return replace(answer, next_questions=_next(told, said, next_n))
-
-
-def _paid(log: Log) -> float:
-    return float(log.questions.prices[log.which].sum())
 
 
 def _raw_scores(table: Scores, options: Options) -> RawScores:
@@ -585,21 +582,21 @@ def _next(told: _Fitted, said: Conclusion, n: int) -> NextQuestions:
         items = len(scores.cluster or scores.item)
         return next_items(fit, said, told.options.labels, items, n)
     noise = math.nan if fit.silent else fit.errors.known or fit.noise
-    level, labels = told.origin, told.options.labels
     if told.log is None:
-        asked = askable_in_table(scores, fit, said, level)
+        asked = askable_in_table(scores, fit, said)
     else:
         questions = told.log.questions
         counts = np.bincount(told.log.which, minlength=len(questions))
         total = np.asarray(
-            np.bincount(told.log.which, told.log.scores - level, len(questions)), dtype=np.float64
+            np.bincount(told.log.which, told.log.scores - told.origin, len(questions)),
+            dtype=np.float64,
         )
         if not fit.compared and isinstance(told.asked, Questions):
             questions = questions.adding(questions._changed(capacity=None).check().advice)
             new = len(questions) - len(counts)
             counts, total = np.pad(counts, (0, new)), np.pad(total, (0, new))
-        asked = askable_in(questions, counts, total, said, level)
-    return next_questions(asked, said, labels, n, noise=noise, level=level, scored=len(told.scores))
+        asked = askable_in(questions, counts, total, said)
+    return next_questions(asked, said, told.options.labels, n, noise=noise, scored=len(told.scores))
 
 
 def _adaptively(

@@ -90,6 +90,8 @@ def difference(answer: Answer, option: str | int, rival: str | int) -> Differenc
     if answer.contradicted:
         found, level = np.array([found[0], -math.inf, math.inf, -math.inf]), 0.0
     value, low, high, least = answer.scale.leads(found).tolist()
+    if (said.verdicts[a], said.verdicts[b]) == ("in", "out"):  # then it is above 0
+        low = max(low, 0.0)
     return Difference(labels[a], labels[b], value, low, high, least, level)
 
 

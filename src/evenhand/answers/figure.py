@@ -95,7 +95,7 @@ def answer_picture(answer: Answer) -> AnswerPicture:
         "chance" if asides is chances else "scores",
         f"value, {at}: {direction(answer.best).lower()[:-1]}",
         (len(ranking) - len(rows), len(answer.biases) - len(biases)),
-        _legend(answer, said, set(found.values())),
+        _legend(answer, set(found.values())),
     )
     return _with_line(picture, answer, said, shown)
 
@@ -139,9 +139,7 @@ def _with_line(
     return replace(picture, below=tuple(below), said=f"{target.words} (above)")
 
 
-def _legend(
-    answer: Answer, said: Conclusion, found: set[str]
-) -> tuple[tuple[str, tuple[str, str], bool], ...]:
+def _legend(answer: Answer, found: set[str]) -> tuple[tuple[str, tuple[str, str], bool], ...]:
     """Return what the marks that are drawn mean."""
     target, (good, bad, _) = answer.conclusion.target, sides(answer)
     if target.against is not None and target.tolerance:

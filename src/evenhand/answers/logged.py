@@ -101,13 +101,14 @@ def _questions_of(asked: Any, scores: Scores, position: bool, place: Place) -> A
     if scores.rival is not None:
         return Questions.comparisons(options, evaluators, position=position)
     tried = scores.item is not None or scores.cluster is not None
-    repeated = tried or scores.evaluator is None or _repeated(scores)
+    by = None if tried or scores.evaluator is None else scores.evaluator.codes
+    once = by is not None and crossed(scores.option.codes, by)[1] == len(scores)
     partial: Any = "same group" if options.sides and evaluators.sides else None
     return Questions.panel(
         options,
         evaluators,
         partial=partial if scores.stated is None else _partial(scores, place),
-        capacity=None if repeated else 1,
+        capacity=1 if once else None,
     )
 
 
@@ -140,12 +141,6 @@ def _partial(scores: Scores, place: Place) -> Any:
                 f"{size:g}, and by {found[pair]:g} above; give a pair one number."
             )
     return found
-
-
-def _repeated(scores: Scores) -> bool:
-    """Whether an evaluator scored an option more than once."""
-    assert scores.evaluator is not None
-    return crossed(scores.option.codes, scores.evaluator.codes)[1] < len(scores)
 
 
 def _which(questions: Questions, scores: Scores, place: Place) -> Indices:
@@ -214,21 +209,21 @@ def _refuse(
 
 def _refuse_beyond_capacity(questions: Questions, which: Indices, place: Place) -> None:
     """Raise `InputError` for the first row that answers a question once too often."""
-    counts = np.bincount(which, minlength=len(questions))
-    if (counts <= questions.capacity).all():
+    order = np.argsort(which, kind="stable")
+    starts = np.searchsorted(which[order], which[order])
+    turn = np.empty(len(which), dtype=np.int64)
+    turn[order] = np.arange(len(which)) - starts
+    beyond = turn >= questions.capacity[which]
+    if not beyond.any():
         return
-    have: dict[int, list[int]] = {}
-    for row, x in enumerate(which.tolist()):
-        seen = have.setdefault(x, [])
-        seen.append(row)
-        most = int(questions.capacity[x])
-        if len(seen) > most:
-            said = "it cannot be asked"
-            if most:
-                before = ", ".join(place(one) for one in seen[:_MOST_ROWS] if one != row)
-                said = f"it was answered in {before}, and may be asked "
-                said += "once" if most == 1 else f"{most} times"
-            raise InputError(
-                f"{place(row)} answers {questions.label(x)!r}, but {said}. Leave the row out, or "
-                "allow more (capacity=None: as often as one likes)."
-            )
+    row = int(np.argmax(beyond))
+    x, most = int(which[row]), int(questions.capacity[which[row]])
+    said = "it cannot be asked"
+    if most:
+        earlier = np.flatnonzero(which[:row] == x)[:_MOST_ROWS]
+        said = f"it was answered in {', '.join(map(place, earlier.tolist()))}, and may be asked "
+        said += "once" if most == 1 else f"{most} times"
+    raise InputError(
+        f"{place(row)} answers {questions.label(x)!r}, but {said}. Leave the row out, or "
+        "allow more (capacity=None: as often as one likes)."
+    )

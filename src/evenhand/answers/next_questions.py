@@ -129,11 +129,10 @@ def next_questions(
     n: int,
     *,
     noise: float,
-    level: float,
     scored: int,
 ) -> NextQuestions:
-    """Return the n best questions to ask about options of these names, after so many scores that
-    are told from ``level`` on; answers have a standard deviation of ``noise``, if it is known.
+    """Return the n best questions to ask about options of these names, after so many scores;
+    answers have a standard deviation of ``noise``, if it is known.
     """
     made, found = np.zeros(len(asked.z), dtype=np.int64), list[NextQuestion]()
     ratio = further(said) if one_best(said) else math.nan
@@ -142,7 +141,7 @@ def next_questions(
         if e and 0.0 < ratio < math.inf:
             advice += f" About {_about(e * ratio)} more like them {_SETTLE}."
         return NextQuestions((), math.inf, advice)
-    outlook = Outlook(asked, said, labels, noise, level)
+    outlook = Outlook(asked, said, noise)
     while len(found) < n and (may := asked.open(made)).any():
         step = outlook.take(may)
         found.append(_question(asked, step, labels[step.option], noise))

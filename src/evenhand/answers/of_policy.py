@@ -9,7 +9,6 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.answers.answer import (
-    SAME,
     Answer,
     Scale,
     answer_from,
@@ -25,7 +24,9 @@ from evenhand.arrays import Floats
 from evenhand.best import Best
 from evenhand.findings import Attempts
 from evenhand.inference import Conclusion, Target, Verdict, capped, design_of_feedback
+from evenhand.inference.conclusion import unbounded
 from evenhand.linear import Fit
+from evenhand.numerics.tolerance import ROUNDING
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import Conclusion as Outcome
 from evenhand.policies.conclusion import conclusion_of
@@ -68,7 +69,7 @@ def answer_of(
     fit, biases = _fitted(said, ends.most)
     concluded = _concluded(said, decision, fit, tolerance, sure, confidence)
     if decision is not said.decision:  # contradicted
-        concluded = replace(concluded, values=_everything_around(concluded.values[:, 0]))
+        concluded = replace(concluded, values=unbounded(concluded.values[:, 0]))
         biases = biases.without_intervals()
     scatter = 1.0 if questions.noise is None else questions.noise
     means = checks.means * scatter + checks.level.origin
@@ -115,16 +116,10 @@ def _without_certainty(decision: Decision) -> Decision:
         loss=math.inf,
         level=0.0,
         withstands=0.0,
-        leads=None if leads is None else _everything_around(leads[:, 0]),
+        leads=None if leads is None else unbounded(leads[:, 0]),
         certainty=None,
         selection=None if decision.selection is None else Selection(decision.selection.chosen),
     )
-
-
-def _everything_around(estimates: Floats) -> Floats:
-    """Return (k, 3) estimates with intervals that are everything."""
-    everything = np.full(len(estimates), np.inf)
-    return np.column_stack([estimates, -everything, everything])
 
 
 def _fitted(said: Outcome, most: float) -> tuple[Fit | None, Biases]:
@@ -205,11 +200,11 @@ def _leads(decision: Decision, values: Floats, fit: Fit | None) -> Floats:
     """
     apart = values[decision.option, 0] - values[:, 0]
     if decision.leads is None:
-        return _everything_around(apart)
+        return unbounded(apart)
     leads = decision.leads.copy()
     unknown = np.isinf(leads[:, 1]) & np.isinf(leads[:, 2])
     unknown[decision.option] = False
-    apart[np.abs(apart) <= SAME * np.abs(values[decision.option, 0])] = 0.0
+    apart[np.abs(apart) <= ROUNDING * np.abs(values[decision.option, 0])] = 0.0
     unknown &= np.isfinite(apart) | (leads[:, 0] == 0.0)
     leads[unknown, 0] = apart[unknown]
     if fit is not None:
@@ -231,7 +226,7 @@ def _values(said: Outcome, decision: Decision, fit: Fit | None) -> Floats:
     alone = said.questions.options.stand_alone
     if values is not None and not alone and decision.certainty != "features exact":
         return values
-    model = _everything_around(np.full(len(said.questions.options), np.nan))
+    model = unbounded(np.full(len(said.questions.options), np.nan))
     if fit is not None:
         model[:, 0] = np.where(fit.told, fit.values, np.nan)[: len(model)]
         model[:, 0] += said.checks.level.origin

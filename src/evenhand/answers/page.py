@@ -23,7 +23,7 @@ from evenhand.assumptions import model
 from evenhand.best import direction, sign
 from evenhand.checks.statistics import FEWEST
 from evenhand.errors import InputError, RequirementError
-from evenhand.inference.conclusion import Conclusion
+from evenhand.inference.conclusion import Conclusion, holm
 from evenhand.numerics.intervals import Estimate
 from evenhand.questions import Questions
 from evenhand.report.model import (
@@ -150,7 +150,6 @@ def record_of(answer: Answer) -> dict[str, Any]:
             "loses_at_most": said.loss if answer.conclusion.target.top is not None else None,
             "expected_loss": said.expected_loss,
             "expected_right": said.expected_right,
-            "options": _places(answer),
         },
         "option": answer.label,
         **{name: getattr(answer, name) for name in same},
@@ -159,7 +158,7 @@ def record_of(answer: Answer) -> dict[str, Any]:
         "assumed": answer.assumed,
         "scores": n_scores(answer),
         "by_mean_scores": None if raw is None else answer.options.labels[raw],
-        "ranking": [_without("index", one) for one in answer.ranking],
+        "ranking": rows_of(answer),
         "biases": [asdict(bias) for bias in answer.biases],
         "attempts": tried.to_dict(answer.questions) if tried.tries else None,
         "withdrawn": answer.withdrawn.to_dict(),
@@ -167,30 +166,32 @@ def record_of(answer: Answer) -> dict[str, Any]:
             {name: getattr(found, name) for name in ("assumption", "message", "alarm")}
             for found in answer.warnings
         ],
-        "next_questions": [_without("question", one) for one in asked],
+        "next_questions": [
+            {name: part for name, part in asdict(one).items() if name != "question"}
+            for one in asked
+        ],
         "questions_until_sure": asked.until_sure,
         "advice": asked.advice,
     }
 
 
-def _places(answer: Answer) -> list[dict[str, Any]]:
-    """Return what machines read of where options stand, the most valuable first."""
-    said, inside = answer.conclusion, answer.categories
+def rows_of(answer: Answer) -> list[dict[str, Any]]:
+    """Return where options stand, the most valuable first, as frames and machines have it."""
+    said, inside, (low, high) = answer.conclusion, answer.categories, answer.conclusion.ranks
+    same = ("raw", "value", "low", "high", "lead", "evaluations")
     return [
         {
             "option": one.option,
             **({} if inside is None else {"category": inside.name(one.index)}),
+            **({} if answer.options.groups is None else {"group": one.group}),
+            **{name: getattr(one, name) for name in same},
             "verdict": verdict_on(answer, one.index),
             "chance": float(said.chances[one.index]),
-            "rank_low": int(said.ranks[0][one.index]),
-            "rank_high": int(said.ranks[1][one.index]),
+            "rank_low": int(low[one.index]),
+            "rank_high": int(high[one.index]),
         }
         for one in answer.ranking
     ]
-
-
-def _without(name: str, one: Any) -> dict[str, Any]:
-    return {field: part for field, part in asdict(one).items() if field != name}
 
 
 def one_best(answer: Answer) -> bool:
@@ -398,8 +399,7 @@ def _rival(answer: Answer) -> str:
         near = min(known, key=lambda one: abs(one.value - bar), default=None)
         if near is None:
             return ""
-        where = interval(Estimate(near.value, near.low, near.high, 0.0))
-        return f"{short(near.option)} is nearest to the bar: {where}."
+        return f"{short(near.option)} is nearest to the bar: {interval(near)}."
     if own is None:
         own = max(said.chosen, key=lambda x: answer.standing(x).lead)  # the last that is in
     left = [one for one in answer.ranking if one.index not in {own, *same}]
@@ -409,27 +409,15 @@ def _rival(answer: Answer) -> str:
     tied = f" {listed([labels[x] for x in same])}: the same features, any will do." if same else ""
     if closest is None:
         return tied.lstrip()
-    lead, beyond = -lead_over(answer, own, closest[1]), ("ahead", "behind")
-    where, lead = (beyond[0], lead) if lead.value > 0.0 else (beyond[1], -lead)
+    where, lead = "ahead", answer.compare(closest[1], own)
+    if not lead.value > 0.0:
+        where, lead = "behind", answer.compare(own, closest[1])
     to = "" if target.top == 1 else f" to {short(labels[own])}"
     by = f", {where} by {interval(lead)}" if math.isfinite(lead.high - lead.low) else ""
     odds = chance(float(said.chances[closest[1]]))
     what = wanted(answer).removesuffix(f" than {target.against!r}")
     odds = f"; the chance that it is {what} is {odds}" if odds else ""
     return f"{short(labels[closest[1]])} comes closest{to}{by}{odds}.{tied}"
-
-
-def lead_over(answer: Answer, option: int, rival: int) -> Estimate:
-    """Return the lead of one option over another."""
-    lead = answer.conclusion.leads[rival]
-    if option != answer.option or math.isnan(lead[0]):
-        found = answer.compare(option, rival)
-        lead = np.array([found.value, found.low, found.high])
-    value, low, high = (float(end) for end in lead)
-    verdicts = answer.conclusion.verdicts
-    if (verdicts[option], verdicts[rival]) == ("in", "out"):  # then it is above 0
-        low = max(low, 0.0)
-    return Estimate(value, low, high, 0.0)
 
 
 def _bias_in_words(answer: Answer) -> str:
@@ -481,11 +469,10 @@ def _severity(answer: Answer) -> str:
     known = [one for one in answer.biases if one.kind == "leniency" and one.known]
     told = [one for one in known if one.low > 0.0 or one.high < 0.0]
     if answer.table is not None and answer.table.scores.evaluator is not None:
-        spread, failure = answer.table.values.severity(), 1.0 - answer.confidence
-        p = np.sort(2.0 * np.minimum(spread.above, 1.0 - spread.above))
-        apart = np.logical_and.accumulate(p < failure / np.arange(len(p), 0, -1))  # Holm
-        told = sorted(told, key=lambda one: -abs(one.estimate / (one.high - one.low)))
-        told = told[: int(apart.sum())]
+        names, spread = answer.table.scores.evaluator.names, answer.table.values.severity()
+        up, down = holm(spread.estimate, spread.above, 1.0 - answer.confidence)
+        apart = {names[x] for x in np.flatnonzero(up | down)}
+        told = [one for one in told if one.name in apart]
     digits = decimals(median(0.5 * (one.high - one.low) for one in told)) if told else 0
     told = [one for one in told if round(abs(one.shrunk), digits) > 0.0]
     if not told:
@@ -523,7 +510,7 @@ def _raw_in_words(answer: Answer) -> str:
         parts = {"added": gone, "left out": come}
         done = " and ".join(f"{word} {listed(some)}" for word, some in parts.items() if some)
         return f"The {means} {done}."
-    lead = lead_over(answer, answer.option, next(iter(first)))
+    lead = answer.compare(answer.option, next(iter(first)))
     lost = f"; there is {_TOO_FEW} whether that loses anything"
     if lead.low > 0.0:
         lost = f", and lost {interval(lead)}"

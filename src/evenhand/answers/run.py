@@ -97,53 +97,6 @@ def those_available(available: Available, names: Sequence[str]) -> set[str]:
     return there
 
 
-class _Attendance:
-    """Keeps the attendance of evaluators, and tells the policy when one joins or leaves."""
-
-    # `available` names who is there, None: all who have not left; `left` says who left during the
-    # run, and why.
-
-    def __init__(self, policy: Policy, available: Available | None) -> None:
-        self._policy, self._available = policy, available
-        self._names = tuple(policy.questions.evaluators)
-        self._failed: Counter[str] = Counter()  # questions given up in a row
-        self.left: dict[str, str] = {}
-
-    def look(self) -> None:
-        """Ask who is there, if somebody says, and tell the policy who joined and who left."""
-        if self._available is None:
-            return
-        there = those_available(self._available, self._names) - self.left.keys()
-        absent = set(self._policy.limits.absent_names)
-        for name in self._names:
-            if name in there and name in absent:
-                self._policy.limits.join(name)
-            elif name not in there and name not in absent:
-                self._policy.limits.leave(name)
-
-    def free(self) -> list[str] | None:
-        """Return the names of those who can be asked now; None if all."""
-        absent = self._policy.limits.absent_names
-        free = [name for name in self._names if name not in absent]
-        return None if len(free) == len(self._names) else free
-
-    def answered(self, name: str | None) -> None:
-        """Take note that an evaluator answered."""
-        if name is not None:
-            self._failed[name] = 0
-
-    def failed(self, name: str) -> int:
-        """Take note that a question to an evaluator was given up; return how many in a row."""
-        self._failed[name] += 1
-        return self._failed[name]
-
-    def leave(self, name: str, why: str) -> None:
-        """Take note that an evaluator is not to be asked again in this run."""
-        self.left.setdefault(name, why)
-        if name not in self._policy.limits.absent_names:
-            self._policy.limits.leave(name)
-
-
 @dataclass
 class Run:
     """What came of asking."""
@@ -257,8 +210,8 @@ def run(
 ) -> Run:
     """Ask until the policy is done, the evaluator is broken, or somebody interrupts."""
     # `read` returns the score in a reply, or raises `InputError`; `seed` orders the questions.
-    there = _Attendance(policy, available)
-    desk = _PolicyDesk(policy, retries, max(LEAST_PATIENCE, 2 * parallel), read, seed, there)
+    patience = max(LEAST_PATIENCE, 2 * parallel)
+    desk = _PolicyDesk(policy, retries, patience, read, seed, available)
     try:
         return work(desk, crew, parallel, watch)
     except NotIdentifiableError as error:
@@ -269,7 +222,10 @@ def run(
 
 
 class _PolicyDesk:
-    """Keeps track of what a policy has asked and what came of it."""
+    """Keeps track of what a policy has asked and what came of it, and of who is there."""
+
+    # `available` names who is there, None: all who have not left. The policy is told when somebody
+    # joins or leaves; who left during the run, and why, is in `run.left`.
 
     def __init__(
         self,
@@ -278,9 +234,9 @@ class _PolicyDesk:
         patience: int,
         read: Callable[[Question, object], float],
         seed: int,
-        attendance: _Attendance,
+        available: Available | None,
     ) -> None:
-        self._policy, self._attendance, self._read = policy, attendance, read
+        self._policy, self._available, self._read = policy, available, read
         self._retries, self._patience = retries, patience
         self._order = np.random.default_rng([seed, policy.spent])
         self._number = policy.spent
@@ -290,12 +246,12 @@ class _PolicyDesk:
         self._turns = Turns({x: n for x, n in enumerate(earlier) if n})
         self._given_up = 0  # questions in a row, of whatever option
         self._given_up_on: Counter[str] = Counter()  # questions in a row, of this option
-        self.run = Run(left=attendance.left)
+        self._given_up_by: Counter[str] = Counter()  # and of this evaluator
+        self.run = Run()
 
     def next(self, room: int) -> Sequence[Question] | None:
         """Return what the policy wants, in a random order."""
-        self._attendance.look()
-        free = self._attendance.free()
+        free = self._free()
         wanted = self._policy.ask(pending=self._pending, available=free).counts
         if free is not None:  # whatever a policy of one's own asks for
             there = [-1, *(self._policy.limits.place(name) for name in free)]
@@ -309,6 +265,20 @@ class _PolicyDesk:
             chosen[x:] -= 1
             questions.append(self._question(x))
         return questions
+
+    def _free(self) -> list[str] | None:
+        """Return the names of those who can be asked now, None if all; the policy knows them."""
+        limits, names = self._policy.limits, tuple(self._policy.questions.evaluators)
+        if self._available is not None:
+            there = those_available(self._available, names) - self.run.left.keys()
+            absent = set(limits.absent_names)
+            for name in names:
+                if name in there and name in absent:
+                    limits.join(name)
+                elif name not in there and name not in absent:
+                    limits.leave(name)
+        absent = set(limits.absent_names)
+        return [name for name in names if name not in absent] if absent else None
 
     def _none(self) -> Sequence[Question] | None:
         """Return whether to wait: with something on its way, unless the policy is done."""
@@ -335,7 +305,8 @@ class _PolicyDesk:
         self.run.attempts.answer(question.index)
         self._close(question)
         self._given_up = self._given_up_on[question.label] = 0
-        self._attendance.answered(question.evaluator)
+        if question.evaluator is not None:
+            self._given_up_by[question.evaluator] = 0
 
     def fail(self, question: Question, said: str) -> bool:
         """Try a question again, or give it up; where too many were given up, stop."""
@@ -350,10 +321,12 @@ class _PolicyDesk:
             return False
         self._given_up += 1
         self._given_up_on[question.label] += 1
-        if name is not None and self._attendance.failed(name) >= patience:
-            self._given_up = 0
-            self._attendance.leave(name, f"failed {patience} times in a row, last with: {said}")
-            return False
+        if name is not None:
+            self._given_up_by[name] += 1
+            if self._given_up_by[name] >= patience:
+                self._given_up = 0
+                self._leave(name, f"failed {patience} times in a row, last with: {said}")
+                return False
         # several evaluators who all fail are one broken line to them
         enough, who = (patience, "the evaluator") if name is None else (2 * patience, "evaluators")
         on_this = self._given_up_on[question.label] >= patience > self._given_up
@@ -368,7 +341,13 @@ class _PolicyDesk:
         if question.evaluator is None:
             self.run.stopped_because = f"the evaluator left: {why}"
         else:
-            self._attendance.leave(question.evaluator, why)
+            self._leave(question.evaluator, why)
+
+    def _leave(self, name: str, why: str) -> None:
+        """Take note that an evaluator is not to be asked again in this run."""
+        self.run.left.setdefault(name, why)
+        if name not in self._policy.limits.absent_names:
+            self._policy.limits.leave(name)
 
     def close(self) -> None:
         """Forget what is out: the policy may ask it again."""

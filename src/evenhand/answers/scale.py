@@ -16,11 +16,11 @@ import numpy as np
 from evenhand.answers.question import Question
 from evenhand.arrays import is_number
 from evenhand.best import Best, direction, sign, turned
-from evenhand.certainty.choice import checked_bounds
 from evenhand.errors import InputError
 from evenhand.questions import Questions
 from evenhand.scores.grades import VERDICTS, grades_in, verdict_in
 from evenhand.scores.scores import spelled
+from evenhand.search.choice import checked_bounds
 from evenhand.tables.texts import is_absent
 
 Kind = Literal["votes", "verdicts"]

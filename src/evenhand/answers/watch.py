@@ -104,7 +104,7 @@ def watching(
         )
     elif progress is not False and sys.stderr.isatty():
         with _late_bar() as show:
-            yield _paced(policy, show, _PACE)
+            yield _paced(policy, lambda now: show(now.spent, max(now.total, 1), str(now)), _PACE)
     elif progress:  # where no bar can be drawn: in a notebook, in a log
         yield _paced(policy, lambda now: print(now, file=sys.stderr), _SLOW_PACE)
     else:
@@ -145,17 +145,14 @@ def _paced(policy: Watched, show: Callable[[Progress], object], pace: float) -> 
 
 
 @contextmanager
-def _late_bar() -> Iterator[Callable[[Progress], object]]:
+def _late_bar() -> Iterator[Callable[[int, int, str], None]]:
     """Give a function that draws a bar, which is there from its first call on."""
     bars: list[Bar] = []
 
-    def show(now: Progress) -> None:
+    def show(done: int, total: int, said: str) -> None:
         bar = bars[0] if bars else _begun()
         bars[:] = [bar]
-        total = max(now.total, 1)
-        bar.update(
-            bar.task_ids[0], completed=now.spent, total=total, description=str(now), refresh=True
-        )
+        bar.update(bar.task_ids[0], completed=done, total=total, description=said, refresh=True)
 
     try:
         yield show
@@ -172,33 +169,24 @@ def steps(*names: str) -> Iterator[Callable[[], None]]:
     if not sys.stderr.isatty():
         yield lambda: None
         return
-    bars: list[Bar] = []
-    lock, done = threading.Lock(), 0
+    lock, done, late = threading.Lock(), 0, False
 
-    def show(begin: bool) -> None:
+    def look(step: int, begin: bool = False) -> None:
+        nonlocal done, late
         with lock:
-            if begin:
-                bars.append(_begun())
-            for bar in bars:
-                name = names[min(done, len(names) - 1)]
-                bar.update(bar.task_ids[0], completed=done, total=len(names), description=name)
-                bar.refresh()
+            done, late = done + step, late or begin
+            if late:
+                show(done, len(names), names[min(done, len(names) - 1)])
 
-    def after() -> None:
-        nonlocal done
-        done += 1
-        show(begin=False)
-
-    late = threading.Timer(_PATIENCE, show, [True])
-    late.daemon = True
-    late.start()
-    try:
-        yield after
-    finally:
-        late.cancel()
-        late.join()
-        for bar in bars:
-            bar.stop()
+    first = threading.Timer(_PATIENCE, look, [0, True])
+    first.daemon = True
+    with _late_bar() as show:
+        first.start()
+        try:
+            yield lambda: look(1)
+        finally:
+            first.cancel()
+            first.join()
 
 
 def _begun() -> Bar:

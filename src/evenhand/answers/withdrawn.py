@@ -9,13 +9,13 @@ Scores that were withdrawn blindly, without regard to any score, are put back in
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.inference import Conclusion, Verdict, capped
+from evenhand.inference.conclusion import unbounded
 from evenhand.report.words import counted, listed, short
 
 if TYPE_CHECKING:
@@ -49,12 +49,6 @@ class Withdrawals:
     scores: tuple[Withdrawal, ...] = ()  # in the order in which they were withdrawn
     put_back: Answer | None = None  # with those not withdrawn blindly; None if none, or not known
     sure_without: bool = False  # by the other scores alone
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    def __iter__(self) -> Iterator[Withdrawal]:
-        return iter(self.scores)
 
     @property
     def disputed(self) -> bool:
@@ -118,18 +112,16 @@ def with_put_back(
         loss=said.loss,
         withstands=0.0 if put_back is None else min(answer.withstands, put_back.withstands),
         certainty=None if put_back is None or put_back.certainty is None else answer.certainty,
-        sure=answer.sure and put_back is not None and put_back.sure and _same(said, put_back),
-        bias=_wider(answer.bias, None if put_back is None else put_back.bias),
+        sure=answer.sure
+        and put_back is not None
+        and put_back.sure
+        and set(said.chosen) == set(put_back.conclusion.chosen),
         biases=answer.biases.widened(None if put_back is None else put_back.biases),
         ranking=tuple(
             _wider(one, None if beside is None else beside.standing(one.index))
             for one in answer.ranking
         ),
     )
-
-
-def _same(said: Conclusion, put_back: Answer) -> bool:
-    return set(said.chosen) == set(put_back.conclusion.chosen)
 
 
 def _of_both(one: Conclusion, other: Conclusion | None) -> Conclusion:
@@ -149,13 +141,12 @@ def _of_both(one: Conclusion, other: Conclusion | None) -> Conclusion:
 
 def _joined(ours: Floats, theirs: Floats | None) -> Floats:
     """Return (k, 3) estimates with intervals as wide as both together."""
-    everything = np.broadcast_to([np.nan, -np.inf, np.inf], ours.shape)
-    theirs = everything if theirs is None else theirs
+    theirs = unbounded(ours[:, 0]) if theirs is None else theirs
     low, high = np.fmin(ours[:, 1], theirs[:, 1]), np.fmax(ours[:, 2], theirs[:, 2])
     return np.column_stack([ours[:, 0], low, high])
 
 
 def _wider(one: Any, other: Any) -> Any:
-    """Return an estimate, a bias or a standing with an interval as wide as both together."""
+    """Return a standing with an interval as wide as both together."""
     low, high = (-math.inf, math.inf) if other is None else (other.low, other.high)
     return replace(one, low=min(one.low, low), high=max(one.high, high))

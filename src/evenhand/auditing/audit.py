@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.arrays import is_number
 from evenhand.auditing.decisions import Decisions, decisions, refuse_unfit
-from evenhand.auditing.each import Each, Spreads, of_evaluators, of_favoured
+from evenhand.auditing.each import Each, Spreads, each, of_evaluators, of_favoured
 from evenhand.auditing.identified import Identified, why_not
 from evenhand.auditing.page import cannot_tell, record_of, report_of
 from evenhand.auditing.placebo import Placebo, placebo
@@ -45,7 +45,7 @@ class Audit(Result):
     seed
         Where permutations of groups come from.
     target
-        What is wanted at every event, if anybody said; `decisions.shortlist` is then who.
+        What is wanted at every event, if anybody said; `shortlist` is then who.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Audit(Result):
     ...     columns=["option", "evaluator", "home", "score"],
     ... )
     >>> found = eh.audit(frame, partial="home")
-    >>> round(found.bias.value, 9), found.decisions.names(found.decisions.fair_winner)
+    >>> round(found.bias.value, 9), found.decisions["fair_winner"].tolist()
     (2.0, ['Ann'])
     """
 
@@ -140,39 +140,44 @@ class Audit(Result):
         return placebo(self.table, self.seed)
 
     @cached_property
-    def by_evaluator(self) -> Each:
-        """The biases of evaluators, one by one."""
-        return of_evaluators(self.table, self.bias.level)
-
-    @cached_property
-    def by_favoured(self) -> Each:
-        """The biases towards groups one by one; towards options, where there are no groups."""
-        return of_favoured(self.table, self.bias.level)
+    def _each(self) -> tuple[Each, Each]:
+        return of_evaluators(self.table, self.bias.level), of_favoured(self.table, self.bias.level)
 
     @cached_property
     def spread(self) -> Spreads:
         """How much biases differ: among evaluators, and among those whom they favour."""
-        return Spreads(self.by_evaluator.spread, self.by_favoured.spread)
+        return Spreads(*(one.spread for one in self._each))
 
     @property
     def evaluators(self) -> pd.DataFrame:
-        """Evaluators one by one; see `Each.columns`."""
-        return self.by_evaluator.frame
+        """The biases of evaluators, one by one."""
+        return self._each[0].frame
 
     @property
     def groups(self) -> pd.DataFrame:
         """Those who are favoured, one by one: groups, or options where there are none."""
-        return self.by_favoured.frame
+        return self._each[1].frame
 
     @cached_property
-    def decisions(self) -> Decisions:
-        """What the scores decide at every event, and what would change that."""
+    def _decided(self) -> Decisions:
         return decisions(self.scores, self.bias, self.attributes, self.target)
 
-    @cached_property
+    @property
+    def decisions(self) -> pd.DataFrame:
+        """What the scores decide: a row for every event, with a verdict on its winner by the mean
+        scores; see `Decisions.events`.
+        """
+        return self._decided.events
+
+    @property
     def flips(self) -> pd.DataFrame:
         """Who wins at every event, by every rule: a row each; see `Decisions.flips`."""
-        return self.decisions.flips()
+        return self._decided.flips
+
+    @property
+    def shortlist(self) -> pd.DataFrame | None:
+        """Who is wanted at every event, by every rule; see `Decisions.shortlist`."""
+        return self._decided.shortlist
 
     @cached_property
     def warnings(self) -> tuple[Finding, ...]:
@@ -204,7 +209,7 @@ class Audit(Result):
                 f"by() needs a label for each of {len(self.scores):,} scores; got "
                 f"{len(kinds.codes):,}."
             )
-        return Each(self.table, "kind", kinds.codes, kinds.names, {}, self.bias.level).frame
+        return each(self.table, self.bias.level, "kind", kinds.codes, kinds.names).frame
 
     @property
     def favoured(self) -> str:
@@ -248,7 +253,7 @@ def audit(
         Of all intervals.
     top
         How many are wanted at every event, such as the ten that are funded: which of them change,
-        and by what, is then in ``decisions.shortlist``.
+        and by what, is then in ``shortlist``.
     bar, against
         Instead of ``top``: what they must be worth, on the scale of the average evaluator, or the
         option that they must beat.

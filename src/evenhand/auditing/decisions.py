@@ -26,7 +26,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -39,8 +38,8 @@ from evenhand.inference import Target, conclude
 from evenhand.inference.biases import BiasEstimate, TableFit
 from evenhand.linear import Design, Fit, Spread
 from evenhand.linear.design import design_of_values, whose_position
+from evenhand.linear.fit import alike, places
 from evenhand.linear.large import LargeFit
-from evenhand.numerics.tolerance import TIE
 from evenhand.scores import Factor, Scores
 from evenhand.scores.scores import Codes
 
@@ -49,12 +48,7 @@ if TYPE_CHECKING:
 
 Flags = NDArray[np.bool_]
 
-_REASONS = {
-    (True, True): "the bias or leniency, each alone",
-    (True, False): "the bias",
-    (False, True): "leniency",
-    (False, False): "the bias and leniency together",
-}
+_TOGETHER = "the bias and leniency together"
 _LARGE = 30_000_000  # rows times effects of a table on items that are fitted at once
 _NEAREST = 8  # rivals whose leads are looked at in a table that is fitted step by step
 
@@ -194,14 +188,13 @@ def _of_event(scores: Scores, rows: Any) -> tuple[Indices, Scores]:
         if factor is None:
             return np.zeros(0, dtype=np.intp), None, None
         codes = factor.codes[rows]
-        there = np.bincount(codes, minlength=len(factor))
-        if also is not None:
-            there += np.bincount(also, minlength=len(factor))
-        present = np.flatnonzero(there)
-        number = np.zeros(len(factor), dtype=np.int32)
-        number[present] = np.arange(len(present))
+        present, number = np.unique(
+            codes if also is None else np.append(codes, also), return_inverse=True
+        )
+        numbers: Codes = number.reshape(-1).astype(np.int32)
         names = tuple(factor.names[one] for one in present.tolist())
-        return present, Factor(number[codes], names), None if also is None else number[also]
+        second = None if also is None else numbers[len(codes) :]
+        return present, Factor(numbers[: len(codes)], names), second
 
     seconds = None if scores.rival is None else scores.rival[rows]
     options, option, rival = of(scores.option, seconds)
@@ -237,7 +230,7 @@ def _reduced(design: Design) -> Design:
 
 class Lead(NamedTuple):
     """Who is first by some values, who next, and by how much: 0 in a tie, infinite without a next
-    one; −1 and NaN where values are not known. Of those that tie, others say who is first.
+    one; −1 and NaN where values are not known.
     """
 
     first: int
@@ -249,150 +242,47 @@ class Lead(NamedTuple):
         """Return who is first by (k,) values, of those that tie by others."""
         if np.isnan(values).any():
             return cls(-1, -1, math.nan)
-        places = _places(values, grain)
-        first, *others = np.lexsort((_places(also, grain), places))[:2].tolist()
+        first, *others = _ranked(values, also, grain)[:2].tolist()
         if not others:
             return cls(first, -1, math.inf)
-        tied = places[first] == places[others[0]]
+        by_value = places(values, grain)
+        tied = by_value[first] == by_value[others[0]]
         return cls(first, others[0], 0.0 if tied else float(values[first] - values[others[0]]))
 
 
-def _places(values: Floats, grain: float) -> Indices:
-    """Return (k,) the place of each, from 0; those that tie share it."""
-    order = np.argsort(-values, kind="stable")
-    places = np.zeros(len(order), dtype=np.intp)
-    places[order[1:]] = np.cumsum(-np.diff(values[order]) > _enough(values, grain))
-    return places
+def _ranked(values: Floats, also: Floats, grain: float) -> Indices:
+    """Return options by (k,) values, of those that tie by others."""
+    return np.lexsort((places(also, grain), places(values, grain)))
 
 
-def _enough(values: Floats, grain: float) -> float:
-    """Return up to what difference values tie."""
-    return max(TIE * float(np.abs(values).max(initial=0.0, where=np.isfinite(values))), grain)
-
-
-class RuleComparison(NamedTuple):
-    """Who wins at every event by a rule, and who without it: (events,) options."""
-
-    winner: Indices  # −1 where options cannot be ranked
-    baseline: Indices
-    margin: Floats  # the lead by the rule: 0 in a tie, infinite without a rival
-
-    @property
-    def flipped(self) -> Flags:
-        """(events,) whether another wins; a tie changes nothing."""
-        return np.asarray(self.winner != self.baseline)
-
-
-@dataclass(frozen=True, eq=False)
-class Decisions:
-    """What the scores decide at every event, and what would change that.
+class Decisions(NamedTuple):
+    """What the scores decide at every event, and what would change that; no option is None.
 
     Parameters
     ----------
-    events, sizes
-        Names of the events, and (events,) how many options compete at each.
-    options
-        Names of the options.
-    bias
-        The bias that is taken off.
-    rules
-        Who wins, by the name of the rule.
-    firsts
-        The options that win by the mean at each event, alone or in a tie.
-    winner, fair_winner, runner_up
-        (events,) the option that wins by the mean, the one that wins with bias and leniency off,
-        and who is next to the latter; −1 for nobody.
-    lead, lead_se
-        (events,) by how much the fair winner leads, and the standard error of that.
-    chance
-        (events,) of the fair winner the largest chance, over all rivals, of such a lead if the
-        rival were as good.
-    chance_of_winner
-        (events,) the same of its lead over the winner by the mean alone; NaN where that is the
-        same.
-    tipping_favour
-        (events,) how much all evaluators together would have to favour the fair winner's group (or
-        it alone, where there are no groups) for somebody else to be best; infinite where nobody
-        else competes.
+    events
+        A row for every event, with its ``options`` counted: the ``winner`` by the mean, and who is
+        ``tied`` with it; the ``fair_winner``, with bias and leniency off, the ``runner_up``, and
+        the ``lead`` between them with its standard error; the largest ``chance``, over all rivals,
+        of such a lead if the rival were as good; whether that is ``sure``; the ``tipping_favour``:
+        how much all evaluators together would have to favour the fair winner's group (or it alone,
+        where there are no groups) for somebody else to be best, infinite where nobody else
+        competes; and the ``verdict`` on the winner by the mean. wrong: it is surely not the best.
+        safe: it surely is. Both by more than noise, and than what is not known of the bias.
+        unknown: options cannot be compared, or the bias is not known. fragile: all else.
+    flips
+        A row for every event and rule: who wins by the rule, and without it (``baseline``), who is
+        ``tied`` with that, whether another wins (a tie changes nothing), and by which ``margin``.
     shortlist
-        Who is wanted by the mean, and with bias and leniency off: among the m best, above a bar or
-        better than one option; None if nobody said what is wanted.
+        A row for every option of every event: whether it is wanted (among the m best, above a bar
+        or better than one option) by the mean, and with bias, leniency (or what standing first
+        adds) or both off; what is sure of it with both off; and what changes its place. None if
+        nobody said what is wanted.
     """
 
-    events: tuple[str, ...]
-    sizes: Indices
-    options: tuple[str, ...]
-    bias: BiasEstimate
-    rules: Mapping[str, RuleComparison]
-    firsts: tuple[tuple[int, ...], ...]
-    winner: Indices
-    fair_winner: Indices
-    runner_up: Indices
-    lead: Floats
-    lead_se: Floats
-    chance: Floats
-    chance_of_winner: Floats
-    tipping_favour: Floats
-    shortlist: Shortlist | None = None
-
-    def __len__(self) -> int:
-        """Return how many events there are."""
-        return len(self.events)
-
-    @cached_property
-    def sure(self) -> Flags:
-        """(events,) whether the fair winner is better than all others by more than noise."""
-        return self.chance < 1.0 - self.bias.level
-
-    @cached_property
-    def verdict(self) -> tuple[str, ...]:
-        """For every event: wrong, fragile, safe or unknown.
-
-        wrong: the winner by the mean is surely not the best. safe: it surely is. Both by more than
-        noise, and than what is not known of the bias. unknown: options cannot be compared, or the
-        bias is not known. fragile: all else.
-        """
-        least = 2.0 * (1.0 - self.bias.level) / np.maximum(self.sizes - 1, 2)  # two-sided
-        other = self.winner != self.fair_winner
-        wrong = other & (self.sure | (self.chance_of_winner < least))
-        said = np.where(wrong, "wrong", np.where(self.sure & ~other, "safe", "fragile"))
-        nobody = np.isnan(self.lead) | math.isnan(self.bias.value)
-        return tuple(np.where(nobody, "unknown", said).tolist())
-
-    def names(self, options: Indices) -> list[str | None]:
-        """Return the names of some options; None for nobody."""
-        return [None if x < 0 else self.options[x] for x in options.tolist()]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with a row for every event."""
-        import pandas as pd  # noqa: PLC0415 # slow to load
-
-        who = {name: self.names(getattr(self, name)) for name in _WHO}
-        numbers = {name: getattr(self, name) for name in _NUMBERS}
-        return pd.DataFrame({"event": self.events, "options": self.sizes} | who | numbers)
-
-    def flips(self) -> pd.DataFrame:
-        """Return a data frame with a row for every event and rule.
-
-        ``tied`` has those who share the first place with ``baseline``.
-        """
-        import pandas as pd  # noqa: PLC0415 # slow to load
-
-        frames = []
-        for name, rule in self.rules.items():
-            tied = [
-                ", ".join(self.options[x] for x in firsts if one not in (-1, x))
-                for firsts, one in zip(self.firsts, rule.baseline.tolist(), strict=True)
-            ]
-            columns: dict[str, Any] = {"event": self.events, "rule": name}
-            columns |= {who: self.names(getattr(rule, who)) for who in ("winner", "baseline")}
-            columns |= {"tied": tied, "flipped": rule.flipped, "margin": rule.margin}
-            frames.append(pd.DataFrame(columns))
-        return pd.concat(frames, ignore_index=True)
-
-
-_WHO = ("winner", "fair_winner", "runner_up")
-_NUMBERS = ("lead", "lead_se", "chance", "sure", "tipping_favour", "verdict")
+    events: pd.DataFrame
+    flips: pd.DataFrame
+    shortlist: pd.DataFrame | None = None
 
 
 def decisions(
@@ -404,10 +294,12 @@ def decisions(
     """Return what scores decide, and what a common bias changes; ``attributes``: what scores rise
     with each of them; ``target``: what is wanted.
     """
+    import pandas as pd  # noqa: PLC0415 # slow to load
+
     beside, side = attributes or {}, sign(scores.best)
     scores = scores.maximised  # rules and tests maximise
     slopes = [one if side > 0.0 else -one for one in (bias, *beside.values())]
-    made, grain = list(panels(scores, slopes, beside)), scores.level.grain
+    made = list(panels(scores, slopes, beside))
     rules = {"bias": 1} if math.isfinite(bias.value) else {}
     rules["bias and leniency" if scores.reference is None else "reference"] = 3
     groups = scores.option_group
@@ -421,55 +313,63 @@ def decisions(
             if math.isfinite(one.value)
         )
         aim = target if side > 0.0 else target.turned
-        short = replace(_shortlist(scores, made, aim, 1.0 - bias.level, added), target=target)
-    rows = [_decided(one, groups, grain) for one in made]
-    winner, fair_winner, runner_up = np.array([row[:3] for row in rows], dtype=np.intp).T
-    lead, lead_se, chance, of_winner, tips = np.array([row[3:] for row in rows]).T
-    return Decisions(
-        tuple(one.name for one in made),
-        np.array([len(one.options) for one in made]),
-        scores.option.names,
-        bias,
-        {name: _compared(made, row, grain) for name, row in rules.items()},
-        tuple(tuple(one.options[_places(one.values[0], grain) == 0].tolist()) for one in made),
-        winner,
-        fair_winner,
-        runner_up,
-        lead,
-        lead_se,
-        chance,
-        of_winner,
-        tips,
-        short,
+        short = _shortlist(scores, made, aim, 1.0 - bias.level, added)
+    events = pd.DataFrame([_decided(one, scores, groups) for one in made], columns=_EVENT)
+    events["sure"] = sure = events["chance"] < 1.0 - bias.level
+    least = 2.0 * (1.0 - bias.level) / np.maximum(events["options"] - 1, 2)  # two-sided
+    other = events["winner"] != events["fair_winner"]
+    wrong = other & (sure | (events.pop("over_winner") < least))
+    unknown = events["lead"].isna() | math.isnan(bias.value)
+    events["verdict"] = np.select(
+        [unknown, wrong, sure & ~other], ["unknown", "wrong", "safe"], "fragile"
     )
+    flips = [(one.name, rule, *_compared(one, scores, row)) for rule, row in rules.items()
+             for one in made]  # fmt: skip
+    return Decisions(events, pd.DataFrame(flips, columns=_FLIP), short)
 
 
-def _compared(made: Iterable[Panel], row: int, grain: float) -> RuleComparison:
-    """Return who wins by values in this row, against who wins by the mean."""
-    rows = []
-    for one in made:
-        mean, values = one.values[0], one.values[row]
-        lead = Lead.of(values, mean, grain)
-        before = lead.first if lead.first < 0 else Lead.of(mean, values, grain).first
-        named = (-1 if x < 0 else int(one.options[x]) for x in (lead.first, before))
-        rows.append((*named, lead.size))
-    winner, baseline, margin = zip(*rows, strict=True)
-    return RuleComparison(np.array(winner), np.array(baseline), np.array(margin))
+_EVENT = ["event", "options", "winner", "tied", "fair_winner", "runner_up", "lead", "lead_se"]
+_EVENT += ["chance", "tipping_favour", "over_winner"]
+_FLIP = ["event", "rule", "winner", "baseline", "tied", "flipped", "margin"]
 
 
-def _decided(one: Panel, groups: Codes, grain: float) -> tuple[float, ...]:
-    """Return of an event who wins by the mean, the fair winner, who is next, its lead with error,
-    its chance over any rival, that over who wins by the mean, and the favour that would tip it.
+def _names(one: Panel, scores: Scores, places: Iterable[int]) -> list[str | None]:
+    """Return the names of some of an event's options; None for nobody."""
+    return [None if x < 0 else scores.option.names[one.options[x]] for x in places]
+
+
+def _tied(one: Panel, scores: Scores, first: int) -> str:
+    """Return who shares the first place by the mean."""
+    shared = np.flatnonzero(places(one.values[0], scores.level.grain) == 0)
+    return ", ".join(str(name) for name in _names(one, scores, shared[shared != first].tolist()))
+
+
+def _compared(one: Panel, scores: Scores, row: int) -> tuple[Any, ...]:
+    """Return who wins an event by values in this row, who by the mean and who is tied with it,
+    whether that is another, and by how much who wins leads.
     """
-    mean, fair = one.values[0], one.values[3]
+    mean, values, grain = one.values[0], one.values[row], scores.level.grain
+    lead = Lead.of(values, mean, grain)
+    before = lead.first if lead.first < 0 else Lead.of(mean, values, grain).first
+    tied = "" if before < 0 else _tied(one, scores, before)
+    named = _names(one, scores, (lead.first, before))
+    return (*named, tied, lead.first != before, lead.size)
+
+
+def _decided(one: Panel, scores: Scores, groups: Codes) -> tuple[Any, ...]:
+    """Return the row of an event, and the chance of the fair winner's lead over who wins by the
+    mean, NaN where that is the same.
+    """
+    mean, fair, grain = one.values[0], one.values[3], scores.level.grain
     known = not np.isnan(fair).any()
     by_mean = Lead.of(mean, fair if known else mean, grain).first
     first, second, lead = Lead.of(fair, mean, grain)
-    who = [-1 if x < 0 else int(one.options[x]) for x in (by_mean, first, second)]
+    winner, *next_ = _names(one, scores, (by_mean, first, second))
+    who = (one.name, len(mean), winner, _tied(one, scores, by_mean), *next_)
     if not known:
         return (*who, *[math.nan] * 5)
     if second < 0:
-        return (*who, lead, 0.0, 0.0, math.nan, math.inf)
+        return (*who, lead, 0.0, 0.0, math.inf, math.nan)
     rivals, found = one.leads(first, (x for x in (second, by_mean) if x != first))
     chances = np.where(found.estimate > 0.0, np.minimum(2.0 * found.above, 1.0), 1.0)
     error = math.sqrt(float(found.variance[rivals == second][0]))
@@ -479,75 +379,10 @@ def _decided(one: Panel, groups: Codes, grain: float) -> tuple[float, ...]:
     others = (group != group[first]) | (group < 0)
     others[first] = False
     tips = float(fair[first] - fair[others].max()) if others.any() else math.inf
-    return (*who, lead, error, float(chances.max()), over, max(tips, 0.0))
+    return (*who, lead, error, float(chances.max()), max(tips, 0.0), over)
 
 
 # ---------------------------------------------------------------------- a target
-
-
-@dataclass(frozen=True, eq=False)
-class Shortlist:
-    """Who is wanted at every event by each rule, (entries,) each."""
-
-    events: tuple[str, ...]  # (entries,) names of the events
-    option: tuple[str, ...]  # (entries,) and of the options
-    target: Target
-    by_mean: Flags
-    without_bias: Flags  # by the mean, with the bias off
-    without_leniency: Flags  # with leniency, or what standing first adds, off; the bias is in it
-    fair: Flags  # with both off
-    inside: Flags  # surely wanted
-    outside: Flags  # surely not
-    itself: Flags  # the option that others are held against
-
-    @property
-    def wanted(self) -> str:
-        """What is wanted, as it follows 'is' or 'are'."""
-        top = self.target.top
-        return self.target.words if top is None else f"among the best {top:,}"
-
-    @property
-    def changed(self) -> Indices:
-        """Entries that are wanted by the mean and not with both off, or turned round."""
-        return np.flatnonzero(self.by_mean != self.fair)
-
-    @property
-    def wrong(self) -> Indices:
-        """Entries whose place by the mean is wrong beyond noise."""
-        return np.flatnonzero((self.by_mean & self.outside) | (~self.by_mean & self.inside))
-
-    def reason(self, entry: int) -> str:
-        """Return what changes the place of an entry: what does so by itself, else both."""
-        alone = self.without_bias, self.without_leniency
-        bias, leniency = (bool(one[entry] != self.by_mean[entry]) for one in alone)
-        return _REASONS[bias, leniency]
-
-    def verdict(self, entry: int) -> str:
-        """Return what is sure of an entry: in, out or at the line."""
-        sure = {"in": self.inside, "itself": self.itself, "out": self.outside}
-        return next((said for said, flags in sure.items() if flags[entry]), "at the line")
-
-    def names(self, entries: Indices) -> list[str]:
-        """Return the names of the options of some entries."""
-        return [self.option[x] for x in entries.tolist()]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with a row for every option of every event."""
-        import pandas as pd  # noqa: PLC0415 # slow to load
-
-        every, changed = range(len(self.fair)), set(self.changed.tolist())
-        return pd.DataFrame(
-            {
-                "event": self.events,
-                "option": self.option,
-                "by_mean": self.by_mean,
-                "without_bias": self.without_bias,
-                "without_leniency": self.without_leniency,
-                "fair": self.fair,
-                "verdict": [self.verdict(x) for x in every],
-                "changed_by": [self.reason(x) if x in changed else "" for x in every],
-            }
-        )
 
 
 def refuse_unfit(scores: Scores, target: Target) -> None:
@@ -569,10 +404,12 @@ def refuse_unfit(scores: Scores, target: Target) -> None:
 
 def _shortlist(
     scores: Scores, made: Iterable[Panel], target: Target, delta: float, added: float
-) -> Shortlist:
+) -> pd.DataFrame:
     """Return who is wanted at every event by each rule, and who surely; ``added``: what attributes
     add.
     """
+    import pandas as pd  # noqa: PLC0415 # slow to load
+
     names, grain = scores.option.names, scores.level.grain
     rival, bar = target.rival(names), (target.bar or 0.0) - scores.level.origin
     aim = target if target.bar is None else replace(target, bar=bar - added)
@@ -581,41 +418,40 @@ def _shortlist(
     for one in made:
         mean, fair, k = one.values[0], one.values[3], len(one.options)
         known, itself = not np.isnan(fair).any(), one.options == (-1 if rival is None else rival)
+        nobody = k <= (target.top or 1) or (rival is not None and not itself.any())
+        lists = [np.zeros(k, dtype=np.bool_) for _ in one.values]
         if target.top is not None:
-            also = fair, mean, mean, mean
-            lists = [_first(*by, target.top, grain) for by in zip(one.values, also, strict=True)]
-        elif rival is not None and not itself.any():
-            lists = [np.zeros(k, dtype=np.bool_)] * 4
-        else:
+            for flag, by, also in zip(lists, one.values, (fair, mean, mean, mean), strict=True):
+                flag[_ranked(by, also, grain)[: target.top]] = True
+        elif rival is None or itself.any():
             away = one.values - (lines if rival is None else one.values[:, itself])
             lists = [_above(by, target.tolerance, grain) & ~itself for by in away]
             lists = lists if known else [*lists[:2], lists[0], lists[0]]
         inside, outside = np.zeros((2, k), dtype=np.bool_)
-        if k <= (target.top or 1) or (rival is not None and not itself.any()):
-            pass  # nobody to choose from
-        elif one.fit is None:  # references are known
+        if not nobody and one.fit is None:  # references are known
             inside, outside = lists[3], ~(lists[3] | itself)
-        elif isinstance(one.fit, EventFit) and known:
+        elif not nobody and isinstance(one.fit, EventFit) and known:
             against = int(itself.argmax()) if rival is not None else None
             said = conclude(one.fit, aim, delta, rival=against)
             inside[list(said.inside)] = True
             outside[list(said.outside if target.top is not None else said.short)] = True
-        flags.append(np.array([*lists, inside, outside, itself]))
+        flags.append(np.array([*lists, inside, itself, outside]))
         entries += [(one.name, names[x]) for x in one.options.tolist()]
-    events, option = zip(*entries, strict=True)
-    return Shortlist(events, option, target, *np.hstack(flags))
-
-
-def _first(values: Floats, also: Floats, top: int, grain: float) -> Flags:
-    """Return (k,) who is among the first; of those that tie, by ``also``."""
-    places = [np.zeros(len(x), np.intp) if np.isnan(x).any() else _places(x, grain)
-              for x in (also, values)]  # fmt: skip
-    found = np.zeros(len(values), dtype=np.bool_)
-    found[np.lexsort(places)[:top]] = True
-    return found
+    by_mean, without_bias, without_leniency, fair, *sure = np.hstack(flags)
+    alone = [by_mean == fair, without_bias != by_mean, without_leniency != by_mean]
+    reasons = ["", "the bias or leniency, each alone", "the bias", "leniency"]
+    changed = np.select([alone[0], alone[1] & alone[2], *alone[1:]], reasons, _TOGETHER)
+    return pd.DataFrame(entries, columns=["event", "option"]).assign(
+        by_mean=by_mean,
+        without_bias=without_bias,
+        without_leniency=without_leniency,
+        fair=fair,
+        verdict=np.select(sure, ["in", "itself", "out"], "at the line"),
+        changed_by=changed,
+    )
 
 
 def _above(away: Floats, tolerance: float, grain: float) -> Flags:
     """Return (k,) who is above, or below by no more than a tolerance."""
-    rounding = _enough(away, grain)
+    rounding = alike(away, grain)
     return away >= -tolerance - rounding if tolerance else away > rounding

@@ -8,10 +8,9 @@ named no more than a given share are named falsely (Benjamini and Hochberg).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -61,13 +60,9 @@ class BiasSpread:
     chance: float
 
     @classmethod
-    def of(
-        cls, biases: Floats, variances: Floats, level: float, among: Population | None = None
-    ) -> BiasSpread:
-        """Return how much biases differ; intervals are infinite where too few are known. What they
-        are ``among`` is worked out unless it is given.
-        """
-        found, nowhere = among or population(biases, variances), (-math.inf, math.inf)
+    def of(cls, biases: Floats, variances: Floats, level: float) -> BiasSpread:
+        """Return how much biases differ; intervals are infinite where too few are known."""
+        found, nowhere = population(biases, variances), (-math.inf, math.inf)
         if found is None:
             b = biases[np.isfinite(variances)]
             mean = float(b.mean()) if len(b) else math.nan
@@ -98,87 +93,62 @@ def _false_discovery(chances: Floats) -> Floats:
     return np.minimum(q, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class Each:
-    """Biases one by one: of evaluators, or towards groups."""
+class Each(NamedTuple):
+    """Biases one by one, a row for each, and how much they differ.
 
-    table: TableFit
-    kind: str  # evaluator, group or option
-    codes: Codes  # (n,) whose bias it is in each row, −1 for nobody's
-    names: Sequence[str]
-    about: Mapping[str, object]  # further columns of `frame`, after the names
-    level: float  # of intervals; whoever has a q-value of at most 1 − level is flagged
+    Columns: the name; what else is known of it; ``scores``, and how many of these are ``own``
+    (partial); ``bias`` from ``low`` to ``high``; ``shrunk`` to the mean, from ``shrunk_low`` to
+    ``shrunk_high``; ``p`` and ``q`` for a bias of 0; ``flagged``, with a q-value of at most 1 −
+    ``level``. Whoever has no partial scores has no bias of his own.
+    """
 
-    @cached_property
-    def own(self) -> Spread:
-        """(names,) the biases; NaN for those who have no partial scores, or none that is told."""
-        return self.table.each(self.codes, len(self.names))
-
-    @cached_property
-    def among(self) -> Population | None:
-        """What the biases say of those that are like them; None unless two are known."""
-        return population(self.own.estimate, self.own.variance)
-
-    @cached_property
-    def spread(self) -> BiasSpread:
-        """How much they differ."""
-        return BiasSpread.of(*self.own[:2], self.level, self.among)
-
-    @cached_property
-    def columns(self) -> dict[str, Any]:
-        """Columns, of everybody: the name; what else is known of them; ``scores``, and how many of
-        these are ``own`` (partial); ``bias`` from ``low`` to ``high``; ``shrunk`` to the mean, from
-        ``shrunk_low`` to ``shrunk_high``; ``p`` and ``q`` for a bias of 0; ``flagged``. Whoever has
-        no partial scores has no bias of his own.
-        """
-        size, there, partial = len(self.names), self.codes >= 0, self.table.scores.partial
-        mine = np.zeros(size, dtype=np.intp)
-        if partial is not None:
-            mine = np.bincount(self.codes[there & (partial != 0.0)], minlength=size)
-        who = np.flatnonzero(mine)
-        own = Spread(*(part[who] for part in self.own))
-        known = np.isfinite(own.variance) & (own.variance > 0.0)
-        p = np.where(known, 2.0 * own._replace(estimate=np.abs(own.estimate)).above, 1.0)
-        ends, numbers = own.ends(1.0 - self.level), np.full((8, size), np.nan)
-        ends[np.isnan(own.estimate)] = np.nan
-        numbers[:, who] = np.vstack([ends.T, self._shrunken(own), p, _false_discovery(p)])
-        scores = np.bincount(self.codes[there], minlength=size)
-        return {
-            self.kind: list(self.names),
-            **self.about,
-            "scores": scores,
-            "own": mine,
-            **dict(zip(_NUMBERS, numbers, strict=True)),
-            "flagged": numbers[-1] <= 1.0 - self.level,
-        }
-
-    def _shrunken(self, own: Spread) -> Floats:
-        """Return (3, m) biases drawn to their mean, with intervals."""
-        among = self.among
-        if among is None:
-            return own.ends(1.0 - self.level).T
-        noise, known = among.noise(own.variance), np.isfinite(own.variance)
-        bias = among.shrunken(own.estimate, own.variance)
-        variance = noise * among.between + noise**2 * among.mean_variance
-        freedom = np.where(known, np.maximum(own.freedom, 1.0), among.n - 1.0)
-        return Spread(bias, variance, freedom).ends(1.0 - self.level).T
-
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """A data frame of `columns`, with a row for each."""
-        import pandas as pd  # noqa: PLC0415 # slow to load
-
-        return pd.DataFrame(self.columns)
+    frame: pd.DataFrame
+    spread: BiasSpread
 
 
 _NUMBERS = ("bias", "low", "high", "shrunk", "shrunk_low", "shrunk_high", "p", "q")
+
+
+def each(
+    table: TableFit, level: float, kind: str, codes: Codes, names: Sequence[str], **about: object
+) -> Each:
+    """Return biases one by one; (n,) codes say whose it is in each row, −1 for nobody's."""
+    import pandas as pd  # noqa: PLC0415 # slow to load
+
+    size, there, partial = len(names), codes >= 0, table.scores.partial
+    mine = np.zeros(size, dtype=np.intp)
+    if partial is not None:
+        mine = np.bincount(codes[there & (partial != 0.0)], minlength=size)
+    who, found = np.flatnonzero(mine), table.each(codes, size)
+    own = Spread(*(part[who] for part in found))
+    known = np.isfinite(own.variance) & (own.variance > 0.0)
+    p = np.where(known, 2.0 * own._replace(estimate=np.abs(own.estimate)).above, 1.0)
+    ends, numbers = own.ends(1.0 - level), np.full((8, size), np.nan)
+    ends[np.isnan(own.estimate)] = np.nan
+    drawn = _shrunken(own, population(*found[:2])).ends(1.0 - level)
+    numbers[:, who] = np.vstack([ends.T, drawn.T, p, _false_discovery(p)])
+    scores = np.bincount(codes[there], minlength=size)
+    columns = {kind: list(names), **about, "scores": scores, "own": mine}
+    columns |= dict(zip(_NUMBERS, numbers, strict=True))
+    frame = pd.DataFrame(columns).assign(flagged=numbers[-1] <= 1.0 - level)
+    return Each(frame, BiasSpread.of(*found[:2], level))
+
+
+def _shrunken(own: Spread, among: Population | None) -> Spread:
+    """Return (m,) biases drawn to the mean of those that are like them, if that is known."""
+    if among is None:
+        return own
+    noise, known = among.noise(own.variance), np.isfinite(own.variance)
+    variance = noise * among.between + noise**2 * among.mean_variance
+    freedom = np.where(known, np.maximum(own.freedom, 1.0), among.n - 1.0)
+    return Spread(among.shrunken(own.estimate, own.variance), variance, freedom)
 
 
 def of_evaluators(table: TableFit, level: float) -> Each:
     """Return the biases of evaluators, with their groups and leniencies."""
     scores = table.scores
     if scores.evaluator is None:
-        return Each(table, "evaluator", np.full(len(scores), -1, dtype=np.int32), (), {}, level)
+        return each(table, level, "evaluator", np.full(len(scores), -1, dtype=np.int32), ())
     codes, names = scores.evaluator.codes, scores.evaluator.names
     about: dict[str, object] = {}
     if scores.evaluator_group is not None:
@@ -188,7 +158,7 @@ def of_evaluators(table: TableFit, level: float) -> Each:
         rows = np.bincount(codes, minlength=len(names))
         given = np.bincount(codes, table.severities[scores.chairs[0]], len(names))
         lenient = np.divide(given, rows, out=lenient, where=rows > 0)
-    return Each(table, "evaluator", codes, names, about | {"leniency": lenient}, level)
+    return each(table, level, "evaluator", codes, names, **about, leniency=lenient)
 
 
 def of_favoured(table: TableFit, level: float) -> Each:
@@ -200,4 +170,4 @@ def of_favoured(table: TableFit, level: float) -> Each:
         codes, rival = group[codes], None if rival is None else group[rival]
     if rival is not None and scores.partial is not None:
         codes = np.where(scores.partial < 0.0, rival, codes)
-    return Each(table, kind, codes, names, {}, level)
+    return each(table, level, kind, codes, names)

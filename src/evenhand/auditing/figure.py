@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -30,6 +30,9 @@ from evenhand.report.pictures import (
 )
 from evenhand.report.words import abridged, counted, percent
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 _MOST_EVALUATORS = 30
 _LEAST_ROWS = 5
 _MOST_EVENTS = 400
@@ -45,14 +48,6 @@ _VERDICTS = {
 _OTHER, _NAMED = STYLES[:2]
 
 
-class EventMark(NamedTuple):
-    """One event: what favour of all evaluators would tip it, and what is said of its winner."""
-
-    name: str
-    tipping: float
-    verdict: str
-
-
 @dataclass(frozen=True)
 class AuditPicture:
     """What the picture of an audit shows."""
@@ -62,19 +57,16 @@ class AuditPicture:
     band: tuple[float, float] | None  # the interval of the bias; None where there is none
     level: float
     rows: tuple[ForestRow, ...]  # all evaluators together, then each, the largest favour first
-    events: tuple[EventMark, ...]  # those that a favour can tip, the easiest first; none of one
+    events: pd.DataFrame  # those that a favour can tip, the easiest first; none of one
     heading: str  # of the events: how many there are
 
 
 def audit_picture(audit: Audit) -> AuditPicture:
     """Work out whose bias to draw, and which events."""
     bias, made = audit.bias, audit.decisions
-    every = zip(made.events, made.tipping_favour.tolist(), made.verdict, strict=True)
-    marks = sorted(
-        (EventMark(*one) for one in every if math.isfinite(one[1])), key=lambda one: one.tipping
-    )
+    marks = made[np.isfinite(made["tipping_favour"])].sort_values("tipping_favour", kind="stable")
     ranks = np.linspace(0, len(marks) - 1, min(len(marks), _MOST_EVENTS))  # evenly, of many
-    shown = tuple(marks[i] for i in np.round(ranks).astype(int).tolist()) * (len(made) > 1)
+    shown = marks.iloc[np.round(ranks).astype(int) if len(made) > 1 else []]
     few = f"{len(shown):,} of " if len(shown) < len(marks) else ""
     more = f"; {len(made) - len(marks):,} more that none can tip" * (len(made) > len(marks))
     return AuditPicture(
@@ -93,7 +85,7 @@ def audit_picture(audit: Audit) -> AuditPicture:
 
 def _evaluators(audit: Audit) -> list[ForestRow]:
     """Return the evaluators' shrunken biases; of many, the largest and the smallest."""
-    each = audit.by_evaluator.columns
+    each = audit.evaluators
     order = np.argsort(-sign(audit.scores.best) * each["shrunk"], kind="stable")
     groups = each.get("group", [None] * len(order))
     rows = [
@@ -116,25 +108,21 @@ def draw_audit_picture(picture: AuditPicture, axes: Axes | None = None) -> Figur
     """Draw the picture; into axes of the user's, whose bias is how large."""
     if axes is not None:
         _draw_evaluators(axes, picture)
-        for text in axes.legend(
-            handles=_legend(replace(picture, events=())), frameon=False
-        ).get_texts():
-            literal(text).set_fontsize(8)
+        handles = _legend(replace(picture, events=picture.events[:0]))
+        axes.legend(handles=handles, frameon=False, fontsize=8)
         return axes.figure.figure
     rows = max(len(picture.rows) + 1, _LEAST_ROWS, min(len(picture.events), 12))
-    wide, wrap = (10.4, 108) if picture.events else (6.6, 66)
+    wide, wrap = (10.4, 108) if len(picture.events) else (6.6, 66)
     figure = new_figure(wide, 1.9 + 0.23 * rows, picture.title, wrap=wrap)
-    if picture.events:
+    if len(picture.events):
         left, right = figure.subplots(1, 2, width_ratios=[5.4, 4.6])
         _draw_events(right, picture)
     else:
         left = figure.subplots()
     _draw_evaluators(left, picture)
-    legend = figure.legend(
+    figure.legend(
         handles=_legend(picture), loc="outside lower left", ncols=4, frameon=False, fontsize=8.5
     )
-    for text in legend.get_texts():
-        literal(text)
     return figure
 
 
@@ -151,7 +139,7 @@ def _draw_evaluators(axes: Axes, picture: AuditPicture) -> None:
 
 def _draw_events(axes: Axes, picture: AuditPicture) -> None:
     events, names = picture.events, len(picture.events) <= _MANY_EVENTS
-    tipping = np.array([one.tipping for one in events])
+    tipping = events["tipping_favour"].to_numpy()
     positive = tipping[tipping > 0.0]
     if len(positive) > 1 and positive.max() > _FAR * positive.min():
         axes.set_xscale("symlog", linthresh=float(np.median(positive)))
@@ -161,12 +149,14 @@ def _draw_events(axes: Axes, picture: AuditPicture) -> None:
         near = 0.0 if picture.band[0] <= 0.0 <= picture.band[1] else near
         axes.axvspan(near, far, color=INK, alpha=0.18, lw=0)
     for said, (colour, marker, _) in _VERDICTS.items():
-        at = [i for i, one in enumerate(events) if one.verdict == said]
+        at = np.flatnonzero(events["verdict"] == said)
         axes.plot(tipping[at], at, marker=marker, color=colour, ms=4.5, ls="", mew=0.6)
     axes.set_xlim(left=-0.02 * axes.get_xlim()[1])
     axes.set_ylim(len(events) - 0.3, -0.7)
     axes.set_yticks(range(len(events)) if names else [])
-    for label in axes.set_yticklabels([abridged(one.name) for one in events] if names else []):
+    for label in axes.set_yticklabels(
+        [abridged(name) for name in events["event"]] if names else []
+    ):
         literal(label)
     axes.set_title(picture.heading, loc="left", fontsize=8.5, color=FAINT)
     axes.set_xlabel("favour of all evaluators that would tip it", fontsize=9, color=INK)
@@ -177,7 +167,7 @@ def _legend(picture: AuditPicture) -> list[Line2D | Patch]:
     """Return what is drawn, and only that: first of evaluators, then of events."""
     said = {_NAMED: "evaluator whose own scores show it", _OTHER: "other evaluator"}
     styles = {row.style for row in picture.rows}
-    there = {one.verdict for one in picture.events}
+    there = set(picture.events["verdict"])
     marks = [(*style, label) for style, label in said.items() if style in styles]
     marks += [style for verdict, style in _VERDICTS.items() if verdict in there]
     handles: list[Line2D | Patch]

@@ -44,9 +44,6 @@ class Identified:
     advice: str = ""
     asks: tuple[MissingScore, ...] = ()  # scores to add, after which it is; empty if none was found
 
-    def __str__(self) -> str:
-        return f"{self.why} {self.advice}".strip()
-
 
 def why_not(scores: Scores) -> Identified:
     """Return why the bias is not identified by scores that do not, and whom to ask."""

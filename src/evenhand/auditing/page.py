@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from importlib.metadata import version
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from evenhand.auditing.audit import Audit
-    from evenhand.auditing.decisions import Decisions, Shortlist
 
 _MOST_NAMES = 3
 _FEW = 10  # evaluators or options: more of them would tell more than more scores
@@ -71,7 +70,7 @@ def report_of(audit: Audit) -> Report:
             Section("Whose bias is how large", partial(_each, audit, "evaluator"), "brief"),
             Section("Who is favoured", partial(_each, audit, audit.favoured)),
             Section("Winners that change", partial(_events, audit, True), "brief"),
-            Section("Who is wanted, and what changes that", partial(_wanted, audit), "brief"),
+            Section("Who is wanted, and what changes that", partial(_shortlist, audit), "brief"),
             Section("Decisions in doubt", partial(_events, audit, False)),
             Section("What was assumed, and what became of it", partial(_assumptions, audit)),
             Section("How it was computed", partial(_method, audit)),
@@ -180,7 +179,8 @@ def _how_sure(audit: Audit) -> str:
 
 def _who(audit: Audit) -> str:
     """Return whose bias is not 0, the largest first, and what to expect of others."""
-    each, spread, failure = audit.by_evaluator.columns, audit.spread, 1.0 - audit.bias.level
+    each = {name: column.to_numpy() for name, column in audit.evaluators.items()}
+    spread, failure = audit.spread, 1.0 - audit.bias.level
     known = each["own"] > 0
     if not audit.identified.told or not audit.bias.low < audit.bias.high or not known.any():
         return ""
@@ -223,66 +223,78 @@ def _between(value: float, low: float, high: float) -> str:
 
 def _decided(audit: Audit) -> str:
     """Return what the mean scores decide, what changes that, and whether it is more than noise."""
-    made = audit.decisions
-    if made.shortlist is not None:
-        return _changes(made.shortlist)
-    rivals, by_bias = made.sizes > 1, made.rules.get("bias")
-    n, event = int(rivals.sum()), int(rivals.argmax())
-    if n == 0 or by_bias is None:
+    made, flips = audit.decisions, audit.flips
+    if audit.shortlist is not None:
+        return _changes(audit.shortlist, _wanted(audit))
+    rivals = made[made["options"] > 1]
+    n, rules = len(rivals), flips["rule"].unique().tolist()
+    if n == 0 or rules[0] != "bias":
         return ""
-    fair = next(rule for name, rule in made.rules.items() if name != "bias")
     off = "by the references" if audit.scores.reference is not None else "with leniency off, too"
     if n > 1:
-        counts = Counter(np.array(made.verdict)[rivals].tolist())
+        counts = Counter(rivals["verdict"])
         kinds = [f"{counts[kind]:,} {said}" for kind, said in _VERDICTS.items() if counts[kind]]
+        by_bias, fair = flips.groupby("rule", sort=False)["flipped"].sum()
         return (
-            f"Of {n:,} winners by the mean scores {int(by_bias.flipped.sum()):,} change with the "
-            f"bias off and {int(fair.flipped.sum()):,} {off}; {joined(kinds)}."
+            f"Of {n:,} winners by the mean scores {by_bias:,} change with the bias off and "
+            f"{fair:,} {off}; {joined(kinds)}."
         )
-    firsts = made.firsts[event]
-    by_mean = listed([made.options[x] for x in firsts], _MOST_NAMES)
-    biased, fairly = (short(str(made.names(by)[event])) for by in (by_bias.winner, fair.winner))
-    said = f"By the mean scores {by_mean} {'tie' if len(firsts) > 1 else 'wins'}; with the bias "
+    one = rivals.iloc[0]
+    tied = [one["tied"]] if one["tied"] else []
+    by_mean = listed([one["winner"], *tied], _MOST_NAMES)
+    winners = flips[flips["event"] == one["event"]]["winner"]
+    biased, fairly = (short(str(name)) for name in winners)
+    said = f"By the mean scores {by_mean} {'tie' if tied else 'wins'}; with the bias "
     said += f"off, {biased}; {off}, {fairly}"
     if {biased, fairly} == {by_mean}:
         said = f"{by_mean} wins by the mean scores, with the bias off, and {off}"
     sure = {"safe": f"{fairly} is the best", "wrong": f"{by_mean} is not the best"}
     sure["fragile"] = _FRAGILE
-    how = sure.get(made.verdict[event])
+    how = sure.get(one["verdict"])
     if how is None:
         return ""
     return f"{said}: {how}{'' if how == _FRAGILE else ', by more than noise'}."
 
 
-def _changes(found: Shortlist) -> str:
+def _wanted(audit: Audit) -> str:
+    """Return what is wanted, as it follows 'is' or 'are'."""
+    assert audit.target is not None
+    top = audit.target.top
+    return audit.target.words if top is None else f"among the best {top:,}"
+
+
+def _changes(rows: pd.DataFrame, wanted: str) -> str:
     """Return who is wanted by the mean only, and who with all taken off only, what changes it, of
     which that is more than noise, and who is surely wanted.
     """
 
-    def named(entries: Sequence[int]) -> str:
-        names = found.names(np.array(entries, dtype=np.intp))
-        if found.events[0] != found.events[-1]:
-            names = [f"{found.option[x]} at {abridged(found.events[x])}" for x in entries]
+    def named(some: pd.DataFrame) -> str:
+        names = some["option"].tolist()
+        if rows["event"].nunique() > 1:
+            names = [f"{x} at {abridged(at)}" for x, at in zip(names, some["event"], strict=True)]
         return listed(names, _MOST_NAMES)
 
-    changed, wrong = found.changed.tolist(), found.wrong.tolist()
-    sure, n = np.flatnonzero(found.fair & found.inside).tolist(), int(found.fair.sum())
-    surely = f"surely so {len(sure):,}: {named(sure)}" if sure else "none of them surely"
-    if not changed and not n:
-        return f"Nobody is {found.wanted}, by the mean scores or with all taken off."
-    if not changed:
+    by_mean, fair = rows["by_mean"], rows["fair"]
+    changed, n = rows[by_mean != fair], int(fair.sum())
+    certain = rows[fair & (rows["verdict"] == "in")]
+    wrong = rows[rows["verdict"] == np.where(by_mean, "out", "in")]
+    surely = f"surely so {len(certain):,}: {named(certain)}" if len(certain) else ""
+    surely = surely or "none of them surely"
+    if not len(changed) and not n:
+        return f"Nobody is {wanted}, by the mean scores or with all taken off."
+    if not len(changed):
         they = "one is" if n == 1 else f"{n:,} are"
         also = "by the mean scores and with all taken off"
-        return f"The same {they} {found.wanted} {also}, {surely}."
+        return f"The same {they} {wanted} {also}, {surely}."
     parts = [
         f"{how}: {named(some)}"
         for how, flag in (("by the mean scores only", True), ("with all taken off only", False))
-        if (some := [x for x in changed if found.by_mean[x] == flag])
+        if len(some := changed[changed["by_mean"] == flag])
     ]
-    causes = Counter(found.reason(entry) for entry in changed)
+    causes = Counter(changed["changed_by"])
     by = joined([f"{cause} ({n:,})" for cause, n in sorted(causes.items())])
-    beyond = f"More than noise: {named(wrong)}." if wrong else "All of that is within noise."
-    said = f"{capital(found.wanted)} {'; '.join(parts)}. What changes it: {by}. {beyond}"
+    beyond = f"More than noise: {named(wrong)}." if len(wrong) else "All of that is within noise."
+    said = f"{capital(wanted)} {'; '.join(parts)}. What changes it: {by}. {beyond}"
     return (
         f"{said} With all taken off {counted(n, 'option')} {'is' if n == 1 else 'are'}, {surely}."
     )
@@ -295,12 +307,12 @@ def _next(audit: Audit) -> str:
         return audit.identified.advice
     if not bias.covers(0.0):
         said = "The bias is identified: take it off (`decide` does), or let nobody score the own."
-        made, short = audit.decisions, audit.decisions.shortlist
-        if short is not None:
-            open_ = ~(short.inside | short.outside | short.itself)
-            return said + (" Who is at the line needs more scores." if open_.any() else "")
-        said += " What is safe may be trusted as it stands." if "safe" in made.verdict else ""
-        return said + (" What is fragile needs more scores." if "fragile" in made.verdict else "")
+        if audit.shortlist is not None:
+            open_ = (audit.shortlist["verdict"] == "at the line").any()
+            return said + (" Who is at the line needs more scores." if open_ else "")
+        verdicts = set(audit.decisions["verdict"])
+        said += " What is safe may be trusted as it stands." if "safe" in verdicts else ""
+        return said + (" What is fragile needs more scores." if "fragile" in verdicts else "")
     if 0.5 * (bias.high - bias.low) <= audit.noise:
         return "The bias is identified, and small if there is one: nothing has to be taken off."
     kind, n = min(bias.clusters.items(), key=lambda one: one[1], default=("scores", _FEW))
@@ -329,29 +341,26 @@ def cannot_tell(audit: Audit) -> tuple[str, ...]:
 
 def _shared_favour(audit: Audit) -> str:
     """Return by how much all evaluators would have to favour winners for others to be best."""
-    made, scores, favour = audit.decisions, audit.scores, audit.decisions.tipping_favour
-    tips = np.flatnonzero(np.isfinite(favour))
-    if scores.reference is not None or not tips.size:
+    made, scores = audit.decisions, audit.scores
+    tips = made[np.isfinite(made["tipping_favour"])]
+    if scores.reference is not None or not len(tips):
         return ""
     never = "No score shows a favour that all evaluators share: it looks like worth."
-    if made.shortlist is not None:
+    if audit.shortlist is not None:
         return never
-    closest = int(tips[np.argmin(favour[tips])])
-    option, who = int(made.fair_winner[closest]), scores.evaluator
-    whom = short(scores.option.names[option])
+    closest = tips.loc[tips["tipping_favour"].idxmin()]
+    option, who = scores.option.names.index(closest["fair_winner"]), scores.evaluator
+    whom = short(closest["fair_winner"])
     if scores.option_group is not None and scores.option_group[option] >= 0:
         whom = f"{short(scores.groups[scores.option_group[option]])} (the group of {whom})"
-    at = f" at {abridged(made.events[closest])}" if len(made) > 1 else ""
+    at = f" at {abridged(closest['event'])}" if len(made) > 1 else ""
     they = "all evaluators" if who is None or len(who) > 1 else short(who.names[0])
-    return (
-        f"If {they} favoured {whom} {_size_of_lead(made, closest)}, somebody else would be "
-        f"best{at}. {never}"
-    )
+    size = _size_of_lead(float(closest["tipping_favour"]), 2.0 * float(closest["lead_se"]))
+    return f"If {they} favoured {whom} {size}, somebody else would be best{at}. {never}"
 
 
-def _size_of_lead(made: Decisions, event: int) -> str:
+def _size_of_lead(size: float, error: float) -> str:
     """Return by more than what an event tips, to the digits that its lead deserves."""
-    size, error = float(made.tipping_favour[event]), 2.0 * float(made.lead_se[event])
     if size == 0.0:
         return "at all"
     written = number(size, decimals(error)) if 0.0 < error < math.inf else number(size)
@@ -430,14 +439,15 @@ def _of_events(audit: Audit, caption: str, frame: pd.DataFrame, names: dict[str,
 
 def _events(audit: Audit, changed: bool) -> list[Part]:
     """Return the decisions that change by a rule; or the others that are wrong or fragile."""
-    made, by_bias = audit.decisions, audit.decisions.rules.get("bias")
-    flipped = np.any([rule.flipped for rule in made.rules.values()], axis=0)
-    frame = made.to_frame().assign(
-        mean=[", ".join(made.options[x] for x in firsts) for firsts in made.firsts],
-        unbiased=None if by_bias is None else made.names(by_bias.winner),
+    frame, flips = audit.decisions, audit.flips
+    flipped = flips["flipped"].to_numpy().reshape(-1, len(frame)).any(axis=0)
+    by_bias = flips["winner"][flips["rule"] == "bias"].to_numpy()
+    frame = frame.assign(
+        mean=frame["winner"] + np.where(frame["tied"] == "", "", ", ") + frame["tied"],
+        unbiased=by_bias if len(by_bias) else None,
     )
     frame = frame[flipped if changed else frame["verdict"].isin(["wrong", "fragile"]) & ~flipped]
-    of_winners = made.shortlist is None and (audit.identified.told or not changed)
+    of_winners = audit.shortlist is None and (audit.identified.told or not changed)
     if not len(frame) or not of_winners:
         return []
     frame = frame.sort_values(["verdict", "tipping_favour"], ascending=[False, True], kind="stable")
@@ -452,12 +462,12 @@ def _events(audit: Audit, changed: bool) -> list[Part]:
     return [_of_events(audit, "Who wins, and would", frame, names), Note(read)]
 
 
-def _wanted(audit: Audit) -> list[Part]:
+def _shortlist(audit: Audit) -> list[Part]:
     """Return which of those that are wanted change, and by what."""
-    found = audit.decisions.shortlist
-    if found is None:
+    frame = audit.shortlist
+    if frame is None:
         return []
-    frame, caption = found.to_frame(), f"Who is {found.wanted}"
+    caption = f"Who is {_wanted(audit)}"
     if len(audit.decisions) > 1:  # what is worth a look
         caption += ": those of whom it is sure, or changes"
         frame = frame[(frame["changed_by"] != "") | frame["verdict"].isin(["in", "out"])]
@@ -538,9 +548,9 @@ def record_of(audit: Audit) -> dict[str, Any]:
         },
         "by_evaluator": rows(audit.evaluators),
         f"by_{audit.favoured}": rows(audit.groups),
-        "flips": {name: int(rule.flipped.sum()) for name, rule in made.rules.items()},
-        "decisions": rows(made.to_frame()),
-        "wanted": None if made.shortlist is None else rows(made.shortlist.to_frame()),
+        "flips": audit.flips.groupby("rule", sort=False)["flipped"].sum().to_dict(),
+        "decisions": rows(made),
+        "wanted": rows(audit.shortlist),
         "identified": audit.identified.told,
         "ask": [ask._asdict() for ask in audit.identified.asks],
         "warnings": [

@@ -285,7 +285,10 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting)
     try:
         wanted: list[tuple[int, int, str]] = []
         if nothing is None:
-            plan = replica.due_plan(replica.pending)
+            there = asker.evaluators
+            if there is not None:
+                there = tuple(name for name in there if name not in replica.left)
+            plan = replica.due_plan(replica.pending, there)
             if plan is not None:
                 return _Proposal(known, replica.evaluations, plan=plan)
             waiting, leased = sum(out.open.values()), sum(out.leased.values())
@@ -293,6 +296,8 @@ def _proposal(follower: Follower, replica: Replica, asker: _Asker, out: Waiting)
             ahead = min(max(leased, share, 0 if waiting else 1), _MOST_AHEAD)
             room = max(0, ahead - waiting) if asker is _REFILL else _MOST_AHEAD - waiting
             wanted = replica.wanted(asker.evaluators, asker.want, ahead, room)
+            if not wanted and (plan := replica.due_plan(replica.pending)) is not None:
+                return _Proposal(known, replica.evaluations, plan=plan)  # for others
         return _Proposal(
             known,
             replica.evaluations,

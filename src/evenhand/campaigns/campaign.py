@@ -517,11 +517,11 @@ class Campaign:
         'Ann'
         >>> campaign.close()
         >>> cars = pd.DataFrame({"car": list("ABCD"), "side": list("uvuv"), "power": [1, 4, 2, 5]})
-        >>> options = eh.ActionSet.from_frame(cars, group="side", label="car")
+        >>> options = eh.ActionSet.from_table(cars, group="side", label="car")
         >>> campaign = eh.Campaign.create(os.path.join(folder.name, "cars.db"), "cars", options)
         >>> cars.loc[4] = ["E", "u", 9]
         >>> campaign.extend(
-        ...     questions=eh.ActionSet.from_frame(cars, group="side", label="car", like=options)
+        ...     questions=eh.ActionSet.from_table(cars, group="side", label="car", like=options)
         ... )
         >>> [one.option for one in campaign.answer().ranking]
         ['A', 'B', 'C', 'D', 'E']

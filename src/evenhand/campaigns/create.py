@@ -22,13 +22,13 @@ from evenhand.campaigns.arguments import (
 from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.stores import Store
 from evenhand.campaigns.stores.session import Session
-from evenhand.certainty import PlannedChoice
-from evenhand.certainty.choice import Choice, checked_bounds, limit_of
 from evenhand.errors import ConflictError, InputError
 from evenhand.policies.base import Policy
 from evenhand.policies.registry import policy_class
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.scores.grades import grades_in
+from evenhand.search import PlannedChoice
+from evenhand.search.choice import Choice, checked_bounds, limit_of
 
 _TARGET = ("top", "bar", "against")
 

@@ -22,9 +22,9 @@ from evenhand.campaigns.ledger import Page
 from evenhand.campaigns.newcomers import with_newcomers
 from evenhand.campaigns.replica import Replica, asked_to
 from evenhand.campaigns.status import answer_from
-from evenhand.certainty.choice import Choice
 from evenhand.errors import InputError
 from evenhand.questions import Askable, Questions, Superset
+from evenhand.search.choice import Choice
 from evenhand.tables.texts import listed
 
 _FAILED = "failed again and again"  # so begin reasons for which somebody is taken to have left,

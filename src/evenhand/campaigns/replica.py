@@ -32,9 +32,8 @@ from evenhand.answers.question import Failure, Question, Turns, question_of
 from evenhand.answers.scale import ReplyScale, compares
 from evenhand.arrays import Counts, Indices
 from evenhand.best import sign
-from evenhand.campaigns.as_given import AsGiven, is_certain, plan_of
+from evenhand.campaigns.as_given import AsGiven, is_certain
 from evenhand.campaigns.events import KINDS, TURNS, Evaluation, Event, evaluations_in
-from evenhand.certainty.choice import Choice
 from evenhand.errors import EvenhandError, InputError, StoreError
 from evenhand.findings import Attempts
 from evenhand.plain import canonical, shown
@@ -44,8 +43,9 @@ from evenhand.policies.messages import Feedback
 from evenhand.policies.state import restore
 from evenhand.questions import Askable, Questions
 from evenhand.scores.scores import Level
+from evenhand.search.choice import Choice
 
-FORMAT = 10
+FORMAT = 11
 NOTHING = {"evaluations": 0, "late": 0, "withdrawn": 0, "given_up": 0, "declined": 0}
 """What came from an evaluator before anything did."""
 _LEAST_SQUARE = 1e-300  # of what is not 0; smaller ones lose digits, and then contradict the sum
@@ -71,7 +71,6 @@ _PLAIN = (  # what a snapshot keeps as it is
     "_in_row",
     "_in_row_on",
     "added_late",
-    "_ended",
     "_at",
 )
 
@@ -101,8 +100,7 @@ class Replica:
         self.given: AsGiven | None = None  # the record as it was given, if that is another
         self.withdrawals: list[tuple[int, int, float, str, str, bool]] = []
         self._scores_of: dict[int, tuple[int, float, str]] = {}  # that are to be withdrawn
-        self._first: dict[int, int] = {}  # plans of scores that are put back, by ticket
-        self._ended = False  # whether it was decided since the last plan
+        self._back: set[int] = set()  # tickets whose first score is put back
         self.head = 0  # the last event that was folded in
         self.version = 0  # how many of the events a proposal must know of
         self.seal = ""  # of the last event, in hexadecimal digits
@@ -166,8 +164,7 @@ class Replica:
 
     def _planned(self, content: Any) -> None:
         if self.given is not None:
-            self.given.begin(content["plan"], self.policy, self._ended)
-        self._ended = False
+            self.given.take("begin", content["plan"])
         self._let(self.policy.begin, content["plan"])
 
     def _proposed(self, content: Any) -> None:
@@ -186,20 +183,17 @@ class Replica:
             self._answered(one.evaluator, out.question)
             self.done += 1
             told = self.feedback([one.question], [one.score], one.cost)
-            first = one.ticket not in self._first
-            if not first and self.given is not None:
-                self.given.again(one.ticket)
+            first = one.ticket not in self._back
             if self._counts(one):
                 self.attempts.answer(one.question)
                 if first and self.given is not None:
                     self.given.tell(told)
-                if first or not self._known_only(one.ticket, told):
-                    self._let(self.policy.tell, told)
+                self._let(self.policy.tell, told)
             else:
                 self._of_withdrawn[one.number] = one.ticket, out
                 if first and not self.withdrawn[one.number]:
-                    self._first[one.ticket] = plan_of(self.policy)
-                    self._as_given().put_back(one.ticket, told)
+                    self._back.add(one.ticket)
+                    self._as_given().tell(told)
 
     def _late(self, content: Any) -> None:
         for one in evaluations_in(content):
@@ -223,8 +217,6 @@ class Replica:
         self.withdrawals.append((number, *said, content["reason"], blind))
         if number in self._of_withdrawn:  # else it was imported
             ticket, out = self._of_withdrawn.pop(number)
-            if self.given is not None and not blind:
-                self.given.withdrawn(ticket)
             self.done -= 1
             if content["reopened"]:
                 self._out[ticket] = _Out(out.question, out.turn)
@@ -316,7 +308,7 @@ class Replica:
         self.alarms.append(content["assumption"])
 
     def _decided(self, content: Any) -> None:
-        self.status, self.why, self._ended = "finished", content["because"], True
+        self.status, self.why = "finished", content["because"]
         self.voided += len(self._out)
         for ticket in list(self._out):
             self._return(ticket)
@@ -401,21 +393,9 @@ class Replica:
     def _as_given(self) -> AsGiven:
         """Return the record as it was given, which is another from now on."""
         if self.given is None:
-            self.given = AsGiven(self.policy)
+            self.given = AsGiven(self.policy.state())
             self._turn_words()
         return self.given
-
-    def _known_only(self, ticket: int, told: Feedback) -> bool:
-        """Use a further score of a ticket for planning only; False if it is of the same plan."""
-        # Which questions a plan has must not depend on its scores, and who withdraws may have seen
-        # them. False also where the policy can't take it so.
-        if self._first[ticket] == plan_of(self.policy):
-            return False
-        try:
-            self.policy.observe(told)
-        except InputError:
-            return False
-        return True
 
     def _reopen(self) -> None:
         """Let a campaign that was decided run again."""
@@ -512,9 +492,13 @@ class Replica:
             return said(error)
         return ""
 
-    def due_plan(self, pending: Counts) -> dict[str, Any] | None:
-        """Return the plan that the log must have before more is asked; None if none is due."""
-        return None if len(self.policy.options) == 1 else self.asks.plan(pending)
+    def due_plan(
+        self, pending: Counts, evaluators: Sequence[str] | None = None
+    ) -> dict[str, Any] | None:
+        """Return the plan that the log must have before these are asked more; None if none is
+        due.
+        """
+        return None if len(self.policy.options) == 1 else self.asks.plan(pending, evaluators)
 
     def knows(self, number: int) -> bool:
         """Tell whether there is a question of that number."""
@@ -562,7 +546,8 @@ class Replica:
 
     def _asked(self, n: int, pending: Counts, evaluators: Sequence[str] | None) -> Counts:
         """Return (q,) what the policy wants beside what is pending, n at most."""
-        if n < 1 or len(self.policy.options) == 1:
+        nothing = n < 1 or len(self.policy.options) == 1
+        if nothing or self.due_plan(pending, evaluators) is not None:  # which only the log begins
             return np.zeros_like(pending)
         return self.asks.ask(n, pending, evaluators).counts
 
@@ -593,7 +578,8 @@ class Replica:
             "withdrawn": sorted(self.withdrawn.items()),
             "withdrawals": self.withdrawals,
             "scores_of": list(self._scores_of.items()),
-            "first": list(self._first.items()),
+            "back": sorted(self._back),
+            "put_back": self.given is not None,
             "given": None if self.given is None else self.given.memory(),
             "out": [[ticket, *astuple(out)] for ticket, out in self._out.items()],
             "of_withdrawn": [[n, t, *astuple(out)] for n, (t, out) in self._of_withdrawn.items()],
@@ -614,8 +600,8 @@ class Replica:
         replica = cls(dict(content["withdrawn"]))
         replica.withdrawals = [tuple(one) for one in content["withdrawals"]]
         replica._scores_of = {number: tuple(said) for number, said in content["scores_of"]}
-        replica._first = dict(content["first"])
-        replica.given = None if content["given"] is None else AsGiven.recall(content["given"])
+        replica._back = set(content["back"])
+        replica.given = AsGiven(content["given"]) if content["put_back"] else None
         replica.policy = restore(content["policy"])
         for name in _PLAIN:
             setattr(replica, name, content[name])

@@ -19,9 +19,6 @@ from evenhand.best import Best
 from evenhand.campaigns.follower import Follower
 from evenhand.campaigns.ledger import Page, Waiting
 from evenhand.campaigns.replica import NOTHING, Replica, said
-from evenhand.certainty import PlannedChoice
-from evenhand.certainty.choice import Choice
-from evenhand.certainty.record import Plan
 from evenhand.policies.base import Policy
 from evenhand.policies.conclusion import checks_of, forecast_of
 from evenhand.policies.messages import Finding, Selection
@@ -29,6 +26,9 @@ from evenhand.questions import HandOut
 from evenhand.report.model import Report, Result
 from evenhand.report.words import counted, listed
 from evenhand.scores.grades import assumed_of
+from evenhand.search import PlannedChoice
+from evenhand.search.choice import Choice
+from evenhand.search.record import Plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -312,15 +312,15 @@ def _stopped_because(replica: Replica) -> str | None:
 
 def _waits_for(replica: Replica) -> str:
     """Return whose answers a plan lacks, where it waits for a few; "" if there are more."""
-    now = replica.policy.record.now if isinstance(replica.policy, Choice) else None
-    if now is None or now.whole or now.plan.more:
+    policy = replica.policy
+    if not isinstance(policy, Choice) or not policy.waits or not policy.record.open:
         return ""
-    questions = replica.questions
-    lacking = now.plan.wanted(len(questions)) - now.total.counts
+    (now,), questions = policy.record.open, replica.questions
     due: dict[str, int] = {}
-    for x in np.flatnonzero(lacking > 0).tolist():
-        who = questions.evaluator_of(x) or ""
-        due[who] = due.get(who, 0) + int(lacking[x])
+    for x, n in zip(now.asked.tolist(), now.lacks.tolist(), strict=True):
+        if n:
+            who = questions.evaluator_of(x) or ""
+            due[who] = due.get(who, 0) + n
     for name in replica.left:
         due.pop(name, None)
     if not due or "" in due or len(due) > _FEW or 2 * len(due) > len(questions.evaluators):
@@ -346,4 +346,7 @@ def hand_out_from(replica: Replica) -> HandOut | None:
         return None
     now, none = policy.record.now, np.zeros(len(policy.questions), dtype=np.int64)
     plan = policy.next_plan(none) if now is None else now.plan
-    return HandOut(policy.questions, plan.wanted(len(none)) if isinstance(plan, Plan) else none)
+    if isinstance(plan, Plan):
+        asked, counts = plan.asked
+        none[asked] = counts
+    return HandOut(policy.questions, none)

@@ -9,11 +9,20 @@ import typer
 
 from evenhand.auditing import audit as audited
 from evenhand.cli.columns import ATTRIBUTES, ScoreTable, column, takes
-from evenhand.cli.options import Against, AsJson, Bar, Call, Figure, Report, Title, Tolerance, Top
+from evenhand.cli.options import (
+    Against,
+    AsJson,
+    Bar,
+    Call,
+    Confidence,
+    Figure,
+    Report,
+    Title,
+    Tolerance,
+    Top,
+)
 from evenhand.cli.tables import attributes_in, check_files
-from evenhand.cli.terminal import calls_in, show, typed_number
-
-_NOT_IDENTIFIABLE = 3
+from evenhand.cli.terminal import NOT_IDENTIFIABLE, calls_in, show
 
 
 @takes(table=ScoreTable)
@@ -33,9 +42,7 @@ def audit(
         column("What the score should have been, where something impartial knows."),
     ] = None,
     attributes: Annotated[str | None, ATTRIBUTES] = None,
-    confidence: Annotated[
-        float, typer.Option(parser=typed_number, metavar="P", help="Confidence of the intervals.")
-    ] = 0.95,
+    confidence: Confidence = 0.95,
     top: Top = None,
     bar: Bar = None,
     against: Against = None,
@@ -84,4 +91,4 @@ def audit(
     )
     show(found, figure, report, as_json=as_json, title=title, call=nouns)
     if math.isnan(found.bias.value):
-        raise typer.Exit(_NOT_IDENTIFIABLE)
+        raise typer.Exit(NOT_IDENTIFIABLE)

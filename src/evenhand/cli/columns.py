@@ -17,13 +17,12 @@ from evenhand.cli.tables import (
     columns_in,
     grades_in,
     groups_in,
-    missing_in,
     scale_in,
     scores_at,
 )
 from evenhand.cli.terminal import names_in
 
-TABLE, READING = "What the columns are", "How the table is read"
+TABLE, SCORES, READING = "What the columns are", "What scores are", "How the table is read"
 """What groups of options are called in the help."""
 
 
@@ -32,8 +31,8 @@ def column(help: str, metavar: str = "COL") -> Any:
     return typer.Option(metavar=metavar, help=help, rich_help_panel=TABLE)
 
 
-def _reading(*flags: str, metavar: str | None = None, help: str) -> Any:
-    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=READING)
+def _reading(*flags: str, metavar: str | None = None, help: str, panel: str = READING) -> Any:
+    return typer.Option(*flags, metavar=metavar, help=help, rich_help_panel=panel)
 
 
 OPTION = column("Names of the options: what is scored.")
@@ -60,11 +59,33 @@ PRICES = column(
     "The price of an answer, in the table of evaluators; of options alone, what an evaluation of "
     "each costs, for κ(Δ)."
 )
+SCALE = _reading(
+    metavar="LOW,HIGH",
+    help="The lowest and highest score that can be given; 5,1 where 1 is the best.",
+    panel=SCORES,
+)
 BEST = _reading(
     metavar="high|low",
     help="Whether the highest scores are the best, or the lowest, as of ranks and marks from 1.",
+    panel=SCORES,
+)
+GRADES = _reading(
+    metavar="A,B,…",
+    help="Scores that are letters or words, the best first: equally spaced, unless numbers are "
+    "stated, A=4,B=3.",
+    panel=SCORES,
 )
 DECIMAL = _reading(metavar=". or ,", help="What stands before decimals; found out if not said.")
+
+
+_OF_LOGS = ("metric", "families")
+_READ: dict[str, Callable[[Any], Any]] = {  # what is not taken as it is typed
+    **dict.fromkeys(("evaluator", "rival"), column_in),
+    **dict.fromkeys(("item", "event"), columns_in),
+    **dict.fromkeys(("option_group", "evaluator_group"), groups_in),
+    "scale": scale_in,
+    "grades": grades_in,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,13 +116,7 @@ class ScoreTable:
         str | None,
         column("When scores were given: drift shows. In the order of the lines if not said."),
     ] = None
-    scale: Annotated[
-        str | None,
-        _reading(
-            metavar="LOW,HIGH",
-            help="The lowest and highest score that can be given; 5,1 where 1 is the best.",
-        ),
-    ] = None
+    scale: Annotated[str | None, SCALE] = None
     best: Annotated[str | None, BEST] = None
     wide: Annotated[
         str | None,
@@ -122,14 +137,7 @@ class ScoreTable:
         ),
     ] = "refuse"
     decimal: Annotated[str | None, DECIMAL] = None
-    grades: Annotated[
-        str | None,
-        _reading(
-            metavar="A,B,…",
-            help="Scores that are letters or words, the best first: equally spaced, unless numbers "
-            "are stated, A=4,B=3.",
-        ),
-    ] = None
+    grades: Annotated[str | None, GRADES] = None
     copies: Annotated[
         str,
         _reading(
@@ -148,8 +156,7 @@ class ScoreTable:
         Path | None,
         _reading(
             metavar="FILE",
-            help="Families of models in a log, beside those known: a CSV file (name, family) or a "
-            "JSON file.",
+            help="Families of models in a log, beside those known: a table (name, family).",
         ),
     ] = None
 
@@ -159,26 +166,9 @@ class ScoreTable:
 
     def parts(self) -> dict[str, Any]:
         """Return how it is read, as `audit` and `decide` take it."""
-        return {
-            "option": self.option,
-            "evaluator": column_in(self.evaluator),
-            "score": self.score,
-            "rival": column_in(self.rival),
-            "item": columns_in(self.item),
-            "event": columns_in(self.event),
-            "option_group": groups_in(self.option_group),
-            "evaluator_group": groups_in(self.evaluator_group),
-            "partial": self.partial,
-            "time": self.time,
-            "scale": scale_in(self.scale),
-            "best": self.best,
-            "wide": self.wide == "all" or names_in(self.wide) or False,
-            "repeats": self.repeats,
-            "missing": missing_in(self.missing),
-            "decimal": self.decimal,
-            "grades": grades_in(self.grades),
-            "copies": missing_in(self.copies),
-        }
+        said = {name: value for name, value in vars(self).items() if name not in _OF_LOGS}
+        said |= {name: read(said[name]) for name, read in _READ.items()}
+        return said | {"wide": self.wide == "all" or names_in(self.wide) or False}
 
 
 def takes(**groups: type) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -11,13 +11,25 @@ from evenhand.answers import Answer
 from evenhand.answers import decide as decided
 from evenhand.answers.page import WAYS, required
 from evenhand.cli.columns import ATTRIBUTES, ScoreTable, column, takes
-from evenhand.cli.options import Against, AsJson, Bar, Call, Figure, Report, Title, Tolerance, Top
+from evenhand.cli.options import (
+    Against,
+    AsJson,
+    Bar,
+    Call,
+    Confidence,
+    Figure,
+    Noise,
+    Report,
+    Title,
+    Tolerance,
+    Top,
+)
 from evenhand.cli.tables import attributes_in, check_files, columns_in, groups_in, table_at
-from evenhand.cli.terminal import calls_in, console, print_json, show, typed_number
+from evenhand.cli.terminal import NOT_IDENTIFIABLE, calls_in, end_untold, show
 from evenhand.errors import InputError, NotIdentifiableError, RequirementError
 from evenhand.questions.inputs import named
 
-_SURELY_NOT, _NOT_COMPARABLE, _CANNOT_TELL = 1, 3, 4
+_SURELY_NOT, _CANNOT_TELL = 1, 4
 
 
 @takes(table=ScoreTable)
@@ -82,18 +94,9 @@ def decide(
             "Evaluators have one leniency across all. Also NAME=CATEGORY,…"
         ),
     ] = None,
-    confidence: Annotated[
-        float, typer.Option(parser=typed_number, metavar="P", help="How sure the choice is to be.")
-    ] = 0.95,
+    confidence: Confidence = 0.95,
     tolerance: Tolerance = 0.0,
-    noise: Annotated[
-        float | None,
-        typer.Option(
-            parser=typed_number,
-            metavar="X",
-            help="Standard deviation of one score, if it is known.",
-        ),
-    ] = None,
+    noise: Noise = None,
     next_n: Annotated[
         int, typer.Option("--next", min=0, metavar="N", help="How many next questions to name.")
     ] = 5,
@@ -165,11 +168,7 @@ def decide(
             next_n=next_n,
         )
     except NotIdentifiableError as error:
-        if as_json:
-            print_json({"comparable": False, "reason": str(error)})
-        else:
-            console().print(str(error), style="bold")
-        raise typer.Exit(_NOT_COMPARABLE) from None
+        end_untold(error, "comparable", as_json=as_json)
     two = None if compare is None else answer.compare(*_two_of(compare, answer.options.labels))
     more: dict[str, Any] = {} if two is None else {"compared": two}
     show(
@@ -183,7 +182,7 @@ def decide(
         **more,
     )
     if not answer.comparable:
-        raise typer.Exit(_NOT_COMPARABLE)
+        raise typer.Exit(NOT_IDENTIFIABLE)
     if how:
         _gate(answer, how, whom)
 

@@ -62,6 +62,9 @@ Call = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 
+Confidence = Annotated[float, numeric("P", "How sure it is to be.")]
+Noise = Annotated[float | None, numeric("X", "Standard deviation of one score, if it is known.")]
+
 WANTED = "What is wanted"
 Top = Annotated[
     int | None,

@@ -9,14 +9,21 @@ import typer
 
 from evenhand.cli.campaign.tables import PanelTables
 from evenhand.cli.columns import BEST, takes
-from evenhand.cli.options import WANTED, Against, AsJson, Figure, Tolerance, Top, numeric
+from evenhand.cli.options import (
+    WANTED,
+    Against,
+    AsJson,
+    Confidence,
+    Figure,
+    Tolerance,
+    Top,
+    numeric,
+)
 from evenhand.cli.tables import check_files, table_at
-from evenhand.cli.terminal import console, print_json, show
+from evenhand.cli.terminal import end_untold, show
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.inference.target import Target
 from evenhand.planning import plan as planned
-
-_NOT_IDENTIFIABLE = 3
 
 
 @takes(tables=PanelTables)
@@ -41,7 +48,7 @@ def plan(
             "X", "Standard deviation of one evaluation; if not given, it is the unit of all others."
         ),
     ] = None,
-    confidence: Annotated[float, numeric("P", "Of the choice.")] = 0.95,
+    confidence: Confidence = 0.95,
     chance: Annotated[
         float,
         numeric("P", "Wanted probability of being certain after one look."),
@@ -119,11 +126,7 @@ def plan(
             best=best,  # type: ignore[arg-type] # it is checked there
         )
     except NotIdentifiableError as error:
-        if as_json:
-            print_json({"identifiable": False, "reason": str(error)})
-        else:
-            console().print(str(error), style="bold")
-        raise typer.Exit(_NOT_IDENTIFIABLE) from None
+        end_untold(error, "identifiable", as_json=as_json)
     if hand_out is not None:
         pairs = found.to_frame().sort_values("evaluator", kind="stable")
         pairs[["evaluator", "option"]].to_csv(hand_out, index=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -115,11 +115,6 @@ def grades_in(text: str | None) -> Any:
     """Return grades, the best first; with their numbers where these are stated."""
     names = names_in(text)
     return None if names is None else typed_grades(names)
-
-
-def missing_in(text: str) -> Literal["refuse", "drop"]:
-    """Return what becomes of rows with empty cells."""
-    return text  # type: ignore[return-value] # checked where it is used
 
 
 def check_files(figure: Path | None, report: Path | None = None, *others: Path | None) -> None:

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-from evenhand.errors import InputError
+from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.report.model import Result, plain, print_result
 from evenhand.report.nouns import Nouns, figure_in
 from evenhand.report.pictures import save_figure
 from evenhand.tables.texts import number_in
+
+NOT_IDENTIFIABLE = 3
+"""The code of commands whose question no number of evaluations can answer."""
 
 
 def console() -> Console:
@@ -69,6 +71,15 @@ def show(
     say_written(figure, report)
 
 
+def end_untold(error: NotIdentifiableError, what: str, *, as_json: bool = False) -> NoReturn:
+    """Say why no number of evaluations will do, and end with the code for that."""
+    if as_json:
+        print_json({what: False, "reason": str(error)})
+    else:
+        console().print(str(error), style="bold")
+    raise typer.Exit(NOT_IDENTIFIABLE)
+
+
 def calls_in(text: str | None) -> dict[str, str] | None:
     """Return nouns of the user's own, by what they are for: option=application,…"""
     if text is None:
@@ -97,19 +108,6 @@ def typed_whole(text: str | int) -> int:
     if not found.is_integer() or abs(found) > 10**18:
         raise typer.BadParameter(f"{text!r} is not a whole number up to 1e18.")
     return int(found)
-
-
-def whole_number(text: str, option: str) -> int:
-    """Return the number in a text such as 1000 or 1e6."""
-    try:
-        number = number_in(text)
-    except InputError:
-        number = math.nan
-    if not abs(number) <= 10**18 or number != int(number):
-        raise InputError(
-            f"{option} must be a whole number such as 1000 or 1e6, up to 1e18; got {text!r}."
-        )
-    return int(number)
 
 
 @contextmanager

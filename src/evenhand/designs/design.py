@@ -14,33 +14,20 @@ solver's. That the dual holds on all other rows is for the solver's last pass ov
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from evenhand.arrays import ArrayValue, Floats
-from evenhand.designs.verification import largest_variance, recompute
+from evenhand.designs.verification import Verification, largest_variance, recompute
 from evenhand.errors import AccuracyError, InputError
-from evenhand.report.model import Bar, Cell, Picture, Report, Result, Section, Share, Table
-from evenhand.report.words import counted, number
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 Criterion = Literal["G", "c", "minimax", "joint"]
 
 _MOST = 2**62  # evaluations that a count can hold
 _ROUNDING = 1e-6  # what a value computed in another way may be off by, relatively
-_CRITERIA: dict[Criterion, str] = {
-    "G": "G-optimal",
-    "c": "c-optimal",
-    "minimax": "minimax",
-    "joint": "jointly optimal",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,29 +89,8 @@ class Certificate(ArrayValue):
         return self.value / self.bound - 1.0 if self.bound > 0 else np.inf
 
 
-@dataclass(frozen=True)
-class Verification:
-    """What an independent recomputation of a design found; true if the design is as it says.
-
-    Examples
-    --------
-    >>> import evenhand as eh
-    >>> design = eh.c_optimal_design([[1.0, 1.0], [2.0, -1.0]], [0.0, 1.0])
-    >>> design.verify([[1.0, 1.0], [2.0, -1.1]]).ok      # not the points it was made for
-    False
-    """
-
-    ok: bool
-    value: float
-    bound: float
-    reasons: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return self.ok
-
-
 @dataclass(frozen=True, eq=False)
-class Design(ArrayValue, Result):
+class Design(ArrayValue):
     """How to divide evaluations among options, with its price and a certificate.
 
     Parameters
@@ -172,42 +138,6 @@ class Design(ArrayValue, Result):
         """Return the indices of the options with positive weight."""
         return np.flatnonzero(self.weights)
 
-    def _report(self) -> Report:
-        return report_of(self)
-
-    def _record(self) -> dict[str, Any]:
-        return {
-            "criterion": self.criterion,
-            "value": self.value,
-            "mass": self.mass,
-            "excess": self.excess,
-            "weights": self.weights,
-            "direction": self.direction,
-            "costs": self.costs,
-            "certificate": {
-                "bound": self.certificate.bound,
-                "gap": self.certificate.gap,
-                "dual": self.certificate.dual,
-                "mixture": None
-                if self.certificate.mixture is None
-                else {
-                    "weights": self.certificate.mixture.weights,
-                    "parameters": self.certificate.mixture.parameters,
-                },
-            },
-        }
-
-    def _draw(self, axes: Axes | None) -> Figure:
-        from evenhand.report.pictures import shares_figure  # noqa: PLC0415
-
-        shown = heaviest(self)
-        return shares_figure(
-            self._report().verdict,
-            [option_name(x, None) for x in shown],
-            self.weights[shown].tolist(),
-            axes,
-        )
-
     def counts(
         self, pulls: float | None = None, *, precision: float | None = None
     ) -> NDArray[np.int64]:
@@ -249,10 +179,7 @@ class Design(ArrayValue, Result):
             the certificate itself says. Recomputed numbers may differ from those stated by 1e-6,
             which is the recomputation's own rounding.
         """
-        finding = recompute(self, points, tol)
-        return Verification(
-            not finding.reasons, finding.value, finding.bound, tuple(finding.reasons)
-        )
+        return recompute(self, points, tol)
 
 
 def checked(design: Design, points: Floats, scales: Floats, tol: float) -> Design:
@@ -304,52 +231,3 @@ def _rounding(directions: Floats, rows: Floats, dual: Floats) -> float:
     nonzero = sums > 0.0
     worst = float((terms[nonzero] / sums[nonzero]).max(initial=0.0))
     return 4.0 * np.finfo(float).eps * len(dual) * worst
-
-
-def report_of(design: Design) -> Report:
-    """Return what a design has to say."""
-    name = _CRITERIA[design.criterion]
-    picture = Picture("design", design.plot, "Shares of the evaluations; they are in the table.")
-    return Report(
-        f"{name[0].upper()}{name[1:]} design",
-        f"A {name} design of value {number(design.value)}: it evaluates "
-        f"{len(design.support):,} of {counted(len(design.weights), 'option')}.",
-        [
-            ("Mass", f"{number(design.mass)} evaluations for unit variance"),
-            ("Proven", proof(design)),
-        ],
-        [
-            Section("Shares of the evaluations", [shares(design)], "print"),
-            Section("In a picture", [picture]),
-        ],
-    )
-
-
-def proof(design: Design) -> str:
-    """Return what the certificate of a design proves."""
-    certificate = design.certificate
-    return (
-        f"no design has less than {number(certificate.bound)}; this one has at most "
-        f"{certificate.gap:.1g} more, relatively"
-    )
-
-
-def heaviest(design: Design) -> list[int]:
-    """Return which options are evaluated, those with the largest shares first."""
-    order = np.argsort(-design.weights[design.support], kind="stable")
-    return [int(x) for x in design.support[order]]
-
-
-def shares(design: Design, labels: Sequence[str] | None = None, what: str = "option") -> Table:
-    """Return how the evaluations are divided, the largest shares first."""
-    weights, most = design.weights, float(design.weights.max())
-    rows: list[list[Cell]] = [
-        [option_name(x, labels), Share(weights[x]), Bar(float(weights[x]) / most)]
-        for x in heaviest(design)
-    ]
-    return Table("How the evaluations are divided", [what, "share", ""], rows)
-
-
-def option_name(x: int, labels: Sequence[str] | None) -> str:
-    """Return what an option is called."""
-    return f"option {x + 1}" if labels is None else labels[x]

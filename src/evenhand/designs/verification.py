@@ -8,7 +8,8 @@ if the solvers are wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,15 +27,33 @@ _ROUNDING = 1e-6  # what a number recomputed in another way may be off by, relat
 _EXPLAINED = 1e-14  # share of what cancelled that is rounding: of the entries, and of some hundred
 
 
-class Recomputation(NamedTuple):
-    """What a recomputation found: the value, the bound that the dual proves, and complaints."""
+@dataclass(frozen=True)
+class Verification:
+    """What an independent recomputation of a design found: its value, the bound that its dual
+    proves, and complaints; true if there are none, and the design is as it says.
+
+    Examples
+    --------
+    >>> import evenhand as eh
+    >>> design = eh.c_optimal_design([[1.0, 1.0], [2.0, -1.0]], [0.0, 1.0])
+    >>> design.verify([[1.0, 1.0], [2.0, -1.1]]).ok      # not the points it was made for
+    False
+    """
 
     value: float
     bound: float
     reasons: list[str]
 
+    @property
+    def ok(self) -> bool:
+        """Whether the design is as it says."""
+        return not self.reasons
 
-def recompute(design: Design, points: ArrayLike, tol: float | None) -> Recomputation:
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+def recompute(design: Design, points: ArrayLike, tol: float | None) -> Verification:
     """Recompute value and bound of a design, and say everything that is wrong with it; ``tol`` is
     the largest gap between them, None for the gap that the certificate states.
     """
@@ -46,7 +65,7 @@ def recompute(design: Design, points: ArrayLike, tol: float | None) -> Recomputa
     numbers = (design.value, design.mass, certificate.value, certificate.bound)
     arrays = (design.weights, certificate.dual, np.array(numbers))
     if not (A.finite and all(np.isfinite(array).all() for array in arrays)):
-        return Recomputation(
+        return Verification(
             np.nan, np.nan, ["some number of the design or the points is not finite"]
         )
     reasons = []
@@ -55,7 +74,7 @@ def recompute(design: Design, points: ArrayLike, tol: float | None) -> Recomputa
     if not abs(design.weights.sum() - 1.0) <= 1e-9:
         reasons.append(f"the weights sum to {design.weights.sum():.12g}, not to 1")
     if reasons:
-        return Recomputation(np.nan, np.nan, reasons)
+        return Verification(np.nan, np.nan, reasons)
     check = {"G": _check_g, "c": _check_c, "minimax": _check_minimax, "joint": _check_joint}
     finding = check[design.criterion](design, A)
     _compare(finding.reasons, "its value", finding.value, design.value)
@@ -101,7 +120,7 @@ def _compare(reasons: list[str], what: str, found: float, stated: float) -> None
         reasons.append(f"{what} is {found:.12g}, not {stated:.12g}")
 
 
-def _check_g(design: Design, A: _Points) -> Recomputation:
+def _check_g(design: Design, A: _Points) -> Verification:
     """Largest leverage against the rank; the ellipsoid ‖Wa‖ ≤ 1 must hold all points, tightly."""
     # Leverages do not change with coordinates. A first factor R gives coordinates T in which the
     # points are nearly orthonormal, so that a second factor loses nothing. Going over to T takes
@@ -131,10 +150,10 @@ def _check_g(design: Design, A: _Points) -> Recomputation:
     if not abs(outside - 1.0) <= _ROUNDING:
         reasons.append(f"the dual ellipsoid does not touch the points: max ‖Wa‖² = {outside:.9g}")
     _compare(reasons, "its mass", design.mass, largest)
-    return Recomputation(largest, float(rank), reasons)
+    return Verification(largest, float(rank), reasons)
 
 
-def _check_c(design: Design, A: _Points) -> Recomputation:
+def _check_c(design: Design, A: _Points) -> Verification:
     """Variance one at the stated cost, and a dual vector that stays within √cost everywhere."""
     return _check_cost(design, A, _costs(design))
 
@@ -145,11 +164,11 @@ def _costs(design: Design) -> Floats:
     return design.costs
 
 
-def _check_cost(design: Design, A: _Points, costs: Floats) -> Recomputation:
+def _check_cost(design: Design, A: _Points, costs: Floats) -> Verification:
     reasons: list[str] = []
     c, u = design.direction, design.certificate.dual
     if c is None:
-        return Recomputation(np.nan, np.nan, ["the design names no direction"])
+        return Verification(np.nan, np.nan, ["the design names no direction"])
     scales = A.scales
     mu = design.mass * design.weights[design.support]
     variance = largest_variance(A.rows / scales, mu, c / scales)
@@ -172,16 +191,16 @@ def _check_cost(design: Design, A: _Points, costs: Floats) -> Recomputation:
     if not excess <= _ROUNDING:
         reasons.append(f"the dual vector exceeds √cost by {excess:.3g} relatively")
     bound = (max(float(c @ u), 0.0) / (1.0 + max(excess, 0.0))) ** 2
-    return Recomputation(spent, bound, reasons)
+    return Verification(spent, bound, reasons)
 
 
-def _check_minimax(design: Design, A: _Points) -> Recomputation:
+def _check_minimax(design: Design, A: _Points) -> Verification:
     """Worst regret of the design by linear programs; bound from the mixture of parameters."""
     from scipy.optimize import linprog  # noqa: PLC0415 (only here, and slow to import)
 
     mixture = design.certificate.mixture
     if mixture is None:
-        return Recomputation(np.nan, np.nan, ["the certificate has no mixture of parameters"])
+        return Verification(np.nan, np.nan, ["the certificate has no mixture of parameters"])
     d = mixture.parameters.shape[1]
     X = A.whole[:, :d]
     values = X @ mixture.parameters.T
@@ -206,17 +225,17 @@ def _check_minimax(design: Design, A: _Points) -> Recomputation:
             -v / size, A_ub=np.vstack([unit, -unit]), b_ub=np.ones(2 * len(X)), bounds=(None, None)
         )
         if lp.fun is None:
-            return Recomputation(np.nan, np.nan, [*reasons, "a linear program failed"])
+            return Verification(np.nan, np.nan, [*reasons, "a linear program failed"])
         worst = max(worst, -float(lp.fun) * size)
-    return Recomputation(worst, finding.bound, reasons)
+    return Verification(worst, finding.bound, reasons)
 
 
-def _check_joint(design: Design, A: _Points) -> Recomputation:
+def _check_joint(design: Design, A: _Points) -> Verification:
     """Variance one for every direction at the stated cost, and dual vectors within the costs."""
     U, H = design.direction, design.certificate.dual
     costs = _costs(design)
     if U is None or U.shape != H.shape:
-        return Recomputation(np.nan, np.nan, ["there is not one dual vector per direction"])
+        return Verification(np.nan, np.nan, ["there is not one dual vector per direction"])
     reasons: list[str] = []
     mu = design.mass * design.weights[design.support]
     variance = largest_variance(A.rows / A.scales, mu, U / A.scales)
@@ -229,7 +248,7 @@ def _check_joint(design: Design, A: _Points) -> Recomputation:
     if not load <= 1.0 + _ROUNDING:
         reasons.append(f"the dual vectors charge an option {load:.9g} times its cost")
     bound = float(np.square((U * H).sum(axis=1)).sum()) / max(load, 1.0)
-    return Recomputation(float(mu @ costs[design.support]), bound, reasons)
+    return Verification(float(mu @ costs[design.support]), bound, reasons)
 
 
 def largest_variance(rows: Floats, mu: Floats, directions: Floats, enough: float = 0.0) -> float:

@@ -27,6 +27,7 @@ CHECKS: tuple[Callable[[Residuals], list[Finding] | None], ...] = (
 )
 """What is asked of every table: each returns findings with p-values, or None where it cannot be."""
 
+_LEVEL = 0.03  # probability with which scores that follow the model show anything
 _PILED, _FEWEST_PILED = 0.1, 5  # share and number of scores at an end that are worth a word,
 _TIMES = 1.3  # and how many times as many as next to it
 
@@ -38,7 +39,6 @@ def findings_of(
     freedom: float,
     *,
     beside: Mapping[str, Factor] | None = None,
-    level: float = 0.03,
 ) -> tuple[Finding, ...]:
     """Return the faults that a table of scores shows, alarms first.
 
@@ -52,8 +52,6 @@ def findings_of(
         Degrees of freedom: scores less the rank of the fit.
     beside
         Columns that play no part, by which scores may hang together.
-    level
-        Probability with which scores that follow the model show anything.
     """
     if not len(scores):
         return ()
@@ -61,7 +59,7 @@ def findings_of(
     asked = [check(of) for check in CHECKS]
     asked += [[one] for one in clusters(scores, beside or {})]
     answered = [found for found in asked if found is not None]
-    enough = level / max(len(answered), 1)
+    enough = _LEVEL / max(len(answered), 1)
     found = [one for some in answered for one in some if one.p_value <= enough]
     return tuple(sorted([*found, *ends(of)], key=lambda finding: not finding.alarm))
 

@@ -30,8 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,11 +45,6 @@ from evenhand.errors import AccuracyError, InputError, NotIdentifiableError
 from evenhand.numerics.row_space import DoubtfulRankError, products, sample_rows
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.identifiable import refuse_apart
-from evenhand.report.model import Report, Result
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _SEPARATED = 1e-9  # κ_* − 1 beyond which the groups count as separated
 _MANY = 8192  # options that may still form the worst pair; more are too many pairs
@@ -170,8 +164,8 @@ def bias_geometry(actions: Askable, attribute: str | None = None) -> BiasGeometr
 
 
 @dataclass(frozen=True, eq=False)
-class BiasGeometry(Result):
-    """How hard the bias is to estimate; `print` says it, `plot` draws it.
+class BiasGeometry:
+    """How hard the bias is to estimate, in numbers; `inspect` says it in words and draws it.
 
     Parameters
     ----------
@@ -194,8 +188,6 @@ class BiasGeometry(Result):
     >>> geometry = eh.bias_geometry(eh.ActionSet([[2.0], [-1.0]], ["home", "away"]))
     >>> round(geometry.kappa_star, 6), geometry.normal, geometry.margin, geometry.radius
     (9.0, array([1.]), 1.0, 2.0)
-    >>> print(geometry)
-    Yes: the bias can be estimated, at a moderate price, if values are linear in the features. It...
     """
 
     actions: Any  # ActionSet or Questions
@@ -212,47 +204,12 @@ class BiasGeometry(Result):
         """What the bias is called: the attribute that evaluations react to."""
         return self.attribute or self.actions.attribute_names[_place(self.actions, None)]
 
-    def _report(self) -> Report:
-        from evenhand.geometry.sections import report_of  # noqa: PLC0415 # it speaks of geometry
-
-        return report_of(self)
-
-    def _record(self) -> dict[str, Any]:
-        two = self.actions.group_names is not None
-        labels, weights = self.actions.labels, self.design.weights
-        return {
-            "verdict": self._report().verdict,
-            "attribute": None if two else self.name,
-            "kappa_star": self.kappa_star,
-            "proven_bound": self.design.certificate.bound,
-            "separable": self.separable if two else None,
-            "normal": self.normal,
-            "margin": self.margin if two else None,
-            "radius": self.radius,
-            "design": [
-                {"option": labels[x], "share": weights[x]} for x in self.design.support.tolist()
-            ],
-        }
-
-    def _draw(self, axes: Axes | None) -> Figure:
-        from evenhand.geometry.figure import draw  # noqa: PLC0415 # slow to load
-
-        return draw(self, axes)
-
     def kappa_minimax(self) -> float:
         """Return κ̃, the least regret of estimating the bias against the worst parameter."""
-        return self._minimax.value
-
-    @cached_property
-    def _minimax(self) -> Design:
-        return minimax_design(self.actions, self.attribute)
+        return minimax_design(self.actions, self.attribute).value
 
     def alpha(self) -> float:
         """Return the worst-case alignment α: the largest cost of comparing two options."""
-        return self._alpha
-
-    @cached_property
-    def _alpha(self) -> float:
         costs = _prices(self.actions)
         A = _rows(self.actions)
         program = ElfvingProgram(A if costs is None else A / np.sqrt(costs)[:, None])

@@ -27,7 +27,6 @@ from evenhand.geometry.bias import (
     varying_features,
 )
 from evenhand.geometry.sections import explanation, headline
-from evenhand.questions import Questions
 from evenhand.report.pictures import (
     FAINT,
     INK,
@@ -125,7 +124,7 @@ def bias_picture(geometry: BiasGeometry) -> BiasPicture:
 def draw(geometry: BiasGeometry, axes: Axes | None = None) -> Figure:
     """Draw two groups and what keeps them apart; where there are none, the evaluations to buy."""
     actions = geometry.actions
-    if not isinstance(actions, Questions) and actions.group_names is not None:
+    if actions.group_names is not None:
         return draw_bias_picture(bias_picture(geometry), axes)
     support = geometry.design.support.tolist()
     names, shares = [actions.labels[x] for x in support], geometry.design.weights[support]

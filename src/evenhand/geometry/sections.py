@@ -9,10 +9,7 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.assumptions import hardly_checked
-from evenhand.designs.design import proof, shares
 from evenhand.geometry.bias import Hyperplane, separating_hyperplane, varying_features
-from evenhand.questions import Questions
-from evenhand.report.model import Picture, Report, Section
 from evenhand.report.words import joined, number, short
 
 if TYPE_CHECKING:
@@ -28,39 +25,12 @@ _GRADES = {
 }
 
 
-def report_of(geometry: BiasGeometry) -> Report:
-    """Return what the geometry of a bias has to say."""
-    actions = geometry.actions
-    known = [("Proven", proof(geometry.design))]
-    if actions.group_names is not None:
-        negative, positive = (short(name) for name in actions.group_names)
-        apart = "a" if geometry.separable else "no"
-        known.append(
-            ("Groups", f"{apart} hyperplane through 0 keeps {positive} and {negative} apart")
-        )
-    if geometry.radius is not None:
-        near, far = number(geometry.margin), number(geometry.radius)
-        known.append(("Distances", f"from {near} (margin) to {far} (radius) from the hyperplane"))
-    what = "question" if isinstance(actions, Questions) else "option"
-    table = shares(geometry.design, actions.labels, what)
-    picture = Picture("geometry", geometry.plot, "The options, and the evaluations to buy.")
-    return Report(
-        "How hard the bias is to estimate",
-        verdict(geometry),
-        known,
-        [
-            Section("The evaluations that estimate it best", [table], "print"),
-            Section("In a picture", [picture]),
-        ],
-    )
-
-
 def verdict(geometry: BiasGeometry) -> str:
     """Return the answer in one or two sentences, and that it rests on linear values where options
     are too few to check that.
     """
     actions = geometry.actions
-    few = isinstance(actions, ActionSet) and hardly_checked(actions) is not None
+    few = hardly_checked(actions) is not None
     condition = ", if values are linear in the features" if few else ""
     return f"{headline(geometry)}{condition}. {explanation(geometry)}"
 
@@ -86,11 +56,6 @@ def headline(geometry: BiasGeometry) -> str:
 def explanation(geometry: BiasGeometry) -> str:
     """Return what κ_* means here and where it comes from, in one sentence."""
     price = number(geometry.kappa_star)
-    if isinstance(geometry.actions, Questions):
-        return (
-            f"To know it as well as one answer knows its own question costs at least {price} "
-            f"(κ* = {price})."
-        )
     if geometry.actions.group_names is None:
         return (
             f"It takes about {price} evaluations to know it as well as one evaluation knows its "
@@ -120,7 +85,7 @@ def meaning_of_bias(geometry: BiasGeometry) -> str:
         negative, positive = (short(name) for name in actions.group_names)
         return f"{positive} gets 1 too much and {negative} 1 too little"
     name = geometry.name
-    if isinstance(actions, Questions) or actions.encoding is None:
+    if actions.encoding is None:
         return f"evaluations rise by 1 with every 1 of {name}"
     column = actions.encoding.attributes[actions.attribute_names.index(name)]
     if column.category is None:

@@ -109,6 +109,11 @@ class BiasEstimate(Estimate):
             value, math.sqrt(variance) if known else math.inf, freedom, level, clusters
         )
 
+    @classmethod
+    def unknown(cls, level: float) -> BiasEstimate:
+        """Return an estimate of which nothing is known."""
+        return cls.by_student(math.nan, math.inf, 1.0, level)
+
     def times(self, factor: float) -> BiasEstimate:
         """Return the same in units that are so many times smaller; the factor is above 0."""
         ends = factor * self.value, factor * self.low, factor * self.high
@@ -217,7 +222,7 @@ class TableFit:
         own, panel = self.own, self.panel
         size = float(own @ own)
         if not size > 0.0:
-            return BiasEstimate.by_student(math.nan, math.inf, 1.0, level)
+            return BiasEstimate.unknown(level)
         value = self._sign * float(own @ panel.design.y) / size
         se = panel.noise / math.sqrt(size) if panel.freedom > 0 else math.inf
         return BiasEstimate.by_student(value, se, float(max(panel.freedom, 1)), level)
@@ -226,7 +231,7 @@ class TableFit:
         """Return the bias, or the effect of an attribute, with its interval."""
         name = self.partiality if name is None else name
         if name not in self.names:
-            return BiasEstimate.by_student(math.nan, math.inf, 1.0, level)
+            return BiasEstimate.unknown(level)
         column = regressors(self.scores)[name]
         own = np.flatnonzero(column)
         found = {
@@ -254,7 +259,7 @@ class TableFit:
         design = Design(scores.centred, first, k, rival=second, x=x, clusters=clusters)
         fit = Fit(design)
         if not fit.basis.weights({}, np.eye(1, x.shape[1])).told[0]:
-            return BiasEstimate.by_student(math.nan, math.inf, 1.0, level)
+            return BiasEstimate.unknown(level)
         return BiasEstimate.of(fit.bias(0, clusters), level, {})
 
     # ------------------------------------------------------------------ one by one

@@ -290,23 +290,22 @@ def _best(
             for x in order.tolist():
                 verdicts[x] = "in"
             continue
+        share = delta / max(2, m * (len(some) - m))
         if m == 1:
             best = bool((_at(over(int(order[0])), order[1:]).above < 0.5 * delta).all())
             order = order if best else _probable(order, 1, draws, some)
             first, rest = order[:1], order[1:]
             ahead = _at(over(int(first[0])), rest)
             inside = first if best else first[:0]
-            outside = rest if best else rest[ahead.above < delta / max(2, len(rest))]
-            losses.append(0.0 if best else _loss(ahead, delta / max(2, len(rest))))
+            outside = rest if best else rest[ahead.above < share]
         else:
             pairs = pairs or _pairs(fit, said.doubted)
             inside, outside = _several(pairs, order, m, delta)
             order = order if len(inside) == m else _probable(order, m, draws, some)
             first, rest = order[:m], order[m:]
             across = np.ix_(first, rest)
-            one = Spread(*(part[across].ravel() for part in vars_of(pairs)))
-            share = delta / max(2, m * len(rest))
-            losses.append(0.0 if len(inside) == m else _loss(one, share))
+            ahead = Spread(*(getattr(pairs, part)[across].ravel() for part in Spread._fields))
+        losses.append(0.0 if len(inside) == m else _loss(ahead, share))
         chosen += first.tolist()
         for x in inside.tolist():
             verdicts[x] = "in"
@@ -346,11 +345,6 @@ def _probable(order: Indices, m: int, draws: Drawn | None, some: Indices) -> Ind
             break
         first[[least, most]] = False, True
     return np.concatenate([order[first], order[~first]])
-
-
-def vars_of(pairs: Pairs) -> tuple[Floats, Floats, Floats]:
-    """Return estimates, variances and degrees of freedom."""
-    return pairs.estimate, pairs.variance, pairs.freedom
 
 
 def _at(spread: Spread, some: Indices) -> Spread:
@@ -402,6 +396,12 @@ def _several(pairs: Pairs, order: Indices, m: int, delta: float) -> tuple[Indice
     return np.array(inside, dtype=np.intp), np.array(outside, dtype=np.intp)
 
 
+def unbounded(estimates: Floats) -> Floats:
+    """Return (k, 3) estimates with intervals that are everything."""
+    everything = np.full(len(estimates), np.inf)
+    return np.column_stack([estimates, -everything, everything])
+
+
 # ---------------------------------------------------------------------- a bar, against one
 
 
@@ -427,7 +427,7 @@ def _holm_target(said: Conclusion, level: Spread, target: Target, rival: int | N
             p = spread.above
         if votes is not None and target.bar is not None:
             p = votes.above(target.bar - shift, p)
-        verdict_of += [others[flags] for flags in _holm(spread.estimate, p, said.delta)]
+        verdict_of += [others[flags] for flags in holm(spread.estimate, p, said.delta)]
     above, below, near, short = verdict_of
     for x in near.tolist():
         verdicts[x] = "not worse"
@@ -443,7 +443,7 @@ def _holm_target(said: Conclusion, level: Spread, target: Target, rival: int | N
     )
 
 
-def _holm(estimate: Floats, above: Floats, delta: float) -> tuple[Flags, Flags]:
+def holm(estimate: Floats, above: Floats, delta: float) -> tuple[Flags, Flags]:
     """Return what is surely above 0, and what below, of all at once (Holm)."""
     p, n = 2.0 * np.minimum(above, 1.0 - above), len(above)
     order = np.argsort(p, kind="stable")
@@ -499,17 +499,10 @@ class Votes:
 
 def _sure_pairs(above: Floats, delta: float) -> Flags:
     """Return (n, n) who is surely better than whom, of all pairs at once (Holm)."""
-    n = len(above)
-    a, b = np.triu_indices(n, 1)
-    p = 2.0 * np.minimum(above[a, b], above[b, a])
-    small = np.flatnonzero(p < delta)  # no other can be
-    order = small[np.argsort(p[small], kind="stable")]
-    steps = len(p) - np.arange(len(order))
-    sure = order[np.logical_and.accumulate(p[order] < delta / steps)]
-    better = np.zeros((n, n), dtype=np.bool_)
-    x, y = a[sure], b[sure]
-    up = above[x, y] < above[y, x]
-    better[np.where(up, x, y), np.where(up, y, x)] = True
+    a, b = np.triu_indices(len(above), 1)
+    up, down = holm(above[b, a] - above[a, b], above[a, b], delta)
+    better = np.zeros(above.shape, dtype=np.bool_)
+    better[a[up], b[up]] = better[b[down], a[down]] = True
     return better
 
 

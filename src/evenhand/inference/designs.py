@@ -20,7 +20,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import Floats, Indices
 from evenhand.linear import Design, Fit, Spread
 from evenhand.policies.messages import Feedback
 from evenhand.questions import Column, Questions
@@ -73,7 +73,8 @@ def design_of_answers(
     columns = _columns(questions, which, rival is not None, option, features)
     d = questions.n_features
     shares: dict[str, Any] = {}
-    if several and (scope == "like these" or _shared_bias(questions)):
+    shared = any(one.kind == "bias" and one.evaluator is None for one in questions.columns)
+    if several and (scope == "like these" or shared):
         shares["evaluator"] = _apart(questions.evaluator[which])
     if by:
         drawn = by["cluster"] if "cluster" in by else by["item"]
@@ -117,7 +118,7 @@ def design_of_feedback(
     about[about <= 1e-14 * squares * noise**2] = 0.0  # the rounding of what cancels
     steps = np.sqrt(about / np.maximum(counts - counts % 2, 1))
     which = np.repeat(used, counts)
-    turn = _turns(counts)
+    turn = np.arange(len(which)) - np.repeat(np.cumsum(counts) - counts, counts)
     last = np.repeat((counts % 2).astype(bool), counts) & (turn == np.repeat(counts, counts) - 1)
     signs = np.where(last, 0.0, 1.0 - 2.0 * (turn % 2))
     y = np.repeat(means, counts) + signs * np.repeat(steps, counts)
@@ -236,19 +237,8 @@ def _has_constant(F: Floats) -> bool:
     return bool(np.abs(F @ np.linalg.lstsq(F, ones, rcond=None)[0] - ones).max() < 1e-9)
 
 
-def _shared_bias(questions: Questions) -> bool:
-    """Tell whether several evaluators are taken to favour their own by the same amount."""
-    return any(one.kind == "bias" and one.evaluator is None for one in questions.columns)
-
-
 def _apart(evaluator: Indices) -> Indices:
     """Return (n,) codes of evaluators; what nobody in particular said is by itself."""
     alone = len(evaluator) + np.arange(len(evaluator))
     found: Indices = np.unique(np.where(evaluator < 0, alone, evaluator), return_inverse=True)[1]
     return found
-
-
-def _turns(counts: Counts) -> Counts:
-    """Return 0, 1, … of each question's answers, one after the other."""
-    starts = np.cumsum(counts) - counts
-    return np.asarray(np.arange(int(counts.sum())) - np.repeat(starts, counts))

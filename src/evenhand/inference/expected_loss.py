@@ -121,13 +121,10 @@ class Askable:
 class Outlook:
     """What is known of the contrasts that decide, and what answers would take off their errors.
 
-    ``noise`` is the standard deviation of an answer, if it is known; scores are told from ``level``
-    on, and options are called ``labels``.
+    ``noise`` is the standard deviation of an answer, if it is known.
     """
 
-    def __init__(
-        self, asked: Askable, said: Conclusion, labels: Sequence[str], noise: float, level: float
-    ) -> None:
+    def __init__(self, asked: Askable, said: Conclusion, noise: float) -> None:
         w, r = asked.values.shape[1], len(asked.neutral)
         scatter = float(np.std(asked.total / asked.weight)) if len(asked.weight) else 0.0
         sigma = noise if noise > 0.0 else scatter or 1.0
@@ -149,8 +146,8 @@ class Outlook:
         if said.target.bar is not None:
             values = H = values + np.pad(asked.neutral, (w - r, 0))
         theta = self._G @ (asked.told @ asked.total - E.T @ (over @ asked.total)[1:]) / s2
-        away = _away(values @ theta, asked.options, said, labels, level, parts)
-        if (first := _first(said, labels)) is not None:
+        away = _away(values @ theta, asked.options, said, parts)
+        if (first := _first(said)) is not None:
             H = values - values[np.searchsorted(asked.options, first)]
         v2 = np.maximum(np.einsum("ij,ij->i", H @ self._G, H), 0.0)
         losses = expected_losses(np.abs(away), np.sqrt(v2))
@@ -208,24 +205,19 @@ def one_best(said: Conclusion) -> bool:
     return said.target.top == 1 and len(said.parts) < 2
 
 
-def _first(said: Conclusion, labels: Sequence[str]) -> int | None:
+def _first(said: Conclusion) -> int | None:
     """Return the option that all others are held against, if there is one."""
-    return said.leader if one_best(said) else said.target.rival(labels)
+    if one_best(said):
+        return said.leader
+    return said.verdicts.index("itself") if said.target.against is not None else None
 
 
-def _away(
-    values: Floats,
-    options: Indices,
-    said: Conclusion,
-    labels: Sequence[str],
-    level: float,
-    parts: Sequence[Indices],
-) -> Floats:
+def _away(values: Floats, options: Indices, said: Conclusion, parts: Sequence[Indices]) -> Floats:
     """Return how far some options are from the line, by their values; parts are places in these."""
     target, slack = said.target, said.target.tolerance
     if target.bar is not None:
-        return values - (target.bar - slack - level)
-    if (first := _first(said, labels)) is not None:
+        return values - (target.bar - slack)
+    if (first := _first(said)) is not None:
         slack = -slack if target.against is None else slack
         return np.asarray(values - values[np.searchsorted(options, first)] + slack)
     assert target.top is not None
@@ -246,23 +238,21 @@ def _away(
 # ---------------------------------------------------------------------- what may be asked
 
 
-def _closest(
-    said: Conclusion, labels: Sequence[str], level: float, asked: Callable[[Indices], int]
-) -> Indices:
+def _closest(said: Conclusion, asked: Callable[[Indices], int]) -> Indices:
     """Return the options closest to the line, so few that not too much can be ``asked``."""
     assert said.fit is not None
-    every, m = np.arange(len(labels)), _CLOSE
+    every, m = np.arange(len(said.verdicts)), _CLOSE
     if len(every) <= m and asked(every) <= _ASKED:
         return every
-    away = _away(said.fit.values[every], every, said, labels, level, said.parts)
+    away = _away(said.fit.values[every], every, said, said.parts)
     order = np.argsort(np.abs(away), kind="stable")
     while m > _FEW and asked(order[:m]) > _ASKED:
         m //= 2
-    first = _first(said, labels)
+    first = _first(said)
     return np.union1d(order[:m], [] if first is None else [first]).astype(np.intp)
 
 
-def askable_in_table(scores: Scores, fit: Fit, said: Conclusion, level: float) -> Askable:
+def askable_in_table(scores: Scores, fit: Fit, said: Conclusion) -> Askable:
     """Return what a table lacks: its evaluators on options that they have not scored, or again
     where somebody was asked again; and where options are not compared, a neutral evaluator.
     """
@@ -270,7 +260,7 @@ def askable_in_table(scores: Scores, fit: Fit, said: Conclusion, level: float) -
     paired, J = design.rival is not None, 0 if who is None else len(who)
     people = np.full(1, -1) if who is None else np.flatnonzero(who.counts)
     many = len(people)
-    near = _closest(said, labels, level, lambda o: many * len(o) * (len(o) - 1 if paired else 1))
+    near = _closest(said, lambda o: many * len(o) * (len(o) - 1 if paired else 1))
     k, place = len(near), np.full(len(labels), -1)
     place[near] = np.arange(k)
     rows = np.flatnonzero(place[scores.option.codes] >= 0)
@@ -359,9 +349,7 @@ def _regressors(scores: Scores, X: Floats, a: Indices, b: Indices | None, j: Ind
     return x
 
 
-def askable_in(
-    questions: Questions, counts: Counts, scores: Floats, said: Conclusion, level: float
-) -> Askable:
+def askable_in(questions: Questions, counts: Counts, scores: Floats, said: Conclusion) -> Askable:
     """Return what may be asked of given questions, of which each was answered so often, with scores
     that add up to so much.
     """
@@ -372,7 +360,7 @@ def askable_in(
         return np.asarray(np.isin(questions.about, np.append(near, [-1, *items])).all(axis=1))
 
     if alone:
-        near = _closest(said, options.labels, level, lambda near: int(about(near).sum()))
+        near = _closest(said, lambda near: int(about(near).sum()))
     mine = np.flatnonzero(about(near)) if alone else np.arange(len(questions))
     columns = np.concatenate([near, items]) if alone else np.arange(d)
     lenient = np.array([one.kind == "leniency" for one in questions.columns], dtype=np.bool_)

@@ -18,7 +18,6 @@ from evenhand.errors import Confounding, InputError, NotIdentifiableError
 from evenhand.geometry import BiasGeometry
 from evenhand.geometry.bias import Hyperplane, separating_hyperplane, unit_of_distance
 from evenhand.geometry.sections import grade, meaning_of_bias, verdict
-from evenhand.questions import Askable, Check, Questions
 from evenhand.report.model import Report, Result
 
 if TYPE_CHECKING:
@@ -26,44 +25,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CONFIDENCE = 0.95
-
-
-@dataclass(frozen=True)
-class WorstLead:
-    """The lead that is known worst when every question that may be asked is asked once.
-
-    Parameters
-    ----------
-    options
-        The two options.
-    variance
-        Of the lead, in units of the noise.
-    questions
-        How many answers that takes.
-    """
-
-    options: tuple[str, str]
-    variance: float
-    questions: int
-
-    @property
-    def error(self) -> float:
-        """Its standard error, in units of the noise."""
-        return math.sqrt(self.variance)
-
-    @property
-    def per_answer(self) -> float:
-        """Variance times answers: what an answer is worth, the less the better."""
-        return self.variance * self.questions
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as a plain value."""
-        return {
-            "options": list(self.options),
-            "standard_error": self.error,
-            "answers": self.questions,
-            "variance_per_answer": self.per_answer,
-        }
 
 
 @dataclass(frozen=True)
@@ -98,8 +59,7 @@ class InspectedBias:
     name
         The attribute that evaluations react to.
     geometry
-        What everything here is derived from; None where the bias cannot be told, or where the
-        price of it in a large panel was not asked for.
+        What everything here is derived from; None where the bias cannot be told.
     why
         Why no number of evaluations tells it, and what would help, in sentences; () if they do.
     confounding
@@ -108,8 +68,6 @@ class InspectedBias:
         So many evaluations know the bias to ± precision (95%), in units of the noise.
     design
         Which options to evaluate, the most important first.
-    alpha, kappa_minimax, kappa_gaps
-        α, κ̃ and κ(Δ), where they were asked for.
     """
 
     name: str
@@ -119,9 +77,6 @@ class InspectedBias:
     precision: float = math.nan
     evaluations: int = 0
     design: tuple[Purchase, ...] = ()
-    alpha: float | None = None
-    kappa_minimax: float | None = None
-    kappa_gaps: float | None = None
 
     @property
     def identifiable(self) -> bool:
@@ -131,9 +86,7 @@ class InspectedBias:
     @property
     def kappa_star(self) -> float:
         """Evaluations that know it as well as one knows its own option; ∞ if none tell it."""
-        if self.why:
-            return math.inf
-        return math.nan if self.geometry is None else self.geometry.kappa_star
+        return math.inf if self.geometry is None else self.geometry.kappa_star
 
     @property
     def hyperplane(self) -> Hyperplane | None:
@@ -165,21 +118,16 @@ class InspectedBias:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Inspection(Result):
-    """What evaluations can tell of options, or answers to questions; see `inspect`.
+    """What evaluations can tell of options; see `inspect`.
 
     Parameters
     ----------
-    subject
-        The options or the questions.
+    actions
+        The options.
     biases
         What was found about each bias: one for two groups, one per attribute otherwise.
     rank
         Dimension that the evaluations span, of features and attributes.
-    check
-        Questions only: what can be compared, and what to add.
-    worst, with_neutral
-        Questions only: the lead that is known worst when every question is asked once, now and
-        with one more evaluator who favours nobody; None where options cannot be compared.
 
     Examples
     --------
@@ -189,19 +137,14 @@ class Inspection(Result):
     (True, 9.0, 139)
     """
 
-    subject: Askable
+    actions: ActionSet
     biases: tuple[InspectedBias, ...]
     rank: int
-    check: Check | None = None
-    worst: WorstLead | None = None
-    with_neutral: WorstLead | None = None
 
     @property
     def identifiable(self) -> bool:
-        """Whether every bias can be told, and, by questions, every two options compared."""
-        return all(bias.identifiable for bias in self.biases) and (
-            self.check is None or self.check.comparable
-        )
+        """Whether every bias can be told."""
+        return all(bias.identifiable for bias in self.biases)
 
     @property
     def bias(self) -> InspectedBias:
@@ -213,32 +156,32 @@ class Inspection(Result):
 
     @property
     def told(self) -> tuple[BiasGeometry, ...]:
-        """The geometry of every bias that can be told, as far as it was worked out."""
+        """The geometry of every bias that can be told."""
         return tuple(bias.geometry for bias in self.biases if bias.geometry is not None)
 
     @property
     def kappa_star(self) -> dict[str, float]:
-        """κ* of every bias by name: ∞ where none can tell it, NaN where it was not worked out."""
+        """κ* of every bias by name: ∞ where no evaluations tell it."""
         return {bias.name: bias.kappa_star for bias in self.biases}
 
     @property
     def dimension(self) -> int:
         """Features and attributes: how many numbers describe an evaluation."""
-        return int(self.subject.n_features + self.subject.n_attributes)
+        return int(self.actions.n_features + self.actions.n_attributes)
 
     @property
     def group_sizes(self) -> dict[str, int]:
         """How many options each of two groups has; −1 first. Empty where there are others."""
-        if not isinstance(self.subject, ActionSet) or self.subject.group_names is None:
+        if self.actions.group_names is None:
             return {}
-        negative, positive = self.subject.group_names
-        n_positive = int(np.count_nonzero(self.subject.groups > 0))
-        return {negative: len(self.subject) - n_positive, positive: n_positive}
+        negative, positive = self.actions.group_names
+        n_positive = int(np.count_nonzero(self.actions.groups > 0))
+        return {negative: len(self.actions) - n_positive, positive: n_positive}
 
     @property
     def assumptions(self) -> tuple[str, ...]:
         """What the answer takes for granted, in sentences."""
-        return assumed(self.subject) if isinstance(self.subject, ActionSet) else ()
+        return assumed(self.actions)
 
     def _report(self) -> Report:
         from evenhand.inspection.sections import report_of  # noqa: PLC0415 # it speaks of this
@@ -246,11 +189,8 @@ class Inspection(Result):
         return report_of(self)
 
     def _record(self) -> dict[str, Any]:
-        if self.check is not None:
-            return self._record_of_questions(self.check)
-        assert isinstance(self.subject, ActionSet)
         found = [self._record_of(bias) for bias in self.biases]
-        if self.subject.group_names is not None:
+        if self.actions.group_names is not None:
             return found[0]
         return {
             "identifiable": self.identifiable,
@@ -260,9 +200,7 @@ class Inspection(Result):
         }
 
     def _record_of(self, bias: InspectedBias) -> dict[str, Any]:
-        actions = self.subject
-        assert isinstance(actions, ActionSet)
-        geometry, confounding = bias.geometry, bias.confounding
+        actions, geometry, confounding = self.actions, bias.geometry, bias.confounding
         if geometry is None:
             return {
                 "identifiable": False,
@@ -292,9 +230,6 @@ class Inspection(Result):
             "margin": geometry.margin if two else None,
             "radius": geometry.radius,
             "margin_over_radius": geometry.margin / (geometry.radius or math.inf) if two else None,
-            "alpha": bias.alpha,
-            "kappa_minimax": bias.kappa_minimax,
-            "kappa_gaps": bias.kappa_gaps,
             "n_options": len(actions),
             "groups": [
                 {"name": name, "sign": 2 * number - 1, "n_options": size}
@@ -328,43 +263,28 @@ class Inspection(Result):
             "design": [vars(purchase) for purchase in bias.design],
         }
 
-    def _record_of_questions(self, check: Check) -> dict[str, Any]:
-        from evenhand.inspection.sections import words  # noqa: PLC0415 # it speaks of this
-
-        prices = {one.name: one.kappa_star for one in self.biases if one.geometry is not None}
-        leads = {"worst_lead": self.worst, "with_one_more_neutral_evaluator": self.with_neutral}
-        worked_out = len(prices) == len(check.identified)
-        return {
-            "identifiable": self.identifiable,
-            "fine": check.fine,
-            "words": words(self, check),
-            **check.to_dict(),
-            "start_by_evaluator": check.start_by_evaluator(),
-            "kappa_star": prices if worked_out else None,
-            **{name: None if lead is None else lead.to_dict() for name, lead in leads.items()},
-        }
-
     def _draw(self, axes: Axes | None) -> Figure:
-        if self.check is not None:
-            return self.check._draw(axes)
         drawn = self.told
         if not drawn:
             said = " ".join(self.biases[0].why)
             raise NotIdentifiableError(
                 f"there is no picture of evaluations that tell nothing. {said}"
             )
+        from evenhand.geometry.figure import draw  # noqa: PLC0415 # slow to load
+        from evenhand.report.pictures import new_figure, subtitle  # noqa: PLC0415 # as above
+
         if len(drawn) == 1 or axes is not None:
-            return drawn[0]._draw(axes)
-        from evenhand.report.pictures import new_figure, subtitle  # noqa: PLC0415 # slow to load
+            return draw(drawn[0], axes)
 
         figure = new_figure(7.2, 2.6 * len(drawn))
         for geometry, part in zip(drawn, figure.subplots(len(drawn)), strict=True):
-            geometry._draw(part)
+            draw(geometry, part)
             subtitle(part, verdict(geometry), wrap=76)
         return figure
 
     def __repr__(self) -> str:
-        what = "questions" if isinstance(self.subject, Questions) else "options"
         word = "can be told" if self.identifiable else "cannot all be told"
         n = len(self.biases)
-        return f"Inspection({len(self.subject):,} {what}, {n} bias{'' if n == 1 else 'es'}, {word})"
+        return (
+            f"Inspection({len(self.actions):,} options, {n} bias{'' if n == 1 else 'es'}, {word})"
+        )

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from evenhand.actions import ActionSet
 from evenhand.geometry import BiasGeometry
 from evenhand.geometry.bias import unit_of_distance
 from evenhand.geometry.sections import meaning_of_bias, verdict
 from evenhand.inspection.inspection import CONFIDENCE, InspectedBias, Inspection
-from evenhand.questions import Check
-from evenhand.questions.sections import facts, on_options, sentences, start_table
 from evenhand.report.model import Cell, Note, Picture, Report, Section, Share, Table
-from evenhand.report.words import counted, fixed, joined, number, percent, short
+from evenhand.report.words import fixed, number, percent, short
 
 _TITLE = "Can the bias be estimated, and at what price?"
 _MOST_PRICES = 6
@@ -19,11 +16,8 @@ _ATTRIBUTES = "Attributes have no margin and no separating hyperplane: these com
 
 def report_of(found: Inspection) -> Report:
     """Return what an inspection has to say."""
-    if found.check is not None:
-        return _of_questions(found, found.check)
-    assert isinstance(found.subject, ActionSet)
-    several = found.subject.group_names is None
-    decimal = found.subject.encoding is not None and found.subject.encoding.decimal == ","
+    several = found.actions.group_names is None
+    decimal = found.actions.encoding is not None and found.actions.encoding.decimal == ","
     said: list[tuple[str, str]] = []
     if any(bias.identifiable for bias in found.biases):
         said += [("Assumed", one) for one in found.assumptions]
@@ -93,12 +87,6 @@ def _numbers(found: Inspection, bias: InspectedBias, geometry: BiasGeometry) -> 
             ["radius", _long(plane.radius), f"to the farthest option, in {unit}"],
             ["margin/radius", _long(plane.margin / plane.radius), "(√κ* − 1) / (√κ* + 1)"],
         ]
-    extra = {
-        "α": (bias.alpha, "worst-case alignment"),
-        "κ̃": (bias.kappa_minimax, "regret of estimating, worst parameter"),
-        "κ(Δ)": (bias.kappa_gaps, "cost of estimating, with the given gaps"),
-    }
-    rows += [[name, _long(x), words] for name, (x, words) in extra.items() if x is not None]
     sizes = " and ".join(f"{size:,} {short(name)}" for name, size in found.group_sizes.items())
     names = [short(name) for name in actions.feature_names]
     rows += [
@@ -142,51 +130,5 @@ def _purchases(bias: InspectedBias) -> Table:
 
 
 def _picture(found: Inspection) -> list[Section]:
-    drawable = bool(found.told) and found.check is None
-    said = "Who may be asked about whom." if found.check else "The options, and what to evaluate."
-    return [Section("In a picture", [Picture("inspection", found.plot, said)])] if drawable else []
-
-
-def _of_questions(found: Inspection, check: Check) -> Report:
-    prices, one_more = on_prices(found), on_one_more(found)
-    start = Section("A start: whom to ask about whom", [start_table(check)], "print")
-    return Report(
-        "What a panel can tell, and at what price",
-        " ".join(on_options(check)),
-        [*facts(check), ("Price", prices), ("One more", one_more)],
-        [start, *_picture(found)],
-    )
-
-
-def words(found: Inspection, check: Check) -> list[str]:
-    """Return what was found about questions, sentence by sentence."""
-    return [*sentences(check), *(one for one in (on_prices(found), on_one_more(found)) if one)]
-
-
-def on_prices(found: Inspection) -> str:
-    """Return what it costs to know each bias; "" if that was not worked out."""
-    priced = [one for one in found.biases if one.geometry is not None]
-    each = [f"{one.name} {number(one.kappa_star)}" for one in priced]
-    if not each:
-        return ""
-    return (
-        "To know a bias as well as one answer knows its own question costs at least (κ*): "
-        f"{joined(each, _MOST_PRICES)}."
-    )
-
-
-def on_one_more(found: Inspection) -> str:
-    """Return what one more neutral evaluator saves; "" if options cannot be compared."""
-    now, then = found.worst, found.with_neutral
-    if now is None or then is None:
-        return ""
-    a, b = now.options
-    change = 1.0 - then.per_answer / now.per_answer
-    worth = f"worth {change:.0%} more" if change > 0.005 else "worth no more than before"
-    return (
-        f"With every question asked once ({counted(now.questions, 'answer')}) the lead that is "
-        f"known worst, of {a!r} over {b!r}, has a standard error of {number(now.error)}, in units "
-        "of the noise. One more evaluator who favours nobody, asked what the others are "
-        f"({counted(then.questions, 'answer')} in all), makes that {number(then.error)} for the "
-        f"worst, so that an answer is {worth}."
-    )
+    picture = Picture("inspection", found.plot, "The options, and what to evaluate.")
+    return [Section("In a picture", [picture])] if found.told else []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from evenhand.answers import Reply
@@ -61,10 +62,7 @@ async def scored(
     judges: Sequence[Judge], answer: str, item: str, scale: tuple[float, float] | None
 ) -> list[Reply]:
     """Return what each judge says of an answer to an item."""
-
-    def read(reply: object) -> float:
-        return read_score(reply, scale)
-
+    read = partial(read_score, scale=scale)
     return list(await asyncio.gather(*(one.ask_async((answer, item), read) for one in judges)))
 
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.answers import Answer, Question, Reply, choose, decide
 from evenhand.answers.run import INTERRUPTED
 from evenhand.arrays import is_number
-from evenhand.certainty.planned_choice import PlannedChoice
 from evenhand.judges.texts import Pool
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.identifiable import refuse_incomparable
+from evenhand.search.planned_choice import PlannedChoice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,15 +30,13 @@ ONLY_SEARCH = ("policy", "noise_scale", "deviation", "bar", "against")
 _LEAST = 20  # items: of fewer, how they differ is known too badly
 
 
-class _Row(Protocol):
-    """A verdict and what it was about."""
+@dataclass(frozen=True)
+class Answered:
+    """One verdict, and what it was about."""
 
-    @property
-    def question(self) -> Question: ...
-    @property
-    def item(self) -> str | None: ...
-    @property
-    def reply(self) -> Reply: ...
+    question: Question
+    item: str | None
+    reply: Reply
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +94,7 @@ class PairedItems:
         return choose(self.questions, evaluate, confidence, **(dict(settings) | asked))
 
     def answer(
-        self, ran: Answer, rows: Sequence[_Row], confidence: float, settings: Mapping[str, Any]
+        self, ran: Answer, rows: Sequence[Answered], confidence: float, settings: Mapping[str, Any]
     ) -> Answer:
         """Return the answer of one look, item by item, after a run."""
         import pandas as pd  # noqa: PLC0415 # slow to load, and a search does without

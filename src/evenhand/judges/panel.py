@@ -14,8 +14,10 @@ import hashlib
 import json
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -25,7 +27,7 @@ from evenhand.best import Best, oriented
 from evenhand.campaigns.run import StoreWithTexts, told_in
 from evenhand.errors import InputError
 from evenhand.judges.judge import Judge
-from evenhand.judges.paired import ONLY_SEARCH, PairedItems
+from evenhand.judges.paired import ONLY_SEARCH, Answered, PairedItems
 from evenhand.judges.replies import read_score, read_verdict
 from evenhand.judges.texts import Pool, Text, Texts
 from evenhand.questions import UNLIMITED, Questions
@@ -167,20 +169,8 @@ def panel(
         partial="same group" if grouped else None,
         trusted=_trusted(jury),
     )
-
-    def read(reply: object) -> float:
-        return read_score(reply, ends)
-
+    read = partial(read_score, scale=ends)
     return JudgePanel(base, texts, jury, read, None, cache, seed, ends, best)
-
-
-@dataclass(frozen=True)
-class _Answered:
-    """One verdict, and what it was about."""
-
-    question: Question
-    item: str | None
-    reply: Reply
 
 
 class JudgePanel:
@@ -243,7 +233,7 @@ class JudgePanel:
         self._shown: Counter[tuple[str, ...]] = Counter()
         # by judge, for what no verdict came of
         self._owed: defaultdict[str, float] = defaultdict(float)
-        self._answered: list[_Answered] = []
+        self._answered: list[Answered] = []
         self._design: PairedItems | None = None  # of the run that goes on
         self._of_store: PairedItems | None = None  # and of what the store has
         self._found: list[Finding] = []
@@ -328,13 +318,13 @@ class JudgePanel:
     def _compares(self) -> bool:
         return bool((self.questions.about >= 0).all())
 
-    def _rows(self, began: int = 0) -> list[_Answered]:
+    def _rows(self, began: int = 0) -> list[Answered]:
         """Return all verdicts: those in the store, and what was heard here beside them."""
         here = list(self._answered)[began:]
         if self._store is None:
             return here
         told = [
-            _Answered(
+            Answered(
                 one.question,
                 self._item(one.question, self._of_store),
                 Reply(one.score, one.cost, one.said),
@@ -391,17 +381,37 @@ class JudgePanel:
     # ------------------------------------------------------------------ asking
 
     def _ask(self, question: Question) -> Reply:
-        judge, item, shown = self._handed(question)
-        return self._noted(question, item, self._verdict(judge, shown))
+        with self._hearing(question) as one:
+            one.reply = one.reply or one.judge.ask(one.shown, self._read, one.bill)
+        return one.reply
 
     async def _ask_async(self, question: Question) -> Reply:
-        judge, item, shown = self._handed(question)
-        return self._noted(question, item, await self._verdict_async(judge, shown))
+        with self._hearing(question) as one:
+            one.reply = one.reply or await one.judge.ask_async(one.shown, self._read, one.bill)
+        return one.reply
 
-    def _handed(self, question: Question) -> tuple[Judge, str | None, tuple[str, ...]]:
-        """Return who is asked, on which item, and what is shown."""
-        judge, item = self._judges[str(question.evaluator)], self._item(question, self._design)
-        return judge, item, self._texts.shown(question.labels, item)
+    @contextmanager
+    def _hearing(self, question: Question) -> Iterator[_Hearing]:
+        """Give who is asked, what is shown, and the verdict if the cache has it; take note of it,
+        or have the judge's next verdict pay for replies that could not be read.
+        """
+        name, item = str(question.evaluator), self._item(question, self._design)
+        one = _Hearing(self._judges[name], self._texts.shown(question.labels, item))
+        key, one.reply = self._cached(one.judge, one.shown)
+        cached = one.reply is not None
+        try:
+            yield one
+        except Exception:
+            with self._lock:
+                self._owed[name] += sum(one.bill)
+            raise
+        with self._lock:
+            assert one.reply is not None
+            if self._cache is not None and not cached:
+                self._cache[key] = one.reply
+            cost = (one.reply.cost or 0.0) + self._owed.pop(name, 0.0)
+            one.reply = replace(one.reply, cost=cost)
+            self._answered.append(Answered(question, item, one.reply))
 
     def _item(self, question: Question, design: PairedItems | None) -> str | None:
         """Return the item of a question, in a design or in a search."""
@@ -416,28 +426,6 @@ class JudgePanel:
         draw = np.random.default_rng([self._seed, 1, question.number])
         return pool[draw.integers(len(pool))]
 
-    def _verdict(self, judge: Judge, shown: tuple[str, ...]) -> Reply:
-        key, known = self._cached(judge, shown)
-        if known is not None:
-            return known
-        bill: list[float] = []
-        try:
-            return self._cache_as(key, judge.ask(shown, self._read, bill))
-        except Exception:
-            self._owe(judge, bill)
-            raise
-
-    async def _verdict_async(self, judge: Judge, shown: tuple[str, ...]) -> Reply:
-        key, known = self._cached(judge, shown)
-        if known is not None:
-            return known
-        bill: list[float] = []
-        try:
-            return self._cache_as(key, await judge.ask_async(shown, self._read, bill))
-        except Exception:
-            self._owe(judge, bill)
-            raise
-
     def _cached(self, judge: Judge, shown: tuple[str, ...]) -> tuple[str, Reply | None]:
         """Return where the cache keeps this verdict, and the verdict if it is there."""
         if self._cache is None:
@@ -448,17 +436,6 @@ class JudgePanel:
             key = hashlib.sha256(json.dumps(asked, default=repr).encode()).hexdigest()
             return key, self._cache.get(key)
 
-    def _cache_as(self, key: str, reply: Reply) -> Reply:
-        if self._cache is not None:
-            with self._lock:
-                self._cache[key] = reply
-        return reply
-
-    def _owe(self, judge: Judge, bill: list[float]) -> None:
-        """Have the judge's next verdict pay for replies that could not be read."""
-        with self._lock:
-            self._owed[judge.name] += sum(bill)
-
     def _settled(self, answer: Answer) -> Answer:
         """Return an answer that has paid for what no verdict came of in the end."""
         with self._lock:
@@ -466,12 +443,15 @@ class JudgePanel:
             self._owed.clear()
         return replace(answer, paid=answer.paid + owed)
 
-    def _noted(self, question: Question, item: str | None, reply: Reply) -> Reply:
-        with self._lock:
-            cost = (reply.cost or 0.0) + self._owed.pop(str(question.evaluator), 0.0)
-            paid = replace(reply, cost=cost)
-            self._answered.append(_Answered(question, item, paid))
-        return paid
+
+@dataclass
+class _Hearing:
+    """A question that is put to a judge, and what came of it."""
+
+    judge: Judge
+    shown: tuple[str, ...]
+    reply: Reply | None = None
+    bill: list[float] = field(default_factory=list)  # what each reply cost, read or not
 
 
 def _by_name(names: Sequence[str], groups: Sequence[str | None] | None) -> dict[str, str | None]:

@@ -25,6 +25,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.linear.basis import Basis, Weights, dense, indicator
 from evenhand.linear.design import Design
 from evenhand.linear.errors import FREE, TAU, TRUSTED, Errors, Pool, Spread, less_one, together
+from evenhand.numerics.tolerance import TIE
 from evenhand.scores.scores import Codes
 
 _CLOSEST = 2_000_000  # weights of leads whose use of the scale is looked at, the closest first
@@ -543,3 +544,16 @@ def _joint_squares(q: Any, a: Indices, b: Indices) -> Floats:
 
 def _gram(rows: Any) -> Floats:
     return dense(rows @ rows.T)
+
+
+def alike(values: Floats, grain: float) -> float:
+    """Return up to what difference values tie: that of rounding, or a grain."""
+    return max(TIE * float(np.abs(values).max(initial=0.0, where=np.isfinite(values))), grain)
+
+
+def places(values: Floats, grain: float) -> Floats:
+    """Return (k,) the place of each value, from 0; those that tie share it, NaN has none."""
+    order = np.argsort(-values, kind="stable")
+    found = np.where(np.isnan(values), np.nan, 0.0)
+    found[order[1:]] += np.cumsum(-np.diff(values[order]) > alike(values, grain))
+    return found

@@ -58,8 +58,8 @@ class Gram:
         return Gram.of_matrix(gram(rows, weights))
 
     @staticmethod
-    def of_matrix(V: Floats, sizes: Floats | None = None, rank: float = RANK) -> Gram:
-        """Return the form of a symmetric matrix; eigenvalues count beyond the share ``rank``."""
+    def of_matrix(V: Floats, sizes: Floats | None = None) -> Gram:
+        """Return the form of a symmetric matrix; eigenvalues count beyond the share `RANK`."""
         # ``sizes``, (r,), are the diagonal of what V is, or is the rest of: beside their roots its
         # rows are comparable, and what is tiny beside them is rounding. Without them V is in units
         # in which its rows are comparable anyway; its inverse is then that of least norm.
@@ -67,7 +67,7 @@ class Gram:
         if sizes is not None:
             scales, least = np.sqrt(np.where(sizes > 0.0, sizes, 1.0)), 1.0
         values, vectors = np.linalg.eigh(V / np.outer(scales, scales))
-        inside = values > rank * values[-1:].max(initial=least)
+        inside = values > RANK * values[-1:].max(initial=least)
         vectors /= scales[:, None]
         root = vectors[:, inside] / np.sqrt(values[inside])
         # in the order of arrays that come back from a file: products then agree to the bit
@@ -180,12 +180,6 @@ class Arrow(Gram):
     def centres_of(self, items: Indices) -> Floats:
         """Return (n, p) the centres of items, dense."""
         return np.asarray(self.centres[items].toarray())
-
-    def value_variances(self, items: Indices, attributes: Floats) -> Floats:
-        """Return (n,) the variances of v̂_o + ω̂·u, for one vector u of attributes, (p,)."""
-        beside = self.centres_of(items)
-        of = self.lengths(beside) + self.lengths(attributes[None, :])
-        return self._reciprocals(items) + self.variances(attributes - beside, of)
 
     def lead_variances(self, leader: int | Indices, items: Indices) -> Floats:
         """Return (n,) the variances of v̂_b − v̂_j, of one b or each its own; 0 where b is j."""

@@ -25,7 +25,6 @@ sums over the rows of j; and Σ g²/n + xᵀS x where all σ² are 1. Two rows h
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self
@@ -262,17 +261,6 @@ def _level_of(Z: sparse.csr_array) -> Indices | None:
     level = np.zeros(len(number), dtype=np.intp)
     level[number == 1] = 1 + Z.indices
     return level
-
-
-def _together(order: Indices, groups: Indices) -> Iterator[tuple[Indices, list[int]]]:
-    """Yield some rows of an order by groups at a time, whole groups, and where each begins."""
-    starts = np.flatnonzero(np.diff(groups, prepend=groups[:1] - 1))
-    ends, first = np.append(starts[1:], len(groups)), 0
-    while first < len(starts):
-        last = max(first + 1, int(np.searchsorted(ends, starts[first] + _CHUNK, "right")))
-        begin = int(starts[first])
-        yield order[begin : ends[last - 1]], (starts[first:last] - begin).tolist()
-        first = last
 
 
 def _in_most(rows: Floats) -> Floats:

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg import lapack
 
-from evenhand.arrays import Counts, Floats, Indices, refuse_non_finite
+from evenhand.arrays import Floats, Indices, refuse_non_finite
 from evenhand.errors import AccuracyError, InputError
 from evenhand.numerics._bases import eliminate, equilibrated
 from evenhand.numerics._passes import products_into, squared_norms_into
@@ -458,13 +458,10 @@ def classes(unknown: Floats, apart: Indices | None = None) -> Indices:
     return np.argsort(np.argsort(first)).astype(np.intp)[labels.reshape(-1)]
 
 
-def first_independent(
-    rows: Rows, order: Indices, m: int, who: Indices | None = None, free: Counts | None = None
-) -> tuple[Indices, Floats]:
+def first_independent(rows: Rows, order: Indices, m: int) -> tuple[Indices, Floats]:
     """Return the first independent rows in order, and an orthonormal basis N of what they leave."""
     # A row a is independent of those before exactly if a N is not 0. Then N is turned, by a
-    # reflection that maps a N to its first column, and loses that column. ``who`` says whose a row
-    # is, −1 if nobody's, and ``free`` how many may be taken of each, which is lessened in place.
+    # reflection that maps a N to its first column, and loses that column.
     N = np.eye(m)
     chosen: list[int] = []
     start, size = 0, _FEW
@@ -477,14 +474,10 @@ def first_independent(
         left = np.asarray(A @ N)
         while N.shape[1] and len(some):
             fresh = np.linalg.norm(left, axis=1) > np.maximum(least, RANK**2)
-            if who is not None and free is not None:
-                fresh &= (who[some] < 0) | (free[who[some]] > 0)
             if not fresh.any():
                 break
             at = int(np.argmax(fresh))
             chosen.append(int(some[at]))
-            if who is not None and free is not None and who[some[at]] >= 0:
-                free[who[some[at]]] -= 1
             v = left[at] / np.linalg.norm(left[at])
             v[0] += 1.0 if v[0] >= 0.0 else -1.0
             v /= np.linalg.norm(v)

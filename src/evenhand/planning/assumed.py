@@ -16,7 +16,6 @@ from evenhand.arrays import Floats, as_vector
 from evenhand.errors import InputError
 
 _LEAST = 1e-6  # of a lead, in standard deviations of one evaluation
-_CASES = 8  # options that are taken to be the best in turn, at most
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,20 +28,19 @@ class Assumed:
     spread: float | None = None  # standard deviation, where values are drawn anew each time
     origin: float = 0.0  # what values are measured from, in the user's units
 
-    def cases(self, most: int = _CASES) -> list[Floats]:
-        """Return (k,) values with each option as the best in turn; of many, some evenly spread."""
+    @property
+    def closest(self) -> float:
+        """By how much the best leads the closest rival."""
+        known = self.ranked if self.values is None else np.sort(self.values)[::-1]
+        assert known is not None
+        return float(known[0] - known[1])
+
+    def one(self, rng: np.random.Generator) -> Floats:
+        """Return (k,) values; which option is the best, if that is not known, is drawn."""
         if self.values is not None:
-            return [self.values]
+            return self.values
         assert self.ranked is not None
-        k = len(self.ranked)
-        rng = np.random.default_rng(0)
-        cases = []
-        for best in np.unique(np.linspace(0, k - 1, min(k, most, _CASES)).astype(int)):
-            values = np.empty(k)
-            values[best] = self.ranked[0]
-            values[np.arange(k) != best] = rng.permutation(self.ranked[1:])
-            cases.append(values)
-        return cases
+        return rng.permutation(self.ranked)
 
     def draws(self, n: int, rng: np.random.Generator) -> Floats:
         """Return (n, k) values as they may be."""

@@ -16,17 +16,9 @@ from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.inference.target import Target
 from evenhand.planning import page
 from evenhand.planning.assumed import Assumed, assumed
+from evenhand.planning.one_look import OneLook, everything_once
 from evenhand.planning.plan import Plan
-from evenhand.planning.reviews import Reviews
-from evenhand.planning.until_certain import UntilCertain
-from evenhand.planning.ways import (
-    OneLookWay,
-    Terms,
-    WayOutcome,
-    asked_of,
-    everything_once,
-    price_of,
-)
+from evenhand.planning.until_certain import Searches, until_certain
 from evenhand.questions import Askable, Questions, checked_askable
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.advice import with_neutral
@@ -54,12 +46,13 @@ def plan(
 ) -> Plan:
     """Return how many evaluations it takes, of whom and at what price, before any is made.
 
-    Say what is assumed of leads or values. Where questions may be asked as often as one likes, the
-    plan is the mean of what `CertainChoice` asks until it is certain. Where they may not (people
-    are asked once), everything is asked and looked at once: the plan is for the fewest evaluators,
-    in the order in which they are given, with whom that is certain with probability ``chance``.
-    With ``reviews``, ``top``, ``bar`` or ``against`` every option is evaluated by some of the
-    evaluators: the plan is who evaluates what, and what is expected to come of it.
+    Say what is assumed of leads or values. Where questions may be asked as often as one likes, some
+    searches by `CertainChoice` are played, and the plan is the middle of what they ask until they
+    are certain. Where they may not (people are asked once), everything is asked and looked at once:
+    the plan is for the fewest evaluators, in the order in which they are given, with whom that is
+    certain with probability ``chance``. With ``reviews``, ``top``, ``bar`` or ``against`` every
+    option is evaluated by some of the evaluators: the plan is who evaluates what, and what is
+    expected to come of it.
 
     Parameters
     ----------
@@ -69,7 +62,7 @@ def plan(
         Of the choice.
     leads
         By how much the best option leads: one number, over every other; or k − 1, over each of
-        them. Which option is the best is not known, and the plan is the mean over that.
+        them. Which option is the best is not known, and is drawn.
     values
         Instead of leads: one value per option, or one number, the standard deviation of values.
     noise_scale
@@ -129,7 +122,6 @@ def plan(
     if values is not None and np.ndim(values):
         values = sign(best) * np.asarray(values, dtype=np.float64)
     sigma = 1.0 if noise_scale is None else float(noise_scale)
-    terms = Terms(confidence, tolerance / sigma, sigma)
     made = Plan(
         given,
         "one look" if given.limited else "until certain",
@@ -151,9 +143,8 @@ def plan(
             premise = replace(premise, words=f"{premise.words}, as is assumed here,")
         premise = _with_line(premise, target)
         made = replace(made, kind="hand-out", premise=premise.words, target=target)
-        terms = replace(terms, bias=_first_bias(given))
         ours = target if best == "high" else target.turned
-        return _handed_out(made, Reviews(given, terms, premise, ours), reviews)
+        return _handed_out(made, OneLook(given, premise, ours, confidence, sigma), reviews)
     if not said:
         raise InputError(
             "say what the plan is for: leads= or values= (what is assumed of the options), for a "
@@ -164,7 +155,8 @@ def plan(
     premise = assumed(k, leads, values, tolerance, sigma)
     made = replace(made, premise=premise.words)
     _refuse_unidentifiable(given)
-    return (_one_look if given.limited else _until_certain)(made, terms, premise)
+    way = OneLook(given, premise, Target(top=1, tolerance=tolerance), confidence, sigma)
+    return (_one_look if given.limited else _until_certain)(made, way)
 
 
 def _found(made: Plan, counts: Floats | Counts, chosen: Sequence[str], **more: Any) -> Plan:
@@ -175,7 +167,7 @@ def _found(made: Plan, counts: Floats | Counts, chosen: Sequence[str], **more: A
     return replace(made, counts=whole, chosen=names, **more)
 
 
-def _handed_out(made: Plan, way: Reviews, reviews: float | None) -> Plan:
+def _handed_out(made: Plan, way: OneLook, reviews: float | None) -> Plan:
     """Return the plan of a hand-out: as many evaluations of each option as wanted, or as may be."""
     k, e, said = len(way.questions.options), len(way.questions.evaluators), []
     if reviews is not None and not (is_number(reviews) and 0.0 < reviews <= e):
@@ -192,14 +184,14 @@ def _handed_out(made: Plan, way: Reviews, reviews: float | None) -> Plan:
             "reviews=, top=, bar= and against= plan hand-outs of a panel (Questions.panel); "
             "these are other questions, or more than can be handed out."
         )
-    price = price_of(way.questions, counts)
+    price = float(counts @ way.questions.prices)
     if made.budget is not None and not made.can_pay(price):
         enough = False
-        said.append(page.budget_for_reviews(made.budget, price, int(counts.sum())))
+        said.append(page.budget_pays_less(made.budget, price, f"{counts.sum():,} evaluations"))
         fewer = way.counts(math.floor(counts.sum() * made.budget / price))
         assert fewer is not None
         counts = fewer
-    expected = way.step(counts)
+    expected = way.expected(counts)
     steps = tuple(way.curve(expected))
     comparable = math.isfinite(expected.difference)
     robust = comparable and way.without_one(counts)
@@ -232,72 +224,63 @@ def _with_line(prior: Assumed, target: Target) -> Assumed:
     return replace(prior, words=f"{prior.words} and the bar is {where} the average option")
 
 
-def _one_look(made: Plan, terms: Terms, premise: Assumed) -> Plan:
+def _one_look(made: Plan, way: OneLook) -> Plan:
     """Return the plan of one look with the fewest evaluators that are enough, or with all."""
     questions, names = made.questions, made.questions.evaluators
-    way, e, said = OneLookWay(questions, terms, premise), len(names), list[str]()
+    e, said = len(names), list[str]()
 
-    def first(n: int) -> WayOutcome:
-        return way.outcome(np.arange(e) < n if e else None)
+    def first(n: int) -> tuple[Counts, float]:
+        counts = everything_once(questions, questions.evaluator < n)
+        return counts, way.probability(counts)
 
     def enough_beside(m: int) -> bool:
-        more = replace(way, questions=with_neutral(questions, m))
-        return more.outcome().probability >= made.chance
+        more = with_neutral(questions, m)
+        counts = everything_once(more, np.ones(len(more), dtype=np.bool_))
+        return replace(way, questions=more).probability(counts) >= made.chance
 
     low, n, found = 0, e, first(e)
-    enough = found.probability >= made.chance
+    enough = found[1] >= made.chance
     while enough and n - low > 1:
         middle = (low + n) // 2
         tried = first(middle)
-        low, n, found = (
-            (low, middle, tried) if tried.probability >= made.chance else (middle, n, found)
-        )
+        low, n, found = (low, middle, tried) if tried[1] >= made.chance else (middle, n, found)
     if enough and n < e:
         said.append(page.some_will_do(names[:n], e))
     if not enough and e:
         said.append(page.more_neutral(enough_beside, e))
     if not enough:
         again = questions._changed(capacity=None, workload=None)
-        said.append(page.asked_again(UntilCertain(again, terms, premise).outcome().counts))
-    price = price_of(questions, found.counts)
+        said.append(page.asked_again(_searches(replace(way, questions=again)).counts))
+    price = float(found[0] @ questions.prices)
     if made.budget is not None and not made.can_pay(price):
         enough = False
-        said.append(page.budget_for_evaluators(made.budget, price, n))
-        while n and not made.can_pay(price_of(questions, found.counts)):
+        said.append(page.budget_pays_less(made.budget, price, f"{n} evaluators"))
+        while n and not made.can_pay(float(found[0] @ questions.prices)):
             n -= 1
             found = first(n)
-    return _found(
-        made,
-        found.counts,
-        names[:n],
-        probability=found.probability,
-        enough=enough,
-        advice=tuple(said),
-    )
+    counts, chance = found
+    return _found(made, counts, names[:n], probability=chance, enough=enough, advice=tuple(said))
 
 
-def _until_certain(made: Plan, terms: Terms, premise: Assumed) -> Plan:
+def _until_certain(made: Plan, way: OneLook) -> Plan:
     """Return the plan of asking all evaluators until it is certain."""
-    way, said = UntilCertain(made.questions, terms, premise), tuple[str, ...]()
-    counts = way.outcome().counts
-    price = price_of(made.questions, counts)
+    found, said = _searches(way), tuple[str, ...]()
+    price = float(found.counts @ made.questions.prices)
     enough = made.can_pay(price)
     if made.budget is not None and not enough:
         said = (page.budget_for_certainty(made.budget, price),)
-    return _found(
-        made, counts, made.questions.evaluators, enough=enough, advice=said, limit=way.limit()
-    )
+    everybody = made.questions.evaluators
+    return _found(made, found.counts, everybody, enough=enough, advice=said, between=found.between)
 
 
-def _first_bias(questions: Questions) -> Floats | None:
-    """Return the direction of the first bias; None if there is none."""
-    kinds = [column.kind in ("bias", "attribute") for column in questions.columns]
-    return np.eye(1, len(kinds), kinds.index(True))[0] if any(kinds) else None
+def _searches(way: OneLook) -> Searches:
+    tolerance = way.target.tolerance / way.sigma
+    return until_certain(way.questions, way.assumed, way.confidence, tolerance)
 
 
 def _refuse_unidentifiable(given: Questions) -> None:
     """Raise where no number of evaluations will do, with what `Questions.check` says of it."""
-    counts = everything_once(given, asked_of(given, None)).astype(float)
+    counts = everything_once(given, np.ones(len(given), dtype=np.bool_)).astype(float)
     if accuracy(given, counts).comparable:
         return
     check = given.check()

@@ -63,15 +63,12 @@ def _who_about_whom(plan: Plan) -> tuple[tuple[str, ...], tuple[str, ...], Count
     order = [*named, *(j for j in range(e) if j not in named)] or [0]
     shape = (len(questions.items), max(e, 1))
     counts, partial = np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64)
-    biased = [j for j, column in enumerate(questions.columns) if column.kind == "bias"]
-    own = questions.matrix[:, [questions.n_features + j for j in biased]]
-    favours = np.asarray(abs(own).sum(axis=1)).ravel() > 0.0
     who = np.maximum(questions.evaluator, 0)
     for place in (0, 1):
         about = questions.about[:, place]
         there = about >= 0
         np.add.at(counts, (about[there], who[there]), plan.counts[there])
-        partial[about[there & favours], who[there & favours]] = 1
+        partial[about[there & questions.partial], who[there & questions.partial]] = 1
     shown = np.arange(len(questions.items))
     if len(shown) > _MOST_ROWS:
         shown = np.sort(np.argsort(-counts.sum(axis=1), kind="stable")[:_MOST_ROWS])

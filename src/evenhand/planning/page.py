@@ -14,8 +14,8 @@ from evenhand.report.model import Cell, Picture, Points, Report, Rounded, Sectio
 from evenhand.report.words import counted, joined, number, percent
 
 if TYPE_CHECKING:
+    from evenhand.planning.one_look import ReviewStep
     from evenhand.planning.plan import Plan
-    from evenhand.planning.reviews import ReviewStep
 
 _MOST_MORE = 64  # neutral evaluators that are looked for, at most
 
@@ -63,9 +63,6 @@ def verdict(plan: Plan) -> str:
             f"{plan.premise} ({unit(plan)}). Eight of ten searches take between {number(low)} and "
             f"{number(high)}."
         )
-        if math.isfinite(plan.limit) and plan.limit > 0:
-            what = "pays less" if plan.questions.priced else "does with fewer"
-            said += f" No way of asking {what} than about {number(plan.limit)} on average."
         return said if plan.enough else f"{said} That is more than there is."
     asked = len(plan.chosen)
     who = counted(asked, "evaluator")
@@ -81,18 +78,20 @@ def _expected(plan: Plan, step: ReviewStep) -> str:
     said = plan.hand_out.words
     if math.isinf(step.difference):
         return f"{said} That does not compare all {len(plan.questions.options):,} options."
-    if plan.top is None:
+    if plan.target.top is None:
         return f"{said} {_called(plan, step)}"
-    if plan.top == 1:
+    if plan.target.top == 1:
         said += f" The one that looks best is the best with a chance of {step.right:.0%}, and"
     else:
-        said += f" Of the {plan.top:,} that look best {step.right:.2g} are expected to be right;"
-    chosen = "" if plan.top == 1 else " per place"
+        said += (
+            f" Of the {plan.target.top:,} that look best {step.right:.2g} are expected to be right;"
+        )
+    chosen = "" if plan.target.top == 1 else " per place"
     said += f" {step.lost:.2g}{chosen} is expected to be lost"
     if math.isfinite(step.at_line):
         said += f", about {step.at_line:.0f} options to stand at the line"
     if math.isfinite(step.settled):
-        what = "it is certain" if plan.top == 1 else "all of it is certain"
+        what = "it is certain" if plan.target.top == 1 else "all of it is certain"
         chance = f"{step.settled:.0%}" if step.settled >= 0.01 else "less than 3%"  # of 40 rounds
         said += f", and {what} ({percent(plan.confidence)}) with a chance of {chance}"
     return f"{said}{_premise(plan)}"
@@ -119,32 +118,19 @@ def _premise(plan: Plan) -> str:
 
 def _reviews(plan: Plan) -> Table:
     """Return what fewer and more evaluations of each option come to."""
-    steps, top = plan.reviews_curve, plan.top
-    columns: dict[str, list[Cell]] = {
-        "of each": [Rounded(step.reviews, 1) for step in steps],
-        "evaluations": [step.evaluations for step in steps],
-        "load": [_from_to(step.load) for step in steps],
-    }
-    if any(step.own[1] for step in steps):
-        columns["own group"] = [_from_to(step.own) for step in steps]
-    columns["difference"] = widths([step.difference for step in steps])
-    if any(math.isfinite(step.precision) for step in steps):
-        columns["bias"] = widths([step.precision for step in steps])
-    columns["right" if top == 1 else f"right of {plan.calls:,}"] = [
-        Share(step.right) if top == 1 else Rounded(step.right, 1) for step in steps
-    ]
+    top = plan.target.top
     lost = "lost per wrong one" if top is None else "lost" if top == 1 else "lost per place"
-    columns[lost] = [Rounded(step.lost, 3) for step in steps]
-    if any(math.isfinite(step.sure) for step in steps):
-        columns["sure"] = [Rounded(step.sure, 1) for step in steps]
-    if any(math.isfinite(step.at_line) for step in steps):
-        columns["at the line"] = [Rounded(step.at_line, 0) for step in steps]
-    if any(math.isfinite(step.settled) for step in steps):
-        columns["settled"] = [Share(step.settled) for step in steps]
-    if not all(step.allowed for step in steps):
-        columns["within workloads"] = ["yes" if step.allowed else "no" for step in steps]
-    rows = list(zip(*columns.values(), strict=True))
-    return Table("Evaluations of each option, and what is expected", list(columns), rows)
+    right = "right" if top == 1 else f"right of {plan.calls:,}"
+    header = ["of each", "evaluations", "difference", right, lost]
+    all_allowed = all(step.allowed for step in plan.reviews_curve)
+    differences = widths([step.difference for step in plan.reviews_curve])
+    rows: list[list[Cell]] = []
+    for step, difference in zip(plan.reviews_curve, differences, strict=True):
+        found = Share(step.right) if top == 1 else Rounded(step.right, 1)
+        row = [Rounded(step.reviews, 1), step.evaluations, difference, found, Rounded(step.lost, 3)]
+        rows.append(row if all_allowed else [*row, "yes" if step.allowed else "no"])
+    header += [] if all_allowed else ["within workloads"]
+    return Table("Evaluations of each option, and what is expected", header, rows)
 
 
 def _handed(plan: Plan) -> Table:
@@ -152,11 +138,6 @@ def _handed(plan: Plan) -> Table:
     given = plan.to_frame().groupby("evaluator", sort=False)["option"].agg(", ".join)
     rows = [[name, int(n), given.get(name)] for name, n in plan.by_evaluator.items()]
     return Table("What everybody evaluates", ["evaluator", "evaluations", "options"], rows)
-
-
-def _from_to(ends: tuple[int, int]) -> str:
-    low, high = ends
-    return f"{low}" if low == high else f"{low}–{high}"
 
 
 def unit(plan: Plan) -> str:
@@ -238,9 +219,9 @@ def some_will_do(chosen: Sequence[str], n: int) -> str:
     return f"{len(chosen)} of the {n} evaluators will do: {joined(chosen)}."
 
 
-def budget_for_evaluators(budget: float, wanted: float, n: int) -> str:
-    """Return that a budget does not pay for as many evaluators as would be enough."""
-    return f"A budget of {budget:g} pays for less: {n} evaluators cost {wanted:g}."
+def budget_pays_less(budget: float, price: float, what: str) -> str:
+    """Return that a budget pays for less than what would be enough, or is wanted."""
+    return f"A budget of {budget:g} pays for less: {what} cost {price:g}."
 
 
 def too_few(most: int, k: int, reviews: float) -> str:
@@ -249,11 +230,6 @@ def too_few(most: int, k: int, reviews: float) -> str:
         f"Workloads and conflicts of interest allow {most:,} evaluations, {most / k:.3g} of each "
         f"option; {reviews:g} of each would take {round(reviews * k):,}."
     )
-
-
-def budget_for_reviews(budget: float, price: float, n: int) -> str:
-    """Return that a budget pays for fewer evaluations than wanted."""
-    return f"A budget of {budget:g} pays for less: {n:,} evaluations cost {price:g}."
 
 
 def of_reviews(
@@ -273,8 +249,6 @@ def of_reviews(
             f"{after.lost:.2g} {per}, not {planned.lost:.2g}. Asked at the line once scores are in "
             "(decide says about whom) they gain more than that."
         )
-    if math.isinf(planned.precision):
-        said.append("Nothing is told of the bias: nobody evaluates the own group.")
     stays = "All options can still be compared" if robust else "Not all options can be compared"
     said.append(f"{stays} if any one evaluator does not come.")
     return said

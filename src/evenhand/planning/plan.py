@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.arrays import Counts
 from evenhand.inference.target import Target
-from evenhand.planning.reviews import ReviewStep, calls_of
+from evenhand.planning.one_look import ReviewStep, calls_of
 from evenhand.questions import HandOut, Questions
 from evenhand.report.model import Report, Result
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Kind = Literal["until certain", "one look", "hand-out"]
-
-LUCK = (0.5, 1.5)
-"""Eight of ten searches until certain take between these multiples of what is planned."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,13 +31,13 @@ class Plan(Result):
     questions
         What can be asked.
     kind
-        "until certain": asked as often as it takes, a mean. "one look": everything that may be
-        asked, then looked at once. "hand-out": so many evaluations of each option, by some of the
-        evaluators.
+        "until certain": asked as often as half of the searches take. "one look": everything that
+        may be asked, then looked at once. "hand-out": so many evaluations of each option, by some
+        of the evaluators.
     counts
         (q,) how often each question is asked.
-    limit
-        Price below which no policy is certain, in the mean; NaN unless asked until certain.
+    between
+        Until certain: how many evaluations eight of ten searches take; None otherwise.
     probability
         Of being certain after one look; NaN otherwise.
     enough
@@ -70,7 +67,7 @@ class Plan(Result):
     questions: Questions
     kind: Kind
     counts: Counts
-    limit: float = math.nan
+    between: tuple[int, int] | None = None
     probability: float = math.nan
     enough: bool = True
     chosen: tuple[str, ...] = ()
@@ -95,11 +92,6 @@ class Plan(Result):
         return self.budget is None or price <= self.budget * (1 + 1e-9)
 
     @property
-    def top(self) -> int | None:
-        """How many options are wanted; None where it is all above a bar or better than one."""
-        return self.target.top
-
-    @property
     def calls(self) -> int:
         """How many options are chosen, or called better or worse than the bar or the one."""
         return calls_of(self.target, len(self.questions.options))
@@ -117,10 +109,7 @@ class Plan(Result):
     @property
     def evaluations_range(self) -> tuple[int, int]:
         """Between which numbers eight of ten searches end; the same number twice if it is fixed."""
-        n = self.evaluations
-        if self.kind != "until certain":
-            return n, n
-        return math.ceil(LUCK[0] * n), math.floor(LUCK[1] * n)
+        return self.between or (self.evaluations, self.evaluations)
 
     @property
     def by_evaluator(self) -> dict[str, int]:
@@ -186,7 +175,6 @@ class Plan(Result):
             "evaluations": self.evaluations,
             "evaluations_range": list(self.evaluations_range),
             "price": self.price,
-            "limit": self.limit,
             "budget": self.budget,
             "probability": self.probability,
             "chance": self.chance,

@@ -270,25 +270,27 @@ class Policy(ABC):
         allocation = self._answers.get(key)
         if allocation is None:
             counts, room = self._nothing, self.remaining - int(on_its_way.sum())
-            plan = self._next_plan(on_its_way)
-            while plan is not None:  # scores that came early may make it whole at once
-                self._begin(plan)
-                plan = self._next_plan(on_its_way) if self._is_whole else None
-            if room > 0:
-                self.limits.available = who
-                try:
+            self.limits.available = who
+            try:
+                plan = self._next_plan(on_its_way)
+                while plan is not None:  # of no questions, it is whole at once
+                    self._begin(plan)
+                    plan = self._next_plan(on_its_way) if self._is_whole else None
+                if room > 0:
                     wanted = self._on_ask(None if n is None else min(n, room), on_its_way)
-                finally:
-                    self.limits.available = None
-                counts = self._checked_counts(wanted, room if n is None else min(n, room))
-                counts = self.limits.affordable(counts, on_its_way)
+                    counts = self._checked_counts(wanted, room if n is None else min(n, room))
+                    counts = self.limits.affordable(counts, on_its_way)
+            finally:
+                self.limits.available = None
             allocation = Allocation(counts, self._round, self._asks_whole)
             self._answers[key] = allocation
             out = self.limits.outstanding
             np.maximum(out, on_its_way + counts, out=out)
         return allocation
 
-    def plan(self, pending: ArrayLike | None = None) -> dict[str, Any] | None:
+    def plan(
+        self, pending: ArrayLike | None = None, available: Sequence[str] | None = None
+    ) -> dict[str, Any] | None:
         """Return the plan that must come into force before more is asked, fit for JSON.
 
         None while the plan in force goes on, and where there is nothing more to plan. It changes
@@ -298,6 +300,8 @@ class Policy(ABC):
         ----------
         pending
             (k,) evaluations that are on their way, as for `ask`.
+        available
+            Names of evaluators who can be asked just now; everybody, if not given.
 
         Examples
         --------
@@ -311,7 +315,12 @@ class Policy(ABC):
         """
         if self._failure is not None:
             raise self._failure
-        plan = self._next_plan(self._checked_pending(pending))
+        on_its_way = self._checked_pending(pending)
+        self.limits.available = self._checked_available(available)
+        try:
+            plan = self._next_plan(on_its_way)
+        finally:
+            self.limits.available = None
         return None if plan is None else plain(self._plan_to_dict(plan))
 
     def begin(self, plan: Mapping[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """What scores have come to, whether a policy asked for them or they were there.
 
 What a policy says beside its decision and the bias is its own: searches for certainty
-(`evenhand.certainty.Choice`) say most of it, and one of your own may have any of these:
+(`evenhand.search.Choice`) say most of it, and one of your own may have any of these:
 ``values()``, ``biases()``, ``difference(a, b)``, ``forecast()`` and
 ``stopped_because``.
 """
@@ -34,7 +34,7 @@ UNKNOWN = Estimate.without_interval()
 @dataclass(frozen=True, eq=False)
 class Conclusion:
     """All that an answer is made of: what the scores say, as a policy does (`Policy.recommend`,
-    `certainty.Choice`), and how they came about.
+    `search.Choice`), and how they came about.
     """
 
     actions: Askable

@@ -93,8 +93,10 @@ class Limits:
         limited = self.questions.limited or math.isfinite(self.money)
         return limited or bool(self.absent or self.barred) or self.available is not None
 
-    def left(self, pending: Counts) -> Counts:
-        """Return (q,) how often every question may still be asked; `UNLIMITED` if nothing says."""
+    def left(self, pending: Counts, *, later: bool = False) -> Counts:
+        """Return (q,) how often every question may still be asked; `UNLIMITED` if nothing says.
+        ``later``: of those, too, who are not available just now.
+        """
         questions = self.questions
         left = np.full(len(questions), UNLIMITED, dtype=np.int64)
         if questions.limited:
@@ -108,9 +110,13 @@ class Limits:
             left[np.isin(questions.evaluator, list(self.absent))] = 0
         if self.barred:
             left[list(self.barred)] = 0
-        if self.available is not None:
+        if self.available is not None and not later:
             left[~self.available] = 0
         return left
+
+    def open(self, pending: Counts) -> NDArray[np.bool_]:
+        """Return (q,) which questions may be asked once more beside those pending."""
+        return (self.left(pending) > 0) & (self.questions.prices <= self.rest(pending))
 
     def workload_left(self, pending: Counts) -> Counts:
         """Return (e,) how much every evaluator may still be asked; `UNLIMITED` if nothing says."""
@@ -162,42 +168,6 @@ class Limits:
     def absent_names(self) -> tuple[str, ...]:
         """Names of the evaluators who left."""
         return tuple(self.questions.evaluators[e] for e in sorted(self.absent))
-
-
-class Allowance:
-    """What may be asked beside (q,) what is on its way; less with everything that is taken."""
-
-    # `Limits.left` says so for every question by itself; an evaluator's workload and the money are
-    # shared by many, so that every question taken leaves less for others.
-
-    def __init__(self, limits: Limits, pending: Counts) -> None:
-        questions = limits.questions
-        self._left = limits.left(pending)
-        self._evaluator, self._prices = questions.evaluator, questions.prices
-        self._workload: Counts | None = None
-        if (questions.workload < UNLIMITED).any():
-            self._workload = limits.workload_left(pending)
-        self._money = limits.rest(pending)
-
-    @property
-    def open(self) -> NDArray[np.bool_]:
-        """(q,) which questions may be asked once more."""
-        may = self._left > 0
-        if self._workload is not None:
-            named = self._evaluator >= 0
-            may[named] &= self._workload[self._evaluator[named]] > 0
-        if math.isfinite(self._money):
-            may &= self._prices <= self._money
-        return np.asarray(may)
-
-    def take(self, question: int, n: int) -> None:
-        """Take note that a question is asked n times."""
-        if self._left[question] < UNLIMITED:
-            self._left[question] -= n
-        who = int(self._evaluator[question])
-        if self._workload is not None and who >= 0 and self._workload[who] < UNLIMITED:
-            self._workload[who] -= n
-        self._money -= n * float(self._prices[question])
 
 
 def nth(values: Indices) -> Counts:

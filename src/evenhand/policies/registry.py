@@ -1,7 +1,8 @@
 """Policies by name: the built-in ones, and those that other packages bring.
 
-A built-in policy is a class that carries `registered`, in a module of one of the folders `_ROOMS`;
-all modules there are looked at, so nothing lists them. A package adds a policy of its own through
+A built-in policy is a class that carries `registered`, in a module of one of the folders `_ROOMS`.
+One that is called as its module is found there; else all modules are looked at, so nothing lists
+them. A package adds a policy of its own through
 the entry point group ``evenhand.policies``:
 
     [project.entry-points."evenhand.policies"]
@@ -13,6 +14,7 @@ from __future__ import annotations
 import difflib
 import functools
 import importlib
+import importlib.util
 import pkgutil
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from evenhand.policies.base import Policy
 
 ENTRY_POINT_GROUP = "evenhand.policies"
-_ROOMS = ("evenhand.policies", "evenhand.certainty", "evenhand.research.rivals")
+_ROOMS = ("evenhand.policies", "evenhand.search", "evenhand.research.rivals")
 
 _BUILT_IN: dict[str, type[Policy]] = {}
 IN_MEMORY: WeakSet[type[Policy]] = WeakSet()
@@ -60,6 +62,17 @@ def _import_all() -> None:
             importlib.import_module(f"{room}.{module.name}")
 
 
+def _import_by_name(name: object) -> None:
+    """Import the module that is called as a policy, if there is one."""
+    if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
+        return
+    for room in _ROOMS[:2]:
+        module = f"{room}.{name.replace('-', '_')}"
+        if importlib.util.find_spec(module) is not None:
+            importlib.import_module(module)
+            return
+
+
 def built_in_policies() -> dict[str, type[Policy]]:
     """Return the classes of the built-in policies by their names."""
     _import_all()
@@ -79,7 +92,9 @@ def registered_policies() -> tuple[str, ...]:
 
 def policy_class(name: str) -> type[Policy]:
     """Return the class of a policy by its name."""
-    built_in = built_in_policies()
+    if name not in _BUILT_IN:
+        _import_by_name(name)
+    built_in = _BUILT_IN if name in _BUILT_IN else built_in_policies()
     if name in built_in:
         return built_in[name]
     brought = _brought()

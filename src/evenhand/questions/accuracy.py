@@ -36,7 +36,6 @@ class Accuracy:
     own: Floats  # (k,) error that a value shares with no other; infinite if never asked about
     form: Gram  # V, or S
     reach: Floats  # (k, m) what of the form is in the value of each option
-    n_attributes: int  # p, of the last columns of the form
 
     @cached_property
     def shared(self) -> Floats:
@@ -58,12 +57,6 @@ class Accuracy:
         lost = self.reach @ self.form.lost
         largest = float(np.abs(self.reach / self.form.scales).max(initial=0.0))
         return classes(lost / (largest or 1.0), apart)
-
-    def variance_of(self, direction: Floats) -> float:
-        """Return the variance of a combination, (p,), of attributes; infinite if it is lost."""
-        whole = np.zeros((1, self.reach.shape[1]))
-        whole[0, whole.shape[1] - self.n_attributes :] = direction
-        return float(self.form.variances(whole)[0])
 
     def lead_variances(self, leader: int) -> Floats:
         """Return (k,) the variance of the lead of one option over each; 0 over itself."""
@@ -99,7 +92,7 @@ def accuracy(questions: Questions, counts: Floats) -> Accuracy:
         form = Arrow.of_rows(items, Z, weights, len(questions.items))
         sizes = form.sizes[:k]
         own = np.where(sizes > 0.0, 1.0 / np.sqrt(np.where(sizes > 0.0, sizes, 1.0)), np.inf)
-        return Accuracy(own, form, -form.centres_of(np.arange(k)), p)
+        return Accuracy(own, form, -form.centres_of(np.arange(k)))
     V = (rows.T @ (sparse.diags_array(weights) @ rows)).toarray()
     reach = np.hstack([questions.options.features, np.zeros((k, p))])
-    return Accuracy(np.zeros(k), Gram.of_matrix(V, np.diagonal(V)), reach, p)
+    return Accuracy(np.zeros(k), Gram.of_matrix(V, np.diagonal(V)), reach)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count, islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -139,7 +139,7 @@ def adding(questions: Questions, advice: Advice | Ask | Sequence[Advice | Ask]) 
     >>> import evenhand as eh
     >>> panel = eh.Questions.panel({"Ann": "fr", "Bo": "it"}, {"P": "fr"})
     >>> better = panel.adding(panel.check().advice)
-    >>> better.evaluators, better.check().fine
+    >>> better.evaluators, better.check().identifiable
     (Names('P', 'a neutral evaluator'), True)
     """
     several = [advice] if isinstance(advice, Advice | Ask) else list(advice)
@@ -308,44 +308,27 @@ def _text(questions: Questions, asks: list[Ask]) -> str:
 
 
 def with_neutral(questions: Questions, n: int) -> Questions:
-    """Return the questions with n more evaluators, who favour nobody, about whatever others are."""
-    # As `Questions.adding` does it, but for any number of them at once, and at the median price,
-    # noise and workload of the others.
+    """Return the questions with n more evaluators, who favour nobody, about whatever others are, at
+    the median price, noise and workload of the others.
+    """
     if n == 0:
         return questions
-    q, e = len(questions), len(questions.evaluators)
-    _, first = np.unique(questions.about, axis=0, return_index=True)
-    first.sort()
-    kept = np.append(np.ones(questions.n_features), np.zeros(questions.n_attributes))
-    rows = sparse.csr_array(questions.matrix[first] @ sparse.diags_array(kept))
-    names, more, noise = _names(questions, n), n * len(first), questions.noise
-    columns = columns_of(questions, names)
-    extra = len(columns)
-    blocks = [sparse.hstack([questions.matrix, sparse.csr_array((q, extra))])]
-    for j in range(n):
-        one = np.zeros((len(first), extra))
-        one[:, j : j + 1] = 1.0
-        blocks.append(sparse.hstack([rows, sparse.csr_array(one)]))
-    groups = questions.evaluator_groups
-    capacity, askable = max(1, int(questions.capacity.max())), questions.workload > 0
-    workload = np.median(questions.workload[askable]) if askable.any() else UNLIMITED
-    return questions._changed(
-        rows=sparse.csr_array(sparse.vstack(blocks, format="csr")),
-        columns=(*questions.columns, *columns),
-        about=np.vstack([questions.about, np.tile(questions.about[first], (n, 1))]),
-        evaluators=Names((*questions.evaluators, *names)),
-        evaluator=np.append(questions.evaluator, np.repeat(e + np.arange(n), len(first))),
-        evaluator_groups=None if groups is None else (*groups, *[None] * n),
-        prices=_padded(questions.prices, more, np.median(questions.prices)),
-        noise=None if noise is None else _padded(noise, more, np.median(noise)),
-        capacity=_padded(questions.capacity, more, capacity),
-        workload=_padded(questions.workload, n, min(workload, UNLIMITED)),
+    items, options = questions.items, questions.options
+    described = len(items) if options.stand_alone else len(options)
+    pairs = np.unique(questions.about, axis=0)
+    pairs = pairs[(pairs[:, 0] >= 0) & (pairs < described).all(axis=1)].tolist()
+    asked = [tuple(items[x] for x in pair if x >= 0) for pair in pairs]
+    grown = add_questions(
+        questions, [Ask(about, name) for name in _names(questions, n) for about in asked]
     )
-
-
-def _padded(values: NDArray[Any], n: int, value: Any) -> NDArray[Any]:
-    """Return values, and n more that are all the same."""
-    return np.append(values, np.full(n, value, dtype=values.dtype))
+    new, noise = np.arange(len(grown)) >= len(questions), grown.noise
+    askable = questions.workload[questions.workload > 0]
+    workload = int(min(np.median(askable), UNLIMITED)) if len(askable) else UNLIMITED
+    return grown._changed(
+        prices=np.where(new, np.median(questions.prices), grown.prices),
+        noise=None if noise is None else np.where(new, np.median(noise[~new]), noise),
+        workload=np.append(questions.workload, np.full(n, workload)),
+    )
 
 
 def _names(questions: Questions, n: int) -> list[str]:

@@ -1,13 +1,14 @@
-"""The check of questions: what can be compared, which biases can be told, what a start costs.
+"""The check of questions: what can be compared, which biases can be told, what to add.
 
 It is about the questions alone, before anything is asked: what no number of answers would tell, why
-not, and what to add.
+not, and what would help.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from evenhand.arrays import Floats, Indices
 from evenhand.errors import InputError
 from evenhand.numerics.tolerance import IN_SPAN
 from evenhand.questions.advice import Advice, advise
-from evenhand.questions.identifiable import IdentifiedSpace, cheap_start, identified_by, in_order
+from evenhand.questions.identifiable import IdentifiedSpace, identified_by, in_order
 from evenhand.questions.sections import report_of, sentences
 from evenhand.report.model import Report, Result
 from evenhand.report.words import joined
@@ -52,7 +53,8 @@ class NotIdentified:
 
 @dataclass(frozen=True, eq=False)
 class Check(Result):
-    """What questions can tell: `Questions.check` returns it, `print` says it in words.
+    """What questions can tell: `Questions.check` returns it, and `inspect`, with the price of
+    each bias; `print` says it in words.
 
     Parameters
     ----------
@@ -69,6 +71,8 @@ class Check(Result):
     rank, spare
         How much the questions can tell, and how many answers to different ones are left over to
         check the model with, within the evaluators' workloads.
+    prices
+        By `inspect`: κ* of the biases that answers tell, unless the questions are too many.
 
     Examples
     --------
@@ -79,8 +83,7 @@ class Check(Result):
     All 3 options can be compared with one another.
     <BLANKLINE>
     Biases  The answers tell the bias: own group.
-    Start   A start takes 4 questions at the price of 4.
-            1 answer is left over to check the model with.
+    Spare   It takes 5 answers; 1 more is left over to check the model with.
     >>> check.comparable, check.spare
     (True, 1)
     """
@@ -92,6 +95,7 @@ class Check(Result):
     advice: tuple[Advice, ...]
     rank: int
     spare: int
+    prices: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def comparable(self) -> bool:
@@ -99,33 +103,15 @@ class Check(Result):
         return len(self.classes) == 1
 
     @property
-    def fine(self) -> bool:
+    def identifiable(self) -> bool:
         """Whether all options can be compared, and all biases told."""
         return self.comparable and not self.not_identified
 
-    @cached_property
-    def start(self) -> Indices | None:
-        """Indices of questions that tell all leads that can be told: few, and cheap.
-
-        None where the evaluators' workloads leave no room for them, as far as was found. Worked out
-        when it is first asked for, since that is most of the work of a check.
-        """
-        number = {name: c for c, names in enumerate(self.classes) for name in names}
-        labels = np.array([number[name] for name in self.questions.options.labels])
-        return cheap_start(self.questions, labels)
-
-    @cached_property
-    def start_price(self) -> float | None:
-        """What the start costs; None where there is none."""
-        return None if self.start is None else float(self.questions.prices[self.start].sum())
-
-    def start_by_evaluator(self) -> dict[str, list[str]]:
-        """Return the start: whom to ask about what."""
-        found: dict[str, list[str]] = {}
-        for x in [] if self.start is None else self.start.tolist():
-            items = " against ".join(self.questions.items[i] for i in self.questions.options_of(x))
-            found.setdefault(self.questions.evaluator_of(x) or "anybody", []).append(items)
-        return found
+    @property
+    def kappa_star(self) -> dict[str, float]:
+        """κ* of every bias by name: ∞ where no answers tell it, NaN where it was not worked out."""
+        known = {name: self.prices.get(name, math.nan) for name in self.identified}
+        return known | {one.name: math.inf for one in self.not_identified}
 
     @property
     def sentences(self) -> list[str]:
@@ -146,7 +132,10 @@ class Check(Result):
         )
 
     def _record(self) -> dict[str, Any]:
+        worked_out = len(self.prices) == len(self.identified)
         return {
+            "identifiable": self.identifiable,
+            "words": self.sentences,
             "comparable": self.comparable,
             "classes": [list(names) for names in self.classes],
             "identified": list(self.identified),
@@ -158,12 +147,9 @@ class Check(Result):
                 }
                 for advice in self.advice
             ],
-            "start": None
-            if self.start is None
-            else [self.questions.label(x) for x in self.start.tolist()],
-            "start_price": self.start_price,
             "rank": self.rank,
             "spare": self.spare,
+            "kappa_star": dict(self.prices) if worked_out else None,
         }
 
 

@@ -12,8 +12,6 @@ family, or some judge of none.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -35,7 +33,6 @@ from evenhand.questions.inputs import (
     trusted_among,
 )
 from evenhand.questions.options import Column
-from evenhand.tables import listed, texts_or_none
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Questions
@@ -49,7 +46,6 @@ def comparisons(  # noqa: D417 - a method of `Questions`
     options: Any,
     judges: Any,
     *,
-    family: Mapping[str, Any] | None = None,
     position: bool = True,
     bias: Bias | None = None,
     capacity: Any = None,
@@ -68,8 +64,6 @@ def comparisons(  # noqa: D417 - a method of `Questions`
     ----------
     options, judges
         Names, a mapping from names to families, or a data frame, as for `panel`.
-    family
-        Families by name, of options and judges, instead of or beside those.
     position
         Whether judges may favour what is named first: each by its own amount.
     bias
@@ -91,8 +85,6 @@ def comparisons(  # noqa: D417 - a method of `Questions`
     if bias not in ("judge", "common", None):
         raise InputError(f"bias must be 'judge', 'common' or None; got {bias!r}.")
     choice, panel = named_options(options), named(judges, "judges")
-    if family is not None:
-        choice, panel = _of_families(choice, panel, family)
     k, e = len(choice.names), len(panel.names)
     own = _own(choice, panel)
     if bias is None:
@@ -118,20 +110,6 @@ def comparisons(  # noqa: D417 - a method of `Questions`
         workload=per_evaluator(workload, panel.names, "workload", np.inf),
         trusted=None if trusted is None else trusted_among(trusted, panel.names),
     )
-
-
-def _of_families(choice: Named, panel: Named, family: Mapping[str, Any]) -> tuple[Named, Named]:
-    """Put options and judges into the families that a mapping says."""
-    known = {*choice.names, *panel.names}
-    strange = [str(name) for name in family if name not in known]
-    if strange:
-        raise InputError(f"family: {listed(strange)} is neither an option nor a judge.")
-
-    def sides(old: Named) -> Named:
-        groups = [family.get(n, g) for n, g in zip(old.names, old.groups, strict=True)]
-        return replace(old, groups=tuple(texts_or_none(groups)))
-
-    return sides(choice), sides(panel)
 
 
 def _own(choice: Named, panel: Named) -> NDArray[np.bool_]:

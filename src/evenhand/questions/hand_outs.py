@@ -62,7 +62,7 @@ class HandOut:
     @cached_property
     def own(self) -> Counts:
         """(e,) those of the own group among them."""
-        own = np.where(own_pairs(self.questions), self.counts, 0)
+        own = np.where(self.questions.partial, self.counts, 0)
         return _sums(self.questions.evaluator, own, len(self.questions.evaluators))
 
     @property
@@ -72,16 +72,9 @@ class HandOut:
             f"{counted(int(self.counts.sum()), 'evaluation')}: every option by "
             f"{_range(self.reviews)}, every evaluator {_range(self.loads)}"
         )
-        if own_pairs(self.questions).any():
+        if self.questions.partial.any():
             said += f", {_range(self.own)} of them of the own group ({int(self.own.sum())} in all)"
         return f"{said}."
-
-
-def own_pairs(questions: Questions) -> NDArray[np.bool_]:
-    """Return (q,) which questions go to an evaluator who may be partial to what they are about."""
-    biased = [j for j, column in enumerate(questions.columns) if column.kind == "bias"]
-    found = abs(questions.matrix[:, [questions.n_features + j for j in biased]])
-    return np.asarray(found.sum(axis=1)).reshape(-1) > 0.0
 
 
 def hand_out(
@@ -118,7 +111,7 @@ class _Flow:
     """The program for some pairs, beside evaluations that are there already."""
 
     def __init__(self, questions: Questions, pairs: Indices, have: Counts, n: int) -> None:
-        item, who, own = questions.about[:, 0], questions.evaluator, own_pairs(questions)
+        item, who, own = questions.about[:, 0], questions.evaluator, questions.partial
         i, e = len(questions.items), len(questions.evaluators)
         loads, often = _sums(who, have, e), _sums(who[pairs], np.ones_like(pairs), e)
         room = np.minimum(np.maximum(questions.workload - loads, 0), often)

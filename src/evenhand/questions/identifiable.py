@@ -17,7 +17,6 @@ questions that have a part in it. Nothing here ever takes a solution of minimum 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,17 +24,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from evenhand.actions import ActionSet
-from evenhand.arrays import Counts, Floats, Indices
+from evenhand.arrays import Floats, Indices
 from evenhand.errors import NotIdentifiableError
 from evenhand.numerics.panels import PanelForm
 from evenhand.numerics.row_space import RowSpace, classes, first_independent, parts
 from evenhand.numerics.tolerance import IN_SPAN
-from evenhand.questions.inputs import UNLIMITED
 
 if TYPE_CHECKING:
     from evenhand.questions.questions import Askable, Questions
-
-_WORK = 200_000  # questions looked at in all attempts at a cheap start
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,13 +97,9 @@ class IdentifiedSpace:
         return np.unique(np.concatenate([some, self.firsts[sorted(needed)]]).astype(np.intp))
 
 
-def identified_by(
-    questions: Questions, order: Indices, free: Counts | None = None
-) -> IdentifiedSpace:
+def identified_by(questions: Questions, order: Indices) -> IdentifiedSpace:
     """Return what questions identify, by a basis that takes the first in order first."""
-    # With the cheapest first it is a basis at the least price; `free` is (e,) how many questions
-    # may be chosen of each evaluator.
-    free = None if free is None else free.copy()
+    # With the cheapest first it is a basis at the least price.
     sizes = abs(questions.matrix).max(axis=0).toarray().reshape(-1)
     scales = np.where(sizes > 0.0, sizes, 1.0)
     rows = sparse.csr_array(questions.matrix @ sparse.diags_array(1.0 / scales))
@@ -121,92 +113,24 @@ def identified_by(
             return sparse.csr_array(D[asked])
     else:
         D = sparse.csr_array(rows[:, d:])
-        firsts = _firsts(questions, order, free)
         items = questions.about[:, 0]
-        order = order[firsts[items[order]] >= 0]  # the others' evaluators are too busy
+        firsts = np.full(len(questions.items), -1, dtype=np.intp)
+        found, place = np.unique(items[order], return_index=True)
+        firsts[found] = order[place]
         own = D[np.maximum(firsts[:k], 0)].toarray()
         options = np.where(firsts[:k, None] >= 0, own, 0.0)
 
         def part(asked: Indices) -> sparse.csr_array:
             return sparse.csr_array(D[asked] - D[firsts[items[asked]]])
 
-    chosen, unknown = first_independent(part, order, D.shape[1], questions.evaluator, free)
+    chosen, unknown = first_independent(part, order, D.shape[1])
     return IdentifiedSpace(questions, firsts, chosen, part(chosen).toarray(), unknown, options)
-
-
-def _firsts(questions: Questions, order: Indices, free: Counts | None) -> Indices:
-    """Return (items,) the first question to each item whose evaluator is not too busy."""
-    items = questions.about[order, 0]
-    firsts = np.full(len(questions.items), -1, dtype=np.intp)
-    if free is None:
-        found, place = np.unique(items, return_index=True)
-        firsts[found] = order[place]
-        return firsts
-    for question, item in zip(order.tolist(), items.tolist(), strict=True):
-        who = questions.evaluator[question]
-        if firsts[item] < 0 and (who < 0 or free[who] > 0):
-            firsts[item] = question
-            if who >= 0:
-                free[who] -= 1
-    return firsts
-
-
-# ---------------------------------------------------------------------- few and cheap questions
 
 
 def in_order(questions: Questions, tier: NDArray[np.int64] | None = None) -> Indices:
     """Return questions, the cheapest first; of equal ones the impartial, then by evaluator."""
-    biased = [j for j, column in enumerate(questions.columns) if column.kind == "bias"]
-    Z = questions.matrix[:, questions.n_features :]
-    favour = abs(Z[:, biased]).sum(axis=1) if biased else np.zeros(len(questions))
-    keys = (questions.about[:, 0], questions.evaluator, np.asarray(favour), questions.prices)
+    keys = (questions.about[:, 0], questions.evaluator, questions.partial, questions.prices)
     return np.lexsort(keys if tier is None else (*keys, tier))
-
-
-def cheap_start(questions: Questions, classes: Indices) -> Indices | None:
-    """Return questions that identify all leads within (k,) classes; None if workloads forbid it."""
-    # A basis that takes the cheapest questions first is the cheapest that identifies everything;
-    # what the leads do not need of it is dropped. But leads need less than everything, and what is
-    # cheapest for them depends on whom one keeps to: so that is done again with the questions of
-    # one evaluator first, and of each two, as far as the number of questions allows, and the
-    # cheapest is taken.
-    free = questions.workload if (questions.workload < UNLIMITED).any() else None
-    best: tuple[float, int, Indices] | None = None
-    least = _least(questions, classes)
-    for preferred in _preferences(questions):
-        if best is not None and best[0] <= least:
-            break
-        order = in_order(questions, 1 - np.isin(questions.evaluator, preferred).astype(np.int64))
-        found = identified_by(questions, order[questions.may_ask[order]], free)
-        if free is not None and not np.array_equal(found.classes(), classes):
-            continue
-        start = found.start()
-        priced = float(questions.prices[start].sum()), len(start), start
-        if best is None or priced[:2] < best[:2]:
-            best = priced
-    return None if best is None else best[2]
-
-
-def _least(questions: Questions, classes: Indices) -> float:
-    """Return a price that no start goes below: an answer about every option that has a lead."""
-    if not questions.has_arrow_form:
-        return 0.0
-    may_ask = questions.may_ask
-    cheapest = np.full(len(questions.items), np.inf)
-    np.minimum.at(cheapest, questions.about[may_ask, 0], questions.prices[may_ask])
-    has_lead = (np.bincount(classes) > 1)[classes]
-    return float(cheapest[: len(classes)][has_lead].sum())
-
-
-def _preferences(questions: Questions) -> list[tuple[int, ...]]:
-    """Return whose questions to take first: nobody's, each evaluator's, those of each two."""
-    who, n = questions.evaluator, len(questions.evaluators)
-    known = questions.may_ask & (who >= 0)
-    asked: Counts = np.bincount(who[known], minlength=n)
-    price = np.bincount(who[known], questions.prices[known], minlength=n) / np.maximum(asked, 1)
-    order = [j for j in np.lexsort((-asked, price)).tolist() if asked[j]]
-    several: list[tuple[int, ...]] = [(), *((j,) for j in order), *combinations(order, 2)]
-    return several[: max(1, _WORK // max(len(questions), 1))]
 
 
 def refuse_incomparable(questions: Questions, form: PanelForm | None = None) -> None:

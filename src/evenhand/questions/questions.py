@@ -40,7 +40,6 @@ from evenhand.questions.json_form import from_dict, to_dict
 from evenhand.questions.options import Column, Options
 from evenhand.questions.panel import from_scores as _from_scores
 from evenhand.questions.panel import panel as _panel
-from evenhand.report.model import Cell, Report, Section, Table
 from evenhand.tables import (
     Names,
     check_length,
@@ -51,8 +50,12 @@ from evenhand.tables import (
     texts_or_none,
 )
 
+_OF_OPTIONS = ("groups", "own_features", "known_features", "known_names")
+_OWN = (
+    *("items", "rows", "about", "columns", "evaluators", "evaluator", "evaluator_groups"),
+    *("trusted", "prices", "capacity", "noise", "workload"),
+)
 _MOST_DENSE = 2**28  # numbers in a dense matrix of rows: 2 GiB
-_SHOWN_QUESTIONS, _SHOWN_COLUMNS = 10, 6  # in a notebook
 
 
 class Questions:
@@ -231,27 +234,9 @@ class Questions:
 
     def _parts(self) -> dict[str, Any]:
         """Return all that the questions are made of, as `_set` takes it."""
-        options = self.options
-        return {
-            "options": options.labels,
-            "groups": options.groups,
-            "own_features": options.own_features,
-            "known_features": options.known_features,
-            "known_names": options.known_names,
-            "feature_names": self._feature_names,
-            "items": self.items,
-            "rows": self.rows,
-            "about": self.about,
-            "columns": self.columns,
-            "evaluators": self.evaluators,
-            "evaluator": self.evaluator,
-            "evaluator_groups": self.evaluator_groups,
-            "trusted": self.trusted,
-            "prices": self.prices,
-            "capacity": self.capacity,
-            "noise": self.noise,
-            "workload": self.workload,
-        }
+        of_options = {name: getattr(self.options, name) for name in _OF_OPTIONS}
+        own = {"options": self.options.labels, "feature_names": self._feature_names}
+        return own | of_options | {name: getattr(self, name) for name in _OWN}
 
     @classmethod
     def _made(cls, **parts: Any) -> Self:
@@ -378,17 +363,6 @@ class Questions:
             about = (self.about == items.index(option)).any(axis=1)
             barred |= about & (self.evaluator == self._place(evaluator))
         return self._changed(capacity=np.where(barred, 0, self.capacity))
-
-    def _only(self, some: Indices) -> Questions:
-        """Return some of the questions, in the order of their indices; options are the same."""
-        return self._changed(
-            rows=self.rows[some],
-            about=self.about[some],
-            evaluator=self.evaluator[some],
-            prices=self.prices[some],
-            capacity=self.capacity[some],
-            noise=None if self.noise is None else self.noise[some],
-        )
 
     def find(self, about: Any, evaluator: Any = None) -> Indices:
         """Return (n,) the questions about these items, to these evaluators.
@@ -532,6 +506,12 @@ class Questions:
         return np.array([column.kind == "leniency" for column in self.columns], dtype=np.bool_)
 
     @cached_property
+    def partial(self) -> NDArray[np.bool_]:
+        """(q,) whether whoever is asked may favour what the question is about."""
+        favours = np.array([column.kind == "bias" for column in self.columns], dtype=np.float64)
+        return np.asarray(abs(self.matrix[:, self.n_features :]) @ favours > 0.0)
+
+    @cached_property
     def may_ask(self) -> NDArray[np.bool_]:
         """(q,) whether a question may be asked at all."""
         busy = np.append(self.workload == 0, False)  # the last: nobody in particular
@@ -585,12 +565,10 @@ class Questions:
 
     def label(self, question: int) -> str:
         """Return the name of a question."""
-        name, who = self._about_words(question), self.evaluator_of(question)
-        return name if who is None else f"{name} by {who}"
-
-    def _about_words(self, question: int) -> str:
         items = [self.items[x] for x in self.options_of(question)]
-        return " against ".join(items) or f"question {question + 1}"
+        name, who = " against ".join(items), self.evaluator_of(question)
+        name = name or f"question {question + 1}"
+        return name if who is None else f"{name} by {who}"
 
     def evaluator_of(self, question: int) -> str | None:
         """Return who is asked; None if that is not said."""
@@ -639,22 +617,6 @@ class Questions:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(self._made, **self._parts()), ()
-
-    def _repr_html_(self) -> str:
-        from evenhand.report.html import as_html  # noqa: PLC0415 # only notebooks need it
-
-        n = min(len(self), _SHOWN_QUESTIONS)
-        Z = self.matrix[:n, self.n_features :].toarray()[:, :_SHOWN_COLUMNS]
-        cut = ["…"] * (self.n_attributes > _SHOWN_COLUMNS)
-        names = [*self.attribute_names[:_SHOWN_COLUMNS], *cut]
-        rows: list[list[Cell]] = []
-        for x, limit in enumerate(self.capacity[:n].tolist()):
-            most = "–" if limit == UNLIMITED else limit
-            who = self._about_words(x), self.evaluator_of(x)
-            rows.append([*who, *Z[x].tolist(), *cut, float(self.prices[x]), most])
-        header = ["question", "evaluator", *names, "price", "at most"]
-        table = Table("", header, rows, more=len(self) - n)
-        return as_html(Report("", repr(self), sections=[Section("", [table], "brief")]))
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])

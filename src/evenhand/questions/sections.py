@@ -1,10 +1,10 @@
-"""The check of questions in words: what can be compared and told, what helps, a start."""
+"""The check of questions in words: what can be compared and told, and what helps."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evenhand.report.model import Cell, Report, Section, Table
+from evenhand.report.model import Report
 from evenhand.report.words import counted, joined, number
 from evenhand.tables import listed
 
@@ -21,9 +21,6 @@ def report_of(check: Check) -> Report:
         "What the answers can tell",
         " ".join(on_options(check)),
         facts(check),
-        [
-            Section("A start: whom to ask about whom", [start_table(check)], "brief"),
-        ],
     )
 
 
@@ -32,7 +29,8 @@ def facts(check: Check) -> list[tuple[str, str]]:
     titled = {
         "Biases": on_biases(check),
         "What helps": [advice.text for advice in check.advice[:_MOST]],
-        "Start": on_start(check),
+        "Spare": on_spare(check),
+        "Price": on_prices(check),
     }
     return [(title, sentence) for title, said in titled.items() for sentence in said]
 
@@ -40,7 +38,7 @@ def facts(check: Check) -> list[tuple[str, str]]:
 def sentences(check: Check) -> list[str]:
     """Return the check in plain words."""
     helps = [f"What helps: {_lower(advice.text)}" for advice in check.advice[:_MOST]]
-    return [*on_options(check), *on_biases(check), *helps, *on_start(check)]
+    return [*on_options(check), *on_biases(check), *helps, *on_spare(check), *on_prices(check)]
 
 
 def on_options(check: Check) -> list[str]:
@@ -76,29 +74,22 @@ def on_biases(check: Check) -> list[str]:
     return said or ["Nobody is taken to favour anybody."]
 
 
-def on_start(check: Check) -> list[str]:
-    """Say what a start takes, and what is left over."""
-    if check.start is None:
-        return ["No start was found within the evaluators' workloads: allow more, or ask others."]
-    if not len(check.start) or check.start_price is None:
+def on_spare(check: Check) -> list[str]:
+    """Say how many answers it takes, and what is left over."""
+    takes = f"It takes {counted(check.rank, 'answer')}"
+    if not check.rank:
         return []
-    what = "" if check.comparable else " for what can be compared"
-    left = "answer is" if check.spare == 1 else "answers are"
-    return [
-        f"A start{what} takes {counted(len(check.start), 'question')} at the price of "
-        f"{number(check.start_price)}.",
-        f"{check.spare:,} {left} left over to check the model with."
-        if check.spare
-        else "No answer is left over to check the model with: more questions would allow it.",
-    ]
+    if not check.spare:
+        return [f"{takes}; none is left over to check the model with."]
+    left = "is" if check.spare == 1 else "are"
+    return [f"{takes}; {check.spare:,} more {left} left over to check the model with."]
 
 
-def start_table(check: Check) -> Table:
-    """Return whom a start asks about what."""
-    rows: list[list[Cell]] = [
-        [who, joined(items, 12)] for who, items in check.start_by_evaluator().items()
-    ]
-    return Table("A start", ["evaluator", "about"], rows)
+def on_prices(check: Check) -> list[str]:
+    """Say what it costs to know each bias, where that was worked out."""
+    each = [f"{name} {number(price)}" for name, price in check.prices.items()]
+    what = "To know a bias as well as one answer knows its own question costs at least (κ*)"
+    return [f"{what}: {joined(each, _MOST)}."] if each else []
 
 
 def _lower(text: str) -> str:

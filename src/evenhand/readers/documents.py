@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,18 +33,11 @@ _LOCAL_HEADER = struct.Struct("<4s5H3I2H")  # ends with the lengths of a name an
 
 
 @dataclass(frozen=True)
-class TableFile:
-    """A table in a file, not yet read: CSV, Parquet or Excel."""
-
-    path: Path
-
-
-@dataclass(frozen=True)
 class Document:
     """A file that was read."""
 
     path: Path
-    content: Any
+    content: Any  # None for a table that is not yet read: CSV, Parquet or Excel
 
     @property
     def where(self) -> str:
@@ -57,18 +51,20 @@ def opened(path: Path) -> Document:
 
 
 def _content(path: Path, name: str) -> Any:
+    if not isfile(path):  # a pipe can be read once only, and whoever reads it says what is absent
+        return None
     try:
         with path.open("rb") as file:
             start = file.read(4)
         if start == ZIP:
             archive = archive_of(path)
-            return TableFile(path) if "xl/workbook.xml" in archive.members else archive
+            return None if "xl/workbook.xml" in archive.members else archive
         with (gzip.open if packing(start) == "gzip" else open)(path, "rb") as file:
             head = file.read(1 << 16)
             if not head or head.startswith(_EMPTY_ZIP):
                 raise InputError(f"{name} is empty: there are no scores in it.")
             if head.removeprefix(codecs.BOM_UTF8).lstrip()[:1] not in (b"{", b"["):
-                return TableFile(path)
+                return None
             content = head + file.read(MOST_IN_LOG + 1 - len(head))
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name} is damaged: {error}. Copy it again.") from None
@@ -80,7 +76,7 @@ def _content(path: Path, name: str) -> Any:
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return TableFile(path)  # whose reader says in which line it is no text
+        return None  # whose reader says in which line it is no text
     del content
     try:
         return parsed(text, name)
@@ -219,7 +215,7 @@ WANTED = (
 
 def recognises(content: Any) -> bool:
     """Tell whether this is a table: one in a file, or a list of objects."""
-    if isinstance(content, TableFile):
+    if content is None:
         return True
     return isinstance(content, list) and bool(content) and all(isinstance(r, dict) for r in content)
 
@@ -234,7 +230,7 @@ def table_of(documents: Sequence[Document]) -> Table:
 
     tables: list[Table] = [
         open_table(document.path)
-        if isinstance(document.content, TableFile)
+        if document.content is None
         else of_rows(document.content, document.where, "object")
         for document in documents
     ]

@@ -10,7 +10,6 @@ nothing: 'bedrock/us.anthropic.claude-3-5-sonnet' is a Claude by its last part.
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,8 +18,6 @@ from importlib import resources
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, TypeAlias
-
-from evenhand.errors import InputError
 
 GivenFamilies: TypeAlias = Mapping[str, str | None] | str | PathLike[str] | None
 """Names or words with their families, a file of them, or nothing."""
@@ -97,7 +94,7 @@ def family(name: str, families: GivenFamilies = None) -> str | None:
         A model's name, with or without providers before it.
     families
         Families by name, or by whole words in names, that come before those of the table: a
-        mapping, or the path of a CSV file (columns ``name`` and ``family``) or a JSON file.
+        mapping, or the path of a table (columns ``name`` and ``family``).
 
     Examples
     --------
@@ -139,20 +136,8 @@ def _stated(family: Any) -> str | None:
 
 
 def _read(path: Path) -> dict[str, str | None]:
-    if path.suffix.lower() != ".json":
-        from evenhand.tables.opened import open_table  # noqa: PLC0415 # pyarrow is slow to load
+    from evenhand.tables.opened import open_table  # noqa: PLC0415 # pyarrow is slow to load
 
-        table = open_table(path)
-        names, families = (table.texts(column, "families=") for column in ("name", "family"))
-        return {name: of for name, of in zip(names, families, strict=True) if name is not None}
-    try:
-        found = json.loads(path.read_text("utf-8-sig"))
-    except (OSError, ValueError) as error:  # no file, no JSON, or no text
-        what = f"cannot be read: {error.strerror}" if isinstance(error, OSError) else "is no JSON"
-        raise InputError(f"families: {str(path)!r} {what}.") from None
-    if not isinstance(found, dict):
-        raise InputError(
-            f'families: {str(path)!r} must hold names with their families, {{"my-judge": "gpt"}}; '
-            f"it holds a {type(found).__name__}."
-        )
-    return {str(name): _stated(family) for name, family in found.items()}
+    table = open_table(path)
+    names, families = (table.texts(column, "families=") for column in ("name", "family"))
+    return {name: of for name, of in zip(names, families, strict=True) if name is not None}

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import codecs
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike, fspath
+from os.path import isdir
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeAlias, Unpack
 
 from evenhand.errors import InputError
-from evenhand.files import ZIP, packing
 from evenhand.readers import alpaca_eval, deepeval, inspect_logs, promptfoo
 from evenhand.readers import documents as plain
-from evenhand.readers.documents import Archive, Document, TableFile, opened
+from evenhand.readers.documents import Archive, Document, opened
 from evenhand.readers.families import Families, GivenFamilies
 from evenhand.readers.frame import Choice, framed
 from evenhand.scores import Scores
@@ -57,8 +56,8 @@ def read_scores(
         "inspect", "promptfoo", "alpaca_eval", "deepeval" or "table"; None finds out.
     families
         Families of models by name, or by whole words in names, that come before those known: a
-        mapping, or the path of a CSV file (columns ``name``, ``family``) or a JSON file. Where
-        most options are models by their names, and no column has groups, families are groups.
+        mapping, or the path of a table (columns ``name``, ``family``). Where most options are
+        models by their names, and no column has groups, families are groups.
     metric
         Which metric of a log to read, or several; needed where there is more than one.
     columns
@@ -135,14 +134,10 @@ def in_files(
     given = [_path(one) for one in ([path] if isinstance(path, str | PathLike) else path)]
     if not given:
         raise InputError("no file is given; give the path of a log, a folder, or a list of them.")
-    if len(given) == 1 and format in (None, plain.NAME) and not _may_hold_log(given[0]):
-        from evenhand.tables.opened import open_table  # noqa: PLC0415 # pyarrow
-
-        return InFiles(open_table(given[0]), (), is_log=False)
     found: list[tuple[Document, ModuleType]] = []
     skipped: list[str] = []
     for one in given:
-        if one.is_dir():
+        if isdir(one):  # no error, whatever the path
             inside, strange = _in_folder(one, format)
             found += inside
             skipped += strange
@@ -181,20 +176,6 @@ def _path(given: str | PathLike[str]) -> Path:
     return Path(text)
 
 
-def _may_hold_log(path: Path) -> bool:
-    """Whether something is a folder, or a file that by its first bytes is not plainly a table."""
-    try:
-        if not path.is_file():  # a pipe can be read once only; whoever reads it says what is absent
-            return path.is_dir()
-        with path.open("rb") as file:
-            start = file.read(1 << 10)
-    except (OSError, ValueError):
-        return False
-    first = start.removeprefix(codecs.BOM_UTF8).lstrip()[:1]
-    packed = packing(start[:4]) == "gzip" or start[:2] == ZIP[:2]
-    return packed or not start or first in (b"{", b"[", b"")
-
-
 def _in_folder(
     folder: Path, format: str | None
 ) -> tuple[list[tuple[Document, ModuleType]], list[str]]:
@@ -208,7 +189,7 @@ def _in_folder(
         and file.suffix.lower() in _ENDINGS
         and not any(part.startswith(".") for part in file.relative_to(folder).parts)
     ]
-    read = [(document := _document(file), _reader(document, format)) for file in files]
+    read = [(document := opened(file), _reader(document, format)) for file in files]
     found = [(document, reader) for document, reader in read if reader is not None]
     logs = [(document, reader) for document, reader in found if reader is not plain]
     strange = [document.where for document, reader in read if reader is None]
@@ -223,54 +204,26 @@ def _in_folder(
     return logs or found, strange
 
 
-def _document(path: Path) -> Document:
-    return opened(path) if _may_hold_log(path) else Document(path, TableFile(path))
-
-
 def _reader(document: Document, format: str | None) -> ModuleType | None:
-    if format is None and isinstance(document.content, TableFile):
+    if format is None and document.content is None:  # a table
         return plain
     readers = _FORMATS.values() if format is None else [_FORMATS[format]]
     return next((reader for reader in readers if reader.recognises(document.content)), None)
 
 
 def _known(path: Path, format: str | None) -> tuple[Document, ModuleType]:
-    document = _document(path)
-    reader, alike = _reader(document, format), _lookalike(document.content)
-    if reader is not None and not (reader is plain and alike):
+    document = opened(path)
+    reader = _reader(document, format)
+    if reader is not None:
         return document, reader
     raise InputError(
-        f"{document.where} {alike or _seen(document.content)}; what can be read is "
-        f"{_wanted(format)}."
+        f"{document.where} {_seen(document.content)}; what can be read is {_wanted(format)}."
     )
 
 
 def _wanted(format: str | None) -> str:
     *others, last = [reader.WANTED for name, reader in _FORMATS.items() if format in (None, name)]
     return "; or ".join(["; ".join(others), last] if others else [last])
-
-
-_UNSCORED = {
-    ("prompts", "providers"): "looks like a configuration of promptfoo, not its results",
-    ("test_cases_lookup_map",): "looks like DeepEval's cache, not a test run",
-    ("testCases",): "looks like a test run of DeepEval without a single metric",
-    ("testRunData",): "looks like a test run of DeepEval without a single metric",
-    ("instruction", "output", "generator"): "looks like answers for AlpacaEval, not yet annotated",
-    ("output_1", "output_2", "preference"): (
-        "looks like AlpacaEval's cache: it does not say whose answers they are"
-    ),
-}
-"""Files that come with logs and have no scores, by the names in them."""
-
-
-def _lookalike(content: Any) -> str | None:
-    first = content[0] if isinstance(content, list) and content else content
-    if not isinstance(first, Mapping) or first.keys() & {"generator_1"}:
-        return None
-    inner = first.get("results")
-    if isinstance(inner, Mapping) and "results" in inner:
-        return "looks like results of promptfoo without a single result"
-    return next((said for names, said in _UNSCORED.items() if first.keys() >= {*names}), None)
 
 
 def _seen(content: Any) -> str:

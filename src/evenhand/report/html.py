@@ -53,9 +53,6 @@ class Markup(str):
 
     __slots__ = ()
 
-    def _repr_html_(self) -> str:
-        return str(self)
-
 
 def text(value: Cell) -> Markup:
     """Return a value as HTML: escaped, unless it is `Markup` already."""
@@ -68,25 +65,6 @@ def text(value: Cell) -> Markup:
     if isinstance(value, Bar):
         return bar(value.share)
     return Markup(escape(cell(value)))
-
-
-def block(title: str, *parts: str) -> Markup:
-    """Return a title, and below it tables and sentences."""
-    below = "".join(part if isinstance(part, Markup) else block_line(part) for part in parts)
-    return Markup(
-        '<div style="max-width:60em;overflow-x:auto">'
-        f'<div style="font-weight:600;margin:.2em 0 .4em">{text(title)}</div>{below}</div>'
-    )
-
-
-def block_line(sentence: str) -> Markup:
-    """Return a sentence on a line of its own."""
-    return Markup(f'<div style="margin:.2em 0">{text(sentence)}</div>')
-
-
-def faint(value: Cell) -> Markup:
-    """Return a sentence that stands back behind the others."""
-    return Markup(f'<div style="{_FAINT};margin:.5em 0 .2em">{text(value)}</div>')
 
 
 def facts(entries: Mapping[str, Cell]) -> Markup:
@@ -179,7 +157,9 @@ _MOST_ON_PAGE, _MOST_LINES, _MOST_IN_NOTEBOOK = 50, 100, 25
 
 
 def as_page(report: Report, title: str | None = None, made: date | None = None) -> str:
-    """Return a report as a page of HTML, of today if no day is given."""
+    """Return a report as a page of HTML that may neither run nor fetch anything, of today if no day
+    is given.
+    """
     title = report.title if title is None else title
     sections = list(report.at("print", "brief", "page"))
     if report.told:
@@ -188,24 +168,7 @@ def as_page(report: Report, title: str | None = None, made: date | None = None) 
     day = _today() if made is None else made
     contents = "".join(f'<li><a href="#{name}">{text(s.title)}</a></li>' for name, s in said)
     body = "".join(_section(name, one) for name, one in said)
-    return page(
-        title,
-        f"<header><h1>{text(title)}</h1>\n"
-        f'<p class="made">{day:%Y-%m-%d}, by evenhand {text(version("evenhand"))}</p>\n'
-        f'<p class="verdict">{text(report.verdict)}</p></header>\n'
-        f'<nav aria-label="Contents"><ol>{contents}</ol></nav>\n<main>\n{body}</main>\n',
-        resources.files("evenhand.report").joinpath("page.css").read_text("utf-8"),
-    )
-
-
-def _today() -> date:
-    """The day, or the one that who builds things twice alike says (reproducible-builds.org)."""
-    said = os.environ.get("SOURCE_DATE_EPOCH", "")
-    return datetime.fromtimestamp(int(said), UTC).date() if said.isdigit() else date.today()
-
-
-def page(title: str, body: str, style: str) -> str:
-    """Return a whole HTML page that may neither run nor fetch anything."""
+    style = resources.files("evenhand.report").joinpath("page.css").read_text("utf-8")
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -216,9 +179,21 @@ def page(title: str, body: str, style: str) -> str:
 <style>{style}</style>
 </head>
 <body>
-{body}</body>
+<header><h1>{text(title)}</h1>
+<p class="made">{day:%Y-%m-%d}, by evenhand {text(version("evenhand"))}</p>
+<p class="verdict">{text(report.verdict)}</p></header>
+<nav aria-label="Contents"><ol>{contents}</ol></nav>
+<main>
+{body}</main>
+</body>
 </html>
 """
+
+
+def _today() -> date:
+    """The day, or the one that who builds things twice alike says (reproducible-builds.org)."""
+    said = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(said), UTC).date() if said.isdigit() else date.today()
 
 
 def write_page(html: str, path: str | PathLike[str]) -> None:
@@ -227,29 +202,23 @@ def write_page(html: str, path: str | PathLike[str]) -> None:
         draft.write_text(html, encoding="utf-8")
 
 
-def _part(part: Part, brief: bool = False) -> str:
-    """Return a part of a section as HTML, of a page or (``brief``) of a notebook."""
+def _part(part: Part, page: bool, title: str) -> str:
+    """Return a part of the section of a title, on a page or in a notebook."""
     if isinstance(part, Table):
-        drawn = table(part, _MOST_IN_NOTEBOOK if brief else _MOST_ON_PAGE)
-        return drawn if brief else _scrolling(part.caption, drawn)
+        drawn = table(part, _MOST_ON_PAGE if page else _MOST_IN_NOTEBOOK)
+        return _scrolling(part.caption or title, drawn)
     if isinstance(part, Facts):
-        return facts(part.entries) if brief else _scrolling(part.caption, facts(part.entries))
+        return _scrolling(part.caption, facts(part.entries))
     if isinstance(part, Points):
-        if brief:
-            return "".join(block_line(one) for one in part.shown(_MOST_IN_NOTEBOOK))
-        return f"<ul>{''.join(f'<li>{text(one)}</li>' for one in part.shown(_MOST_LINES))}</ul>\n"
+        said = part.shown(_MOST_LINES if page else _MOST_IN_NOTEBOOK)
+        return f"<ul>{''.join(f'<li>{text(one)}</li>' for one in said)}</ul>\n"
     if isinstance(part, Note):
-        said = part.sentence
-        return faint(said) if brief else f'<p class="note">{text(said)}</p>\n'
+        return f'<p class="note">{text(part.sentence)}</p>\n'
     if isinstance(part, Assumptions):
-        if brief:
-            return facts({what: f"{stand}. {seen}" for what, stand, seen in part.entries})
         return f"<dl>{''.join(_assumption(*one) for one in part.entries)}</dl>\n"
     if isinstance(part, Picture):
-        return "" if brief else _picture(part)
-    if isinstance(part, Markup):
-        return part
-    return block_line(part) if brief else f"<p>{text(part)}</p>\n"
+        return _picture(part) if page else ""
+    return part if isinstance(part, Markup) else f"<p>{text(part)}</p>\n"
 
 
 def _in_short(report: Report) -> Markup:
@@ -333,18 +302,15 @@ def _renamed(key: str, value: str, name: str) -> str:
 
 
 def _section(name: str, section: Section) -> str:
-    parts = "".join(_part(part) for part in section.filled)
+    parts = "".join(_part(part, True, section.title) for part in section.filled)
     heading = f"<h2>{text(section.title)}</h2>\n" if section.title else ""
     return f'<section id="{name}">\n{heading}{parts}</section>\n'
 
 
 def as_html(report: Report) -> Markup:
     """Return what notebooks show: nothing in it runs, all names are escaped."""
-    said: dict[str, str] = {}
-    for title, one in report.told:
-        said[title] = said.get(title, "") + f"<div>{text(one)}</div>"
-    parts: list[str] = [facts({t: Markup(ones) for t, ones in said.items()})] if said else []
+    parts = [f"<h4>{text(report.verdict)}</h4>\n", _in_short(report) if report.told else ""]
     for section in report.at("print", "brief"):
-        parts += [faint(section.title)] if section.title else []
-        parts += [Markup(_part(part, brief=True)) for part in section.filled]
-    return block(report.verdict, *parts)
+        parts.append(f"<h5>{text(section.title)}</h5>\n" if section.title else "")
+        parts += [_part(part, False, "") for part in section.filled]
+    return Markup(f'<div style="max-width:60em">{"".join(parts)}</div>')

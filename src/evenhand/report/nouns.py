@@ -80,10 +80,6 @@ def reworded(report: Report, say: Callable[[str], str], *, pictures: bool = True
     )
 
 
-def _drawn(draw: Callable[[], Figure], say: Callable[[str], str]) -> Figure:
-    return figure_in(draw(), say)
-
-
 def figure_in(figure: Figure, say: Callable[[str], str]) -> Figure:
     """Return a picture in other words; names on its axes stay."""
     from matplotlib.text import Text  # noqa: PLC0415 # slow to load

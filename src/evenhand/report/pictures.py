@@ -97,7 +97,6 @@ def draw_forest(
     rows: Sequence[ForestRow],
     *,
     zero: bool = False,
-    ends: tuple[float, float] | None = None,
     aside: str = "",
     fewest: int = 4,
 ) -> None:
@@ -111,7 +110,7 @@ def draw_forest(
         axes.axvline(0.0, color=FAINT, lw=0.9, ls=(0, (4, 3)), zorder=1)
     if aside:
         _say_beside(axes, (1.0, 1.0), aside, up=4, xycoords="axes fraction", va="bottom")
-    axes.set_xlim(*(forest_ends(rows, zero=zero) if ends is None else ends))
+    axes.set_xlim(*forest_ends(rows, zero=zero))
     axes.set_ylim(max([*places, fewest - 1.0]) + 0.6, -0.6)
     axes.set_yticks(places, [short(row.name) for row in rows])
     axes.grid(True, axis="x", color="#ececec", lw=0.7)

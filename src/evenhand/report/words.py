@@ -95,9 +95,9 @@ def p_value(chance: float) -> str:
     return f"p = {chance:.1g}" if chance >= 1e-12 else "p < 1e-12"
 
 
-def counted(n: int, what: str, plural: str = "") -> str:
+def counted(n: int, what: str) -> str:
     """Return how many of something there are, in its singular or plural."""
-    return f"{n:,} {what if n == 1 else plural or f'{what}s'}"
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def duration(seconds: float) -> str:
@@ -143,7 +143,6 @@ def listed(names: Sequence[str], most: int = _MOST_NAMES) -> str:
     return joined([short(name) for name in names], most)
 
 
-def sentence(text: str, before: str = "") -> str:
-    """Return a text with a capital at its start; "" if there is nothing to say."""
-    said = f"{before}{text}" if text else ""
-    return said[:1].upper() + said[1:]
+def sentence(text: str) -> str:
+    """Return a text with a capital at its start."""
+    return text[:1].upper() + text[1:]

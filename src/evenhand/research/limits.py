@@ -36,7 +36,6 @@ from scipy.optimize import brentq
 
 from evenhand.actions import ActionSet, checked_actions
 from evenhand.arrays import ArrayValue, Floats
-from evenhand.certainty.e_process import certainty_entropy
 from evenhand.designs import Design, Verification
 from evenhand.designs.joint import joint_design
 from evenhand.errors import InputError, NotIdentifiableError
@@ -44,6 +43,7 @@ from evenhand.geometry import bias_geometry, kappa
 from evenhand.questions import Questions
 from evenhand.research.environments.problem import BiasedLinearBandit
 from evenhand.research.environments.ranges import check_gaps, check_size
+from evenhand.search.evidence import certainty_entropy
 
 _LAST_PHASE = 21 / 8 - 1  # what the interruption of the last bias phase may add, by (2)
 
@@ -329,8 +329,8 @@ class GravesLai(ArrayValue):
         asked = replace(self.design, direction=directions, costs=gaps)
         if asked == self.design:
             return found
-        reasons = (*found.reasons, "the design is not for this problem")
-        return Verification(False, found.value, found.bound, reasons)
+        reasons = [*found.reasons, "the design is not for this problem"]
+        return Verification(found.value, found.bound, reasons)
 
 
 def graves_lai(problem: BiasedLinearBandit, tol: float = 1e-6) -> GravesLai:
@@ -467,13 +467,13 @@ class CharacteristicTime(ArrayValue):
         if self.design is None or self.ties:
             right = self.design is None and bool(self.ties)
             reason = "there is a design just where no options are tied"
-            return Verification(right, math.inf, math.inf, () if right else (reason,))
+            return Verification(math.inf, math.inf, [] if right else [reason])
         points, directions, prices = _telling_apart(self.problem)
         found = self.design.verify(points, tol)
         if replace(self.design, direction=directions, costs=prices) == self.design:
             return found
-        reasons = (*found.reasons, "the design is not for this problem")
-        return Verification(False, found.value, found.bound, reasons)
+        reasons = [*found.reasons, "the design is not for this problem"]
+        return Verification(found.value, found.bound, reasons)
 
 
 def characteristic_time(problem: BiasedLinearBandit, tol: float = 1e-6) -> CharacteristicTime:

@@ -256,7 +256,7 @@ def read_marks(names: Sequence[str], grades: Mapping[str, float]) -> Marks:
 
 
 def _is_none(name: str) -> bool:
-    return name.casefold() == "nan" or is_absent(name) or _says_none(name)
+    return is_absent(name) or _says_none(name)
 
 
 def _says_none(name: str) -> bool:

@@ -26,8 +26,8 @@ from evenhand.errors import InputError
 from evenhand.scores.grades import grades_in, loose_number, share_of_marks
 from evenhand.scores.roles import BY_NAME, NEEDED, ROLES, ReadOptions, counts_repeats
 from evenhand.scores.scores import Codes, baseline_in, crossed, first_repeated
-from evenhand.tables.cells import as_text, coded, coded_among, is_number, plain_numbers
-from evenhand.tables.columns import Cells, Table, found_columns, no_such_column
+from evenhand.tables.cells import as_text, coded, coded_among, is_number
+from evenhand.tables.columns import Table, found_columns, no_such_column
 from evenhand.tables.opened import holds_marks, open_table
 from evenhand.tables.texts import (
     is_beside,
@@ -36,7 +36,6 @@ from evenhand.tables.texts import (
     is_summed,
     is_total,
     listed,
-    parsed,
 )
 
 _WORDED = [role.name for role in ROLES.values() if role.words]
@@ -48,6 +47,7 @@ _MARKS = 0.5  # share of cells that may be scores, of a column that holds an eva
 _LAST = 10  # lines at the end of a table that may be totals
 _DERIVED, _NONE = "as worked out of others", "as they hold no scores"
 _ADDRESS = re.compile(r"\S+@\S+[.]\S+")
+_FIRST = 10_000  # rows that show what a column holds
 _ENOUGH = 1000  # rows that show what is worked out of others
 _BY_CHANCE = 1e-4  # with which somebody's marks may be worked out of those of others
 
@@ -217,7 +217,7 @@ def _is_of(source: Table, group: str, column: str) -> bool:
 
 
 def _codes(source: Table, columns: Sequence[str]) -> list[Codes]:
-    return [coded(cells)[1] for cells in source.read(columns, columns).values()]
+    return [coded(cells)[1] for cells in source.read(columns).values()]
 
 
 def tells_apart(source: Table, columns: Sequence[str]) -> bool:
@@ -246,38 +246,36 @@ def shown(columns: Sequence[str]) -> str:
     return ("columns " if len(columns) > 1 else "column ") + listed(columns, 6)
 
 
-class Remade(Table):
-    """A table with rows of another, or several rows for each, of which it knows the places."""
-
-    def __init__(
-        self,
-        source: Table,
-        columns: Sequence[str],
-        read: Callable[[Sequence[str], Collection[str]], dict[str, Cells]],
-        row_of: Callable[[int], int],
-        column_of: Callable[[int, str], str] = lambda row, column: column,
-    ) -> None:
-        super().__init__(source.name, columns, read, lambda r: source.where([*map(row_of, r)]))
-        self.is_text, self.commas_are_free = source.is_text, source.commas_are_free
-        self._source, self._row_of, self._column_of = source, row_of, column_of
-
-    def origin(self, row: int) -> int:
-        """Return which row of the table as it is this is made of."""
-        return self._source.origin(self._row_of(row))
-
-    def column_of(self, row: int, column: str) -> str:
-        """Return the column of the table as it is that holds a cell."""
-        return self._column_of(row, column)
+def _remade(
+    source: Table,
+    columns: Sequence[str],
+    read: Callable[[str], pa.Array],
+    row_of: Callable[[int], int],
+    column_of: Callable[[int, str], str],
+) -> Table:
+    """Return a table with rows of another, or several rows for each, of which places are known."""
+    where, origin = source.where, source.origin  # and not the table, which is large
+    table = Table(
+        source.name,
+        columns,
+        read,
+        lambda rows: where([*map(row_of, rows)]),
+        lambda row: origin(row_of(row)),
+        column_of,
+    )
+    table.is_text, table.commas_are_free = source.is_text, source.commas_are_free
+    return table
 
 
 def _selected(source: Table, kept: NDArray[np.bool_]) -> Table:
     """Return a table without some of its rows."""
     rows = np.flatnonzero(kept)
+    taken = pa.array(rows)
 
-    def read(columns: Sequence[str], names: Collection[str]) -> dict[str, Cells]:
-        return {c: own.take(pa.array(rows)) for c, own in source.read(columns, names).items()}
+    def read(column: str) -> pa.Array:
+        return source.read([column])[column].take(taken)
 
-    return Remade(source, source.columns, read, lambda row: int(rows[row]))
+    return _remade(source, source.columns, read, lambda row: int(rows[row]), source.column_of)
 
 
 def _long(source: Table, wide: Sequence[str], across: str) -> tuple[Table, str, str]:
@@ -286,24 +284,21 @@ def _long(source: Table, wide: Sequence[str], across: str) -> tuple[Table, str, 
     """
     m, kept = len(wide), [column for column in source.columns if column not in wide]
     across, score = _free(across, kept), _free("score", kept)
+    n = source.n_rows
 
-    def read(columns: Sequence[str], names: Collection[str]) -> dict[str, Cells]:
-        asked = [column for column in columns if column not in (across, score)]
-        cells = source.read([*asked, *wide], names)
-        n = len(cells[wide[0]])
-        rows = pa.array(np.repeat(np.arange(n), m))
-        long = {column: cells.pop(column).take(rows) for column in asked}
-        long[across] = pa.DictionaryArray.from_arrays(
-            pa.array(np.tile(np.arange(m, dtype=np.int32), n)), pa.array(wide)
-        )
-        beside = pa.concat_arrays(_of_one_kind(list(cells.values())))
-        long[score] = beside.take(pa.array(np.arange(n * m).reshape(m, n).T.reshape(-1)))
-        return {column: long[column] for column in columns}
+    def read(column: str) -> pa.Array:
+        if column == across:
+            codes = pa.array(np.tile(np.arange(m, dtype=np.int32), n))
+            return pa.DictionaryArray.from_arrays(codes, pa.array(wide))
+        if column == score:
+            beside = pa.concat_arrays(_of_one_kind(list(source.read(wide).values())))
+            return beside.take(pa.array(np.arange(n * m).reshape(m, n).T.reshape(-1)))
+        return source.read([column])[column].take(pa.array(np.repeat(np.arange(n), m)))
 
     def column_of(row: int, column: str) -> str:
         return wide[row % m] if column in (score, across) else column
 
-    table = Remade(source, [*kept, across, score], read, lambda row: row // m, column_of)
+    table = _remade(source, [*kept, across, score], read, lambda row: row // m, column_of)
     return table, across, score
 
 
@@ -392,7 +387,7 @@ def _counted(source: Table, given: Mapping[str, Any]) -> tuple[Table, dict[str, 
 def _without_copies(source: Table) -> tuple[Table, str]:
     """Return a table with one of all rows that are the same in every cell, and what is left out."""
     columns = [column for column in source.columns if column]
-    keys = np.stack([coded(c)[1] for c in source.read(columns, columns).values()], axis=1)
+    keys = np.stack([coded(c)[1] for c in source.read(columns).values()], axis=1)
     first = np.zeros(len(keys), dtype=np.bool_)
     first[np.unique(keys, axis=0, return_index=True)[1]] = True
     n = int((~first).sum())
@@ -407,14 +402,16 @@ def _with_corner(source: Table, given: Mapping[str, Any]) -> Table:
     if source.columns[0] or given[corner] != corner or is_there(source, given, corner):
         return source
 
-    def read(columns: Sequence[str], names: Collection[str]) -> dict[str, Cells]:
-        cells = source.read(["" if c == corner else c for c in columns], names)
-        return {c: cells["" if c == corner else c] for c in columns}
-
-    def column_of(row: int, column: str) -> str:
+    def named_before(column: str) -> str:
         return "" if column == corner else column
 
-    named = Remade(source, [corner, *source.columns[1:]], read, int, column_of)
+    named = _remade(
+        source,
+        [corner, *source.columns[1:]],
+        lambda column: source.read([named_before(column)])[named_before(column)],
+        int,
+        lambda row, column: named_before(column),
+    )
     return source if range_of(named, corner) is not None else named
 
 
@@ -461,14 +458,10 @@ def _adds_up(source: Table, columns: Sequence[str], last: int, row: int, *, stri
     return bool(found) and bool((np.all if strict else np.any)(found, axis=0).any())
 
 
-def _numbers_in(texts: Iterable[str | None]) -> Floats:
+def _numbers_in(texts: Sequence[str | None]) -> Floats:
     """Return the numbers in cells, NaN where there is none."""
-    plain = [text or "nan" for text in texts]
-    found, fits = parsed(plain)
-    for row in np.flatnonzero(~fits).tolist():
-        number = loose_number(plain[row])
-        found[row] = np.nan if number is None else number
-    return found
+    known = {text: loose_number(text) for text in {*texts} if text}
+    return np.array([known.get(text) if text else None for text in texts], dtype=np.float64)
 
 
 def _rounding(texts: Iterable[str | None]) -> float:
@@ -722,19 +715,14 @@ def _first_names(source: Table) -> str:
 
 
 def range_of(source: Table, column: str) -> tuple[float, float] | None:
-    """Return the least and the largest number in a column; None if not all are numbers."""
-    try:
-        cells = source.cells(column)
-        own = cells if is_number(cells.type) else as_text(cells)
-    except InputError:
+    """Return the least and the largest number in the first cells of a column; None if not all are
+    numbers.
+    """
+    texts = [text for text in texts_in(source, column)[:_FIRST] if text]
+    numbers = _numbers_in(texts)
+    if not texts or not np.isfinite(numbers).all():
         return None
-    numbers = plain_numbers(own)
-    if numbers is None and source.commas_are_free:
-        numbers = plain_numbers(own, ",")
-    if numbers is None or not np.isfinite(numbers).any():
-        return None
-    known = numbers[np.isfinite(numbers)]
-    return float(known.min()), float(known.max())
+    return float(numbers.min()), float(numbers.max())
 
 
 def wants_lengths(reading: ReadOptions) -> bool:

@@ -6,7 +6,7 @@ its row, and put into words in `problems`. What is kept of a table is twelve byt
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -39,8 +39,6 @@ from evenhand.scores.scores import (
     Scores,
     chunks,
     crossed,
-    first_repeated,
-    spelled,
     taken_together,
 )
 from evenhand.scores.suggest import hint_for, looks_wide
@@ -51,14 +49,13 @@ from evenhand.tables.cells import (
     calendar_dates,
     coded,
     coded_among,
-    give_back,
     is_moment,
     is_text,
     moments,
     plain_numbers,
     scanned_together,
 )
-from evenhand.tables.columns import Cells, Table, check_decimal
+from evenhand.tables.columns import Table, check_decimal
 from evenhand.tables.opened import ABOVE
 from evenhand.tables.texts import is_absent, listed, parsed, text_of
 
@@ -66,7 +63,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _TRUTHS = {"true": "1.0", "false": "0.0"}
-_MOST_NAMES = 10_000  # whose spellings are compared
 _MOST_BESIDE, _MOST_COLUMNS = 200_000, 32  # rows and columns that are kept beside the roles
 # Notes that stay when scores are read for more.
 _OF_TABLES = ("log", "table", "marks", "column", "standing", "far", "missing")
@@ -166,12 +162,13 @@ def read_table(
             grades=table.grades,
             barred=table.barred,
         )
+    where, rows = source.where, read.rows  # and not the table, which is large
     return replace(
         scores,
         grades=grades or scores.grades,
         notes=tuple(dict.fromkeys(notes)),
         beside=_beside(source, unused, read) if reading.get("beside") and not wide else {},
-        place=lambda row: source.where([read.row(row)])[0],
+        place=lambda row: where([row if rows is None else int(rows[row])])[0],
     )
 
 
@@ -249,7 +246,7 @@ def read_columns(
         if (group := parts.one(f"{part}_group")) and (of := parts.one(part))
     }
     texts = [*parts.names, *groupings]
-    cells = source.read([*dict.fromkeys([*texts, *parts.numbers])], names=texts)
+    cells = source.read(dict.fromkeys([*texts, *parts.numbers]))
     n = len(next(iter(cells.values())))
     score, rival, marks = parts.one("score"), parts.one("rival"), Marks()
     gone = np.zeros(n, dtype=np.bool_)
@@ -274,11 +271,6 @@ def read_columns(
         numbering[rival] = numbering[str(parts.one("option"))]
     codes = {column: coded_among(cells.pop(column), numbering[column]) for column in parts.names}
     names = {column: Factor(own, tuple(numbering[column])) for column, own in codes.items()}
-    joined = list[str]()
-    if who is not None:
-        others = [codes[c] for c in parts.names if c != who]
-        names[who], joined = _joined(names[who], others)
-        codes[who] = names[who].codes
     of_groups: dict[str, int] = {}
     found: dict[str, list[tuple[str, Codes, Codes]]] = {}
     for column, (of, part) in groupings.items():
@@ -289,12 +281,10 @@ def read_columns(
         own = names[str(parts.one(part))].names
         members[part], strange = _members(part, found.pop(part), own, tuple(of_groups), rows)
         torn += [] if strange is None else [strange]
-    give_back()
     scans, numbers = _numbers(of_numbers, parts, decimal)
     if score and aside.any():  # whose cells are empty, and are nobody's fault
         lost = pc.is_null(of_numbers[score]).to_numpy(zero_copy_only=False)
         scans[score].missing = Missing.of(lost & ~aside)
-    give_back()
     return Columns(
         names=names,
         numbers=numbers if rows is None else {c: values[rows] for c, values in numbers.items()},
@@ -308,24 +298,24 @@ def read_columns(
         marks=marks,
         n_aside=int(np.count_nonzero(aside)),
         barred=tuple(barred),
-        notes=(*marks.notes, *joined),
+        notes=tuple(marks.notes),
     )
 
 
 def _marked(
-    cells: Mapping[str, Cells], column: str, parts: Parts, grades: Mapping[str, float]
+    cells: Mapping[str, pa.Array], column: str, parts: Parts, grades: Mapping[str, float]
 ) -> tuple[pa.Array, Marks, NDArray[np.bool_]]:
     """Return cells with scores as numbers, as far as they can be read: marks, grades and verdicts;
     what was done to them; and (n,) which are of those who stood aside.
     """
     own, rival = cells[column], parts.one("rival")
-    own = own.combine_chunks() if isinstance(own, pa.ChunkedArray) else own
     own = own.dictionary_decode() if pa.types.is_dictionary(own.type) else own
     own = as_text(own) if grades and not is_text(own.type) else own
     won = _verdicts(own, cells[str(parts.one("option"))], cells[rival]) if rival else None
     own = own if won is None else won
     marks, aside = Marks(), np.zeros(len(own), dtype=np.bool_)
-    if is_text(own.type) and (grades or not _all_plain(own)):
+    plain = plain_numbers(own) if is_text(own.type) and not grades else None
+    if is_text(own.type) and (plain is None or np.isnan(plain).sum() > own.null_count):
         names, codes = coded(own)
         marks = read_marks(names, grades)
         if marks.aside:
@@ -344,7 +334,7 @@ def _recoded(texts: Sequence[str | None], codes: Codes) -> pa.Array:
     return pa.array([*texts, None], pa.string()).take(pa.array(codes % (len(texts) + 1)))
 
 
-def _verdicts(cells: pa.Array, first: Cells, second: Cells) -> pa.Array | None:
+def _verdicts(cells: pa.Array, first: pa.Array, second: pa.Array) -> pa.Array | None:
     """Return a column of words, or truth values, that say which of two options is better, as 1, −1
     and 0; None where a cell says something else.
     """
@@ -361,30 +351,6 @@ def _verdicts(cells: pa.Array, first: Cells, second: Cells) -> pa.Array | None:
     return None if found is None else _recoded(found, codes)
 
 
-def _joined(evaluators: Factor, others: Sequence[Codes]) -> tuple[Factor, list[str]]:
-    """Return names of evaluators that differ in capitals, blanks and points only as one, unless
-    both scored the same; and what is to be said.
-    """
-    plain: dict[str, list[int]] = {}
-    for code, name in enumerate(evaluators.names[:_MOST_NAMES]):
-        plain.setdefault(spelled(name), []).append(code)
-    new, said = np.arange(len(evaluators.names)), []
-    for bare, codes in plain.items():
-        if len(codes) < 2 or not any(letter.isalpha() for letter in bare):
-            continue
-        rows = np.flatnonzero(np.isin(evaluators.codes, codes))
-        if others and first_repeated(*(codes_of[rows] for codes_of in others)) is not None:
-            continue
-        names = [evaluators.names[code] for code in codes]
-        new[codes] = codes[0]
-        said.append(f"{listed(names)} are taken for one evaluator, {names[0]!r}.")
-    if not said:
-        return evaluators, []
-    kept, codes_left = np.unique(new, return_inverse=True)
-    number = np.append(codes_left.astype(np.int32), -1)
-    return Factor(number[evaluators.codes], tuple(evaluators.names[c] for c in kept)), said
-
-
 def _missing(codes: Codes, rows: NDArray[np.int64] | None) -> Missing:
     found = Missing.of(codes < 0)
     if rows is None or not found.count:
@@ -392,7 +358,7 @@ def _missing(codes: Codes, rows: NDArray[np.int64] | None) -> Missing:
     return Missing(found.count, int(rows[found.first]), tuple(rows[list(found.also)].tolist()))
 
 
-def _levels(cells: Cells) -> Cells:
+def _levels(cells: pa.Array) -> pa.Array:
     """Return cells with groups; those that are numbers as one writes them shortest."""
     names, codes = coded(cells)
     numbers, fits = parsed(names)
@@ -461,23 +427,13 @@ def _plain(cells: pa.Array) -> pa.Array:
     if pa.types.is_floating(kind):
         lost = pc.is_nan(cells)
         return pc.if_else(lost, pa.scalar(None, kind), cells) if pc.any(lost).as_py() else cells
-    if not is_text(kind) or _all_plain(cells) or _all_plain(cells := as_text(cells)):
+    if not is_text(kind):
         return cells
-    names, codes = coded(cells)
-    known = {name: name.casefold() for name in names if not _is_absent(name)}
+    names, codes = coded(cells := as_text(cells))
+    known = {name: name.casefold() for name in names if not is_absent(name)}
     truths = _TRUTHS if {*known.values()} <= {*_TRUTHS, "0", "1", "0.0", "1.0"} else {}
     new = [truths.get(known[name], name) if name in known else None for name in names]
     return cells if new == names else _recoded(new, codes)
-
-
-def _is_absent(name: str) -> bool:
-    return name.casefold() == "nan" or is_absent(name)
-
-
-def _all_plain(cells: pa.Array) -> bool:
-    """Whether all cells are plainly numbers, or missing."""
-    numbers = plain_numbers(cells)
-    return numbers is not None and np.count_nonzero(np.isnan(numbers)) == cells.null_count
 
 
 def _groups(
@@ -569,7 +525,7 @@ def _beside(source: Table, columns: list[str], read: Columns) -> dict[str, Facto
     found = {}
     for column in columns[:_MOST_COLUMNS] if read.n_rows <= _MOST_BESIDE else ():
         with suppress(InputError):  # of lists, say, which nobody asked for
-            names, codes = coded(source.read([column], [column])[column])
+            names, codes = coded(source.cells(column))
             found[column] = Factor(codes if read.rows is None else codes[read.rows], tuple(names))
     return found
 
@@ -607,14 +563,12 @@ class Kept(Table):
         where = scores.where
         super().__init__("the scores", [*self._columns], self._cells, lambda r: [*map(where, r)])
 
-    def _cells(self, columns: Sequence[str], _: Collection[str]) -> dict[str, Cells]:
-        def cells(column: Factor | np.ndarray[Any, Any]) -> pa.Array:
-            if not isinstance(column, Factor):
-                return pa.array(column, from_pandas=True)
-            codes = pa.array(column.codes, mask=column.codes < 0)
-            return pa.DictionaryArray.from_arrays(codes, pa.array(column.names, pa.string()))
-
-        return {name: cells(self._columns[name]) for name in columns}
+    def _cells(self, name: str) -> pa.Array:
+        column = self._columns[name]
+        if not isinstance(column, Factor):
+            return pa.array(column, from_pandas=True)
+        codes = pa.array(column.codes, mask=column.codes < 0)
+        return pa.DictionaryArray.from_arrays(codes, pa.array(column.names, pa.string()))
 
     def to_frame(self) -> pd.DataFrame:
         """Return it as a frame; columns that have no role are numbers where all cells are."""

@@ -18,6 +18,7 @@ whole numbers stay whole.
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -86,7 +87,7 @@ Codes = NDArray[np.int32]
 
 _DASHES = str.maketrans("−–", "--")
 _CHUNK = 1 << 17  # rows looked at in one go
-_FEW_CELLS = 4_096  # combinations of names of which a list is short
+_FEW_KEYS = 4_096  # of which a list is short
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,20 +129,42 @@ class Factor:
 
 
 def spelled(name: str) -> str:
-    """Return a name as it is known again, whatever its letters, blanks, points and dashes."""
-    if name.isalnum():  # as most are
+    """Return a name as it is known again, whatever its letters, blanks, points, dashes and form."""
+    if name.isascii() and name.isalnum():  # as most are
         return name.casefold()
-    plain = name.casefold().translate(_DASHES).replace(". ", " ").rstrip(". ")
-    return " ".join(plain.split()) or name
+    plain = unicodedata.normalize("NFKC", name).casefold().translate(_DASHES)
+    return " ".join(plain.replace(". ", " ").rstrip(". ").split()) or name
 
 
 def crossed(*columns: Codes) -> tuple[Codes, int]:
-    """Return (n,) the number of each row's combination of names, and how many there are."""
-    codes, size = columns[0], int(columns[0].max(initial=-1)) + 1
-    for column in columns[1:]:
-        if column is not codes:  # the same names twice tell nothing new
-            codes, size = _crossed(codes, size, column, int(column.max(initial=-1)) + 1)
-    return codes, size
+    """Return (n,) the number of each row's combination of names, in the order of all columns, and
+    how many there are.
+    """
+    if all(column is columns[0] for column in columns):
+        return columns[0], int(columns[0].max(initial=-1)) + 1
+    keys, size = _keys(columns)
+    if size <= max(_FEW_KEYS, 4 * len(keys)):  # so few that all are counted
+        there = np.bincount(keys, minlength=size) > 0
+        places = np.cumsum(there, dtype=np.int32) - np.int32(1)
+        return places[keys], int(there.sum())
+    found, codes = np.unique(keys, return_inverse=True)
+    return codes.reshape(-1).astype(np.int32), len(found)
+
+
+def _keys(columns: Sequence[Codes]) -> tuple[NDArray[np.int64], int]:
+    """Return (n,) a number of each row's combination of names, in their order, and what is above
+    all of these.
+    """
+    keys, size = np.zeros(len(columns[0]), dtype=np.int64), 1
+    for column in columns:
+        width = int(column.max(initial=-1)) + 2  # −1 where there is no name
+        if size * width > np.iinfo(np.int64).max:
+            found, codes = np.unique(keys, return_inverse=True)
+            keys, size = codes.reshape(-1), len(found)
+        keys *= width
+        keys += column + 1
+        size *= width
+    return keys, size
 
 
 def chunks(n: int, least: int = 0) -> Iterator[slice]:
@@ -192,55 +215,10 @@ def first_repeated(*columns: Codes) -> tuple[NDArray[np.int64], int] | None:
     """Return the rows of a combination of names that comes again, and how many rows repeat one; or
     None.
     """
-    keys, size = np.zeros(len(columns[0]), dtype=np.int64), 1
-    for column in columns:
-        width = int(column.max(initial=-1)) + 2  # −1 where there is no name
-        if size * width > np.iinfo(np.int64).max:
-            found, codes = np.unique(keys, return_inverse=True)
-            keys, size = codes.reshape(-1), len(found)
-        keys *= width
-        keys += column + 1
-        size *= width
+    keys, _ = _keys(columns)
     ordered = np.sort(keys)
     again = ordered[1:][ordered[1:] == ordered[:-1]]
     return (np.flatnonzero(keys == again[0]), again.size) if again.size else None
-
-
-def _crossed(first: Codes, n_first: int, second: Codes, n_second: int) -> tuple[Codes, int]:
-    """Return combinations of two columns as numbers, in the order of both; how many there are.
-
-    Names are few beside rows, so rows are dealt out to the second name and then to the first, and
-    nothing is compared: time and memory grow with rows, and with nothing else. Of few names, all
-    combinations are counted.
-    """
-    if n_first * n_second <= _FEW_CELLS and first.min(initial=0) >= 0 <= second.min(initial=0):
-        cell = first * n_second + second
-        there = np.bincount(cell, minlength=n_first * n_second) > 0
-        places = np.cumsum(there, dtype=np.int32) - np.int32(1)
-        return places[cell], int(places[-1]) + 1 if len(places) else 0
-    order = _dealt(second, n_second)
-    order = order[_dealt(first[order], n_first)]
-    new = np.ones(len(first), dtype=np.bool_)
-    dealt = first[order]
-    new[1:] = dealt[1:] != dealt[:-1]
-    dealt = second[order]
-    new[1:] |= dealt[1:] != dealt[:-1]
-    number = np.cumsum(new, dtype=np.int32)
-    number -= 1
-    codes = dealt  # its memory is used again
-    codes[order] = number
-    return codes, int(number[-1]) + 1 if len(number) else 0
-
-
-def _dealt(codes: Codes, size: int) -> NDArray[np.int32]:
-    """Return the rows by their codes, those with the same in the order in which they stand."""
-    from scipy import sparse  # noqa: PLC0415 # names alone need none of it
-
-    n = len(codes)
-    lowest = int(codes.min(initial=0))  # −1 where there is no name
-    ones, ends = np.ones(n, dtype=np.int8), np.arange(n + 1, dtype=np.int32)
-    rows = sparse.csr_array((ones, codes - lowest if lowest else codes, ends), (n, size - lowest))
-    return np.asarray(rows.tocsc().indices)
 
 
 LEAST, MOST = 1e-100, 1e100

@@ -11,7 +11,7 @@ notes it with its row, and `columns` puts it into words.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 from evenhand.arrays import Floats
 from evenhand.errors import InputError
 from evenhand.tables.texts import (
-    ONE_GROUP,
     is_absent,
     may_be_thousands,
     parsed,
@@ -99,12 +98,8 @@ def recoded(
     return np.array([*(positions.get(name, -1) for name in names), -1], dtype=np.int32)[codes]
 
 
-def plain_numbers(cells: pa.Array, decimal: str = ".") -> NDArray[np.float64] | None:
+def plain_numbers(cells: pa.Array) -> NDArray[np.float64] | None:
     """Cells as numbers, NaN where one is missing; None if one of them is not plainly a number."""
-    if decimal == "," and is_text(cells.type):
-        if pc.any(pc.match_substring(cells, ".")).as_py():
-            return None
-        cells = pc.replace_substring(cells, ",", ".")
     try:
         numbers: NDArray[np.float64] = cells.cast(pa.float64(), safe=False).to_numpy(
             zero_copy_only=False
@@ -148,11 +143,6 @@ def is_number(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
     )
-
-
-def give_back() -> None:
-    """Give memory that tables were read with, and that nothing holds any more, to others."""
-    pa.default_memory_pool().release_unused()
 
 
 def is_moment(kind: pa.DataType) -> bool:
@@ -218,23 +208,20 @@ Place = tuple[int, str]
 
 
 def _points(
-    cells: pa.Array, numbers: Floats, rows: Sequence[int] | NDArray[np.intp]
+    texts: Sequence[str], numbers: Floats, rows: NDArray[np.intp]
 ) -> tuple[Place | None, Place | None]:
-    """Return, of texts that are all numbers or missing, the numbers, and their rows, the first with
-    a point, and the first whose point may group thousands: 1.200 beside 800, where no point has
-    other than three digits after it and no 4-digit number does without.
+    """Return, of texts that are numbers, the numbers, and the rows where they come first: the first
+    with a point, and it again if its point may group thousands: 1.200 beside 800, where no point
+    has other than three digits after it and no 4-digit number does without.
     """
-    pointed = pc.match_substring(cells, ".").fill_null(False)
-    has_point = pointed.to_numpy(zero_copy_only=False)
-    if not has_point.any():
+    pointed = np.array(["." in text for text in texts], dtype=np.bool_)
+    if not pointed.any():
         return None, None
-    place = int(np.argmax(has_point))
-    first = int(rows[place]), cells[place].as_py().strip()
-    whole = numbers[~has_point & np.isfinite(numbers)]
+    at = int(np.flatnonzero(pointed)[np.argmin(rows[pointed])])
+    first = int(rows[at]), texts[at]
+    whole = numbers[~pointed & np.isfinite(numbers)]
     doubtful = whole.size > 0 and not (np.abs(whole) >= 1000).any()
-    for n in (1000, len(cells)):  # a few settle it, mostly
-        some = cells.slice(0, n).filter(pointed.slice(0, n))
-        doubtful = doubtful and pc.all(pc.match_substring_regex(some, ONE_GROUP)).as_py()
+    doubtful = doubtful and all(may_be_thousands(text) for text in texts if "." in text)
     return first, first if doubtful else None
 
 
@@ -280,16 +267,14 @@ def scanned(
     found.categorical |= pa.types.is_dictionary(kind)
     if found.categorical or pa.types.is_null(kind):
         found.missing = Missing.of(coded(cells)[1] < 0)
-    elif not (is_number(kind) or is_text(kind)):
-        found.unsupported = str(kind)
-    elif (numbers := plain_numbers(cells, decimal or ".")) is not None:
+    elif is_text(kind):
+        _note_texts(found, *coded(cells))
+    elif (numbers := plain_numbers(cells) if is_number(kind) else None) is not None:
         present = pc.is_valid(cells).to_numpy(zero_copy_only=False)
         found.missing = Missing.of(~present)
-        if is_text(kind):
-            found.first_point, found.doubtful = _points(cells, numbers, range(len(cells)))
         _note_numbers(found, numbers, present)
     else:
-        _note_texts(found, *coded(cells))
+        found.unsupported = str(kind)
     if decimal is not None:
         found.doubtful = None
     return found
@@ -318,8 +303,8 @@ def _note_texts(found: ColumnScan, names: Sequence[str], codes: Codes) -> None:
     if fits.any():
         known, first = np.unique(codes, return_index=True)
         rows = first[known >= 0]  # codes are all the numbers from 0, and -1 if any
-        numbers = pa.array(names, pa.string()).filter(fits)
-        found.first_point, found.doubtful = _points(numbers, values[fits], rows[fits])
+        some = [name for name, fit in zip(names, fits.tolist(), strict=True) if fit]
+        found.first_point, found.doubtful = _points(some, values[fits], rows[fits])
     _note_numbers(found, np.append(values, np.nan)[codes], numeric)
 
 
@@ -330,14 +315,6 @@ def _note_numbers(found: ColumnScan, numbers: Floats, which: NDArray[np.bool_]) 
     if infinite.any():
         row = int(np.argmax(infinite))
         found.first_infinite = row, float(numbers[row])
-
-
-def has_decimal_commas(columns: Iterable[ColumnScan]) -> bool:
-    """Whether commas stand before decimals: some can mean nothing else, and no point does."""
-    numbers = [column for column in columns if not column.is_category]
-    return any(column.sure_comma for column in numbers) and not any(
-        column.first_point for column in numbers
-    )
 
 
 def scanned_together(
@@ -352,6 +329,10 @@ def scanned_together(
     """
     found = {c: scanned(c, own, categorical=c in categorical, decimal=decimal)
              for c, own in cells.items()}  # fmt: skip
-    if decimal is None and commas and has_decimal_commas(found.values()):
+    numbers = [column for column in found.values() if not column.is_category]
+    sure = any(column.sure_comma for column in numbers) and not any(
+        column.first_point for column in numbers
+    )
+    if decimal is None and commas and sure:
         return scanned_together(cells, commas=False, decimal=",", categorical=categorical)
     return found

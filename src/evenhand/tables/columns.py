@@ -7,7 +7,7 @@ logs. pyarrow is imported where cells are read, and not before.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -32,15 +32,19 @@ if TYPE_CHECKING:
 
     from evenhand.tables.cells import ColumnScan, Missing
 
-Cells: TypeAlias = "pa.Array | pa.ChunkedArray"
-"""The cells of a column, in one piece or several."""
-Read: TypeAlias = "Callable[[Sequence[str], Collection[str]], Mapping[str, Cells]]"
+Where: TypeAlias = Callable[[Sequence[int]], list[str]]
+"""Says where rows, counted from 0, stand in what the user has."""
 
 GROUP_WORDS = ("group", "nation", "country", "univ", "institution", "affiliation", "family",
                "team", "school", "club", "side")  # fmt: skip
 """Words in the names of columns that have groups."""
 _MOST_NAMED = 50  # defects that are said
 _MOST_ROWS = 4  # of a defect that stands in several
+
+
+def by_number(rows: Sequence[int]) -> list[str]:
+    """Return where rows of a table in memory stand."""
+    return [f"row {row}" for row in rows]
 
 
 class Table:
@@ -58,10 +62,15 @@ class Table:
         self,
         name: str,
         columns: Sequence[str],
-        read: Read = lambda columns, names: {},
-        where: Callable[[Sequence[int]], list[str]] | None = None,
+        read: Callable[[str], pa.Array],
+        where: Where = by_number,
+        origin: Callable[[int], int] = int,
+        column_of: Callable[[int, str], str] = lambda row, column: column,
     ) -> None:
-        self.name, self.columns, self._read, self._where = name, tuple(columns), read, where
+        self.name, self.columns, self.where, self._read = name, tuple(columns), where, read
+        # which row of the table as it was opened a row is, or is made of; and which column of what
+        # the user has holds a cell
+        self.origin, self.column_of = origin, column_of
         if not any(self.columns):
             raise InputError(f"{name} has no columns, and a table needs some")
         if twice := repeated(column for column in self.columns if column):
@@ -70,23 +79,14 @@ class Table:
                 "name of its own"
             )
 
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
-        """Return the cells of some columns; those of `names` come again and again, perhaps in
-        pieces, each with a dictionary of its own.
-        """
-        return dict(self._read(columns, names)) if columns else {}
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are."""
+        return len(self.cells(next(filter(None, self.columns))))
 
-    def where(self, rows: Sequence[int]) -> list[str]:
-        """Return where rows, counted from 0, stand in what the user has."""
-        return [f"row {row}" for row in rows] if self._where is None else self._where(rows)
-
-    def origin(self, row: int) -> int:
-        """Return which row of the table as it was opened this is, or is made of."""
-        return row
-
-    def column_of(self, row: int, column: str) -> str:
-        """Return the column of what the user has that holds a cell."""
-        return column
+    def read(self, columns: Iterable[str]) -> dict[str, pa.Array]:
+        """Return the cells of some columns."""
+        return {column: self._read(column) for column in columns}
 
     def places(self, rows: Sequence[int], label: str | None = None) -> list[str]:
         """Return where rows stand, with the names in a column."""
@@ -103,7 +103,7 @@ class Table:
         """Return the cells of a column; an error, with what named it, if it is not there."""
         if not column or column not in self.columns:
             raise InputError(no_such_column(self, column, said))
-        return self.read([column])[column]
+        return self._read(column)
 
     def names(self, column: str, said: str = "") -> list[str]:
         """Return the cells of a column as names; an error where one is empty, or stands twice."""

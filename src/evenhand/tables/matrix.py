@@ -21,14 +21,13 @@ from evenhand.errors import InputError
 from evenhand.tables.cells import (
     Codes,
     ColumnScan,
-    Missing,
     coded,
     recoded,
     scanned_together,
 )
 from evenhand.tables.columns import Defects, Table, check_decimal, found_columns
 from evenhand.tables.encoding import CONSTANT, INTERCEPT, EncodedColumn, Encoding, Recipe
-from evenhand.tables.texts import MAX_LEVELS, listed, repeated, sorted_levels, two_groups
+from evenhand.tables.texts import MAX_LEVELS, group_signs, listed, repeated, sorted_levels
 
 # Shorter runs 1, 2, 3, … are common honest features, such as a start order.
 _ROW_NUMBERS_FROM = 20
@@ -50,13 +49,11 @@ class EncodedTable:
 def encode(source: Table, recipe: Recipe) -> EncodedTable:
     """Turn a table into the matrix of an action set."""
     features, attributes, categorical = _chosen(source, recipe)
-    special = [] if recipe.group is None else [recipe.group]
-    cells = source.read([*features, *attributes, *special])
-    n = len(next(iter(cells.values())))
+    of_columns = source.read([*features, *attributes])
+    n = source.n_rows
     if n == 0:
         raise InputError(f"{source.name} has a header but no rows; it needs one row per option")
 
-    of_columns = {name: cells[name] for name in (*features, *attributes)}
     scans = scanned_together(
         of_columns,
         commas=source.commas_are_free,
@@ -65,7 +62,7 @@ def encode(source: Table, recipe: Recipe) -> EncodedTable:
     )
     columns = {name: _Column(scans[name], own) for name, own in of_columns.items()}
     defects = Defects(source, recipe.label)
-    groups = None if recipe.group is None else _groups(defects, recipe, cells[recipe.group])
+    groups = None if recipe.group is None else _groups(defects, recipe, recipe.group)
     labels = None if recipe.label is None else tuple(source.names(recipe.label))
     usable = [c for c in features if _is_usable(defects, recipe, columns[c], "features", groups)]
     for name in attributes:
@@ -171,24 +168,22 @@ def _chosen(source: Table, recipe: Recipe) -> tuple[list[str], list[str], Sequen
     return features, attributes, categorical.get("categorical", ())
 
 
-def _groups(found: Defects, recipe: Recipe, cells: pa.Array) -> _Groups:
+def _groups(found: Defects, recipe: Recipe, column: str) -> _Groups:
     """Return the two groups in a column; an error where an option has none, or there are others."""
-    names, codes = coded(cells)
-    if (missing := Missing.of(codes < 0)).count:
-        found.add(
-            " is empty; every option needs a group: fill it in or remove the row",
-            recipe.group,
-            missing.first,
-        )
+    texts = found.source.texts(column)
+    if None in texts:
+        empty = " is empty; every option needs a group: fill it in or remove the row"
+        found.add(empty, column, texts.index(None))
         found.refuse()
-    groups = two_groups(
-        dict(zip(names, np.bincount(codes).tolist(), strict=True)),
+    signs, names = group_signs(
+        texts,
+        len(texts),
         recipe.positive,
-        f"{found.source.name}: column {recipe.group!r}",
-        f"for several groups use attributes=[{recipe.group!r}] instead of group=, "
+        f"{found.source.name}: column {column!r}",
+        f"for several groups use attributes=[{column!r}] instead of group=, "
         "or make a column with two values",
     )
-    return _Groups(groups, np.array([-1.0, 1.0])[recoded(names, codes, groups)])
+    return _Groups(names, signs[:, 0].astype(np.float64))
 
 
 def _refuse_columns(found: Defects, usable: Sequence[str] | None, n: int) -> None:

@@ -1,7 +1,8 @@
 """A table of whatever kind, opened: frames, rows, CSV, Parquet and Excel files, pipes.
 
 CSV files are text with a header, cells separated by commas, semicolons, tabs or bars. Of Excel
-workbooks, the first sheet with a table is read, or the one that ``book.xlsx#name`` names.
+workbooks, the first sheet with a table is read, or the one that ``book.xlsx#name`` names. A file is
+read whole and then left alone; a pipe is copied to the disk first.
 
 Offices keep tables with titles above the header, headers of two lines, blank lines, totals. What is
 a header is told by how many cells are filled: a title has fewer, a header as many as the lines
@@ -13,14 +14,15 @@ from __future__ import annotations
 
 import codecs
 import csv
+import functools
 import io
 import os
 import re
 import tempfile
-import weakref
 import zipfile
+from array import array
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import date, datetime
 from itertools import chain, islice
@@ -31,13 +33,13 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.csv as pacsv
+import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
 from evenhand.errors import InputError
 from evenhand.files import (
     MOST_CELLS_IN_SHEET,
+    MOST_IN_LINE,
     MOST_IN_WORKBOOK,
     MOST_ROWS_IN_SHEET,
     OLD_EXCEL,
@@ -50,25 +52,23 @@ from evenhand.files import (
     refuse_cells,
 )
 from evenhand.tables.cells import as_text, is_text
-from evenhand.tables.columns import Cells, Table
+from evenhand.tables.columns import Table, Where, by_number
 from evenhand.tables.texts import listed, parsed, repeated, text_of
 from evenhand.tables.written import openpyxl_module
 
 _READ_AT_ONCE = 1 << 20
-_SMALL = 8 << 20  # bytes of a text that is kept, to be looked through line by line
-_BLOCK = 8 << 20  # bytes that are parsed at once, at least
+_CELLS_AT_ONCE = 1 << 17  # that are Python's own before they are packed
+_SMALL = 8 << 20  # bytes by which an encoding is told, and up to which a text is looked through
 _LOOKED_AT = 50  # lines by which a header is found
 _MOST_TITLES = 10
 _SEPARATORS = ",;\t|"
 _CONTROL = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f]")
-# Names come again and again: numbers of them take less than the texts.
-_NAMES = pa.dictionary(pa.int32(), pa.string())
 
 ABOVE = "Above the header stands"
 """How a note on titles begins."""
 
-Line: TypeAlias = tuple[str, Sequence[Any]]
-"""Where a line stands, and its cells; None for an empty one."""
+Line: TypeAlias = tuple[int, Sequence[Any]]
+"""Which line it is, and its cells; None or a blank text for an empty one."""
 
 
 def open_table(table: Any, what: str = "the table", name: str | None = None) -> Table:
@@ -107,26 +107,26 @@ def of_rows(rows: Sequence[Mapping[Any, Any]], name: str, what: str | None = Non
     """Return the table of rows that name their cells; `what` they are, counted from 1."""
     texts = [{str(key): cell for key, cell in row.items()} for row in rows]
     columns = list(dict.fromkeys(key for row in texts for key in row))
-    places = None if what is None else [f"{what} {n}" for n in range(1, len(rows) + 1)]
-    return _in_memory(name, columns, [[row.get(c) for row in texts] for c in columns], places)
+    cells = [[row.get(c) for row in texts] for c in columns]
+    if what is None:
+        return _in_memory(name, columns, cells)
+    return _in_memory(name, columns, cells, lambda rows: [f"{what} {row + 1}" for row in rows])
 
 
 def _in_memory(
     name: str,
     columns: Sequence[str],
     cells: Sequence[Sequence[Any]],
-    places: Sequence[str] | None = None,
+    where: Where = by_number,
 ) -> Table:
     """Return a table of columns of Python's own values, with where its rows stand."""
     known = dict(zip(columns, cells, strict=True))
 
-    def where(rows: Sequence[int]) -> list[str]:
-        return [f"row {row}" if places is None else places[row] for row in rows]
+    def read(column: str) -> pa.Array:
+        return _of_values(known[column], table, column)
 
-    def read(asked: Sequence[str], _: Collection[str]) -> dict[str, Cells]:
-        return {c: _of_values(known[c], f"{name}: ", c, where) for c in asked}
-
-    return Table(name, columns, read, where)
+    table = Table(name, columns, read, where)
+    return table
 
 
 def _frame(frame: Any, name: str) -> Table:
@@ -150,24 +150,39 @@ def _frame(frame: Any, name: str) -> Table:
             "give every column its own name"
         )
 
-    def read(asked: Sequence[str], _: Collection[str]) -> dict[str, Cells]:
-        return {c: _of_series(known.get_column(texts[c]), name, c) for c in asked}
+    def cells(column: str) -> pa.Array:
+        series = known.get_column(texts[column])
+        with suppress(
+            pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError,
+            UnicodeEncodeError,
+        ):  # fmt: skip
+            found = _whole(series.to_arrow())
+            kind = found.type.value_type if pa.types.is_dictionary(found.type) else found.type
+            if not isinstance(kind, pa.BaseExtensionType):  # such as pandas' periods
+                return found
+        # An object column of mixed kinds, such as numbers with 'n/a' among them.
+        both = zip(series.is_null().to_list(), series.to_list(), strict=True)
+        return _of_values([None if gone else cell for gone, cell in both], table, column)
 
-    return Table(name, list(texts), read)
+    table = Table(name, list(texts), cells)
+    return table
 
 
 def stacked(tables: Sequence[Table]) -> Table:
     """Return several tables, one below the other; what one has no column for is empty there."""
     columns = list(dict.fromkeys(c for table in tables for c in table.columns if c))
-    sizes = [len(table.cells(next(filter(None, table.columns)))) for table in tables]
+    sizes = [table.n_rows for table in tables]
     ends = np.cumsum(sizes)
 
-    def read(asked: Sequence[str], _: Collection[str]) -> dict[str, Cells]:
-        found = [table.read([c for c in asked if c in table.columns]) for table in tables]
-        return {
-            c: _below([own.get(c, pa.nulls(n)) for own, n in zip(found, sizes, strict=True)])
-            for c in asked
-        }
+    def cells(column: str) -> pa.Array:
+        pieces = [
+            table.cells(column) if column in table.columns else pa.nulls(n)
+            for table, n in zip(tables, sizes, strict=True)
+        ]
+        kinds = {own.type for own in pieces if not pa.types.is_null(own.type)}
+        if len(kinds) > 1:
+            return pa.concat_arrays([as_text(own) for own in pieces])
+        return pa.concat_arrays([own.cast(*kinds) if kinds else own for own in pieces])
 
     def where(rows: Sequence[int]) -> list[str]:
         of = np.searchsorted(ends, rows, side="right").tolist()
@@ -176,36 +191,27 @@ def stacked(tables: Sequence[Table]) -> Table:
             for i, row in zip(of, rows, strict=True)
         ]
 
-    whole = Table(f"{tables[0].name} and {len(tables) - 1} more", columns, read, where)
+    whole = Table(f"{tables[0].name} and {len(tables) - 1} more", columns, cells, where)
     whole.is_text = any(table.is_text for table in tables)
     whole.commas_are_free = all(table.commas_are_free for table in tables)
     whole.notes = tuple(dict.fromkeys(note for table in tables for note in table.notes))
     return whole
 
 
-def _below(pieces: Sequence[pa.Array]) -> pa.Array:
-    kinds = {cells.type for cells in pieces if not pa.types.is_null(cells.type)}
-    if len(kinds) > 1:
-        return pa.concat_arrays([as_text(cells) for cells in pieces])
-    return pa.concat_arrays([cells.cast(*kinds) if kinds else cells for cells in pieces])
-
-
 # ---------------------------------------------------------------------- cells
 
 
-def _whole(cells: Cells, plain: bool = False) -> pa.Array:
-    """Return cells in one piece, and `plain` ones without a dictionary."""
-    if plain and pa.types.is_dictionary(cells.type):
-        cells = cells.cast(pa.string())
-    if isinstance(cells, pa.Array):
-        return cells
-    whole = cells.combine_chunks()
+def _whole(cells: pa.ChunkedArray) -> pa.Array:
+    """Return cells in one piece."""
+    whole = cells.combine_chunks() if isinstance(cells, pa.ChunkedArray) else cells
     # text beyond 2 GB stays in pieces, unless its type can hold it
     return whole if isinstance(whole, pa.Array) else cells.cast(pa.large_string()).combine_chunks()
 
 
-def _of_values(cells: Sequence[Any], name: str, column: str, where: Any) -> pa.Array:
-    """Return numbers, dates or truths where all cells are, else texts."""
+def _of_values(cells: Sequence[Any], table: Table, column: str) -> pa.Array:
+    """Return numbers, dates or truths where all cells are, else texts: where a column is of mixed
+    kinds, the scan then finds the cell that does not belong.
+    """
     kinds = {type(cell) for cell in cells if cell is not None}
     try:
         if kinds <= {int, float}:
@@ -219,42 +225,24 @@ def _of_values(cells: Sequence[Any], name: str, column: str, where: Any) -> pa.A
     nested = next((row for row, c in enumerate(cells) if isinstance(c, list | dict | tuple)), None)
     if nested is not None:
         raise InputError(
-            f"{name}{where([nested])[0]}, column {column!r}: {str(cells[nested])[:40]} is no name "
-            "and no number; put a text or a number there, such as the first of several"
+            f"{table.name}: {table.where([nested])[0]}, column {column!r}: "
+            f"{str(cells[nested])[:40]} is no name and no number; put a text or a number there, "
+            "such as the first of several"
         )
-    return _of_texts([None if cell is None else _text(cell) for cell in cells], name, column)
+    try:
+        return pa.array([None if cell is None else _text(cell) for cell in cells], pa.string())
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"{table.name}: column {column!r} has {error.object!r}, with half of a character "
+            f"({error.object[error.start]!r}), which is no text; read the table again with its "
+            "encoding"
+        ) from None
 
 
 def _text(cell: Any) -> str:
     if isinstance(cell, datetime) and cell == datetime(cell.year, cell.month, cell.day):
         return cell.date().isoformat()
     return cell.isoformat() if isinstance(cell, date) else text_of(cell)
-
-
-def _of_series(series: nw.Series[Any], name: str, column: str) -> pa.Array:
-    with suppress(
-        pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError,
-        UnicodeEncodeError,
-    ):  # fmt: skip
-        cells = _whole(series.to_arrow())
-        kind = cells.type.value_type if pa.types.is_dictionary(cells.type) else cells.type
-        if not isinstance(kind, pa.BaseExtensionType):  # such as pandas' periods
-            return cells
-    # An object column of mixed kinds, such as numbers with 'n/a' among them, whole numbers beyond
-    # all sizes, complex ones: as text, the scan finds the cell that does not belong.
-    cells = zip(series.is_null().to_list(), series.to_list(), strict=True)
-    return _of_texts([None if gone else str(cell) for gone, cell in cells], f"{name}: ", column)
-
-
-def _of_texts(texts: list[str | None], name: str, column: str) -> pa.Array:
-    try:
-        return pa.array(texts, pa.string())
-    except UnicodeEncodeError as error:
-        raise InputError(
-            f"{name}column {column!r} has {error.object!r}, with half of a character "
-            f"({error.object[error.start]!r}), which is no text; read the table again with its "
-            "encoding"
-        ) from None
 
 
 # ---------------------------------------------------------------------- files
@@ -283,7 +271,7 @@ def _file(path: Path, name: str) -> Table:
         return _parquet(path, name)
     if start == OLD_EXCEL:
         raise InputError(f"{name} is an old Excel workbook; save it as .xlsx or as CSV UTF-8")
-    return _CsvFile(path, name)
+    return _CsvFile(path, name).table()
 
 
 def _is_text(name: str) -> bool:
@@ -294,18 +282,14 @@ def _is_text(name: str) -> bool:
 
 
 def _copied(stream: Any, name: str) -> Table:
-    """What can be read only once, copied to the disk for as long as the table lives."""
-    with tempfile.NamedTemporaryFile(prefix="evenhand-", delete=False) as copy:
-        path = Path(copy.name)
-        try:
+    """Return the table in what can be read only once, by way of the disk."""
+    descriptor, place = tempfile.mkstemp(prefix="evenhand-")
+    try:
+        with os.fdopen(descriptor, "wb") as copy:
             _copy(stream, copy, name)
-            copy.flush()
-            table = _file(path, name)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
-    weakref.finalize(table, path.unlink, missing_ok=True)
-    return table
+        return _file(Path(place), name)
+    finally:
+        Path(place).unlink(missing_ok=True)
 
 
 def _copy(stream: Any, copy: Any, name: str) -> None:
@@ -337,30 +321,20 @@ def _parquet(path: Path, name: str) -> Table:
         with pq.ParquetFile(path) as file:
             said, schema = file.metadata, file.schema_arrow
         groups = [said.row_group(i).total_byte_size for i in range(said.num_row_groups)]
-    except (pa.ArrowException, OSError) as error:
+        refuse_cells(name, said.num_rows, said.num_columns)
+        refuse_bomb(name, max(sum(groups), said.num_rows * said.num_columns), most)
+        # One long text in a dictionary can be the text of all rows.
+        texts = {i: field.name for i, field in enumerate(schema) if is_text(field.type)}
+        with pq.ParquetFile(path, read_dictionary=[*texts.values()]) as file:
+            table = file.read(use_threads=False)
+        table.validate(full=True)  # indices and texts may be damaged
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise InputError(f"{name} cannot be read as Parquet: {error}") from None
-    refuse_cells(name, said.num_rows, said.num_columns)
-    refuse_bomb(name, max(sum(groups), said.num_rows * said.num_columns), most)
-    # One long text in a dictionary can be the text of all rows.
-    texts = [field.name for field in schema if is_text(field.type)]
-
-    def read(asked: Sequence[str], names: Collection[str]) -> dict[str, Cells]:
-        try:
-            with pq.ParquetFile(path, read_dictionary=texts) as file:
-                table = file.read(columns=list(asked), use_threads=False)
-            table.validate(full=True)  # indices and texts may be damaged
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{name} cannot be read: {error}") from None
-        found: dict[str, Cells] = {}
-        for place, column in enumerate(asked):
-            own = table.column(place)
-            if column not in names:
-                refuse_bomb(name, _length(own), most)
-                own = _whole(own, column in texts)
-            found[column] = own
-        return found
-
-    return Table(name, schema.names, read)
+    for place, cells in enumerate(table.columns):
+        refuse_bomb(name, _length(cells), most)
+        if place in texts:
+            table = table.set_column(place, texts[place], cells.cast(pa.string()))
+    return _frame(table, name)
 
 
 def _length(cells: pa.ChunkedArray) -> int:
@@ -402,7 +376,14 @@ def _workbook(path: Path, name: str, sheet: str | None) -> Table:
     which = "the first sheet" if sheet is None else f"the sheet {sheet!r}"
     if not any(_filled(cells) for _, cells in lines):
         raise InputError(f"{name}: {which} is empty; it needs a header and rows")
-    found = _of_lines(name, tidied(lines))
+    tidy = tidied(lines, "row")
+    columns = [
+        [cells[j] if j < len(cells) else None for _, cells in tidy.lines]
+        for j in range(len(tidy.names))
+    ]
+    places = [place for place, _ in tidy.lines]
+    found = _in_memory(name, tidy.names, columns, lambda rows: [f"row {places[r]}" for r in rows])
+    found.notes = tuple(tidy.notes)
     found.sheets = chosen, *others = *names[one:], *names[:one]
     if sheet is None and others:
         found.notes = (
@@ -437,127 +418,125 @@ def _lines_of_sheet(sheet: Any, name: str) -> list[Line]:
                 "or save it as CSV UTF-8"
             )
         if filled:
-            lines.append((f"row {number}", cells[: filled[-1] + 1]))
+            lines.append((number, cells[: filled[-1] + 1]))
     return lines
 
 
-class _CsvFile(Table):
-    """A CSV file with a header, which may be packed."""
-
-    is_text = True
-    _content: bytes | None = None  # of a small one, unpacked
-    _packed: str | None = None
-    _quoted = False  # whether some cell may be in quotation marks
-    _cells: Mapping[str, Cells] | None = None  # of a small one
-    _places: Sequence[str] | None = None  # of rows, where these are not all lines with something
+class _CsvFile:
+    """A CSV file with a header, which may be packed: looked through once, and then read."""
 
     def __init__(self, path: Path, name: str) -> None:
-        self._path, self.name, self._encoding = path, name, "utf-8-sig"
-        head, n = self._surveyed()
-        self._content = None if self.is_large else head
-        self.notes = self._decided(head)
+        self._path, self._name, self._encoding = path, name, "utf-8-sig"
+        self._quoted = False  # whether some cell may be in quotation marks
+        head, self._size, self._n_lines = self._surveyed()
+        self._notes = self._decided(head)
         with self._text() as text:
             first = list(islice((line for line in text if line.strip()), _LOOKED_AT))
         if not first:
-            raise InputError(f"{name} is empty; it needs a header line and lines below it")
+            raise self._empty()
         self._mark = _separator(first)
-        refuse_cells(name, n, 1 + max(line.count(self._mark) for line in first))
-        self.commas_are_free = self._mark != ","
-        lines: list[Line] = []
-        try:
-            lines += self._lines(first)
-        except csv.Error as error:  # a cell that is too long for this reader
-            if not lines:
-                raise InputError(f"{name}: the header cannot be read: {error}") from None
-        if not lines:  # of lines that are empty but for quotation marks
-            raise InputError(f"{name} is empty; it needs a header line and lines below it")
-        tidy, width = tidied(lines), len(lines[0][1])
-        if self._quoted:
-            self._refuse_stray_quotes(width)
-        least = min((len(cells) for _, cells in tidy.lines), default=0)
-        if least > width and not tidy.notes:
-            raise InputError(
-                f"{name}: the header names {len(tidy.names)} columns ({listed(tidy.names, 6)}), "
-                f"and the lines below it have {least} cells; give every column a name"
-            )
-        super().__init__(name, tidy.names)
-        self._header = lines[0][1]
-        if self.is_large and tidy.notes:
-            raise InputError(f"{name} is too large to be tidied: remove what its first lines say")
-        self._cells = None if self.is_large or tidy.notes else self._regular(tidy)
-        if self._cells is None and not self.is_large:
-            self._keep_lines()
+        refuse_cells(name, self._n_lines, 1 + max(line.count(self._mark) for line in first))
 
-    def _regular(self, tidy: Tidy) -> Mapping[str, Cells] | None:
-        """Return all cells of a small file; None if lines have several lengths."""
-        kinds = dict.fromkeys(range(len(self._header)), pa.string())
-        few = (2 * len({*c}) <= len(c) for c in zip(*(c for _, c in tidy.lines), strict=False))
-        kinds |= {i: _NAMES for i, names in enumerate(few) if names and i in kinds}
-        try:
-            table = self._parsed(kinds)
-        except pa.ArrowInvalid:
-            return None
-        if (gone := _blank_rows(table)) is not None:
-            table = table.filter(pa.array(~gone))
-        return dict(zip(self.columns, table.slice(1).columns, strict=False))
-
-    def _keep_lines(self) -> None:
-        """Keep the lines of a small file with titles, two lines of header, or short lines."""
+    def table(self) -> Table:
+        """Return the table in it."""
         with self._text() as text:
-            tidy = tidied(list(self._lines(text)))
-        n = len(tidy.names)
-        for place, line in tidy.lines:
+            lines = self._lines(text)
+            first = list(islice(lines, _LOOKED_AT + _MOST_TITLES))
+            if not first:  # lines that are empty but for quotation marks
+                raise self._empty()
+            tidy = tidied(first, "line")
+            names, width = tidy.names, max(len(first[0][1]), len(tidy.names))
+            least = min((len(cells) for _, cells in tidy.lines), default=0)
+            if least > width and not tidy.notes:
+                raise InputError(
+                    f"{self._name}: the header names {len(names)} columns ({listed(names, 6)}), "
+                    f"and the lines below it have {least} cells; give every column a name"
+                )
+            plain = first[0][0] == 1 and not tidy.notes and len(first[0][1]) == len(names)
+            if plain and (at_once := self._at_once(names)) is not None:
+                return self._made(names, at_once, lambda rows: [f"line {r + 2}" for r in rows], ())
             # A cell may be lacking anywhere in a short line; titles are from where they do not.
-            if any(line[n:]) or (len(line) < n and not tidy.notes):
-                raise self._of_length(place, len(line), n)
-        columns = (pa.array(own, pa.string()) for own in _columns(tidy))
-        self._cells = dict(zip(tidy.names, columns, strict=True))
-        self._places = [place for place, _ in tidy.lines]
-        super().__init__(self.name, tidy.names)
-        self.notes = (*self.notes, *tidy.notes)
+            short = 0 if tidy.notes else len(names)
+            places, pieces = array("q"), [[pa.array([], pa.string())] for _ in names]
+            rest = chain(tidy.lines, lines)
+            while some := list(islice(rest, 1 + _CELLS_AT_ONCE // width)):
+                places.extend(place for place, _ in some)
+                rows = [
+                    cells if len(cells) == width else self._fitted(place, cells, short, width)
+                    for place, cells in some
+                ]
+                for own, column in zip(pieces, zip(*rows, strict=True), strict=False):
+                    own.append(pa.array(column, pa.string()))
+        found = {c: _whole(pa.chunked_array(own)) for c, own in zip(names, pieces, strict=True)}
+        where: Where = lambda rows: [f"line {places[r]}" for r in rows]  # noqa: E731
+        return self._made(names, found, where, tidy.notes)
 
-    def read(self, columns: Sequence[str], names: Collection[str] = ()) -> dict[str, Cells]:
-        """Return the cells of some columns, as texts; those of a large file are not kept."""
-        if self._cells is not None or not columns:
-            found = {column: (self._cells or {})[column] for column in columns}
-        else:
-            kinds = {self.columns.index(c): _NAMES if c in names else pa.string() for c in columns}
-            try:
-                found = dict(zip(columns, self._parsed(kinds).slice(1).columns, strict=True))
-            except pa.ArrowInvalid as error:
-                raise self._malformed(len(self._header), str(error)) from None
-        return {
-            c: found.pop(c) if c in names else _whole(found.pop(c), plain=True) for c in columns
-        }
+    def _made(
+        self, names: list[str], found: dict[str, pa.Array], where: Where, notes: Sequence[str]
+    ) -> Table:
+        table = Table(self._name, names, found.__getitem__, where)
+        table.is_text, table.is_large = True, self._size > _SMALL
+        table.commas_are_free = self._mark != ","
+        table.notes = (*self._notes, *notes)
+        return table
 
-    def where(self, rows: Sequence[int]) -> list[str]:
-        """Return the lines of the file where rows stand."""
-        if self._places is not None:
-            return [self._places[row] for row in rows]
-        found: dict[int, str] = {}
-        last = max(rows, default=-1)
-        # A cell may be too long for this reader: then the row's number has to do.
-        with suppress(csv.Error), self._text() as text:
-            for row, (place, _) in enumerate(islice(self._lines(text), last + 2), start=-1):
-                found[row] = place
-        return [found.get(row, f"row {row}") for row in rows]
+    def _at_once(self, names: Sequence[str]) -> dict[str, pa.Array] | None:
+        """Return the columns below a header in the first line, where each further line is a row
+        with a cell for each and nothing in quotation marks; else None.
+        """
+        if self._quoted or self._encoding != "utf-8-sig":
+            return None
+        places = [str(place) for place in range(len(names))]
+        try:
+            with self._bytes() as stream:
+                found = pa_csv.read_csv(
+                    stream,
+                    pa_csv.ReadOptions(skip_rows=1, column_names=places, block_size=_READ_AT_ONCE),
+                    pa_csv.ParseOptions(
+                        delimiter=self._mark, quote_char=False, ignore_empty_lines=False
+                    ),
+                    pa_csv.ConvertOptions(column_types=dict.fromkeys(places, pa.string())),
+                )
+        except pa.ArrowInvalid:  # whatever it is: the lines are read one by one, and it is named
+            return None
+        columns = [_whole(found[place]) for place in places]
+        empty = [pc.equal(pc.utf8_trim_whitespace(column), "") for column in columns]
+        blank = functools.reduce(pc.and_, empty)
+        if found.num_rows not in (self._n_lines - 1, self._n_lines) or pc.any(blank).as_py():
+            return None
+        return dict(zip(names, columns, strict=True))
+
+    def _lines(self, text: Iterable[str]) -> Iterator[Line]:
+        """The lines with something in them."""
+        csv.field_size_limit(max(csv.field_size_limit(), MOST_IN_LINE))
+        taken: list[str] = []
+        reader = csv.reader(_noted(text, taken) if self._quoted else text, delimiter=self._mark)
+        start, width = 1, 0
+        try:
+            for cells in reader:
+                if taken:
+                    self._refuse_stray_quote(start, taken, width)
+                    taken.clear()
+                if "".join(cells).strip():
+                    width = width or len(cells)
+                    yield start, cells
+                start = reader.line_num + 1
+        except csv.Error as error:
+            raise InputError(f"{self._name}: line {start}: {error}") from None
 
     @contextmanager
     def _bytes(self) -> Iterator[Any]:
         """The content of the file, unpacked."""
-        if self._content is not None:
-            yield pa.BufferReader(self._content)
-            return
         try:
             with self._path.open("rb") as file:
-                self._packed = packing(file.read(4))
-            with pa.input_stream(str(self._path), compression=self._packed) as stream:
+                packed = packing(file.read(4))
+            with pa.input_stream(str(self._path), compression=packed) as stream:
                 yield stream
         except FileNotFoundError:
             where = "" if self._path.is_absolute() else f" in {Path.cwd()}"
-            raise InputError(f"there is no file {self.name}{where}; check the path") from None
+            raise InputError(f"there is no file {self._name}{where}; check the path") from None
         except OSError as error:
-            raise InputError(f"{self.name} cannot be read: {error}") from None
+            raise InputError(f"{self._name} cannot be read: {error}") from None
 
     @contextmanager
     def _text(self) -> Iterator[IO[str]]:
@@ -567,28 +546,29 @@ class _CsvFile(Table):
             except UnicodeDecodeError:
                 raise self._not_utf8() from None
 
-    def _surveyed(self) -> tuple[bytes, int]:
-        """Look at all bytes, and refuse what does not end; return the first, and how many lines
-        there are.
+    def _surveyed(self) -> tuple[bytes, int, int]:
+        """Look at all bytes, and refuse what does not end; return the first, how many there are,
+        and how many lines.
         """
         with self._bytes() as stream:
-            most = most_unpacked(self._path.stat().st_size) if self._packed else None
-            watch, head, n = Watch(self.name, most), bytearray(), 0
+            size, head, n = self._path.stat().st_size, bytearray(), 0
+            with self._path.open("rb") as file:
+                most = most_unpacked(size) if packing(file.read(4)) else None
+            watch = Watch(self._name, most)
             while chunk := stream.read(_READ_AT_ONCE):
                 watch.take(chunk)
                 self._quoted = self._quoted or b'"' in chunk
-                n += int(np.count_nonzero(np.frombuffer(chunk, np.uint8) == ord("\n")))
+                n += chunk.count(b"\n")
                 if watch.total <= _SMALL:
                     head += chunk
-        self.is_large, self._longest = watch.total > _SMALL, watch.longest
-        return bytes(head), n
+        return bytes(head), watch.total, n
 
     def _decided(self, head: bytes) -> tuple[str, ...]:
         """Settle the encoding, and return what is to be said of it."""
         if head[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
             self._encoding = "utf-16"
-            return (f"{self.name} is in UTF-16, and was read as that.",)
-        if self.is_large:  # whoever reads it finds what is not UTF-8
+            return (f"{self._name} is in UTF-16, and was read as that.",)
+        if self._size > _SMALL:  # whoever reads it finds what is not UTF-8
             return ()
         try:
             head.decode("utf-8-sig")
@@ -600,7 +580,7 @@ class _CsvFile(Table):
         self._encoding = "cp1252"
         word = next((word for word in re.findall(r"\w+", text) if not word.isascii()), "")
         return (
-            f"{self.name} is not in UTF-8; it was read as Windows-1252 (Latin-1), with words such "
+            f"{self._name} is not in UTF-8; it was read as Windows-1252 (Latin-1), with words such "
             f"as {word!r}. If they look wrong, save it as UTF-8.",
         )
 
@@ -612,86 +592,48 @@ class _CsvFile(Table):
                     raw.decode()
                 except UnicodeDecodeError as error:
                     return InputError(
-                        f"{self.name}: line {line} has the byte 0x{raw[error.start]:02x} at "
+                        f"{self._name}: line {line} has the byte 0x{raw[error.start]:02x} at "
                         f"position {error.start + 1}, which is not UTF-8; save the file as UTF-8 "
                         "(in a spreadsheet: 'CSV UTF-8')"
                     )
-        return InputError(f"{self.name} is not text in UTF-8; save it as UTF-8")
+        return InputError(f"{self._name} is not text in UTF-8; save it as UTF-8")
 
-    def _lines(self, text: Iterable[str]) -> Iterator[Line]:
-        """The lines with something in them, or at least with separators in a large file."""
-        reader, start = csv.reader(text, delimiter=self._mark), 1
-        for record in reader:
-            cells = [cell if cell.strip() else None for cell in record]
-            if any(cells) or (record and self.is_large):
-                yield f"line {start}", cells
-            start = reader.line_num + 1
+    def _empty(self) -> InputError:
+        return InputError(f"{self._name} is empty; it needs a header line and lines below it")
 
-    def _parsed(self, kinds: Mapping[int, pa.DataType]) -> pa.Table:
-        """Return some columns, by their places, with the header as a row."""
-        # Text throughout: what is a number is decided where a cell can be named that is none.
-        names = list(map(str, range(len(self._header))))
-        with self._bytes() as stream:
-            return pacsv.read_csv(
-                stream,
-                pacsv.ReadOptions(
-                    use_threads=False,
-                    block_size=max(_BLOCK, 2 * self._longest),
-                    column_names=names,
-                    encoding=self._encoding.replace("utf-8-sig", "utf8"),
-                ),
-                pacsv.ParseOptions(delimiter=self._mark, newlines_in_values=self._quoted),
-                pacsv.ConvertOptions(
-                    column_types={names[i]: kind for i, kind in kinds.items()},
-                    include_columns=[names[i] for i in kinds],
-                    strings_can_be_null=False,
-                ),
+    def _fitted(
+        self, line: int, cells: Sequence[str], short: int, width: int
+    ) -> Sequence[str | None]:
+        """Return a line's cells, so many; an error if it has too few, or something beyond them."""
+        if len(cells) < short or any(map(str.strip, cells[width:])):
+            raise InputError(
+                f"{self._name}: line {line} has {len(cells)} cells, the header has "
+                f"{short or width}; fix the line (text that contains {self._mark!r} stands in "
+                "double quotes)"
             )
+        return [*cells[:width], *[None] * (width - len(cells))]
 
-    def _malformed(self, width: int, reason: str) -> InputError:
-        """Say which line made the file unreadable."""
-        place = "line 0"
-        try:
-            with self._text() as text:
-                for place, cells in self._lines(text):
-                    if len(cells) != width:
-                        return self._of_length(place, len(cells), width)
-        except csv.Error as error:
-            return InputError(f"{self.name}: after {place}: {error}")
-        return InputError(f"{self.name} cannot be read: {reason}")
-
-    def _of_length(self, place: str, n: int, width: int) -> InputError:
-        return InputError(
-            f"{self.name}: {place} has {n} cells, the header has {width}; fix the line (text that "
-            f"contains {self._mark!r} stands in double quotes)"
-        )
-
-    def _refuse_stray_quotes(self, width: int) -> None:
-        """A quotation mark without its partner swallows lines without a word: find it.
+    def _refuse_stray_quote(self, start: int, lines: Sequence[str], width: int) -> None:
+        """Refuse a quotation mark without its partner, which would swallow lines without a word.
 
         A cell over several lines begins on a line with an odd number of marks. It is refused if
         its mark never closes, if something other than the end of a cell follows the closing one,
         or if every line that it makes one row of is a whole row by itself.
         """
-        with self._text() as text:
-            lines = iter(enumerate(text, start=1))
-            for number, line in lines:
-                if line.count('"') % 2 == 0:
-                    continue
-                row: list[str] = []
-                read = _noted(chain([line], (more for _, more in lines)), row)
-                try:
-                    next(csv.reader(read, delimiter=self._mark, strict=True))
-                    stray = len(row) > 1 and all(p.count(self._mark) == width - 1 for p in row)
-                except csv.Error:
-                    stray = True
-                if stray:
-                    rows = f", so that {len(row)} lines would become one row" * (len(row) > 1)
-                    raise InputError(
-                        f"{self.name}: line {number} has a quotation mark without its partner"
-                        f"{rows}; close it, remove it, or, if it belongs to the text, write it "
-                        'twice ("")'
-                    )
+        if len(lines) == 1 and lines[0].count('"') % 2 == 0:
+            return
+        try:
+            next(csv.reader(lines, delimiter=self._mark, strict=True))
+            each = {line.count(self._mark) for line in lines}
+            stray = len(lines) > 1 and each == {width - 1}
+        except csv.Error:
+            stray = True
+        if stray:
+            rows = f", so that {len(lines)} lines would become one row" * (len(lines) > 1)
+            raise InputError(
+                f"{self._name}: line {start} has a quotation mark without its partner{rows}; close "
+                'it, remove it, or, if it belongs to the text, write it twice ("")'
+            )
 
 
 def _noted(lines: Iterable[str], taken: list[str]) -> Iterator[str]:
@@ -711,26 +653,6 @@ def _separator(head: Sequence[str]) -> str:
     return max(_SEPARATORS, key=often)
 
 
-def _blank_rows(table: pa.Table) -> NDArray[np.bool_] | None:
-    """Return (n,) which rows have nothing in them; None if all have something."""
-    gone = np.ones(len(table), dtype=np.bool_)
-    for column in table.columns:
-        start = 0
-        for cells in column.iterchunks():
-            gone[start : start + len(cells)] &= _blank(cells)
-            start += len(cells)
-        if not gone.any():
-            return None
-    return gone
-
-
-def _blank(cells: pa.Array) -> NDArray[np.bool_]:
-    if pa.types.is_dictionary(cells.type):
-        return np.asarray(_blank(cells.dictionary)[cells.indices.to_numpy()])
-    blank = pc.equal(pc.utf8_trim_whitespace(cells), "")
-    return np.asarray(blank.to_numpy(zero_copy_only=False))
-
-
 # ---------------------------------------------------------------------- office sheets
 
 
@@ -742,8 +664,8 @@ class Tidy(NamedTuple):
     notes: list[str]
 
 
-def tidied(lines: Sequence[Line]) -> Tidy:
-    """Return lines without titles above the header, and with one header."""
+def tidied(lines: Sequence[Line], word: str) -> Tidy:
+    """Return lines without titles above the header, and with one header; a line is called so."""
     notes = []
     widest = max((len(_filled(cells)) for _, cells in lines[:_LOOKED_AT]), default=0)
     start = 0
@@ -751,7 +673,7 @@ def tidied(lines: Sequence[Line]) -> Tidy:
         start += 1
     if start and holds_marks(_texts(lines[start][1])):
         start = 0  # what looked like a title is the header of a table with fewer names than cells
-    header, body = lines[start] if lines else ("", ()), list(lines[start + 1 :])
+    header, body = lines[start] if lines else (0, ()), list(lines[start + 1 :])
     names = _texts(header[1])
     both = _two_lines(names, body) if body else None
     if both is not None and both == _texts(body[0][1]):  # nothing is left of the first line
@@ -761,25 +683,11 @@ def tidied(lines: Sequence[Line]) -> Tidy:
         notes.append(f"{ABOVE} {listed(titles, 3)}, which is no part of the table.")
     if both is not None:
         names, body = both, body[1:]
-        notes.append(f"The header is on two lines, {header[0]} and the next: {listed(names, 12)}.")
+        where = f"{word} {header[0]} and the next"
+        notes.append(f"The header is on two lines, {where}: {listed(names, 12)}.")
     while names and not names[-1]:
         names.pop()
     return Tidy(names, body, notes)
-
-
-def _of_lines(name: str, tidy: Tidy) -> Table:
-    places = [place for place, _ in tidy.lines]
-    table = _in_memory(name, tidy.names, _columns(tidy), places)
-    table.notes = tuple(tidy.notes)
-    return table
-
-
-def _columns(tidy: Tidy) -> list[list[Any]]:
-    """Return the cells of each column; lines that end early have empty ones."""
-    return [
-        [cells[j] if j < len(cells) else None for _, cells in tidy.lines]
-        for j in range(len(tidy.names))
-    ]
 
 
 def _filled(cells: Sequence[Any]) -> list[int]:

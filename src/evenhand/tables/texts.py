@@ -125,8 +125,7 @@ _ELSEWHERE = re.compile(
     rf"[+-]?(?:{_GROUPED}|[0-9]+(?:[.,][0-9]*)?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
 )
 
-# One point or comma that may as well group thousands.
-ONE_GROUP = r"^\s*[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}\s*$"
+_ONE_GROUP = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}\s*")
 
 _MONTHS = (
     r"(?:jan|feb|mar|apr|may|mai|jun|jul|aug|sep|sept|oct|okt|nov|dec|dez)[a-z]*\.?|"
@@ -141,7 +140,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 
-_ABSENT = {"n/a", "na", "n.a.", "#n/a", "none", "null", "nil", "missing", "unknown"}
+_ABSENT = {"nan", "n/a", "na", "n.a.", "#n/a", "none", "null", "nil", "missing", "unknown"}
 _ABSENT |= {"-", "--", "–", "—", "?", ".", "..", "...", "…"}
 _MINUS, _SWAPPED = str.maketrans("\u2212", "-"), str.maketrans(".,\u2212", ",.-")
 
@@ -227,7 +226,7 @@ def is_date(text: str) -> bool:
 
 def may_be_thousands(text: str) -> bool:
     """Whether a point or comma in a text may as well group thousands, as in 1,200 and 1.200."""
-    return re.match(ONE_GROUP, text) is not None
+    return _ONE_GROUP.fullmatch(text) is not None
 
 
 def _bare(text: str) -> str:
@@ -292,7 +291,18 @@ def check_length(what: str, n: int, k: int) -> None:
         raise InputError(f"{what} has {n} entries, features has {k} rows; one per option is needed")
 
 
-def group_signs(groups: Any, k: int, positive: object) -> tuple[NDArray[np.int8], tuple[str, str]]:
+_SEVERAL = (
+    "for several groups give attributes=, one column of zeros and ones for each group but one"
+)
+
+
+def group_signs(
+    groups: Any,
+    k: int,
+    positive: object,
+    what: str = "groups",
+    several: str = _SEVERAL,
+) -> tuple[NDArray[np.int8], tuple[str, str]]:
     """The group of each option as −1 or +1, a column (k, 1), and the names of the two groups.
 
     Examples
@@ -301,20 +311,13 @@ def group_signs(groups: Any, k: int, positive: object) -> tuple[NDArray[np.int8]
     >>> signs.ravel(), names
     (array([ 1, -1,  1], dtype=int8), ('away', 'home'))
     """
-    texts, codes = _coded(_entries(groups, "groups", k))
+    texts = texts_or_none(_entries(groups, what, k))
     if None in texts:
-        raise _missing("groups", int(np.argmax(codes == texts.index(None))))
-    counts: Counter[str] = Counter()
-    for text, size in zip(texts, np.bincount(codes).tolist(), strict=True):
-        counts[str(text)] += size
-    names = two_groups(
-        counts,
-        positive,
-        "groups",
-        "for several groups give attributes=, one column of zeros and ones for each group but one",
-    )
-    signs = np.array([1 if text == names[1] else -1 for text in texts], dtype=np.int8)
-    return signs[codes][:, np.newaxis], names
+        raise _missing(what, texts.index(None))
+    counts = Counter(str(text) for text in texts)
+    names = two_groups(counts, positive, what, several)
+    signs = np.fromiter((1 if text == names[1] else -1 for text in texts), np.int8, k)
+    return signs[:, np.newaxis], names
 
 
 def option_names(labels: Any, k: int, what: str = "labels") -> Names:
@@ -396,20 +399,6 @@ def _entries(values: Any, what: str, k: int) -> NDArray[Any] | list[Any]:
         raise InputError(f"{what} must hold one value per option, not {values!r}") from None
     check_length(what, len(entries), k)
     return entries
-
-
-def _coded(values: NDArray[Any] | list[Any]) -> tuple[list[str | None], NDArray[np.intp]]:
-    """The texts of the distinct values, and each value's position among them."""
-    entries = values.tolist() if isinstance(values, np.ndarray) else values
-    one_kind = len(set(map(type, entries))) == 1
-    # By kind and value: True and 1 are equal, but not the same label.
-    keys = entries if one_kind else list(zip(map(type, entries), entries, strict=True))
-    try:
-        positions = {key: position for position, key in enumerate(dict.fromkeys(keys))}
-    except TypeError:  # what has no hash, such as a list or a mask, may have a text
-        return _coded(texts_or_none(values))
-    codes = np.fromiter(map(positions.__getitem__, keys), np.intp, len(keys))
-    return texts_or_none(positions if one_kind else (value for _, value in positions)), codes
 
 
 def column_names(names: Sequence[str] | None, n: int, what: str, letter: str) -> tuple[str, ...]:

@@ -79,7 +79,7 @@ def ask(
     if as_json:
         print_json({"tickets": [_as_dict(one) for one in got], "sheet": sheet and str(sheet)})
     elif sheet is not None:
-        _say_sheet(console(), store, name, got, sheet, wanted)
+        _say_sheets(store, name, {got[0].holder: (sheet, got)}, sheet, wanted)
     else:
         _show(console(), store, name, got, wanted)
 
@@ -133,7 +133,7 @@ def sheets(
     if as_json:
         print_json({"sheets": {who: _sheet_as_dict(one) for who, one in found.items()}})
     else:
-        _say_sheets(console(), store, name, found, folder, wanted)
+        _say_sheets(store, name, found, folder, wanted)
     if not any(map(_tickets_of, found.values())):
         raise typer.Exit(_NOTHING)
 
@@ -149,13 +149,13 @@ def _sheet_as_dict(one: Sheet | NoTicket) -> dict[str, Any]:
 
 
 def _say_sheets(
-    out: Console,
     store: str,
     name: str,
     found: Mapping[str, Sheet | NoTicket],
-    folder: Path,
+    place: Path,
     wanted: str,
 ) -> None:
+    out = console()
     rows: list[list[Cell]] = [
         [short(who), "" if isinstance(one, NoTicket) else one[0].name, len(_tickets_of(one))]
         for who, one in found.items()
@@ -164,16 +164,16 @@ def _say_sheets(
     if handed_out:
         until = _when(min(one.until for one in handed_out))
         n = counted(len(handed_out), "ticket")
-        out.print(f"{n} on sheets in {folder}, until {until}.\n", style="bold", soft_wrap=True)
+        out.print(f"{n} in {place}, until {until}.\n", style="bold", soft_wrap=True)
     table = Table("", ["evaluator", "sheet", "tickets"], rows)
     out.print(section_text(Section("", [table]), out.width, len(rows)), soft_wrap=True)
     for who, one in found.items():
         if isinstance(one, NoTicket):
             out.print(f"Nothing for {short(who)}: {one.why.rstrip('.')}.", soft_wrap=True)
     if handed_out:
-        said = f"\nHave the columns 'score' filled in, with {wanted}. Then:"
-        out.print(said, soft_wrap=True)
-        out.print(f"  {command('import', store, name, str(folder))}", soft_wrap=True)
+        said = f"with {wanted}; what stays empty stays open"
+        out.print(f"\nHave the column 'score' filled in, {said}. Then:", soft_wrap=True)
+        out.print(f"  {command('import', store, name, str(place))}", soft_wrap=True)
 
 
 def _who(campaign: Campaign, evaluator: str | None) -> str | None:
@@ -198,23 +198,6 @@ def _show(out: Console, store: str, name: str, tickets: Sequence[Ticket], wanted
     ticket = tickets[0].id if len(tickets) == 1 else "TICKET"
     out.print(f"\nThe score is {wanted}. When it is there:", soft_wrap=True)
     out.print(f"  {command('tell', store, name, ticket, 'SCORE')}", soft_wrap=True)
-
-
-def _say_sheet(
-    out: Console, store: str, name: str, tickets: Sequence[Ticket], sheet: Path, wanted: str
-) -> None:
-    whose = f" for {short(tickets[0].holder)}" if tickets[0].holder else ""
-    out.print(
-        f"{counted(len(tickets), 'ticket')}{whose} in {sheet}, until "
-        f"{_when(min(one.until for one in tickets))}.",
-        style="bold",
-        soft_wrap=True,
-    )
-    out.print(
-        f"Have the column 'score' filled in, with {wanted}; what stays empty stays open. Then:",
-        soft_wrap=True,
-    )
-    out.print(f"  {command('import', store, name, str(sheet))}", soft_wrap=True)
 
 
 def _nothing(got: NoTicket, as_json: bool) -> None:

@@ -12,16 +12,25 @@ from evenhand.best import checked_best
 from evenhand.campaigns import Campaign
 from evenhand.cli.campaign.store import CampaignName, StoreName, command
 from evenhand.cli.campaign.tables import NewTables
-from evenhand.cli.columns import takes
-from evenhand.cli.options import Against, Bar, Seed, Tolerance, Top, numeric, whole
+from evenhand.cli.columns import BEST, GRADES, SCALE, SCORES, takes
+from evenhand.cli.options import (
+    Against,
+    Bar,
+    Confidence,
+    Noise,
+    Seed,
+    Tolerance,
+    Top,
+    numeric,
+    whole,
+)
 from evenhand.cli.tables import grades_in, scale_in
-from evenhand.cli.terminal import console
+from evenhand.cli.terminal import console, end_untold
 from evenhand.errors import InputError, NotIdentifiableError
 from evenhand.questions import Askable, HandOut, Questions
 from evenhand.report.words import counted
 
-_NOT_COMPARABLE = 3
-_SCORES, _END = "What scores are", "When it ends"
+_END = "When it ends"
 _TICKETS = "How tickets are handed out"
 _SECONDS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -45,47 +54,19 @@ def new(
         typer.Option(
             metavar="KIND",
             help="'votes': 0 or 1. 'verdicts', in comparisons: first, second or tie.",
-            rich_help_panel=_SCORES,
+            rich_help_panel=SCORES,
         ),
     ] = None,
-    scale: Annotated[
-        str | None,
-        typer.Option(
-            metavar="LOW,HIGH",
-            help="The lowest and highest score that can be given, or 5,1 where 1 is the best; "
-            "others are refused. With --capacity none and no --noise it also says how large noise "
-            "can be: valid, and costly.",
-            rich_help_panel=_SCORES,
-        ),
-    ] = None,
-    best: Annotated[
-        str | None,
-        typer.Option(
-            metavar="high|low",
-            help="Whether the highest scores are the best, or the lowest, as of ranks and marks "
-            "from 1.",
-            rich_help_panel=_SCORES,
-        ),
-    ] = None,
-    grades: Annotated[
-        str | None,
-        typer.Option(
-            metavar="A,B,…",
-            help="Scores are these letters or words, the best first: equally spaced, unless "
-            "numbers are stated, A=4,B=3.",
-            rich_help_panel=_SCORES,
-        ),
-    ] = None,
-    noise: Annotated[
-        float | None,
-        numeric("X", "Standard deviation of one score, if it is known.", _SCORES),
-    ] = None,
+    scale: Annotated[str | None, SCALE] = None,
+    best: Annotated[str | None, BEST] = None,
+    grades: Annotated[str | None, GRADES] = None,
+    noise: Noise = None,
     deviation: Annotated[
         float | None,
         numeric(
             "X",
             "Standard deviation of what the features do not explain; 0: they are exact.",
-            _SCORES,
+            SCORES,
         ),
     ] = None,
     checks: Annotated[
@@ -93,13 +74,10 @@ def new(
         typer.Option(
             "--checks/--no-checks",
             help="Whether to spend some evaluations on checking the model.",
-            rich_help_panel=_SCORES,
+            rich_help_panel=SCORES,
         ),
     ] = True,
-    confidence: Annotated[
-        float,
-        numeric("P", "How sure the choice is to be.", _END),
-    ] = 0.95,
+    confidence: Confidence = 0.95,
     tolerance: Tolerance = 0.0,
     top: Top = None,
     bar: Bar = None,
@@ -111,15 +89,6 @@ def new(
     budget: Annotated[
         float | None,
         numeric("X", "What may be spent, at these prices.", _END),
-    ] = None,
-    looks: Annotated[
-        Literal["once"] | None,
-        typer.Option(
-            metavar="WHEN",
-            help="Where everything is asked once, scores are looked at 'once', in the end, whether "
-            "this is said or not.",
-            rich_help_panel=_END,
-        ),
     ] = None,
     lease: Annotated[
         str,
@@ -178,7 +147,6 @@ def new(
             bounds=scale_in(scale),
             grades=grades_in(grades),
             checks=checks,
-            looks=looks,
             seed=seed,
             display=shown,
             top=1 if top is None else top,
@@ -187,8 +155,7 @@ def new(
             best=checked_best(best, "--best"),
         )
     except NotIdentifiableError as error:
-        console().print(str(error), style="bold")
-        raise typer.Exit(_NOT_COMPARABLE) from None
+        end_untold(error, "comparable")
     planned = made.hand_out()
     made.close()
     _say(store, name, asked, shown, planned)

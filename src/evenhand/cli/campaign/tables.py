@@ -25,6 +25,7 @@ from evenhand.cli.tables import capacity_in, label_of, named_in, table_at
 from evenhand.cli.terminal import names_in
 from evenhand.errors import InputError
 from evenhand.questions import UNLIMITED, Askable, Questions
+from evenhand.questions.inputs import GROUP
 from evenhand.tables.texts import listed
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 _MOST = 10**9  # evaluations of one evaluator
 _ENDINGS = (".csv", ".tsv", ".txt", ".xlsx", ".xls", ".ods", ".parquet", ".gz", ".zst", ".bz2")
+
+OF_SEVERAL = ("compare", "conflicts", "capacity", "workload", "bias")
+"""Options that are for several evaluators."""
 
 WHO = "Who is asked, and about what"
 """What these options are called in the help."""
@@ -144,6 +148,14 @@ class PanelTables(Tables):
         ),
     ] = True
 
+    def refuse(self, *names: str) -> None:
+        """Refuse what has no meaning without a table, or names, of evaluators."""
+        for name in names:
+            if getattr(self, name):
+                raise InputError(
+                    f"--{name} is for several evaluators; say who they are: --evaluators."
+                )
+
     def panel(self, options: Table, evaluators: str) -> Questions:
         """Return the questions to several evaluators, without conflicts of interest."""
         made = self._panel(options, evaluators)
@@ -194,6 +206,8 @@ class PanelTables(Tables):
             who = table_at(given)
             column = self.evaluator_group or self.option_group
             flag = "--evaluator-group" if self.evaluator_group else "--option-group"
+            if column and column not in who.columns and not self.evaluator_group:
+                column = GROUP if GROUP in who.columns else column
             return named_in(who, self.evaluator, "--evaluator", column, flag), who
         judges: dict[str, str | None] = {}
         for one in names_in(given) or []:
@@ -229,11 +243,7 @@ class NewTables(PanelTables):
         shown = self._display(table)
         if self.evaluators is not None:
             return self.panel(table, self.evaluators), shown
-        for name in ("compare", "conflicts", "capacity", "workload", "prices", "bias"):
-            if getattr(self, name):
-                raise InputError(
-                    f"--{name} is for several evaluators; say who they are: --evaluators."
-                )
+        self.refuse("prices", *OF_SEVERAL)
         return self._alone(table, like), shown
 
     def _alone(self, table: Table, like: Askable | None) -> Askable:
@@ -245,7 +255,7 @@ class NewTables(PanelTables):
                 "evaluators: --evaluators."
             )
         label = label_of(table, self.option, self.option_group)
-        return ActionSet.from_csv(
+        return ActionSet.from_table(
             table,
             self.option_group,
             label,

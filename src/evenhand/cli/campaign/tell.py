@@ -112,29 +112,26 @@ def import_(
     **Exit codes**: 0 they were taken; 2 they were refused, and nothing changed.
     """
     columns = {"option": option, "evaluator": evaluator, "score": score, "rival": rival}
+    several = Path(file).is_dir()
+    refused = False
+    said: dict[str, Any] = {}
     with opened(store, name) as campaign:
-        if not Path(file).is_dir():
-            taken = campaign.import_scores(table_at(file), key=key, decimal=decimal, **columns)
-            if as_json:
-                print_json(taken.to_dict())
-            else:
-                _say_taken(taken)
-            return
-        refused = False
-        said: dict[str, Any] = {}
-        for path in _files_in(Path(file)):
+        for path in _files_in(Path(file)) if several else [file]:
+            called = Path(path).name if several else ""
             try:
                 taken = campaign.import_scores(table_at(path), key=key, decimal=decimal, **columns)
             except EvenhandError as error:
-                refused, said[path.name] = True, {"refused": str(error)}
+                if not several:
+                    raise
+                refused, said[called] = True, {"refused": str(error)}
                 if not as_json:
-                    console().print(f"{path.name}: refused. {error}", soft_wrap=True)
+                    console().print(f"{called}: refused. {error}", soft_wrap=True)
             else:
-                said[path.name] = taken.to_dict()
+                said[called] = taken.to_dict()
                 if not as_json:
-                    _say_taken(taken, f"{path.name}: ")
+                    _say_taken(taken, f"{called}: " if several else "")
     if as_json:
-        print_json({"files": said})
+        print_json({"files": said} if several else said[""])
     if refused:
         raise typer.Exit(2)
 

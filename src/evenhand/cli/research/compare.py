@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from evenhand.cli.options import AsJson, Cluster, Runs, Seed, Workers
+from evenhand.cli.options import AsJson, Cluster, Runs, Seed, Workers, whole
 from evenhand.cli.research.workers import POLICIES, processors, worker_pool
 from evenhand.cli.tables import check_files
-from evenhand.cli.terminal import console, names_in, print_json, progress, whole_number
+from evenhand.cli.terminal import console, names_in, print_json, progress
 from evenhand.errors import InputError
 from evenhand.files import write_atomically
 from evenhand.report.model import print_result
@@ -48,11 +48,9 @@ def compare(
         ),
     ] = None,
     horizon: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="T",
-            help="Evaluations of a run, such as 1e6, in place of each suite's own; may be "
-            "repeated.",
+        list[int] | None,
+        whole(
+            "T", "Evaluations of a run, such as 1e6, in place of each suite's own; may be repeated."
         ),
     ] = None,
     replications: Annotated[
@@ -112,12 +110,12 @@ def compare(
     check_files(figure, None, csv)
     benchmark = chosen(names_in(suite), full=full)
     if horizon:
-        benchmark = benchmark.over([whole_number(text, "--horizon") for text in horizon])
+        benchmark = benchmark.over(horizon)
     if parallel is not None:
         n, _, word = parallel.partition(",")
-        if word not in ("", "rounds"):
+        if word not in ("", "rounds") or not n.isdecimal():
             raise InputError(f"--parallel is a number, or a number and rounds; got {parallel!r}.")
-        side = Parallel(whole_number(n, "--parallel"), rounds=word == "rounds")
+        side = Parallel(int(n), rounds=word == "rounds")
         benchmark = dataclasses.replace(benchmark, parallel=side)
     if replications is not None:
         benchmark = dataclasses.replace(benchmark, replications=replications)

@@ -13,7 +13,7 @@ import typer
 from evenhand.cli.options import AsJson, Cluster, Runs, Seed, Workers, numeric, whole
 from evenhand.cli.research.workers import POLICIES, worker_pool
 from evenhand.cli.tables import check_files
-from evenhand.cli.terminal import console, print_json, whole_number
+from evenhand.cli.terminal import console, print_json
 from evenhand.errors import InputError
 from evenhand.report.model import print_result
 from evenhand.report.words import number
@@ -61,9 +61,8 @@ def simulate(
         ),
     ] = None,
     horizon: Annotated[
-        list[str],
-        typer.Option(metavar="T", help="Evaluations of a run, such as 1e6; may be repeated."),
-    ] = ["1e5"],  # noqa: B006  # typer wants a list, and copies it
+        list[int], whole("T", "Evaluations of a run, such as 1e6; may be repeated.")
+    ] = [100_000],  # noqa: B006  # typer wants a list, and copies it
     replications: Annotated[int, whole("N", "Runs per policy and horizon.")] = 100,
     seed: Seed = 0,
     value_bound: Annotated[
@@ -101,7 +100,6 @@ def simulate(
     **Exit codes**: 0 fine; 2 what was given cannot be used.
     """
     check_files(figure)
-    horizons = [whole_number(text, "--horizon") for text in horizon]
     if (family is None) == (problem is None):
         raise InputError(
             "say which problem to simulate, in one way: --family NAME,KEY=X,… or --problem "
@@ -110,14 +108,14 @@ def simulate(
     if problem is not None:
         truth = load_problem(problem)
     else:
-        truth = _from_family(family or "", max(horizons), seed)
+        truth = _from_family(family or "", max(horizon), seed)
     bound = _bound(truth, value_bound)
     players = entrants(policy or list(_DEFAULT_POLICIES))
     with worker_pool(workers, cluster) as executor:
         results = run_simulation(
             truth,
             [player.with_options(value_bound=bound) for player in players],
-            horizons,
+            horizon,
             replications,
             seed,
             executor,

@@ -72,7 +72,9 @@ def _of_table(content: Mapping[str, Any], path: str | os.PathLike[str]) -> Actio
     if lacking:
         raise InputError(f"there is no {lacking[0]!r}; name the table and its column of groups.")
     table = Path(path).parent / content["options"]
-    return ActionSet.from_csv(table, **{n: given for n, given in content.items() if n != "options"})
+    return ActionSet.from_table(
+        table, **{n: given for n, given in content.items() if n != "options"}
+    )
 
 
 def _of_problem(content: dict[str, Any]) -> ActionSet:

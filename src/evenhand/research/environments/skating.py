@@ -74,7 +74,7 @@ def skate_canada() -> SkatingEvent:
     data = files("evenhand") / "data"
     table = (data / "skate_canada.csv").read_text("utf-8")
     model = json.loads((data / "skating_model.json").read_text("utf-8"))
-    actions = ActionSet.from_csv(
+    actions = ActionSet.from_table(
         io.StringIO(table), group="side", label="couple", features=FEATURES, positive="home"
     )
     rows = list(csv.DictReader(io.StringIO(table)))

@@ -32,7 +32,6 @@ from typing import Any, Literal, Unpack
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, checked_aim
-from evenhand.certainty.choice import limit_of
 from evenhand.errors import InputError
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest
@@ -41,6 +40,7 @@ from evenhand.policies.base import Policy, Settings
 from evenhand.policies.confidence import BoundedFit, Ellipsoid, Leads, noise_bound
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.questions import Askable
+from evenhand.search.choice import limit_of
 
 Threshold = Literal["proved", "usual"]
 

@@ -25,11 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.arrays import Floats, Indices, recalled, recalled_counts
-from evenhand.certainty.shares import proportions
 from evenhand.policies.frame import OptionFrame, per_action_set
 from evenhand.policies.registry import registered
 from evenhand.questions import Askable
 from evenhand.research.rivals.tracking import TrackingPolicy
+from evenhand.search.shares import proportions
 
 _LONGEST = 2.0**60
 

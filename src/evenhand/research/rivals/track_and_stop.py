@@ -17,10 +17,10 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.arrays import Counts, Floats
-from evenhand.certainty.shares import proportions
 from evenhand.numerics.tolerance import TIE
 from evenhand.policies.registry import registered
 from evenhand.research.rivals.tracking import TrackingPolicy
+from evenhand.search.shares import proportions
 
 
 @registered

@@ -12,7 +12,6 @@ from evenhand.arrays import Counts, Floats, recalled, recalled_counts
 from evenhand.numerics.intervals import Estimate
 from evenhand.numerics.tolerance import first_largest
 from evenhand.policies.base import Policy, Settings, checked_failure
-from evenhand.policies.limits import Allowance
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.policies.phase_designs import LeastSquares, fixed_design_width, least_squares
 from evenhand.policies.registry import registered
@@ -63,7 +62,7 @@ class Uniform(Policy):
         n = min(n, self.remaining - int(pending.sum()))
         if not self.limits.restricted:
             return _evenly(have, n)
-        return self._evenly_within(have, min(n, _AT_ONCE), Allowance(self.limits, pending))
+        return self._evenly_within(pending, min(n, _AT_ONCE))
 
     def learn(self, feedback: Feedback) -> None:
         """Add the evaluations up."""
@@ -122,18 +121,16 @@ class Uniform(Policy):
     def _fit(self, targets: Floats) -> LeastSquares:
         return least_squares(self.questions.weighted_points, self._counts, targets)
 
-    def _evenly_within(self, have: Counts, n: int, allowance: Allowance) -> Counts:
+    def _evenly_within(self, pending: Counts, n: int) -> Counts:
         """Return up to n more evaluations: one at a time, to what has the fewest and may be asked,
         of equals at random, so that with a capacity of one a panel is asked in random order.
         """
-        more = np.zeros(len(have), dtype=np.int64)
+        more = np.zeros(len(pending), dtype=np.int64)
         rng = self._rng()
-        while more.sum() < n and (open_ := allowance.open).any():
+        while more.sum() < n and (open_ := self.limits.open(pending + more)).any():
             (free,) = np.nonzero(open_)
-            level = (have + more)[free]
-            x = int(rng.choice(free[level == level.min()]))
-            more[x] += 1
-            allowance.take(x, 1)
+            level = (self._counts + pending + more)[free]
+            more[int(rng.choice(free[level == level.min()]))] += 1
         return more
 
 

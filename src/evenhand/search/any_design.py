@@ -20,8 +20,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.arrays import Floats, checked_aim
-from evenhand.certainty.choice import withstood
-from evenhand.certainty.record import grounds, nothing_left_over
 from evenhand.numerics.solves import observed
 from evenhand.numerics.tolerance import ROUNDING, first_largest
 from evenhand.policies.conclusion import UNKNOWN, Conclusion, scored
@@ -29,6 +27,8 @@ from evenhand.policies.confidence import Ellipsoid, noise_bound
 from evenhand.policies.messages import Decision, Feedback
 from evenhand.questions import Askable, Questions
 from evenhand.scores.scores import AS_GIVEN, Level
+from evenhand.search.choice import withstood
+from evenhand.search.words import grounds, nothing_left_over
 
 _SAME = 1e-12  # share of the largest score below which a difference is rounding
 _FLAT = 1e5  # square root of the prior variance, in evaluations: nothing is known

@@ -15,14 +15,16 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evenhand.arrays import Counts, Indices, unmasked
-from evenhand.certainty.models import Model
+from evenhand.arrays import Counts, Floats, Indices, unmasked
 from evenhand.errors import InputError
 from evenhand.policies.limits import nth
 from evenhand.questions import UNLIMITED, Questions
 from evenhand.questions.accuracy import accuracy
 from evenhand.questions.hand_outs import hand_out
 
+_VAGUE = 1e-6  # evaluations' worth that everything is taken to be known by,
+_LENIENT = 3.0  # and severities
+_GREEDY = 256  # questions that are thought of in one go
 _AGAIN = 4  # how often a question is asked that may be asked as often as one likes
 
 
@@ -57,7 +59,6 @@ def checked_plan(planned: ArrayLike, questions: Questions) -> Counts:
 
 def planned_counts(
     questions: Questions,
-    model: Model,
     most: int,
     money: float,
     have: Counts | None = None,
@@ -80,12 +81,11 @@ def planned_counts(
     rest = min(most - int(counts.sum()), int(left.sum()))
     if rest <= 0:
         return counts
-    if (questions.workload < UNLIMITED).any():
-        price = float(questions.prices.max())
-        paid = most if math.isinf(money) else min(most, math.floor(money / price * (1.0 + 1e-12)))
-        found = hand_out(questions, paid, counts, left, seed)
-        if found is not None and accuracy(questions, found.astype(np.float64)).comparable:
-            return found
+    price = float(questions.prices.max())
+    paid = most if math.isinf(money) else min(most, math.floor(money / price * (1.0 + 1e-12)))
+    found = hand_out(questions, paid, counts, left, seed)
+    if found is not None and accuracy(questions, found.astype(np.float64)).comparable:
+        return found
 
     def may(counts: Counts) -> NDArray[np.bool_]:
         """Tell (q,) which questions can be added."""
@@ -98,7 +98,7 @@ def planned_counts(
         return np.asarray(open_ & (spent + questions.prices <= money * (1.0 + 1e-12)))
 
     while rest > 0:
-        order = model.start(rest, np.where(may(counts), left, 0), counts)[:rest]
+        order = telling(questions, np.where(may(counts), left, 0), counts, rest)
         for question in order.tolist():
             if not may(counts)[question]:  # somebody is busy now, or it is too dear: think again
                 break
@@ -108,6 +108,56 @@ def planned_counts(
         if len(order) == 0:
             break
     return counts
+
+
+def telling(questions: Questions, left: Counts, made: Counts, n: int) -> Indices:
+    """Return n questions at most, one after the other those that tell most of all leads for their
+    price, beside those that were made; of questions that are as good, those asked least.
+    """
+    (open_,) = np.nonzero(left > 0)
+    if not len(open_):
+        return open_
+    rows = np.asarray(questions.matrix[open_].toarray())
+    if questions.noise is not None:
+        rows /= questions.noise[open_, None]
+    (known,) = np.nonzero(made)
+    before = questions.matrix[known].toarray()
+    V = (before.T * made[known]) @ before
+    d = questions.n_features
+    size = (rows**2).mean(axis=0) + np.diag(V)
+    V[np.diag_indices_from(V)] += _VAGUE * np.where(size > 0.0, size, 1.0)
+    # severities are taken to be known a little, so that a new evaluator tells something at once
+    lenient = d + np.flatnonzero(questions.lenient)
+    V[lenient, lenient] += _LENIENT
+    X = questions.options.features
+    U = np.zeros((len(X), len(V)))
+    U[:, :d] = X - X.mean(axis=0)
+    if len(U) > len(V):
+        U = np.asarray(np.linalg.qr(U, mode="r"))
+    G = np.linalg.inv(V)
+    A, price = rows, questions.prices[open_]
+    asked = made[open_].astype(np.float64)
+    order: list[int] = []
+    for _ in range(min(n, len(open_), _GREEDY)):
+        AG = A @ G
+        gain = ((AG @ U.T) ** 2).sum(axis=1) / (1.0 + np.einsum("ij,ij->i", AG, A)) / price
+        gain[order] = -1.0
+        best = np.flatnonzero(gain >= gain.max() * (1.0 - 1e-9))
+        at = int(best[np.argmin(asked[best])])
+        order.append(at)
+        g = AG[at]
+        G -= np.outer(g, g) / (1.0 + float(A[at] @ g))
+    return np.asarray(open_[order])
+
+
+def lead_variances(questions: Questions, asked: Indices) -> Floats:
+    """Return (k,) variances of leads over the first option by these questions, once each, per unit
+    of noise variance; infinite where they do not compare it.
+    """
+    counts = np.bincount(asked, minlength=len(questions)).astype(np.float64)
+    found = accuracy(questions, counts)
+    classes = found.classes()
+    return np.where(classes == classes[0], found.lead_variances(0), np.inf)
 
 
 def fits(questions: Questions, counts: Counts, most: int, money: float) -> bool:

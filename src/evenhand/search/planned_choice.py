@@ -16,29 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.aim import model_of
-from evenhand.certainty.any_design import guess
-from evenhand.certainty.certain_choice import checked_target
-from evenhand.certainty.choice import Bound, Choice, limit_of
-from evenhand.certainty.one_look_plans import (
-    all_there_is,
-    checked_plan,
-    even_order,
-    fits,
-    in_turns,
-    planned_counts,
-)
-from evenhand.certainty.record import (
-    Plan,
-    Stop,
-    grounds,
-    may_be_chance,
-    not_compared,
-    nothing_left_over,
-    set_may_be_chance,
-    sides_may_be_chance,
-    stopped,
-)
 from evenhand.checks import Finding
 from evenhand.errors import InputError
 from evenhand.inference import Conclusion, biases_by, conclude, design_of_feedback
@@ -48,6 +25,35 @@ from evenhand.policies.conclusion import Scope
 from evenhand.policies.messages import Decision, Feedback, Selection, nothing
 from evenhand.policies.registry import registered
 from evenhand.questions import UNLIMITED, Askable, Column, Questions, checked_askable
+from evenhand.search.any_design import guess
+from evenhand.search.choice import (
+    Bound,
+    Choice,
+    checked_target,
+    limit_of,
+    refuse_no_values,
+    refuse_unfit,
+    thinned,
+)
+from evenhand.search.one_look_plans import (
+    all_there_is,
+    checked_plan,
+    even_order,
+    fits,
+    in_turns,
+    lead_variances,
+    planned_counts,
+)
+from evenhand.search.record import Plan, Stop
+from evenhand.search.words import (
+    grounds,
+    may_be_chance,
+    not_compared,
+    nothing_left_over,
+    set_may_be_chance,
+    sides_may_be_chance,
+    stopped,
+)
 
 _LONGEST = 2**16  # answers after which the order of a plan is repeated, if it can be
 _MOST_LISTED = 2**24  # answers of a plan whose order cannot
@@ -110,7 +116,7 @@ class PlannedChoice(Choice):
     --------
     >>> import evenhand as eh
     >>> problem = eh.families.panel(k=5, e=6, seed=1, gap=4.0, bias=2.0)
-    >>> policy = eh.certainty.PlannedChoice(problem.questions)
+    >>> policy = eh.search.PlannedChoice(problem.questions)
     >>> evaluations = eh.SimulatedEvaluations(problem, seed=1)
     >>> while not policy.finished:
     ...     policy.tell(evaluations.evaluate(policy.ask(n=4)))
@@ -120,7 +126,6 @@ class PlannedChoice(Choice):
     """
 
     name = "planned-choice"
-    one_design = True
     looks: ClassVar[Literal["once"]] = "once"
 
     def __init__(
@@ -168,9 +173,9 @@ class PlannedChoice(Choice):
             **bound,
         )
         self.target = checked_target(top, bar, against, self.tolerance, self.options.labels)
-        self.model = model_of(self.actions)
         if self.target.bar is not None:
-            model_of(self.actions, bar=True)  # raises where no score tells values by themselves
+            refuse_no_values(self.questions)
+        refuse_unfit(self.actions)
 
     # ------------------------------------------------------------------ what is in
 
@@ -179,8 +184,7 @@ class PlannedChoice(Choice):
         """All answers to the plan, and to those that it goes on with."""
         told = nothing(len(self.questions))
         for round_ in self.record.rounds:
-            goes_on = round_.plan.purpose == "ask more"
-            told = told + round_.total if goes_on else round_.total
+            told = told + round_.total(len(self.questions))
         return told
 
     @property
@@ -210,7 +214,7 @@ class PlannedChoice(Choice):
         """
 
         def made() -> tuple[Fit, Indices]:
-            design, which = design_of_feedback(self.questions, self.answered, self.scope)
+            design, which = design_of_feedback(self.questions, thinned(self.answered), self.scope)
             known = self.stated_noise if self.questions.noise is None else None
             return Fit(design, known), which
 
@@ -254,7 +258,7 @@ class PlannedChoice(Choice):
 
     def _variances(self, asked: Indices) -> Floats:
         """Return (k,) those of leads over the first option by some questions; infinite: none."""
-        return self.model.lead_variances(0, np.arange(len(self.options)), asked)
+        return lead_variances(self.questions, asked)
 
     @property
     def settled(self) -> bool:
@@ -264,7 +268,7 @@ class PlannedChoice(Choice):
         now, record = self.record.now, self.record
         if self._alone or now is None:
             return self._alone
-        observed = not now.count and any(at == len(record.rounds) for at, _ in record.outside)
+        observed = not now.count and record.observed == len(record.rounds)
         more = now.plan.at_most < self.horizon or now.plan.budget < self.limits.money
         return observed or more or now.plan.among is not None
 
@@ -299,7 +303,7 @@ class PlannedChoice(Choice):
         money = limits.money - limits.priced + float(told @ questions.prices)
         have = told + np.minimum(pending, np.maximum(capacity - told, 0))
         have = have if fits(left, have, n, money) else told
-        return planned_counts(left, self.model, n, money, have, self.seed)
+        return planned_counts(left, n, money, have, self.seed)
 
     def _to_ask(self, pending: Counts) -> Plan:
         """Return a plan of all that may be asked, beside answers that are a part of it already."""
@@ -329,11 +333,6 @@ class PlannedChoice(Choice):
         if len(self._apart):
             return Stop("stuck", (0, *self._apart.tolist()))
         return self._plan(self.answered.counts, self._nothing)  # no more can come
-
-    @property
-    def batch(self) -> int:
-        """How many answers are asked for where nobody says how many are wanted."""
-        return self.horizon
 
     def take_in(self, feedback: Feedback) -> bool:
         """Leave out of the plan what was answered before; nothing else is made of it.
@@ -373,7 +372,8 @@ class PlannedChoice(Choice):
         if now is None:
             plan = self.next_plan(self._nothing)
             return float(plan.number) if isinstance(plan, Plan) else 0.0
-        lacking = np.maximum(now.plan.wanted(len(self.questions)) - now.total.counts, 0)
+        lacking = np.zeros(len(self.questions), dtype=np.int64)
+        lacking[now.asked] = now.lacks
         gone = np.isin(self.questions.evaluator, list(self.limits.absent))
         gone[list(self.limits.barred)] = True
         return float(min(int(lacking[~gone].sum()), now.plan.number - now.count))

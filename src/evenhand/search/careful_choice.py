@@ -12,22 +12,22 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, is_number
-from evenhand.certainty.careful_conclusions import (
+from evenhand.errors import InputError
+from evenhand.numerics.intervals import Estimate
+from evenhand.policies.frame import OptionFrame
+from evenhand.policies.messages import Decision, Feedback, Finding
+from evenhand.policies.registry import registered
+from evenhand.search.careful_conclusions import (
     CarefulAim,
     CarefulConclusion,
     CarefulLook,
     Conclusions,
     by_own_scores,
 )
-from evenhand.certainty.careful_plans import CarefulPlanner
-from evenhand.certainty.choice import Choice, checked_bounds, limit_of
-from evenhand.certainty.own_scores import Contrasts
-from evenhand.certainty.record import Plan, Stop
-from evenhand.errors import InputError
-from evenhand.numerics.intervals import Estimate
-from evenhand.policies.frame import OptionFrame
-from evenhand.policies.messages import Decision, Feedback, Finding
-from evenhand.policies.registry import registered
+from evenhand.search.careful_plans import CarefulPlanner
+from evenhand.search.choice import Choice, checked_bounds, limit_of
+from evenhand.search.own_scores import Contrasts
+from evenhand.search.record import Plan, Stop
 
 _MOST_WATCHED = 100  # options of which drift is an alarm
 
@@ -79,7 +79,7 @@ class CarefulChoice(Choice):
     --------
     >>> import evenhand as eh
     >>> actions = eh.ActionSet([[1.0], [1.0], [1.0]], ["home", "away", "away"])
-    >>> policy = eh.certainty.CarefulChoice(actions, at_most=600)
+    >>> policy = eh.search.CarefulChoice(actions, at_most=600)
     >>> policy.ask().counts
     array([4, 4, 4])
     >>> policy.tell(eh.Feedback([4, 4, 4], [12.0, 20.0, 4.0], [37.0, 101.0, 5.0]))
@@ -152,16 +152,9 @@ class CarefulChoice(Choice):
         alarm, now = self._alarm, self.conclusion
         if alarm is not None:
             return Stop("alarm", why=f"An assumption failed. {alarm}")
-        made = CarefulPlanner(
+        return CarefulPlanner(
             self.actions, self._aim, self.record, now, self.horizon, self.seed
         ).next()
-        sure = now is not None and now.certainty is not None
-        return made if sure else self.or_what_waits(made, pending)
-
-    @property
-    def batch(self) -> int:
-        """How many evaluations are asked for where nobody says how many: all of the batch."""
-        return self.horizon
 
     def take_in(self, feedback: Feedback) -> bool:
         """Leave aside what was not asked for."""

@@ -8,21 +8,24 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypedDict
 
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, Indices, checked_aim, is_number
-from evenhand.certainty.record import Plan, Record, Stop
 from evenhand.errors import InputError
+from evenhand.inference.target import Target
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.base import Policy
+from evenhand.policies.frame import OptionFrame
 from evenhand.policies.limits import checked_budget, most_evaluations
 from evenhand.policies.messages import Certainty, Decision, Feedback
 from evenhand.questions import Askable, Column, Questions, Superset, checked_askable
-from evenhand.tables import listed
+from evenhand.questions.identifiable import refuse_incomparable
+from evenhand.search.record import Plan, Record, Round, Stop
 
+_MOST_ROWS = 200_000  # answers of a fit
 _NAMED = 12  # rivals that a purpose names
 
 
@@ -38,8 +41,8 @@ class Choice(Policy):
     plays_questions = True
     spends_all = False
     least_confidence: ClassVar[float] = 0.0
-    one_design: ClassVar[bool] = False
-    """Whether all its plans are one design, so that it matters for none of them what is in."""
+    waits: ClassVar[bool] = True
+    """Whether nothing is planned while a plan lacks scores, so that it is made by all of them."""
 
     def __init__(
         self,
@@ -99,57 +102,42 @@ class Choice(Policy):
     @property
     def neutral(self) -> Floats:
         """(p,) an impartial question to the average of those evaluators who answered plans."""
-        counts = sum((one.total.counts for one in self.record.rounds), self._nothing)
-        found: Floats = self.once("neutral", lambda: self.questions.neutral_among(counts))
+        told = self.record.everything.counts
+        found: Floats = self.once("neutral", lambda: self.questions.neutral_among(told))
         return found
 
     # ------------------------------------------------------------------ what is asked
 
     def propose(self, n: int | None, pending: Counts) -> Counts:
-        """Hand out the plan in force, beside what is on its way; then more of the same."""
-        now = self.record.now
-        if now is None or now.whole or self._stop(pending) is not None:
+        """Hand out the first open plan that has something to ask, beside what is on its way."""
+        if self.settled or not self.record.open or self._stop(pending) is not None:
             return self._nothing
-        plan, have = now.plan, now.total.counts + pending
         room = self.remaining - int(pending.sum())
-        most = min(room, self.batch) if n is None else min(n, room)
-        lacking = self.lacking(pending)
-        order = self._askable(plan, have, pending)
-        counts = self._counted(order[: min(most, lacking)])
-        if plan.more and n is not None and pending.any():
-            more = most - int(counts.sum())
-            counts = counts + self._more(plan, more, have + counts, pending + counts)
-        return counts
+        most = room if n is None else min(n, room)
+        for round_, order in self._to_hand_out(pending):
+            counts = np.bincount(order[:most], minlength=len(self.questions)).astype(np.int64)
+            if not (self.waits or pending.any() or self.limits.restricted):
+                counts[round_.asked] = round_.lacks  # all of a plan that is repeated
+            return counts if counts.sum() <= most else cut(counts, most)
+        return self._nothing
+
+    def _to_hand_out(self, pending: Counts) -> Iterator[tuple[Round, Indices]]:
+        """Yield the open plans that have something to ask, and what is next of each: as far as it
+        may be asked and the budget pays for it.
+        """
+        away = pending.copy()
+        for round_ in self.record.open:
+            own = np.minimum(away[round_.asked], round_.lacks)  # of what is on its way
+            away[round_.asked] -= own
+            order = self.limits.allowed(round_.plan.next_ones(round_.counts + own), pending)
+            order = order[self.questions.prices[order] <= self.limits.rest(pending)]
+            if len(order):
+                yield round_, order
 
     def lacking(self, pending: Counts) -> int:
-        """Return how many scores the plan in force lacks beside those on their way: any, or, where
-        only its own questions will do, of these.
-        """
-        now = self.record.now
-        if now is None or now.whole:
-            return 0
-        if now.plan.more:
-            return max(0, now.plan.number - now.count - int(pending.sum()))
-        have = now.total.counts + pending
-        return int(np.maximum(now.plan.wanted(len(have)) - have, 0).sum())
-
-    @property
-    def batch(self) -> int:
-        """How many evaluations are asked for where nobody says how many are wanted."""
-        return max(1, self.spent // 128)
-
-    def _more(self, plan: Plan, n: int, have: Counts, pending: Counts) -> Counts:
-        """Return (q,) n evaluations at most for those who would have to wait for others."""
-        # Which they are depends on the plan, on what is on its way and on who is there; on no score
-        # of the plan. So they are rows of a fixed design as others are.
-        wanted = self._counted(plan.order) * (self.limits.left(pending) > 0)
-        if n <= 0 or not wanted.any():
-            return self._nothing
-        more = more_of(wanted, have, n)
-        return self._counted(self.limits.allowed(np.repeat(np.arange(len(more)), more), pending))
-
-    def _counted(self, order: Indices) -> Counts:
-        return np.bincount(order, minlength=len(self.questions)).astype(np.int64)
+        """Return how many scores the plans in force lack beside those on their way."""
+        lacks = sum((round_.lacks.sum() for round_ in self.record.open), 0)
+        return max(0, int(lacks) - int(pending.sum()))
 
     def learn(self, feedback: Feedback) -> None:
         """Put scores into the record."""
@@ -184,21 +172,25 @@ class Choice(Policy):
         return made if isinstance(made, Plan) else None
 
     def _goes_on(self, pending: Counts) -> bool:
-        """Tell whether the plan in force still waits for scores, or has something to ask."""
-        now = self.record.now
-        if now is None or now.whole or self.settled:
+        """Tell whether plans in force still wait for scores, or have something to ask."""
+        if self.settled or not self.record.open:
             return False
-        if pending.any():
+        if self.waits and pending.any():
             return True
-        return len(self._askable(now.plan, now.total.counts, pending)) > 0
-
-    def _askable(self, plan: Plan, have: Counts, pending: Counts) -> Indices:
-        """Return what of a plan is next, as far as it may be asked and the budget pays for it."""
-        order = self.limits.allowed(plan.next_ones(have), pending)
-        return order[self.questions.prices[order] <= self.limits.rest(pending)]
+        return any(True for _ in self._to_hand_out(pending))
 
     def _made(self, pending: Counts) -> Plan | Stop:
-        made: Plan | Stop = self.once(("plan", pending.tobytes()), lambda: self.next_plan(pending))
+        there = self.limits.available
+        if there is not None:  # whether there is anything more to ask does not depend on that
+            self.limits.available = None
+            try:
+                of_all = self._made(pending)
+            finally:
+                self.limits.available = there
+            if isinstance(of_all, Stop):
+                return of_all
+        key = "plan", pending.tobytes(), None if there is None else there.tobytes()
+        made: Plan | Stop = self.once(key, lambda: self.next_plan(pending))
         return made
 
     def _stop(self, pending: Counts) -> Stop | None:
@@ -208,21 +200,12 @@ class Choice(Policy):
         made = self._made(pending)
         return made if isinstance(made, Stop) else None
 
-    def or_what_waits(self, made: Plan | Stop, pending: Counts) -> Plan | Stop:
-        """Return a plan of the scores that came beyond the last one, where no other follows."""
-        # They were paid for, and there is no other look at them.
-        if isinstance(made, Plan) or pending.any() or not self.record.early:
-            return made
-        counts = sum((told.counts for told in self.record.early), self._nothing)
-        order = np.repeat(np.arange(len(counts)), counts)
-        return Plan("explore", order, at_most=self.horizon)
-
     @property
     def _is_whole(self) -> bool:
         return self.record.now is not None and self.record.now.whole
 
     def _begin(self, plan: Plan) -> None:
-        self.record.begin(plan)
+        self.record.begin(plan, alone=self.waits)
         self._changed()
 
     def _plan_to_dict(self, plan: Plan) -> dict[str, Any]:
@@ -246,10 +229,9 @@ class Choice(Policy):
         now, stop = self.record.now, self._stop(self._nothing)
         if stop is not None or self.remaining == 0:
             return 0.0
-        if now is None:
+        if now is None or math.isnan(now.plan.forecast):
             return math.nan
-        left = now.plan.forecast - now.count
-        return min(max(left, 1.0), float(self.remaining))
+        return min(max(now.plan.forecast - now.count, 1.0), float(self.remaining))
 
     def purpose(self) -> dict[str, Any]:
         """Return why what is asked now is asked, as a plain value for the record.
@@ -258,24 +240,22 @@ class Choice(Policy):
         -------
         dict
             ``what`` is done (`Plan.purpose`); ``stage``, the number of the plan; and of comparisons
-            ``for`` whom they are made, the name of the option that leads (where several are wanted,
-            of those closest to the line), and ``against`` whom, the names of its rivals, the
-            closest first (of more than twelve, the first twelve; ``others`` is how many more there
-            are).
+            ``for`` whom they are made, the name of the option that leads (where several do, of the
+            one in the closest lead), and ``against`` whom, the names of its rivals, the closest
+            first (of more than twelve, the first twelve; ``others`` is how many more there are).
         """
-        now, names = self.record.now, self.options.labels
+        now = self.record.now
         if now is None:
             return {"what": "open", "stage": 0}
         plan = now.plan
         why: dict[str, Any] = {"what": plan.purpose, "stage": len(self.record.rounds) - 1}
-        if plan.expected is None:
+        if not len(plan.pairs):
             return why
-        order = np.argsort(plan.expected.leads, kind="stable")
-        near = list(dict.fromkeys(plan.rivals[order].tolist()))
-        ahead = names[plan.leader]
-        if plan.leaders is not None:
-            ahead = listed([names[x] for x in dict.fromkeys(plan.leaders[order].tolist())], 3)
-        why |= {"for": ahead, "against": [names[x] for x in near[:_NAMED]]}
+        names = [*self.options.labels, "the bar"]  # `BAR` is the last
+        order = np.argsort(plan.hopes[:, 0], kind="stable")
+        ahead, behind = plan.pairs[order].T
+        near = list(dict.fromkeys(behind.tolist()))
+        why |= {"for": names[ahead[0]], "against": [names[x] for x in near[:_NAMED]]}
         return why | ({"others": len(near) - _NAMED} if len(near) > _NAMED else {})
 
     # ------------------------------------------------------------------ what changes meanwhile
@@ -466,13 +446,54 @@ def limit_of(actions: Askable, horizon: int | None, at_most: int | None) -> int:
     return most_evaluations(len(Questions.of(checked_askable(actions)).options), horizon, at_most)
 
 
-def more_of(wanted: Counts, have: Counts, n: int) -> Counts:
-    """Return n evaluations more, such that all there are stay near the proportions wanted."""
-    length = int(wanted.sum())
-    times, rest = divmod(n, length)
-    counts: Counts = times * wanted
-    total = int((have + counts)[wanted > 0].sum())
-    for i in range(1, rest + 1):
-        lacking = wanted / length * (total + i) - have - counts
-        counts[np.argmax(np.where(wanted > 0, lacking, -np.inf))] += 1
-    return counts
+def refuse_unfit(actions: Askable) -> None:
+    """Raise `NotIdentifiableError` where no number of scores could compare all options."""
+    questions = Questions.of(actions)
+    if questions.has_arrow_form:
+        everything = np.arange(len(questions)), np.ones(len(questions))
+        refuse_incomparable(questions, questions.panel_form(*everything))
+    else:
+        OptionFrame.of(actions)
+
+
+def refuse_no_values(questions: Questions) -> None:
+    """Raise `InputError` where no score tells values by themselves, so that a bar means nothing."""
+    if (questions.about[:, 1] >= 0).all():
+        raise InputError(
+            "bar needs scores that tell values by themselves; these questions tell differences of "
+            "options only: say against, the name of an option."
+        )
+
+
+def checked_target(
+    top: object, bar: object, against: object, tolerance: float, labels: Sequence[str]
+) -> Target:
+    """Return what is wanted of options, or say what is wrong with it."""
+    # One option alone is the best, whatever is wanted; and a top of 1 is what nobody said.
+    given = None if top == 1 and not (bar is None and against is None) else top
+    target = Target.of(given, bar, against, tolerance) or Target(top=1, tolerance=tolerance)
+    return target if target.top == 1 else target.among(labels)
+
+
+def cut(counts: Counts, most: int) -> Counts:
+    """Return counts of no more than ``most`` in all, in the same proportions."""
+    fewer = counts * most // int(counts.sum())
+    lacking = np.flatnonzero(counts > fewer)[: most - int(fewer.sum())]
+    fewer[lacking] += 1
+    return np.asarray(fewer, dtype=np.int64)
+
+
+def thinned(told: Feedback) -> Feedback:
+    """Return scores whose fit is that of all of them, of no more than some number of answers."""
+    # Of a question that was asked very often, the mean and the scatter are all that matters.
+    n, most = int(told.counts.sum()), max(_MOST_ROWS, 2 * int(np.count_nonzero(told.counts)))
+    if n <= most:
+        return told
+    share = most / n
+    fewer = np.where(told.counts > 0, np.maximum(np.round(told.counts * share), 2), 0)
+    fewer = np.minimum(fewer, told.counts).astype(np.int64)
+    part = fewer / np.maximum(told.counts, 1)
+    about = told.sums_of_squares - told.sums * told.means
+    # the scatter of means is to stay what it is: each row is a mean of several scores
+    squares = fewer * told.means**2 + about * part**2
+    return Feedback(fewer, told.sums * part, np.maximum(squares, fewer * told.means**2))

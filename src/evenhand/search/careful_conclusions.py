@@ -50,7 +50,10 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.own_scores import (
+from evenhand.numerics.tolerance import first_largest
+from evenhand.policies.frame import OptionFrame
+from evenhand.policies.messages import Certainty, nothing
+from evenhand.search.own_scores import (
     Contrasts,
     Deviations,
     DuelScores,
@@ -58,10 +61,7 @@ from evenhand.certainty.own_scores import (
     OwnScores,
     deviations,
 )
-from evenhand.certainty.record import Plan, Record
-from evenhand.numerics.tolerance import first_largest
-from evenhand.policies.frame import OptionFrame
-from evenhand.policies.messages import Certainty, nothing
+from evenhand.search.record import Plan, Record
 
 FIRST = 4
 """Evaluations of each option before anything is decided."""
@@ -274,15 +274,16 @@ class Conclusions:
     def now(self) -> CarefulConclusion | None:
         """Return what is known after the plans that are over; None before there are scores."""
         record = self.record
-        while self._over < len(record.rounds) and record.is_over(self._over):
+        while self._over < len(record.rounds) and not record.rounds[self._over].open:
             round_ = record.rounds[self._over]
             self._over += 1
             if not round_.count:
                 continue
-            self._told = self._told + round_.total
+            total = round_.total(record.q)
+            self._told = self._told + total
             if by_own_scores(record):
                 duels = self._duels or DuelScores.none(record.q)
-                self._duels = duels.after(round_.total.counts, round_.total.means)
+                self._duels = duels.after(total.counts, total.means)
             self._now = self._after(round_.plan)
         return self._now
 

@@ -20,7 +20,11 @@ import numpy as np
 
 from evenhand.actions import ActionSet
 from evenhand.arrays import Counts, Floats, Indices
-from evenhand.certainty.careful_conclusions import (
+from evenhand.designs import c_optimal_design
+from evenhand.numerics.least_squares import Svd
+from evenhand.numerics.tolerance import TIE, first_largest
+from evenhand.policies.limits import nth
+from evenhand.search.careful_conclusions import (
     FIRST,
     GROWTH,
     CarefulAim,
@@ -28,12 +32,8 @@ from evenhand.certainty.careful_conclusions import (
     CarefulLook,
     by_own_scores,
 )
-from evenhand.certainty.own_scores import LinearFit
-from evenhand.certainty.record import Expected, Plan, Record, Stop
-from evenhand.designs import c_optimal_design
-from evenhand.numerics.least_squares import Svd
-from evenhand.numerics.tolerance import TIE, first_largest
-from evenhand.policies.limits import nth
+from evenhand.search.own_scores import LinearFit
+from evenhand.search.record import Plan, Record, Stop
 
 _HOPE = 3.0  # what is needed is reckoned with leads so many deviations larger than they look
 _FOR_LOOKS = 0.25  # share of a batch in linear mode that goes to options that lack looks
@@ -101,7 +101,7 @@ class CarefulPlanner:
             return Stop("spent")
         times = max(1, min(FIRST, self._left // len(options)))
         order = np.tile(options, times)[: self._left]
-        return Plan("open", order, more=True, at_most=self.at_most)
+        return Plan("open", order, at_most=self.at_most)
 
     # ------------------------------------------------------------------ later batches
 
@@ -131,7 +131,7 @@ class CarefulPlanner:
         for_looks = lacking * (min(1.0, _FOR_LOOKS * n / max(int(lacking.sum()), 1)))
         looks = np.floor(for_looks).astype(np.int64)
         batch = looks + towards(design.weights, n - int(looks.sum()), counts)
-        lead = float(leads[rival]) - self.aim.tolerance, float(sds[rival])
+        lead = float(leads[rival]) - self.aim.tolerance, max(float(sds[rival]), 1e-300)
         return self._compare(batch, needed, best, rival, lead)
 
     def _looks(self, best: int, lacking: Counts, unseen: bool) -> Plan | Stop:
@@ -152,7 +152,7 @@ class CarefulPlanner:
                 f"{says}the evaluations that are left are too few to check that.",
             )
         order, times = in_turn(lacking)
-        return Plan("check the model", order, times, 1, True, self.at_most, float(n))
+        return Plan("check the model", order, times, at_most=self.at_most, forecast=float(n))
 
     def _by_own_scores(self, look: CarefulLook) -> Plan | Stop:
         """Return what shows a contender ahead of its rivals by own scores."""
@@ -174,7 +174,7 @@ class CarefulPlanner:
         batch = rounded(lacking / lacking.sum() * self._size, self._size)
         lead, low, _ = look.leads_of(ahead)[rival].tolist()
         sd = (lead - low) / look.scores.quantile(look.levels.noise)
-        known = (lead, sd) if math.isfinite(sd) else (0.0, math.inf)
+        known = (lead, sd) if math.isfinite(sd) and sd > 0.0 else (0.0, 1.0)
         return self._compare(batch, forecast, ahead, rival, known)
 
     def _compare(
@@ -186,12 +186,10 @@ class CarefulPlanner:
             "compare",
             order,
             times,
-            more=True,
+            pairs=np.array([[option, rival]]),
+            hopes=np.array([[*lead, 1.0]]),
             at_most=self.at_most,
             forecast=max(forecast, 1.0),
-            leader=option,
-            rivals=np.array([rival]),
-            expected=Expected(np.array([lead[0]]), np.array([lead[1] ** 2]), 1.0, math.inf),
         )
 
     def _give_up(self, best: int, rival: int) -> Stop:

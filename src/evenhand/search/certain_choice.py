@@ -1,8 +1,7 @@
 """Certain choice: evaluations until it is known with the confidence asked for which option is best,
 which are the m best, or which are above a bar or better than one of them.
 
-`stages` says what is certain and why, of the m best `places`, of a bar or one option `sides`;
-`stage_plans` what is asked.
+`evidence` and `conclude` say what is certain and why; `planner` and `blocks` what is asked.
 """
 
 from __future__ import annotations
@@ -11,48 +10,56 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Self, Unpack
+from typing import Any, Self, Unpack
 
 import numpy as np
 
 from evenhand.arrays import Counts, Floats, is_number
-from evenhand.certainty.aim import Aim, model_of
-from evenhand.certainty.choice import Bound, Choice, limit_of
-from evenhand.certainty.intervals import bias_ends, interval, loss, loss_across
-from evenhand.certainty.models import Fit
-from evenhand.certainty.places import SetInference
-from evenhand.certainty.record import Plan, Stop, grounds, stopped
-from evenhand.certainty.sides import SideInference
-from evenhand.certainty.stage_plans import SetPlanner, SidePlanner, StagePlanner
-from evenhand.certainty.stages import Inference
-from evenhand.certainty.trusted import look_at, unconfirmed
 from evenhand.checks import Finding
 from evenhand.errors import InputError
-from evenhand.inference import Conclusion, Target
+from evenhand.inference import Conclusion, Target, biases_by, design_of_feedback
+from evenhand.inference.designs import Scope
+from evenhand.linear import Fit
 from evenhand.numerics.intervals import Estimate
 from evenhand.policies.messages import Decision, Feedback, Selection
 from evenhand.policies.registry import registered
 from evenhand.policies.state import revived, snapshot_of
 from evenhand.questions import Askable, Column, Questions
 from evenhand.questions.options import named_biases
+from evenhand.search.choice import (
+    Bound,
+    Choice,
+    checked_target,
+    limit_of,
+    refuse_no_values,
+    refuse_unfit,
+    thinned,
+)
+from evenhand.search.conclude import Aim, Evidence
+from evenhand.search.planner import Search
+from evenhand.search.record import Plan, Stop
+from evenhand.search.trusted import look_at, unconfirmed
+from evenhand.search.words import grounds, stopped
 
-_LITTLE = float(np.finfo(np.float64).tiny)
+_WIDER = 1.55  # intervals that are looked at at any time, beside those of one look
 
 
 @registered
 class CertainChoice(Choice):
     """Asks until it is sure which option is best, if values are x·γ exactly.
 
-    It asks by plans. What was learnt decides which option leads, which questions are asked next and
-    how many; then these are frozen, so that what comes of them is evidence of known strength, and
-    the evidence of all plans is multiplied (`stages`). With probability at least ``confidence`` it
-    is never wrong: neither in the end nor in any loss it states before. Evaluations may come in any
-    order.
+    It asks by blocks. What was learnt decides which option leads, and which questions tell its
+    leads soonest; then the block is frozen, so that what comes of it is evidence of known strength,
+    and the evidence of all blocks is multiplied (`evidence`). With probability at least
+    ``confidence`` it is never wrong: neither in the end nor in any loss it states before. Blocks
+    may be out side by side, and come back in any order or never.
 
-    Noise is taken to be Gaussian and as loud for all options; with ``bounds``, scores may have any
-    distribution between them. How long an answer takes must not depend on what it is. What was
-    not asked for may be observed, and helps to plan; it is no evidence, since the proof rests on
-    the choice of the questions.
+    Noise may be of any size, for every option and evaluator another one, as long as it is
+    symmetric; with ``bounds``, scores may have any distribution between them; with ``noise_scale``
+    it is normal, or lighter, and of that size. Answers to a question that may be asked again and
+    again are taken to be independent; of others, one of each counts. How long an answer takes must
+    not depend on what it is. What was not asked for may be observed, and helps to plan; it is no
+    evidence, since the proof rests on the choice of the questions.
 
     Parameters
     ----------
@@ -69,20 +76,13 @@ class CertainChoice(Choice):
         that; of the ``top`` best, than any of them. Who is worse than a ``bar``, or than whom it is
         ``against``, by no more is good enough.
     noise_scale
-        Standard deviation σ of an evaluation; None if it is not known, which costs about a tenth
-        more.
+        Standard deviation σ of an evaluation; None if it is not known.
     bounds
-        (lowest, highest) score there is. Nothing is then taken for granted of the noise, but
-        evaluations are looked at only when a plan is whole.
+        (lowest, highest) score there is. Nothing is then taken for granted of the noise.
     looks
         Share of the evaluations that goes to options which would otherwise be left out, so that a
         wrong model can show; in the end every option (of more than 64, a sample) has had four
         evaluations. 0: none.
-    deviation
-        Standard deviation of what features do not explain of values, where options stand for
-        themselves and features are known (`Questions.panel` with features); None if it is not
-        known. Features then help to guess who leads by how much, and so what to ask. What is
-        certain does not rest on them.
     top
         How many options are wanted: the best, or the ``top`` best. It then asks until that set is
         certain, and says before who is certainly among them, and who is not.
@@ -126,9 +126,7 @@ class CertainChoice(Choice):
     """
 
     name = "certain-choice"
-    planner: ClassVar[type[StagePlanner]] = StagePlanner
-    set_planner: ClassVar[type[SetPlanner]] = SetPlanner
-    """What makes the plans; certainty does not rest on it."""
+    waits = False
 
     def __init__(
         self,
@@ -141,7 +139,6 @@ class CertainChoice(Choice):
         noise_scale: float | None = None,
         bounds: Sequence[float] | None = None,
         looks: float = 0.0,
-        deviation: float | None = None,
         top: int = 1,
         bar: float | None = None,
         against: str | None = None,
@@ -151,8 +148,6 @@ class CertainChoice(Choice):
     ) -> None:
         if not is_number(looks) or not 0.0 <= looks <= 0.5:
             raise InputError(f"looks must be a share from 0 to 0.5; got {looks!r}.")
-        if deviation is not None and (not is_number(deviation) or deviation < 0.0):
-            raise InputError(f"deviation must be a number ≥ 0, or None; got {deviation!r}.")
         super().__init__(
             actions,
             limit_of(actions, horizon, at_most),
@@ -167,32 +162,26 @@ class CertainChoice(Choice):
         self.looks = float(looks)
         self.target = checked_target(top, bar, against, self.tolerance, self.options.labels)
         self.aim = Aim(
-            model_of(self.actions, self.target.bar is not None),
-            self.confidence,
-            self.tolerance,
-            self.stated_noise,
-            deviation,
-            top=self.target.top or 1,
-            bar=self.target.bar,
-            against=self.target.rival(self.options.labels),
+            self.questions,
+            self.target,
+            self.delta,
+            self.stated_noise if bounds is None else None,
+            self.bounds,
         )
-        self._inference = self._new_inference()
-
-    def _new_inference(self) -> Inference | SetInference | SideInference:
-        if self.aim.base is not None:
-            return SideInference(self.aim, self.record)
-        kind = Inference if self.aim.top == 1 else SetInference
-        return kind(self.aim, self.record)
+        if self.target.bar is not None:
+            refuse_no_values(self.questions)
+        refuse_unfit(self.actions)
+        self._evidence = self.record, Evidence(self.aim)
 
     @property
-    def inference(self) -> Inference | SetInference | SideInference:
-        """What the record says."""
-        if self._inference.record is not self.record:
-            self._inference = self._new_inference()
-        return self._inference
+    def evidence(self) -> Evidence:
+        """What the record has shown by now."""
+        if self._evidence[0] is not self.record:
+            self._evidence = self.record, Evidence(self.aim)
+        return self._evidence[1].follow(self.record)
 
-    # What the record says is worked out look by look, of which there are thousands: who copies a
-    # policy, to ask the copy for an answer, need not wait for that again.
+    # The evidence is worked out block by block, of which there are thousands: who copies a policy,
+    # to ask the copy for an answer, need not wait for that again.
 
     def __copy__(self) -> Self:
         return self._with_evidence(snapshot_of(self))
@@ -203,7 +192,7 @@ class CertainChoice(Choice):
     def _with_evidence(self, snapshot: tuple[dict[str, Any], dict[str, Any]]) -> Self:
         new = revived(type(self), *snapshot)
         assert isinstance(new, type(self))
-        new._inference = self.inference.of_copy(new.aim, new.record)
+        new._evidence = new.record, self.evidence.copied(new.aim)
         return new
 
     @property
@@ -221,13 +210,13 @@ class CertainChoice(Choice):
 
     @property
     def settled(self) -> bool:
-        """Whether the choice is certain, so that the plan in force need not be finished."""
-        now = self.record.now
-        checks = now is not None and now.plan.purpose == "check the model"
-        return self.inference.evidence().answer is not None and not checks
+        """Whether the choice is certain, so that the plans in force need not be finished."""
+        checks = any(one.plan.purpose == "check the model" for one in self.record.open)
+        settled: bool = self.once("settled", lambda: self._search.settled)
+        return settled and not checks
 
     def next_plan(self, pending: Counts) -> Plan | Stop:
-        """Return the plan to follow the one in force, or why there is none."""
+        """Return the plan to follow those in force, or why there is none."""
         return self._planner(pending).next()
 
     @property
@@ -235,23 +224,23 @@ class CertainChoice(Choice):
         """(p,) an impartial question to the average evaluator: of all, where there is a bar."""
         return self.questions.neutral if self.target.bar is not None else super().neutral
 
-    def _planner(self, pending: Counts) -> StagePlanner | SetPlanner | SidePlanner:
-        inference = self.inference
-        given = (
+    @property
+    def _search(self) -> Search:
+        found: Search = self.once("search", lambda: self._planner(self._nothing))
+        return found
+
+    def _planner(self, pending: Counts) -> Search:
+        return Search(
+            self.aim,
+            self.evidence,
+            self.record,
             self.limits,
             self.horizon,
             self.spent,
             pending,
-            self.actions is not self.questions,
             self.looks,
-            self.bounds is not None,
             self.seed,
         )
-        if isinstance(inference, SideInference):
-            return SidePlanner(inference, *given)
-        if isinstance(inference, SetInference):
-            return self.set_planner(inference, *given)
-        return self.planner(inference, *given)
 
     def stopped_by(self, stop: Stop) -> str:
         """Return in words why nothing more is asked."""
@@ -279,37 +268,26 @@ class CertainChoice(Choice):
 
     @property
     def _option(self) -> int:
-        selection, planner = self._selection, self._planner(self._nothing)
-        if isinstance(planner, SetPlanner) and selection is not None:
-            return selection.chosen[0]
-        if not isinstance(planner, StagePlanner):
-            return planner.first(self._fit)
-        now = planner.inference.evidence()
-        return planner.leading(self._fit, now) if now.answer is None else now.answer
+        return self._search.leader
 
     @property
     def _selection(self) -> Selection | None:
         """Those that look wanted, and who is certainly in or out; None where one is wanted."""
-        planner = self._planner(self._nothing)
-        if isinstance(planner, StagePlanner):
+        if self.target.top == 1:
             return None
-        said: Selection = self.once("selection", lambda: planner.selection(self._fit))
+        said: Selection = self.once("selection", lambda: self._search.selection)
         return said
 
     def _loss(self, option: int) -> float:
         """Return what the option, or any that is chosen, is worse than any other at most."""
-        inference, selection = self.inference, self._selection
+        selection = self._selection
         if selection is None:
-            assert isinstance(inference, Inference)
-            return loss(inference, option)
-        if selection.wrong_at_most == 0:
+            return self.evidence.loss(option)
+        if self._search.settled and (self.target.top is None or not self.tolerance):
             return 0.0
-        if isinstance(inference, SideInference):
+        if self.target.top is None:
             return math.inf
-        lost = loss_across(inference, np.array(selection.chosen), self.aim.kinds) * self._unit
-        if inference.evidence().answer is not None:
-            lost = min(lost, self.tolerance)
-        return max(lost, _LITTLE)  # nothing is lost for certain once the set is, and not before
+        return self.evidence.loss_of(np.array(selection.chosen, dtype=np.intp))
 
     def one_look(self) -> Conclusion | None:
         """Return what one look at all scores would say: chances are from it, and no certainty."""
@@ -324,29 +302,49 @@ class CertainChoice(Choice):
         noise = self.stated_noise if known else None
         return self.questions, self.record.everything, self.target, self.delta, noise
 
-    @property
-    def _fit(self) -> Fit:
-        """Least squares on all scores, about a fit that is the same when a plan has just begun."""
-        told = [r for r, round_ in enumerate(self.record.rounds) if round_.count]
-        about = self.inference.before(told[-1] if told else 0)
-        fit: Fit = self.once(
-            "fit", lambda: self.aim.model.fit(self.record.everything, self.aim.noise, about)
-        )
-        return fit
+    # Values, biases and leads are those of one look at all scores, with intervals that are wider by
+    # what it may cost to look at any time. They say what is known; nothing certain rests on them.
 
     @property
-    def _unit(self) -> float:
-        return self.aim.noise or 1.0
+    def _fitted(self) -> tuple[Fit, np.ndarray] | None:
+        """One fit of all scores, and the question of each; None where there is none."""
+
+        def made() -> tuple[Fit, np.ndarray] | None:
+            told = thinned(self.record.everything)
+            if int(np.count_nonzero(told.counts)) < 2:
+                return None
+            scope: Scope = "like these" if self._once else "these"
+            design, which = design_of_feedback(self.questions, told, scope)
+            fit = Fit(design, self.stated_noise if self.questions.noise is None else None)
+            return fit, which
+
+        found: tuple[Fit, np.ndarray] | None = self.once("fit", made)
+        return found
+
+    @property
+    def _once(self) -> bool:
+        """Whether nobody was asked the same twice, so that tastes are a part of the noise."""
+        return bool((self.record.everything.counts <= 1).all())
+
+    def _lead(self, option: int, others: np.ndarray) -> Floats:
+        """Return (n, 3) leads of an option, with intervals."""
+        found = np.tile([np.nan, -np.inf, np.inf], (len(others), 1))
+        if self._fitted is not None:
+            fit = self._fitted[0]
+            told = fit.part[others] == fit.part[option]
+            leads = fit.leads(np.full(int(told.sum()), option), others[told])
+            found[told] = _widened(leads.ends(self.delta))
+        return found
 
     def _leads(self, option: int) -> Floats:
-        """Return (k, 3) the leads of an option, with intervals from the plans that it led."""
-        everybody = np.arange(len(self.options))
-        # where several are wanted all plans test leads of one or another
-        led = option if isinstance(self.inference, Inference) else None
-        low, high = interval(self.inference, lambda fit: fit.leads(option, everybody), led)
-        middle = np.clip(self._fit.leads(option, everybody).estimates, low, high)
-        leads = np.column_stack([middle, low, high]) * self._unit
-        leads[self.aim.same(option)] = 0.0
+        """Return (k, 3) the leads of an option, with intervals that agree with what is certain."""
+        leads = self._lead(option, np.arange(len(self.options)))
+        if self.target.top == 1:
+            behind = self.evidence.behind(option)
+            leads[behind, 1] = np.maximum(leads[behind, 1], -self.tolerance)
+            leads[:, 2] = np.maximum(leads[:, 1], leads[:, 2])
+            leads[:, 0] = np.clip(leads[:, 0], leads[:, 1], leads[:, 2])
+        leads[self.options.same_as(option)] = 0.0
         return leads
 
     def findings(self) -> tuple[Finding, ...]:
@@ -354,9 +352,9 @@ class CertainChoice(Choice):
 
         In the end also whether a choice that rests on other judges is confirmed by trusted ones.
         """
-        found, answer = super().findings(), self.inference.evidence().answer
+        found = super().findings()
         checking = self.checked and self.looks > 0.0 and self.questions.options.stand_alone
-        if not checking or answer is None or self._stop(self._nothing) is None:
+        if not checking or not self._search.settled or self._stop(self._nothing) is None:
             return found
         kinds: Finding | None = self.once(
             "kinds",
@@ -366,13 +364,13 @@ class CertainChoice(Choice):
 
     def bias(self) -> Estimate:
         """Return the (first) bias, with an interval that holds at all times."""
-        if not self.questions.n_attributes:
-            return Estimate.without_interval(level=self.confidence)
-        said = self._attributes("bias", np.eye(1, self.questions.n_attributes))
-        if not np.isfinite(said).all():
-            return Estimate.without_interval(level=self.confidence)
-        value, low, high = said[0].tolist()
-        return Estimate(value, low, high, self.confidence)
+        for column, estimate in self.biases():
+            return (
+                estimate
+                if column.kind != "leniency"
+                else Estimate.without_interval(level=self.confidence)
+            )
+        return Estimate.without_interval(level=self.confidence)
 
     def biases(self) -> list[tuple[Column, Estimate]]:
         """Return what attributes add to evaluations, with intervals that hold at all times.
@@ -395,52 +393,42 @@ class CertainChoice(Choice):
         leniency P True
         leniency Q True
         """
-        columns, rows = named_biases(self.questions, self.neutral)
-        if not columns:
-            return []
-        return [
-            (column, Estimate(value, low, high, self.confidence))
-            for column, (value, low, high) in zip(
-                columns, self._attributes("biases", rows).tolist(), strict=True
-            )
-        ]
+        unknown = np.array([np.nan, -np.inf, np.inf])
+        if self._fitted is None:
+            columns, _ = named_biases(self.questions, self.neutral)
+            found = [(column, unknown) for column in columns]
+        else:
+            fit, which = self._fitted
+            found = biases_by(self.questions, which, fit, self.delta)
+        return [(column, self._estimate(ends)) for column, ends in found]
 
-    def _attributes(self, what: str, rows: Floats) -> Floats:
-        """Return (n, 3) combinations of attributes, with intervals."""
-        low, high = self.once(what, lambda: bias_ends(self.inference, rows))
-        middle = _clipped(self._fit.attributes(rows).estimates, low, high)
-        return np.column_stack([middle, low, high]) * self._unit
+    def _estimate(self, ends: Floats) -> Estimate:
+        value, low, high = _widened(np.atleast_2d(ends))[0].tolist()
+        return Estimate(value, low, high, self.confidence)
 
     def values(self) -> Floats | None:
         """Return (k, 3) values with intervals that hold at all times, each by itself."""
-        neutral = self.neutral
-        low, high = self.once(
-            "values", lambda: interval(self.inference, lambda fit: fit.values(neutral))
-        )
-        middle = _clipped(self._fit.values(neutral).estimates, low, high)
-        return np.column_stack([middle, low, high]) * self._unit
+        k = len(self.options)
+        if self._fitted is None:
+            return np.tile([np.nan, -np.inf, np.inf], (k, 1))
+        fit = self._fitted[0]
+        found = _widened(fit.level(self._once).ends(self.delta)[:k])
+        found[~np.isfinite(found).all(axis=1)] = np.nan, -np.inf, np.inf
+        return found
 
     def difference(self, a: int, b: int) -> Floats:
         """Return (4,) by how much option a is better than b, an interval, and what it is at least.
 
         At all times.
         """
-        rival = np.array([b])
-        (low,), (high,) = interval(self.inference, lambda fit: fit.leads(a, rival))
-        (middle,) = np.clip(self._fit.leads(a, rival).estimates, low, high)
-        return np.array([middle, low, high, low]) * self._unit
+        found = self._lead(a, np.array([b]))[0]
+        return np.append(found, found[1])
 
 
-def checked_target(
-    top: object, bar: object, against: object, tolerance: float, labels: Sequence[str]
-) -> Target:
-    """Return what is wanted of options, or say what is wrong with it."""
-    # One option alone is the best, whatever is wanted; and a top of 1 is what nobody said.
-    given = None if top == 1 and not (bar is None and against is None) else top
-    target = Target.of(given, bar, against, tolerance) or Target(top=1, tolerance=tolerance)
-    return target if target.top == 1 else target.among(labels)
-
-
-def _clipped(values: Floats, low: Floats, high: Floats) -> Floats:
-    """Return estimates within their intervals; NaN where there is no interval."""
-    return np.where(np.isinf(low) | np.isinf(high), np.nan, np.clip(values, low, high))
+def _widened(ends: Floats) -> Floats:
+    """Return (n, 3) estimates with intervals that are wider."""
+    found = np.array(ends, dtype=np.float64)
+    with np.errstate(invalid="ignore"):
+        found[:, 1:] = found[:, :1] + _WIDER * (found[:, 1:] - found[:, :1])
+    found[np.isnan(found).any(axis=1)] = np.nan, -np.inf, np.inf
+    return found
