@@ -578,7 +578,7 @@ def to_come(forecast: float, looks_once: bool) -> str:
 def _failed(answer: Answer) -> str:
     """Return how many tries failed, and the last questions that were given up."""
     tried, parts = answer.attempts, list[str]()
-    if tried.failures:
+    if tried.failed:
         parts.append(f"{tried.failures:,} of {tried.tries:,} tries came to nothing")
     if answer.failures:
         parts.append(f"{counted(len(answer.failures), 'question')} given up")
