@@ -90,7 +90,7 @@ def prompts(path: Path) -> None:
         answer = asked[way].choose(budget=cases.BUDGET, at_most=20_000, progress=False)
         for row, name in enumerate(names):
             option = answer.options.labels.index(name)
-            ahead, most, least = (-x for x in answer.decision.leads[option].tolist())
+            ahead, most, least = (-x for x in answer.conclusion.leads[option].tolist())
             most = min(most, answer.loss)  # which is known, too
             if np.isfinite([least, most]).all():
                 left.plot([least, most], [row + beside] * 2, color=colour, lw=1.6)
